@@ -1,0 +1,276 @@
+package wire_test
+
+import (
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// frame returns body behind its length.
+func frame(parts ...[]byte) []byte {
+	body := []byte{}
+	for _, p := range parts {
+		body = append(body, p...)
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+func int32s(values ...int32) []byte {
+	var out []byte
+	for _, v := range values {
+		out = binary.BigEndian.AppendUint32(out, uint32(v))
+	}
+	return out
+}
+
+func int64s(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
+
+func str(s string) []byte { return append(int32s(int32(len(s))), s...) }
+
+// The frames of a short session, as go-zookeeper and ZooKeeper 3.9 exchange them.
+func connectRequest() []byte  { return frame(make([]byte, 44)) }
+func connectResponse() []byte { return frame(int32s(0, 4000), make([]byte, 28)) }
+
+func request(xid int32, op wire.Opcode, path string, tail ...byte) []byte {
+	return frame(int32s(xid, int32(op)), str(path), tail)
+}
+
+func reply(xid int32, zxid int64, code int32, payload ...byte) []byte {
+	return frame(int32s(xid), int64s(zxid), int32s(code), payload)
+}
+
+func notification(zxid int64, typ wire.EventType, path string) []byte {
+	return frame(int32s(-1), int64s(zxid), int32s(0), int32s(int32(typ), 3), str(path))
+}
+
+// pipe is a net.Conn whose two directions are byte slices, cut into pieces of at most step bytes.
+type pipe struct {
+	net.Conn
+	incoming []byte
+	step     func() int
+}
+
+func (p *pipe) Write(b []byte) (int, error) { return len(b), nil }
+
+func (p *pipe) Read(b []byte) (int, error) {
+	if len(p.incoming) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.incoming[:min(p.step(), len(p.incoming))])
+	p.incoming = p.incoming[n:]
+	return n, nil
+}
+
+// exchange sends and receives everything through a counted connection, in pieces whose sizes step chooses.
+func exchange(t *testing.T, l *wire.Ledger, out, in []byte, step func() int) {
+	t.Helper()
+	conn := l.Wrap(&pipe{incoming: in, step: step})
+	for len(out) > 0 {
+		n := min(step(), len(out))
+		if _, err := conn.Write(out[:n]); err != nil {
+			t.Fatal(err)
+		}
+		out = out[n:]
+	}
+	if _, err := io.Copy(io.Discard, conn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func join(parts ...[]byte) []byte {
+	var out []byte
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+func session() (out, in []byte) {
+	multiError := append(int32s(-1), 0, 0xff, 0xff, 0xff, 0x92)
+	out = join(connectRequest(),
+		request(1, wire.OpCreate, "/a"),
+		request(2, wire.OpExists, "/a", 1),
+		request(3, wire.OpGetData, "/b", 1),
+		frame(int32s(-2, 11)),
+		request(4, wire.OpMulti, "/a"),
+		request(5, wire.OpSync, wire.FencePath),
+		request(6, wire.OpGetChildren2, "/", 1),
+		frame(int32s(7, 101), make([]byte, 20)), // watches re-sent
+		request(8, wire.OpSync, "/a"),
+		frame(int32s(9, -11)),
+	)
+	in = join(connectResponse(),
+		reply(1, 10, 0, str("/a")...),
+		reply(2, 10, -101),
+		notification(11, wire.NodeCreated, "/a"),
+		reply(-2, 11, 0),
+		reply(3, 11, -101),
+		reply(4, 12, 0, multiError...),
+		reply(5, 12, 0),
+		reply(6, 12, 0, make([]byte, 5000)...),
+		notification(13, wire.NodeChildrenChanged, "/"),
+		reply(7, 13, 0),
+		reply(8, 13, 0),
+		reply(9, 13, 0),
+	)
+	return out, in
+}
+
+// However the network cuts the stream, the ledger reads the same.
+func TestLedgerCountsAnyFragmentation(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		step := func() int { return 1 + random.IntN(1+random.IntN(700)) }
+		if seed == 0 {
+			step = func() int { return 1 << 20 } // in one piece
+		}
+		l := wire.NewLedger(time.Now())
+		out, in := session()
+		exchange(t, l, out, in, step)
+		checkSession(t, l, seed)
+	}
+}
+
+func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
+	t.Helper()
+	c := l.Counts()
+	writes, failedWrites := c.Writes()
+	for _, want := range []struct {
+		name      string
+		got, want int64
+	}{
+		{"requests", c.TotalRequests(), 6},
+		{"creates", c.Requests[wire.OpCreate], 1},
+		{"syncs of the recipe", c.Requests[wire.OpSync], 1},
+		{"writes", writes, 2},
+		{"failed writes", failedWrites, 1},
+		{"failed reads", c.Failed[wire.OpExists] + c.Failed[wire.OpGetData], 2},
+		{"notifications", c.TotalNotifications(), 2},
+		{"upkeep", c.Upkeep, 2 + 2 + 2 + 2 + 2}, // connect, ping, fence, setWatches, close
+		{"unmatched", l.Unmatched(), 0},
+		{"session timeout", int64(l.SessionTimeout()), int64(4 * time.Second)},
+	} {
+		if want.got != want.want {
+			t.Errorf("seed %d: %s = %d, want %d", seed, want.name, want.got, want.want)
+		}
+	}
+	n := l.Notifications()
+	if len(n) != 2 || n[0].Zxid != 11 || n[0].Path != "/a" || n[1].Zxid != 13 || n[1].Type != wire.NodeChildrenChanged {
+		t.Errorf("seed %d: notifications = %+v", seed, n)
+	}
+}
+
+// A session is settled when nothing is outstanding and a watch is armed, and a notification uses the watch up.
+func TestSettled(t *testing.T) {
+	l := wire.NewLedger(time.Now())
+	in := &pipe{step: func() int { return 1 << 20 }}
+	conn := l.Wrap(in)
+	for _, step := range []struct {
+		name    string
+		out, in []byte
+		want    bool
+	}{
+		{"connected", connectRequest(), connectResponse(), false},
+		{"watch asked for", request(1, wire.OpExists, "/a", 1), nil, false},
+		{"watch on a missing node", nil, reply(1, 1, -101), true},
+		{"read under way", request(2, wire.OpGetData, "/b", 1), nil, false},
+		{"getData of a missing node arms nothing", nil, reply(2, 1, -101), true},
+		{"notified", nil, notification(2, wire.NodeCreated, "/a"), false},
+		{"plain read", request(3, wire.OpGetData, "/a", 0), reply(3, 2, 0), false},
+		{"re-armed", request(4, wire.OpGetChildren2, "/", 1), reply(4, 2, 0), true},
+		{"fence under way", request(5, wire.OpSync, wire.FencePath), nil, true},
+	} {
+		if _, err := conn.Write(step.out); err != nil {
+			t.Fatal(err)
+		}
+		in.incoming = step.in
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Settled(); got != step.want {
+			t.Errorf("%s: settled = %v, want %v", step.name, got, step.want)
+		}
+	}
+}
+
+// A reply that answers nothing must show: it means that the ledger no longer understands the connection.
+func TestUnmatchedReply(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		out, in []byte
+	}{
+		{"nothing outstanding", nil, reply(1, 1, 0)},
+		{"another xid", request(1, wire.OpCreate, "/a"), reply(2, 1, 0)},
+		{"too short", nil, frame([]byte{1, 2})},
+		{"negative length", nil, int32s(-5)},
+	} {
+		l := wire.NewLedger(time.Now())
+		exchange(t, l, append(connectRequest(), tt.out...), append(connectResponse(), tt.in...), func() int { return 9 })
+		if l.Unmatched() == 0 {
+			t.Errorf("%s: not noticed", tt.name)
+		}
+	}
+}
+
+func TestReconnectsKeepOneAccount(t *testing.T) {
+	l := wire.NewLedger(time.Now())
+	whole := func() int { return 1 << 20 }
+	exchange(t, l, join(connectRequest(), request(1, wire.OpCreate, "/a")), connectResponse(), whole)
+	exchange(t, l, join(connectRequest(), request(2, wire.OpCreate, "/a")), join(connectResponse(), reply(2, 1, 0)), whole)
+	c := l.Counts()
+	if got := c.Requests[wire.OpCreate]; got != 2 {
+		t.Errorf("creates = %d, want 2", got)
+	}
+	if l.Reconnects() != 1 || l.Unmatched() != 0 {
+		t.Errorf("reconnects = %d, unmatched = %d; want 1, 0", l.Reconnects(), l.Unmatched())
+	}
+}
+
+func FuzzLedger(f *testing.F) {
+	out, in := session()
+	f.Add(out, in, uint8(7))
+	f.Add(int32s(-1, 1<<30), int32s(1<<30), uint8(1))
+	f.Fuzz(func(t *testing.T, out, in []byte, step uint8) {
+		l := wire.NewLedger(time.Now())
+		exchange(t, l, out, in, func() int { return int(step) + 1 })
+		whole := wire.NewLedger(time.Now())
+		exchange(t, whole, out, in, func() int { return 1 << 20 })
+		if l.Counts() != whole.Counts() || len(l.Notifications()) != len(whole.Notifications()) {
+			t.Errorf("fragmentation changes the counts: %+v, whole %+v", l.Counts(), whole.Counts())
+		}
+	})
+}
+
+// BenchmarkLedger passes one request, its reply and one notification per iteration.
+func BenchmarkLedger(b *testing.B) {
+	l := wire.NewLedger(time.Now())
+	in := &pipe{step: func() int { return 1 << 20 }, incoming: connectResponse()}
+	conn := l.Wrap(in)
+	buf := make([]byte, 4096)
+	if _, err := conn.Write(connectRequest()); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := conn.Read(buf); err != nil {
+		b.Fatal(err)
+	}
+	out, replies := request(1, wire.OpExists, "/bench/lock", 1), join(reply(1, 1, 0, make([]byte, 68)...),
+		notification(2, wire.NodeDeleted, "/bench/lock"))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.Write(out); err != nil {
+			b.Fatal(err)
+		}
+		in.incoming = replies
+		if _, err := conn.Read(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if l.Unmatched() > 0 {
+		b.Fatal("unmatched replies")
+	}
+}
