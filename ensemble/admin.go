@@ -1,0 +1,188 @@
+package ensemble
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Command sends one of ZooKeeper's four-letter words and returns the answer. A server that is up but does not allow
+// the word answers with a sentence, which is returned as an error.
+func Command(ctx context.Context, addr, word string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, word); err != nil {
+		return "", fmt.Errorf("send %s to %s: %w", word, addr, err)
+	}
+	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
+	switch text := string(answer); {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s answered nothing to %q within 5 seconds", addr, word)
+	case err != nil && text == "":
+		return "", fmt.Errorf("read the answer to %s from %s: %w", word, addr, err)
+	case text == "":
+		return "", fmt.Errorf("%s closed the connection on %q: is it a ZooKeeper client port?", addr, word)
+	case strings.Contains(text, "is not in the whitelist"):
+		return "", fmt.Errorf("%s: %w: add it to 4lw.commands.whitelist", addr, errNotWhitelisted{word})
+	case strings.Contains(text, "not currently serving requests"):
+		return "", fmt.Errorf("%s: %w", addr, ErrNotServing)
+	default:
+		return text, nil
+	}
+}
+
+// ErrNotServing is what a server answers that runs but belongs to no quorum.
+var ErrNotServing = errors.New("this server is up but not serving requests (no quorum yet)")
+
+type errNotWhitelisted struct{ word string }
+
+func (e errNotWhitelisted) Error() string {
+	return fmt.Sprintf("%q is not allowed by this server", e.word)
+}
+
+// Role is the part a server plays.
+type Role string
+
+// The roles; a server alone calls itself standalone.
+const (
+	Leader     Role = "leader"
+	Follower   Role = "follower"
+	Observer   Role = "observer"
+	Standalone Role = "standalone"
+)
+
+// Unknown stands in a Status for a number that the server did not tell.
+const Unknown = -1
+
+// Status is one server's account of itself.
+type Status struct {
+	Role     Role
+	Version  string
+	Zxid     int64 // last transaction applied; Unknown before any
+	Sessions int64 // open client connections
+	Znodes   int64
+	Watches  int64 // Unknown where the server does not allow mntr
+}
+
+// Probe asks one server for its status. Only `srvr` must be allowed, which it is by default; without `mntr` the
+// number of watches stays unknown.
+func Probe(ctx context.Context, addr string) (Status, error) {
+	text, err := Command(ctx, addr, "srvr")
+	if err != nil {
+		return Status{}, err
+	}
+	s, err := parseSrvr(text)
+	if err != nil {
+		return Status{}, fmt.Errorf("%s: %w", addr, err)
+	}
+	if counters, err := Monitor(ctx, addr); err == nil {
+		s.Watches = counters["zk_watch_count"]
+		s.Sessions = counters["zk_num_alive_connections"]
+	}
+	return s, nil
+}
+
+func parseSrvr(text string) (Status, error) {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			fields[key] = value
+		}
+	}
+	version, _, _ := strings.Cut(fields["Zookeeper version"], ",")
+	version, _, _ = strings.Cut(version, "-")
+	s := Status{
+		Role:     Role(fields["Mode"]),
+		Version:  version,
+		Zxid:     number(fields["Zxid"]),
+		Sessions: number(fields["Connections"]),
+		Znodes:   number(fields["Node count"]),
+		Watches:  Unknown,
+	}
+	if s.Role == "" || s.Version == "" {
+		return Status{}, fmt.Errorf("this does not look like ZooKeeper: it answered %.60q to srvr", text)
+	}
+	return s, nil
+}
+
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 0, 64)
+	if err != nil {
+		return Unknown
+	}
+	return n
+}
+
+// Monitor returns the whole numbers among a server's `mntr` counters.
+func Monitor(ctx context.Context, addr string) (map[string]int64, error) {
+	text, err := Command(ctx, addr, "mntr")
+	if err != nil {
+		return nil, err
+	}
+	counters := map[string]int64{}
+	for scanner := bufio.NewScanner(strings.NewReader(text)); scanner.Scan(); {
+		key, value, ok := strings.Cut(scanner.Text(), "\t")
+		if n, err := strconv.ParseInt(value, 10, 64); ok && err == nil {
+			counters[key] = n
+		}
+	}
+	return counters, nil
+}
+
+// NotificationsSent returns how many watch events a server has sent since its start, by its own count.
+//
+// A session that holds both a data watch and a child watch on a node that is deleted counts twice here although it
+// is notified once.
+func NotificationsSent(ctx context.Context, addr string) (int64, error) {
+	counters, err := Monitor(ctx, addr)
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for _, kind := range []string{"created", "deleted", "changed", "children"} {
+		key := "zk_sum_node_" + kind + "_watch_count"
+		n, ok := counters[key]
+		if !ok {
+			return 0, fmt.Errorf("%s: mntr tells no %s (ZooKeeper before 3.6?)", addr, key)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// config returns a server's settings by its `conf` command, or nil where that is not allowed.
+func config(ctx context.Context, addr string) map[string]string {
+	text, err := Command(ctx, addr, "conf")
+	if err != nil {
+		return nil
+	}
+	settings := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			settings[key] = value
+		}
+	}
+	return settings
+}
+
+// DescribeServers fills in what the servers themselves can tell: the version and the settings of the first one.
+func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Description, error) {
+	status, err := Probe(ctx, servers[0].Addr)
+	if err != nil {
+		return Description{}, err
+	}
+	return Description{Engine: engine, Version: status.Version, Config: config(ctx, servers[0].Addr)}, nil
+}

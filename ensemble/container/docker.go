@@ -1,0 +1,94 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// Available returns nil if a Docker engine answers and a Compose command is there to drive it.
+func Available(ctx context.Context) error {
+	if _, err := exec.LookPath("docker"); err != nil {
+		return fmt.Errorf("%w: there is no docker command: install Docker Engine, or choose another --ensemble", ensemble.ErrUnavailable)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := docker(ctx, "version", "--format", "{{.Server.Version}}"); err != nil {
+		return fmt.Errorf("%w: no Docker engine answers: start it, or choose another --ensemble: %w", ensemble.ErrUnavailable, err)
+	}
+	_, err := composeCommand(ctx)
+	return err
+}
+
+// composeCommand returns the Compose plugin if the docker command has it, else the older docker-compose.
+func composeCommand(ctx context.Context) ([]string, error) {
+	if exec.CommandContext(ctx, "docker", "compose", "version").Run() == nil {
+		return []string{"docker", "compose"}, nil
+	}
+	if _, err := exec.LookPath("docker-compose"); err == nil {
+		return []string{"docker-compose"}, nil
+	}
+	return nil, fmt.Errorf("%w: there is neither `docker compose` nor docker-compose: install one of them", ensemble.ErrUnavailable)
+}
+
+func compose(ctx context.Context, env []string, args ...string) error {
+	command, err := composeCommand(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = run(ctx, env, append(command, args...)...)
+	return err
+}
+
+func docker(ctx context.Context, args ...string) (string, error) {
+	return run(ctx, nil, append([]string{"docker"}, args...)...)
+}
+
+// dockerCombined returns standard output and error as one text, for commands that pass a container's streams through.
+func dockerCombined(ctx context.Context, args ...string) (string, error) {
+	out, err := command(ctx, nil, append([]string{"docker"}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
+func run(ctx context.Context, env []string, args ...string) (string, error) {
+	cmd := command(ctx, env, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", commandError(ctx, args, stderr.String(), err)
+	}
+	return stdout.String(), nil
+}
+
+// commandError says what was run and what it said; the last lines of a long complaint hold its reason.
+func commandError(ctx context.Context, args []string, stderr string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args[:2], " "), context.Cause(ctx))
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	text := strings.Join(lines[max(len(lines)-3, 0):], "; ")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && text != "" {
+		return fmt.Errorf("%s: %s", strings.Join(args[:2], " "), text)
+	}
+	return fmt.Errorf("%s: %w %s", strings.Join(args[:2], " "), err, text)
+}
+
+// command prepares a child in a process group of its own: Ctrl-C in a terminal is meant for zkbench, which then takes
+// the ensemble down with these very commands.
+func command(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // its children too
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Builds a ZooKeeper image from Debian packages alone, for machines that reach no image registry.
+#
+#   build.sh [TAG]        TAG defaults to zkbench/zookeeper:3.9
+#
+# The image answers the environment contract of the official `zookeeper` image (see docker-entrypoint.sh), so
+# compose.yaml runs either one unchanged. Needs mmdebstrap, root (or unprivileged user namespaces) and a Docker engine.
+set -euo pipefail
+
+tag=${1:-zkbench/zookeeper:3.9}
+here=$(cd "$(dirname "$0")" && pwd)
+
+if ! command -v mmdebstrap >/dev/null; then
+	echo "mmdebstrap is not installed: apt-get install mmdebstrap" >&2
+	exit 1
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A whole tarball first, then the import: a build that fails halfway must not leave a tagged image behind.
+mmdebstrap --quiet --variant=minbase \
+	--include=openjdk-21-jre-headless,zookeeper \
+	--dpkgopt='path-exclude=/usr/share/doc/*' \
+	--dpkgopt='path-exclude=/usr/share/locale/*' \
+	--customize-hook="copy-in $here/docker-entrypoint.sh /" \
+	--customize-hook='chmod 0755 "$1/docker-entrypoint.sh"' \
+	--customize-hook='install -d -o zookeeper -g zookeeper "$1/data" "$1/datalog"' \
+	trixie "$work/root.tar"
+
+docker import \
+	--change 'ENTRYPOINT ["/docker-entrypoint.sh"]' \
+	--change 'CMD ["zookeeper"]' \
+	--change 'EXPOSE 2181 2888 3888' \
+	--message 'ZooKeeper and OpenJDK 21 from Debian trixie' \
+	"$work/root.tar" "$tag"

@@ -1,0 +1,209 @@
+// Package process runs three ZooKeeper servers as local JVM processes, from Debian's zookeeper package or any unpacked
+// release.
+//
+// It takes one position: an installation that is there is better than none, but three servers that share one disk and
+// one kernel with the load are not three machines; the result says which engine it came from. The servers listen on
+// the loopback address only, and everything they write stands in one folder that goes when they go.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// readyTimeout is how long three JVMs may take to form a quorum; they take about three seconds on two cores.
+const readyTimeout = 25 * time.Second
+
+// Ensemble is three JVMs and the folder they live in.
+type Ensemble struct {
+	dir      string // one folder per server below it
+	home     string // where the jars came from
+	servers  []ensemble.Server
+	attached bool
+	claim    *ensemble.Claim
+}
+
+var _ ensemble.Ensemble = (*Ensemble)(nil)
+
+// ErrNotUp is returned by Find for a name under which nothing runs that would outlive its run.
+var ErrNotUp = errors.New("no such ensemble is up")
+
+// claimName keeps the claims of this engine apart from those of containers of the same name.
+func claimName(name string) string { return "process-" + name }
+
+// stateDir is where the ensemble of that name lives. The user's cache folder is on a disk, which the temporary folder
+// often is not.
+func stateDir(name string) string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir()
+	}
+	return filepath.Join(base, "zkbench", "process", name)
+}
+
+// Up starts the ensemble of that name, after ending what an earlier one left behind. One that is kept is attached to
+// instead. The caller has the ensemble to itself until Close.
+func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
+	opts = opts.WithDefaults()
+	claim, err := ensemble.TryClaim(claimName(opts.Name))
+	if err != nil {
+		return nil, err
+	}
+	e, err := up(ctx, opts)
+	if err != nil {
+		return nil, errors.Join(err, claim.Release())
+	}
+	e.claim = claim
+	return e, nil
+}
+
+func up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
+	kept, err := Find(opts.Name)
+	switch {
+	case err == nil && len(opts.Ports) == 0 && opts.Home == "":
+		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up\n", opts.Name)
+		return kept, nil
+	case err == nil:
+		return nil, fmt.Errorf("ensemble %q is already up: `zkbench ensemble down` first to start it differently", opts.Name)
+	}
+	if _, err := remove(stateDir(opts.Name)); err != nil {
+		return nil, err
+	}
+	e, err := start(ctx, opts)
+	if err != nil {
+		_, removeErr := remove(stateDir(opts.Name))
+		return nil, errors.Join(err, removeErr)
+	}
+	return e, nil
+}
+
+func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
+	installation, err := findInstallation(opts.Home)
+	if err != nil {
+		return nil, err
+	}
+	configs, err := configure(stateDir(opts.Name), opts)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(opts.Progress, "starting three ZooKeeper processes from %s\n", installation.home)
+	for _, c := range configs {
+		if err := launch(installation, c); err != nil {
+			return nil, err
+		}
+	}
+	e, err := load(opts.Name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := ensemble.AwaitQuorum(ctx, e.servers); err != nil {
+		var logs strings.Builder
+		_ = e.Logs(ctx, &logs, 5)
+		return nil, fmt.Errorf("the processes started but did not become ready: %w\nthe last lines of their logs:\n%s", err, logs.String())
+	}
+	return e, nil
+}
+
+// load reads back what configure wrote.
+func load(name string) (*Ensemble, error) {
+	dir := stateDir(name)
+	home, err := os.ReadFile(filepath.Join(dir, homeFile))
+	if err != nil {
+		return nil, ErrNotUp
+	}
+	e := &Ensemble{dir: dir, home: string(home)}
+	for id := 1; id <= ensemble.Size; id++ {
+		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
+		if err != nil {
+			return nil, fmt.Errorf("the state of ensemble %q is damaged, `zkbench ensemble down` removes it: %w", name, err)
+		}
+		e.servers = append(e.servers, ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)})
+	}
+	return e, nil
+}
+
+// Find returns the kept ensemble of that name without claiming it; ending it is Down's business, not Close's.
+func Find(name string) (*Ensemble, error) {
+	dir := stateDir(name)
+	lifetime, err := os.ReadFile(filepath.Join(dir, lifetimeFile))
+	if err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept {
+		return nil, ErrNotUp
+	}
+	for id := 1; id <= ensemble.Size; id++ {
+		if _, alive := running(serverDir(dir, id)); !alive {
+			return nil, ErrNotUp
+		}
+	}
+	e, err := load(name)
+	if err != nil {
+		return nil, err
+	}
+	e.attached = true
+	return e, nil
+}
+
+// Servers implements [ensemble.Ensemble].
+func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
+
+// Owned implements [ensemble.Ensemble]: the processes listen on the loopback address and run under a claim.
+func (e *Ensemble) Owned() bool { return true }
+
+// Describe implements [ensemble.Ensemble].
+func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
+	d, err := ensemble.DescribeServers(ctx, ensemble.Process, e.servers)
+	if err != nil {
+		return d, err
+	}
+	d.Image = e.home
+	if mounts, err := os.ReadFile("/proc/mounts"); err == nil {
+		d.TxnLog = ensemble.FileSystemOf(string(mounts), d.Config["dataLogDir"])
+	}
+	return d, nil
+}
+
+// Logs implements [ensemble.Ensemble].
+func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
+	for _, s := range e.servers {
+		text, err := os.ReadFile(filepath.Join(serverDir(e.dir, s.ID), logFile))
+		if err != nil {
+			return err
+		}
+		all := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+		for _, line := range all[max(len(all)-lines, 0):] {
+			fmt.Fprintf(w, "%s | %s\n", s.Name, line)
+		}
+	}
+	return nil
+}
+
+// Close implements [ensemble.Ensemble]: an ensemble that was found running stays.
+func (e *Ensemble) Close(context.Context) error {
+	var err error
+	if !e.attached {
+		_, err = remove(e.dir)
+	}
+	return errors.Join(err, e.claim.Release())
+}
+
+// Release gives up the claim on an ensemble that shall stay up.
+func (e *Ensemble) Release() error { return e.claim.Release() }
+
+// Down ends the ensemble of that name, whoever left it, and returns how many processes it ended.
+func Down(name string) (ended int, err error) {
+	claim, err := ensemble.TryClaim(claimName(name))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, claim.Release()) }()
+	return remove(stateDir(name))
+}

@@ -1,0 +1,197 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// The files of an ensemble's folder, and of a server's folder in it.
+const (
+	homeFile     = "home"
+	lifetimeFile = "lifetime"
+	configFile   = "zoo.cfg"
+	addrFile     = "addr"
+	pidFile      = "pid"
+	logFile      = "server.log"
+)
+
+func serverDir(dir string, id int) string { return filepath.Join(dir, fmt.Sprintf("zoo%d", id)) }
+
+// installation is where ZooKeeper's jars and a Java runtime are.
+type installation struct {
+	home      string
+	java      string
+	classpath string
+}
+
+// Available returns nil if ZooKeeper and Java are installed, or lie in the release folder home.
+func Available(home string) error {
+	_, err := findInstallation(home)
+	return err
+}
+
+// debianJar is what Debian's zookeeper package installs; its manifest names the other jars.
+const debianJar = "/usr/share/java/zookeeper.jar"
+
+func findInstallation(home string) (installation, error) {
+	if home == "" {
+		home = os.Getenv("ZOOKEEPER_HOME")
+	}
+	inst := installation{home: home}
+	switch {
+	case home != "":
+		jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar"))
+		if len(jars) == 0 {
+			return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
+		}
+		inst.classpath = filepath.Join(home, "lib", "*")
+	default:
+		if _, err := os.Stat(debianJar); err != nil {
+			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release", ensemble.ErrUnavailable)
+		}
+		inst.home = debianJar
+		inst.classpath = debianJar + ":/usr/share/java/slf4j-simple.jar"
+	}
+	java, err := exec.LookPath("java")
+	if javaHome := os.Getenv("JAVA_HOME"); err != nil && javaHome != "" {
+		java, err = exec.LookPath(filepath.Join(javaHome, "bin", "java"))
+	}
+	if err != nil {
+		return inst, fmt.Errorf("%w: there is no java command: install a Java runtime (apt-get install default-jre-headless)", ensemble.ErrUnavailable)
+	}
+	inst.java = java
+	return inst, nil
+}
+
+// configure writes the folder of each server and returns them.
+func configure(dir string, opts ensemble.Options) ([]string, error) {
+	clients, err := opts.ClientPorts()
+	if err != nil {
+		return nil, err
+	}
+	peers, err := ensemble.FreePorts(2 * ensemble.Size)
+	if err != nil {
+		return nil, err
+	}
+	var members strings.Builder
+	for i, client := range clients {
+		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d;127.0.0.1:%d\n", i+1, peers[2*i], peers[2*i+1], client)
+	}
+	files := map[string]string{filepath.Join(dir, lifetimeFile): string(opts.Lifetime)}
+	var servers []string
+	for i, client := range clients {
+		server := serverDir(dir, i+1)
+		servers = append(servers, server)
+		files[filepath.Join(server, configFile)] = serverConfig(server) + members.String()
+		files[filepath.Join(server, addrFile)] = fmt.Sprintf("127.0.0.1:%d", client)
+		files[filepath.Join(server, "data", "myid")] = strconv.Itoa(i + 1)
+	}
+	for path, content := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return servers, nil
+}
+
+// serverConfig holds the same settings as the containers' compose.yaml, which says why.
+func serverConfig(server string) string {
+	return strings.Join([]string{
+		"dataDir=" + filepath.Join(server, "data"),
+		"dataLogDir=" + filepath.Join(server, "datalog"),
+		"tickTime=2000",
+		"initLimit=10",
+		"syncLimit=5",
+		"maxClientCnxns=0",
+		"standaloneEnabled=false",
+		"admin.enableServer=false",
+		"4lw.commands.whitelist=srvr,mntr,conf,ruok,cons,wchs",
+		"snapCount=1000000",
+		"",
+	}, "\n")
+}
+
+// launch starts one server in a session of its own, so that neither Ctrl-C nor the end of zkbench reaches it.
+func launch(inst installation, server string) error {
+	log, err := os.Create(filepath.Join(server, logFile))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(inst.java, "-Xmx512m", "-cp", inst.classpath, //nolint:noctx // outlives every context here
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start ZooKeeper: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // reap it if it ends before zkbench does
+	if err := os.WriteFile(filepath.Join(server, pidFile), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(server), homeFile), []byte(inst.home), 0o644)
+}
+
+// running returns the id of the server's process if it is alive and still the one that was started: process ids are
+// reused, and ending somebody else's process is worse than leaving one of ours.
+func running(server string) (pid int, alive bool) {
+	text, err := os.ReadFile(filepath.Join(server, pidFile))
+	if err != nil {
+		return 0, false
+	}
+	pid, err = strconv.Atoi(string(text))
+	if err != nil {
+		return 0, false
+	}
+	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return pid, err == nil && strings.Contains(string(cmdline), filepath.Join(server, configFile))
+}
+
+// stopTimeout is how long a server may take to end by itself.
+const stopTimeout = 5 * time.Second
+
+// remove ends the ensemble's processes and deletes its folder.
+func remove(dir string) (ended int, err error) {
+	for id := 1; id <= ensemble.Size; id++ {
+		server := serverDir(dir, id)
+		pid, alive := running(server)
+		if !alive {
+			continue
+		}
+		ended++
+		if err := stop(server, pid); err != nil {
+			return ended, err
+		}
+	}
+	return ended, os.RemoveAll(dir)
+}
+
+func stop(server string, pid int) error {
+	deadline := time.Now().Add(stopTimeout)
+	for signal := syscall.SIGTERM; ; time.Sleep(20 * time.Millisecond) {
+		if _, alive := running(server); !alive {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			if signal == syscall.SIGKILL {
+				return fmt.Errorf("process %d does not end", pid)
+			}
+			signal, deadline = syscall.SIGKILL, time.Now().Add(stopTimeout)
+		}
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("end process %d: %w", pid, err)
+		}
+	}
+}

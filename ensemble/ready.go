@@ -1,0 +1,100 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// pollInterval is how often readiness is asked for; a sleep of a guessed length would be either too short or wasted.
+const pollInterval = 100 * time.Millisecond
+
+// AwaitQuorum returns when one server leads and every other one follows it, or with what was still missing when ctx
+// ended.
+func AwaitQuorum(ctx context.Context, servers []Server) error {
+	for {
+		err := checkQuorum(ctx, servers)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no quorum: %w", err)
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// checkQuorum returns nil if one server leads (or stands alone) and all others follow or observe.
+func checkQuorum(ctx context.Context, servers []Server) error {
+	var problems []error
+	leaders := 0
+	for _, s := range servers {
+		status, err := Probe(ctx, s.Addr)
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%s: %w", s.Name, err))
+		case status.Role == Leader, status.Role == Standalone && len(servers) == 1:
+			leaders++
+		case status.Role == Standalone:
+			problems = append(problems, fmt.Errorf("%s stands alone instead of joining the others", s.Name))
+		}
+	}
+	if len(problems) == 0 && leaders != 1 {
+		problems = append(problems, fmt.Errorf("%d of %d servers lead", leaders, len(servers)))
+	}
+	return errors.Join(problems...)
+}
+
+// LeaderID returns the id of the leading server (or of the one that stands alone).
+func LeaderID(ctx context.Context, servers []Server) (int, error) {
+	for _, s := range servers {
+		status, err := Probe(ctx, s.Addr)
+		if err == nil && (status.Role == Leader || status.Role == Standalone) {
+			return s.ID, nil
+		}
+	}
+	return 0, errors.New("no server leads")
+}
+
+// FreePorts returns n TCP ports that nobody listens on at 127.0.0.1.
+func FreePorts(n int) ([]int, error) {
+	ports := make([]int, 0, n)
+	for range n {
+		// All listeners stay open until the last port is known, so that no port is found twice.
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer listener.Close()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// CheckPorts returns an error that names the ports somebody else listens on.
+func CheckPorts(ports []int) error {
+	var errs []error
+	for _, port := range ports {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("port %d is taken: choose another with --ports, or leave the flag away to have free ones found", port))
+			continue
+		}
+		listener.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// ClientPorts returns the ports to publish: those asked for, checked, or free ones.
+func (o Options) ClientPorts() ([]int, error) {
+	if len(o.Ports) == 0 {
+		return FreePorts(Size)
+	}
+	if len(o.Ports) != Size {
+		return nil, fmt.Errorf("%d ports given for %d servers", len(o.Ports), Size)
+	}
+	return o.Ports, CheckPorts(o.Ports)
+}
