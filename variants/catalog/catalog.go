@@ -1,0 +1,16 @@
+// Package catalog lists every recipe that zkbench knows.
+//
+// It takes one position: a registry is a list that one can read. Adding a recipe is one folder and one line here.
+package catalog
+
+import (
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/lock"
+)
+
+// Recipes returns all recipes in the order in which they are listed.
+func Recipes() []variants.Recipe {
+	return []variants.Recipe{
+		lock.Recipe(),
+	}
+}

@@ -1,0 +1,99 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// PredecessorWatch is the lock in which each waiter watches only the znode just below its own.
+//
+//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  2. List <dir>, without a watch. If the own znode is the lowest, the lock is held.
+//  3. Read the next lower znode with a watch. If it is gone, go to 2. getData leaves no watch behind on a znode that is
+//     gone, as the recipe's exists would.
+//  4. Wait for the watch, then go to 2: the predecessor may have given up rather than released.
+//  5. To release, or to withdraw, delete the own znode.
+//
+// Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and
+// getChildren), 2 of them writes. One release notifies one client. Waiters are served in the order of their creates.
+// The listing is O(N) bytes all the same. The fencing token is the sequence number, which grows as long as <dir>
+// lives, for 2^31 creates.
+//
+// Source: ZooKeeper recipes page (Locks), Junqueira and Reed chapter 4, Leberknight part 5.
+type PredecessorWatch struct{ sequential }
+
+var _ Lock = (*PredecessorWatch)(nil)
+
+// NewPredecessorWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
+func NewPredecessorWatch(session variants.Session, dir string, lost <-chan struct{}) *PredecessorWatch {
+	l := &PredecessorWatch{sequential{line: line{session, lost, dir}, lane: variants.NewLane()}}
+	l.wait = l.waitForPredecessors
+	return l
+}
+
+func (l *PredecessorWatch) waitForPredecessors(ctx context.Context, mine ticket) error {
+	for {
+		children, err := l.list(ctx, func(dir string) ([]string, error) {
+			names, _, err := l.session.Children(dir)
+			return names, err
+		})
+		if err != nil {
+			return err
+		}
+		predecessor, waiting, err := behind(mine, children)
+		if err != nil || !waiting {
+			return err
+		}
+		if err := l.awaitChange(ctx, predecessor); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *PredecessorWatch) awaitChange(ctx context.Context, predecessor ticket) error {
+	var watch <-chan zk.Event
+	err := variants.Retry(ctx, l.lost, func() error {
+		var err error
+		_, _, watch, err = l.session.GetW(path.Join(l.dir, predecessor.name))
+		return err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil
+	case errors.Is(err, zk.ErrSessionExpired):
+		return variants.ErrSessionLost
+	case err != nil:
+		return err
+	}
+	return await(ctx, l.lost, watch)
+}
+
+func predecessorWatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "predecessor-watch",
+		Kind:    variants.Optimized,
+		Summary: "sequential znodes, each waiter watches the one just below its own",
+		Source:  "ZooKeeper recipes page; Junqueira and Reed, chapter 4; Leberknight, part 5",
+		Stepped: variants.Cost{
+			Requests:      formula("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
+			Writes:        constant("1", 1),
+			FailedWrites:  constant("0", 0),
+			Notifications: formula("(N-1)/N", func(n float64) float64 { return (n - 1) / n }),
+			HerdMax:       aloneOr(0, "1", func(float64) float64 { return 1 }),
+		},
+		Free: variants.Cost{
+			Requests:      aloneOr(3, "5", func(float64) float64 { return 5 }),
+			Writes:        constant("2", 2),
+			FailedWrites:  constant("0", 0),
+			Notifications: aloneOr(0, "1", func(float64) float64 { return 1 }),
+			HerdMax:       aloneOr(0, "1", func(float64) float64 { return 1 }),
+		},
+		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
+			return NewPredecessorWatch(s, env.Root, env.Lost), nil
+		}),
+	}
+}

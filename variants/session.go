@@ -1,0 +1,124 @@
+package variants
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Session is the ZooKeeper operations that a recipe may use, with the signatures that *zk.Conn gives them: a variant's
+// file works in an application as it stands. It is larger than an interface should be because the protocol is.
+//
+// An operation takes no context. It blocks until the server has answered or the connection is lost, which the client
+// notices within two thirds of the session timeout.
+type Session interface {
+	SessionID() int64
+	Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error)
+	Delete(path string, version int32) error
+	Exists(path string) (bool, *zk.Stat, error)
+	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
+	Get(path string) ([]byte, *zk.Stat, error)
+	GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
+	Set(path string, data []byte, version int32) (*zk.Stat, error)
+	Children(path string) ([]string, *zk.Stat, error)
+	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
+	Sync(path string) (string, error)
+	Multi(ops ...any) ([]zk.MultiResponse, error)
+}
+
+var _ Session = (*zk.Conn)(nil)
+
+// ErrSessionLost is returned by a recipe whose session, and with it everything ephemeral, is gone or must be taken to
+// be. The client library goes on with a new session; the recipe's object starts afresh with its next operation.
+var ErrSessionLost = errors.New("the ZooKeeper session was lost")
+
+// Monitor turns the events of a session into the one fact that a holder of something must know: whether the session,
+// and with it every ephemeral znode, may be gone.
+//
+// The server does not tell a client that is cut off. So the monitor takes a session for lost not only when the server
+// said that it expired, but also once the connection has been down for so long that it may have: the client notices a
+// silent server after two thirds of the session timeout, which leaves one third.
+type Monitor struct {
+	mu      sync.Mutex
+	timeout time.Duration
+	timer   *time.Timer
+	lost    chan struct{}
+	over    bool
+}
+
+// NewMonitor returns a monitor for a session that will be granted the given timeout.
+func NewMonitor(timeout time.Duration) *Monitor {
+	return &Monitor{timeout: timeout, lost: make(chan struct{})}
+}
+
+// Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
+func (m *Monitor) Lost() <-chan struct{} { return m.lost }
+
+// SetTimeout corrects the timeout to what the server granted.
+func (m *Monitor) SetTimeout(granted time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.timeout = granted
+}
+
+// Observe takes the session's next event; give it to zk.WithEventCallback. It does not block.
+func (m *Monitor) Observe(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch e.State {
+	case zk.StateExpired, zk.StateAuthFailed:
+		m.end()
+	case zk.StateDisconnected:
+		if m.timer == nil && !m.over {
+			m.timer = time.AfterFunc(m.timeout/3, m.giveUp)
+		}
+	case zk.StateHasSession:
+		m.stopTimer()
+	}
+}
+
+func (m *Monitor) giveUp() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.timer != nil { // not reconnected in the very last moment
+		m.end()
+	}
+}
+
+func (m *Monitor) end() {
+	m.stopTimer()
+	if !m.over {
+		m.over = true
+		close(m.lost)
+	}
+}
+
+func (m *Monitor) stopTimer() {
+	if m.timer != nil {
+		m.timer.Stop()
+		m.timer = nil
+	}
+}
+
+// OutcomeUnknown tells whether an operation failed so that it may have taken effect all the same: the connection was
+// lost before the reply came. Everything the server answers, an expired session included, is an outcome.
+func OutcomeUnknown(err error) bool {
+	if err == nil {
+		return false
+	}
+	for _, answer := range []error{
+		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoChildrenForEphemerals, zk.ErrNoAuth,
+		zk.ErrInvalidACL, zk.ErrAuthFailed, zk.ErrSessionExpired, zk.ErrSessionMoved, zk.ErrAPIError, zk.ErrBadArguments,
+		zk.ErrClosing, zk.ErrNothing,
+	} {
+		if errors.Is(err, answer) {
+			return false
+		}
+	}
+	return true
+}
