@@ -1,0 +1,199 @@
+// Package results is what was measured: the document that a run leaves for each measurement, the metrics computed from
+// it, and the ways to keep, read and compare such documents.
+//
+// It takes one position: a result must be able to answer questions that nobody asked when it was made. So a document
+// carries whole histograms instead of a few percentiles, counts instead of averages, the environment it was made in,
+// and every doubt about itself; the metrics in it are a convenience.
+package results
+
+import (
+	"time"
+)
+
+// Schema is the version of the document's format. A reader refuses documents of a newer one.
+const Schema = 1
+
+// Document is the result of one measurement: one variant, one number of clients, one repeat. All times are
+// nanoseconds in JSON.
+type Document struct {
+	Schema      int         `json:"schema"`
+	Run         string      `json:"run"` // the same for all documents of one invocation
+	Started     time.Time   `json:"started"`
+	Scenario    Scenario    `json:"scenario"`
+	Recipe      string      `json:"recipe"`
+	Variant     string      `json:"variant"`
+	Kind        string      `json:"kind"`
+	Clients     int         `json:"clients"`
+	Repeat      int         `json:"repeat"` // from 1
+	Environment Environment `json:"environment"`
+
+	Window     Window               `json:"window"`
+	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before those of the discarded part
+	Counts     Counts               `json:"counts"`
+	Herd       Herd                 `json:"herd"`
+	Timeline   Timeline             `json:"timeline"`
+	Expected   Expected             `json:"expected"`
+	Oracle     Oracle               `json:"oracle"`
+	Health     Health               `json:"health"`
+
+	Metrics    map[string]Metric `json:"metrics"`
+	Warnings   []string          `json:"warnings"`   // doubts about the numbers
+	Invalid    []string          `json:"invalid"`    // reasons why the numbers must not be used
+	Violations []Violation       `json:"violations"` // breaches of the recipe's promise
+}
+
+// Scenario is the load that was applied, with everything that flags changed.
+type Scenario struct {
+	Name          string        `json:"name"`
+	Question      string        `json:"question"`
+	Mode          string        `json:"mode"`
+	Operations    int           `json:"operations,omitempty"` // per client
+	Duration      time.Duration `json:"duration_ns,omitempty"`
+	WarmUp        time.Duration `json:"warm_up_ns"`
+	Hold          time.Duration `json:"hold_ns"`
+	Think         time.Duration `json:"think_ns"`
+	Repeats       int           `json:"repeats"`
+	Seed          uint64        `json:"seed"`
+	BystanderRate int           `json:"bystander_rate"` // reads per second and server
+}
+
+// Environment is what the numbers depend on besides the variant.
+type Environment struct {
+	Engine         string            `json:"engine"`
+	ZooKeeper      string            `json:"zookeeper"`
+	Image          string            `json:"image,omitempty"`
+	Servers        []string          `json:"servers"`
+	ServerConfig   map[string]string `json:"server_config,omitempty"`
+	TxnLog         string            `json:"txn_log,omitempty"`
+	SessionTimeout time.Duration     `json:"session_timeout_ns"` // as granted
+	Zkbench        string            `json:"zkbench"`            // version and commit
+	Go             string            `json:"go"`
+	OS             string            `json:"os"`
+	Kernel         string            `json:"kernel"`
+	CPU            string            `json:"cpu"`
+	CPUs           int               `json:"cpus"`
+	Memory         int64             `json:"memory_bytes"`
+}
+
+// Window is the part of the measurement that counts.
+type Window struct {
+	Start      time.Duration `json:"start_ns"` // since the measurement's epoch
+	End        time.Duration `json:"end_ns"`
+	Operations int64         `json:"operations"` // completed in it
+	// Paced tells that zkbench itself set the pace, one step at a time, so that a throughput would mean nothing.
+	Paced bool `json:"paced"`
+}
+
+// Length is the window's duration.
+func (w Window) Length() time.Duration { return w.End - w.Start }
+
+// Contains tells whether a moment lies in the window.
+func (w Window) Contains(at time.Duration) bool { return w.Start <= at && at <= w.End }
+
+// Counts is what the participants' sessions sent and received in the window, upkeep excluded.
+type Counts struct {
+	Requests      map[string]int64 `json:"requests"` // by operation
+	Failed        map[string]int64 `json:"failed"`   // by operation
+	Notifications map[string]int64 `json:"notifications"`
+	TotalRequests int64            `json:"total_requests"`
+	Writes        int64            `json:"writes"` // of the requests; failed ones included
+	FailedWrites  int64            `json:"failed_writes"`
+	Notified      int64            `json:"notified"`
+	UselessWakes  int64            `json:"useless_wakeups"`
+	BytesOut      int64            `json:"bytes_out"`
+	BytesIn       int64            `json:"bytes_in"`
+	Upkeep        int64            `json:"upkeep"`
+}
+
+// Herd groups the window's notifications by the transaction that set them off.
+type Herd struct {
+	// Grouping is "zxid" where the server tells which transaction caused a notification (ZooKeeper 3.9 and later), and
+	// "path and time" where the groups had to be guessed.
+	Grouping string        `json:"grouping"`
+	Sizes    []SizeCount   `json:"sizes"`
+	Spread   Histogram     `json:"spread"` // first to last arrival of one herd
+	Peak10ms int           `json:"peak_10ms"`
+	Longest  time.Duration `json:"longest_spread_ns"`
+}
+
+// SizeCount says how many transactions set off how many notifications.
+type SizeCount struct {
+	Size  int   `json:"size"`
+	Count int64 `json:"count"`
+}
+
+// Timeline is everything that happened in one short stretch from the middle of the window, for the herd timeline plot.
+type Timeline struct {
+	Start         time.Duration   `json:"start_ns"`
+	End           time.Duration   `json:"end_ns"`
+	Notifications []TimelineDot   `json:"notifications"`
+	Bystander     []BystanderRead `json:"bystander"`
+}
+
+// TimelineDot is one notification.
+type TimelineDot struct {
+	At     time.Duration `json:"at_ns"`
+	Client int           `json:"client"`
+}
+
+// BystanderRead is one read by a session that has nothing to do with the recipe.
+type BystanderRead struct {
+	At       time.Duration `json:"at_ns"`       // when it was due
+	Service  time.Duration `json:"service_ns"`  // from when it was sent
+	Response time.Duration `json:"response_ns"` // from when it was due
+	Server   int           `json:"server"`
+}
+
+// Expected is what the variant's formulas say for this number of clients.
+type Expected struct {
+	Exact bool            `json:"exact"` // else an upper bound
+	Costs map[string]Cost `json:"costs"` // by metric name
+}
+
+// Cost is one formula and its value.
+type Cost struct {
+	Formula string  `json:"formula"`
+	Value   float64 `json:"value"`
+}
+
+// Oracle compares what the clients counted with what the servers counted, over a span that begins and ends with
+// every session at rest. It covers the window and, where the window is cut out of a running load, what surrounds it.
+type Oracle struct {
+	Checked             bool   `json:"checked"`
+	Why                 string `json:"why,omitempty"` // it was not
+	ClientNotifications int64  `json:"client_notifications"`
+	ServerNotifications int64  `json:"server_notifications"`
+	ClientWrites        int64  `json:"client_writes"`
+	ServerTransactions  int64  `json:"server_transactions"`
+}
+
+// Agrees tells whether both sides counted the same.
+func (o Oracle) Agrees() bool {
+	return o.ClientNotifications == o.ServerNotifications && o.ClientWrites == o.ServerTransactions
+}
+
+// Health is how the load generator and the machine fared meanwhile.
+type Health struct {
+	ClientCPU        float64       `json:"client_cpu"`  // share of all cores used by zkbench
+	MachineCPU       float64       `json:"machine_cpu"` // share of all cores used by anybody; negative if unknown
+	SchedulerP99     time.Duration `json:"scheduler_p99_ns"`
+	GCPauseMax       time.Duration `json:"gc_pause_max_ns"`
+	LatenessP99      time.Duration `json:"lateness_p99_ns"` // of the bystanders' own schedule
+	Throttled        int64         `json:"throttled"`       // periods in which the control group was out of CPU
+	Reconnects       int           `json:"reconnects"`
+	SessionsLost     int           `json:"sessions_lost"`
+	UnmatchedReplies int64         `json:"unmatched_replies"`
+	LeaderChanged    bool          `json:"leader_changed"`
+}
+
+// Metric is one number with its unit.
+type Metric struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// Violation is a breach of the recipe's promise.
+type Violation struct {
+	At   time.Duration `json:"at_ns"`
+	Text string        `json:"text"`
+}

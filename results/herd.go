@@ -1,0 +1,142 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Notification is one watch event that a participant received.
+type Notification struct {
+	At     time.Duration
+	Client int
+	Zxid   int64  // of the transaction that caused it; -1 where the server does not tell
+	Type   string // NodeDeleted, …
+	Path   string
+}
+
+// How a herd's members were recognized.
+const (
+	GroupedByZxid = "zxid"
+	byPathAndTime = "path and time"
+)
+
+// guessGap is the silence that ends a herd where the server does not say what belongs together: notifications of one
+// path that follow each other more closely are taken for one herd. On a busy machine that is a guess, and the result
+// says so.
+const guessGap = 5 * time.Millisecond
+
+// peakWindow is the length of the window whose largest content is the notification peak.
+const peakWindow = 10 * time.Millisecond
+
+// herd is the notifications set off by one transaction.
+type herd struct {
+	size        int
+	first, last time.Duration
+}
+
+func (h *herd) add(at time.Duration) {
+	if h.size == 0 {
+		h.first = at
+	}
+	h.size++
+	h.last = at
+}
+
+// groupHerds returns the herds among notifications that are sorted by time.
+func groupHerds(sorted []Notification) (herds []*herd, grouping string) {
+	grouping = GroupedByZxid
+	if slices.ContainsFunc(sorted, func(n Notification) bool { return n.Zxid <= 0 }) {
+		grouping = byPathAndTime
+	}
+	// A multi may notify of several paths in one transaction, so by zxid the path does not matter.
+	type key struct {
+		zxid int64
+		path string
+	}
+	open := map[key]*herd{}
+	for _, n := range sorted {
+		k := key{zxid: n.Zxid}
+		if grouping == byPathAndTime {
+			k = key{path: n.Path}
+		}
+		h, ok := open[k]
+		if !ok || grouping == byPathAndTime && n.At-h.last > guessGap {
+			h = &herd{}
+			herds = append(herds, h)
+			open[k] = h
+		}
+		h.add(n.At)
+	}
+	return herds, grouping
+}
+
+// newHerd summarizes the notifications of a window.
+func newHerd(notifications []Notification) (Herd, error) {
+	sorted := slices.Clone(notifications)
+	slices.SortFunc(sorted, func(a, b Notification) int { return cmp.Compare(a.At, b.At) })
+	herds, grouping := groupHerds(sorted)
+	out := Herd{Grouping: grouping, Peak10ms: peak(sorted, peakWindow)}
+	counts := map[int]int64{}
+	spreads := make([]time.Duration, 0, len(herds))
+	for _, h := range herds {
+		counts[h.size]++
+		spreads = append(spreads, h.last-h.first)
+		out.Longest = max(out.Longest, h.last-h.first)
+	}
+	for size, count := range counts {
+		out.Sizes = append(out.Sizes, SizeCount{size, count})
+	}
+	slices.SortFunc(out.Sizes, func(a, b SizeCount) int { return cmp.Compare(a.Size, b.Size) })
+	var err error
+	out.Spread, err = NewHistogram(spreads)
+	return out, err
+}
+
+// peak returns the largest number of notifications that any window of the given length holds.
+func peak(sorted []Notification, length time.Duration) int {
+	most, start := 0, 0
+	for end, n := range sorted {
+		for n.At-sorted[start].At >= length {
+			start++
+		}
+		most = max(most, end-start+1)
+	}
+	return most
+}
+
+// Mean returns the average size of the herds that were not empty, zero if there was none.
+func (h Herd) Mean() float64 {
+	var herds, members int64
+	for _, s := range h.Sizes {
+		herds += s.Count
+		members += int64(s.Size) * s.Count
+	}
+	if herds == 0 {
+		return 0
+	}
+	return float64(members) / float64(herds)
+}
+
+// Quantile returns the smallest size that at least the share q of the herds does not exceed, zero if there was none.
+func (h Herd) Quantile(q float64) int {
+	var herds, seen int64
+	for _, s := range h.Sizes {
+		herds += s.Count
+	}
+	for _, s := range h.Sizes {
+		seen += s.Count
+		if float64(seen) >= q*float64(herds) {
+			return s.Size
+		}
+	}
+	return 0
+}
+
+// Max returns the size of the largest herd, zero if there was none.
+func (h Herd) Max() int {
+	if len(h.Sizes) == 0 {
+		return 0
+	}
+	return h.Sizes[len(h.Sizes)-1].Size
+}

@@ -1,0 +1,25 @@
+package results
+
+import (
+	"runtime"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/mem"
+)
+
+// DescribeMachine fills in what can be told without an ensemble. What the system does not tell stays empty.
+func DescribeMachine(zkbench string) Environment {
+	e := Environment{Zkbench: zkbench, Go: runtime.Version(), OS: runtime.GOOS, CPUs: runtime.NumCPU()}
+	if info, err := host.Info(); err == nil {
+		e.OS = info.Platform + " " + info.PlatformVersion
+		e.Kernel = info.KernelVersion
+	}
+	if info, err := cpu.Info(); err == nil && len(info) > 0 {
+		e.CPU = info[0].ModelName
+	}
+	if info, err := mem.VirtualMemory(); err == nil {
+		e.Memory = int64(info.Total)
+	}
+	return e
+}

@@ -1,0 +1,110 @@
+package results
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+)
+
+// Filename returns the name under which a document is kept in its run's folder.
+func (d *Document) Filename() string {
+	return fmt.Sprintf("%s_%s-%s_n%d_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, d.Repeat)
+}
+
+// Write stores the document in dir, which is created if need be. A reader sees the whole file or none.
+func (d *Document) Write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return WriteJSON(filepath.Join(dir, d.Filename()), d)
+}
+
+// WriteJSON replaces the file at path in one step.
+func WriteJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	if err := renameio.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Read returns the document in one file.
+func Read(path string) (*Document, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var version struct {
+		Schema *int `json:"schema"`
+	}
+	switch err := json.Unmarshal(text, &version); {
+	case err != nil:
+		return nil, fmt.Errorf("%s is no whole result (truncated, or not written by zkbench): %w", path, err)
+	case version.Schema == nil:
+		return nil, fmt.Errorf("%s is no result of zkbench: it has no schema number", path)
+	case *version.Schema > Schema:
+		return nil, fmt.Errorf("%s has schema %d, this zkbench reads up to %d: use the zkbench that wrote it, or a newer one", path, *version.Schema, Schema)
+	case *version.Schema < 1:
+		return nil, fmt.Errorf("%s has the impossible schema %d", path, *version.Schema)
+	}
+	var d Document
+	if err := json.Unmarshal(text, &d); err != nil {
+		return nil, fmt.Errorf("%s does not fit schema %d: %w", path, Schema, err)
+	}
+	return &d, nil
+}
+
+// ReadAll returns the documents in the given files and in the .json files of the given folders, sorted by scenario,
+// clients, kind (naive first), variant and repeat. It reports every unreadable file at once.
+func ReadAll(paths []string) ([]*Document, error) {
+	var docs []*Document
+	var errs []error
+	for _, path := range paths {
+		files, err := resultFiles(path)
+		errs = append(errs, err)
+		for _, file := range files {
+			d, err := Read(file)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			docs = append(docs, d)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(docs, compareDocuments)
+	return docs, nil
+}
+
+func resultFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such file or folder: give a result file, or a run's folder as `zkbench run` prints it", path)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return []string{path}, nil
+	}
+	files, err := filepath.Glob(filepath.Join(path, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasPrefix(filepath.Base(f), ".") })
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s holds no results (no .json files)", path)
+	}
+	return files, nil
+}
