@@ -1,0 +1,117 @@
+package scenarios
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// observation is what a mode hands back: the window that counts, what the sessions did in it, and the readings of the
+// accounts at rest before and after.
+type observation struct {
+	start, end  time.Duration
+	counts      wire.Counts
+	begin, rest reading
+}
+
+// between is the observation of everything between two readings.
+func between(begin, end reading) observation {
+	counts := end.client
+	counts.Sub(begin.client)
+	return observation{start: begin.at, end: end.at, counts: counts, begin: begin, rest: end}
+}
+
+// free holds for a fixed time.
+func free(hold time.Duration) func(*member) holdFunc {
+	return func(*member) holdFunc {
+		return func(ctx context.Context, lost <-chan struct{}) error { return variants.WaitFor(ctx, lost, hold) }
+	}
+}
+
+// runOperations lets every client do a number of operations after a warm-up, with a rest in between, so that the
+// counts belong to whole operations.
+func (m *measurement) runOperations(ctx context.Context) (observation, error) {
+	m.crowd.setHold(free(time.Duration(m.scenario.Hold)))
+	if m.scenario.WarmUp > 0 {
+		if err := m.loop(ctx, 0, func(context.Context) error { return sleep(ctx, time.Duration(m.scenario.WarmUp)) }); err != nil {
+			return observation{}, err
+		}
+	}
+	begin, err := m.quiesce(ctx)
+	if err != nil {
+		return observation{}, err
+	}
+	begin.at = m.crowd.since()
+	if err := m.loop(ctx, m.scenario.Operations, nil); err != nil {
+		return observation{}, err
+	}
+	end, err := m.quiesce(ctx)
+	return between(begin, end), err
+}
+
+// runDuration lets every client loop and cuts the window out of the running load: a load that starts and ends with the
+// window would mix the steady state with crowds that gather and thin out. The accounts are compared over the whole,
+// which begins and ends at rest.
+func (m *measurement) runDuration(ctx context.Context) (observation, error) {
+	m.crowd.setHold(free(time.Duration(m.scenario.Hold)))
+	begin, err := m.quiesce(ctx)
+	if err != nil {
+		return observation{}, err
+	}
+	var o observation
+	err = m.loop(ctx, 0, func(ctx context.Context) error {
+		if err := sleep(ctx, time.Duration(m.scenario.WarmUp)); err != nil {
+			return err
+		}
+		before := m.crowd.counts()
+		o.start = m.crowd.since()
+		if err := sleep(ctx, time.Duration(m.scenario.Duration)); err != nil {
+			return err
+		}
+		o.end = m.crowd.since()
+		o.counts = m.crowd.counts()
+		o.counts.Sub(before)
+		return nil
+	})
+	if err != nil {
+		return observation{}, err
+	}
+	o.begin = begin
+	o.rest, err = m.quiesce(ctx)
+	return o, err
+}
+
+// loop lets every member work: for a number of operations each or, with zero, until conduct returns. Whoever is in the
+// middle of an operation then finishes it.
+func (m *measurement) loop(ctx context.Context, operations int, conduct func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var over atomic.Bool
+	for _, member := range m.crowd.members {
+		group.Go(func() error {
+			for i := 0; !over.Load() && (operations == 0 || i < operations); i++ {
+				if err := member.participant.Step(ctx); err != nil {
+					return member.explain(err)
+				}
+				if err := variants.WaitFor(ctx, nil, time.Duration(m.scenario.Think)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if conduct != nil {
+		group.Go(func() error {
+			defer over.Store(true)
+			return conduct(ctx)
+		})
+	}
+	return group.Wait()
+}
+
+// sleep waits for d or for ctx, whichever is first.
+func sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, nil, d) }

@@ -1,0 +1,232 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// parallel bounds how many sessions are opened, fenced or closed at once.
+const parallel = 64
+
+// connectTimeout is how long all sessions of a measurement may take to be established.
+const connectTimeout = 30 * time.Second
+
+// holdFunc is what a participant does while it holds; see variants.Env.
+type holdFunc func(ctx context.Context, lost <-chan struct{}) error
+
+// member is one participant with the session that is its alone, and everything that observes it.
+type member struct {
+	id          int
+	server      ensemble.Server
+	conn        *zk.Conn
+	ledger      *wire.Ledger
+	monitor     *variants.Monitor
+	log         *variants.Log
+	participant variants.Participant
+	hold        holdFunc // set by the mode before the first step
+}
+
+// crowd is the participants of one measurement.
+type crowd struct {
+	epoch   time.Time
+	members []*member
+}
+
+// since returns the time on the measurement's clock.
+func (c *crowd) since() time.Duration { return time.Since(c.epoch) }
+
+// gather opens n sessions, assigned to the servers in turn, and lets each join the recipe below root.
+func gather(ctx context.Context, servers []ensemble.Server, v variants.Variant, root string, n int) (*crowd, error) {
+	c := &crowd{epoch: time.Now(), members: make([]*member, n)}
+	for i := range c.members {
+		c.members[i] = &member{
+			id:      i,
+			server:  servers[i%len(servers)],
+			ledger:  wire.NewLedger(c.epoch),
+			monitor: variants.NewMonitor(ensemble.SessionTimeout),
+			log:     variants.NewLog(c.epoch, i),
+		}
+	}
+	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s", n, connectTimeout))
+	defer cancel()
+	err := c.each(func(m *member) error { return m.join(connect, v, root) })
+	if err != nil {
+		c.disperse(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return c, nil
+}
+
+func (m *member) join(ctx context.Context, v variants.Variant, root string) error {
+	conn, err := ensemble.Connect(ctx, m.server.Addr, m.ledger, m.monitor.Observe)
+	if err != nil {
+		return err
+	}
+	m.conn = conn
+	m.monitor.SetTimeout(m.ledger.SessionTimeout())
+	m.participant, err = v.Join(ctx, conn, variants.Env{
+		Root:   root,
+		Lost:   m.monitor.Lost(),
+		Record: m.log.Record,
+		Hold:   func(ctx context.Context, lost <-chan struct{}) error { return m.hold(ctx, lost) },
+	})
+	return err
+}
+
+// each runs do for all members, several at a time, and returns the first error with whose it was.
+func (c *crowd) each(do func(*member) error) error {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, m := range c.members {
+		group.Go(func() error { return m.explain(do(m)) })
+	}
+	return group.Wait()
+}
+
+func (m *member) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("client %d on %s: %w", m.id, m.server.Name, err)
+}
+
+// fence returns when every session has received all notifications of what was committed before the call.
+func (c *crowd) fence() error {
+	return c.each(func(m *member) error { return ensemble.Fence(m.conn) })
+}
+
+// setHold says what members do while they hold.
+func (c *crowd) setHold(hold func(*member) holdFunc) {
+	for _, m := range c.members {
+		m.hold = hold(m)
+	}
+}
+
+// counts returns the sum of all sessions' counts.
+func (c *crowd) counts() wire.Counts {
+	var total wire.Counts
+	for _, m := range c.members {
+		total.Add(m.ledger.Counts())
+	}
+	return total
+}
+
+// notifications returns every notification of every session, in no particular order.
+func (c *crowd) notifications() []results.Notification {
+	var all []results.Notification
+	for _, m := range c.members {
+		for _, n := range m.ledger.Notifications() {
+			all = append(all, results.Notification{At: n.At, Client: m.id, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
+		}
+	}
+	return all
+}
+
+// history returns what the members did. None may be at work any more.
+func (c *crowd) history() variants.History {
+	logs := make([]*variants.Log, len(c.members))
+	for i, m := range c.members {
+		logs[i] = m.log
+	}
+	return variants.Merge(logs)
+}
+
+// disperse lets everybody leave and closes the sessions, which takes their ephemeral znodes with them.
+func (c *crowd) disperse(ctx context.Context) {
+	_ = c.each(func(m *member) error {
+		var err error
+		if m.participant != nil {
+			err = m.participant.Leave(ctx)
+		}
+		if m.conn != nil {
+			m.conn.Close()
+		}
+		return err
+	})
+}
+
+// workshop is the one root znode of a run and the session that looks after it.
+type workshop struct {
+	conn *zk.Conn
+	root string
+	made int
+}
+
+// openWorkshop creates the run's root. Nothing outside of it is ever touched.
+func openWorkshop(ctx context.Context, server ensemble.Server, run string) (*workshop, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := ensemble.Connect(ctx, server.Addr, wire.NewLedger(time.Now()), nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &workshop{conn: conn, root: "/zkbench-" + run}
+	if _, err := conn.Create(w.root, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("create %s: %w", w.root, err)
+	}
+	return w, nil
+}
+
+// room creates an empty znode for one measurement, and beside it the small one that bystanders read.
+func (w *workshop) room() (root, bystander string, err error) {
+	w.made++
+	root = path.Join(w.root, fmt.Sprintf("m%d", w.made))
+	bystander = root + "-bystander"
+	for _, p := range []string{root, bystander} {
+		if _, err := w.conn.Create(p, make([]byte, bystanderBytes), 0, zk.WorldACL(zk.PermAll)); err != nil {
+			return "", "", fmt.Errorf("create %s: %w", p, err)
+		}
+	}
+	return root, bystander, nil
+}
+
+// clear removes a znode and everything below it.
+func (w *workshop) clear(root string) error {
+	children, _, err := w.conn.Children(root)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list %s: %w", root, err)
+	}
+	for _, child := range children {
+		if err := w.clear(path.Join(root, child)); err != nil {
+			return err
+		}
+	}
+	if err := w.conn.Delete(root, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("delete %s: %w", root, err)
+	}
+	return nil
+}
+
+// close removes the run's root with whatever is left in it. It gives up after a while: a dead ensemble must not keep
+// the user waiting.
+func (w *workshop) close() error {
+	done := make(chan error, 1)
+	var once sync.Once
+	go func() {
+		err := w.clear(w.root)
+		once.Do(func() { done <- err })
+	}()
+	defer w.conn.Close()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(variants.CleanupTimeout):
+		return fmt.Errorf("%s could not be removed within %s: remove it by hand (deleteall %s)", w.root, variants.CleanupTimeout, w.root)
+	}
+}

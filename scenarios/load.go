@@ -1,0 +1,113 @@
+package scenarios
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/variants"
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed *.yaml
+var embedded embed.FS
+
+// Names returns the names of the embedded scenarios, sorted.
+func Names() []string {
+	files, err := embedded.ReadDir(".")
+	if err != nil {
+		panic("the embedded scenarios cannot be listed: " + err.Error())
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Load returns the scenario of that name, or the one in the file at that path if it looks like one. Every mistake in it
+// is reported at once, each with its line.
+func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
+	if strings.ContainsAny(nameOrPath, "./") {
+		text, err := os.ReadFile(nameOrPath)
+		if err != nil {
+			return Scenario{}, fmt.Errorf("read the scenario: %w", err)
+		}
+		return Parse(nameOrPath, text, recipes)
+	}
+	text, err := embedded.ReadFile(nameOrPath + ".yaml")
+	if err != nil {
+		return Scenario{}, fmt.Errorf("there is no scenario %q%s", nameOrPath, Nearest(nameOrPath, Names()))
+	}
+	return Parse(path.Join("scenarios", nameOrPath+".yaml"), text, recipes)
+}
+
+// mistake is a problem and the line it stands in.
+type mistake struct {
+	line int
+	text string
+}
+
+// Parse reads a scenario from YAML; file is its name in error messages.
+func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error) {
+	s := Default()
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return s, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+		return s, fmt.Errorf("%s: a scenario is a list of `field: value` lines", file)
+	}
+	mistakes, lines := s.read(document.Content[0])
+	for _, p := range s.Validate(recipes) {
+		line, given := lines[p.Field]
+		// A field that could not be read has been complained about already.
+		if !slices.ContainsFunc(mistakes, func(m mistake) bool { return given && m.line == line }) {
+			mistakes = append(mistakes, mistake{line, p.Field + ": " + p.Text})
+		}
+	}
+	return s, joinMistakes(file, mistakes)
+}
+
+// read fills in the fields of a mapping, and returns what it could not read and in which line each field stands.
+func (s *Scenario) read(mapping *yaml.Node) ([]mistake, map[string]int) {
+	var mistakes []mistake
+	lines := map[string]int{}
+	fields := s.fields()
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		complain := func(text string) { mistakes = append(mistakes, mistake{key.Line, text}) }
+		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+		if at < 0 {
+			names := namesOf(fields, func(f field) string { return f.name })
+			complain(fmt.Sprintf("there is no field %q%s", key.Value, Nearest(key.Value, names)))
+			continue
+		}
+		if _, twice := lines[key.Value]; twice {
+			complain(fmt.Sprintf("%s is given twice", key.Value))
+		}
+		lines[key.Value] = key.Line
+		if err := value.Decode(fields[at].value); err != nil {
+			complain(fmt.Sprintf("%s wants %s", key.Value, fields[at].wants))
+		}
+	}
+	return mistakes, lines
+}
+
+func joinMistakes(file string, mistakes []mistake) error {
+	slices.SortStableFunc(mistakes, func(a, b mistake) int { return cmp.Compare(a.line, b.line) })
+	var errs []error
+	for _, m := range mistakes {
+		if m.line == 0 {
+			errs = append(errs, fmt.Errorf("%s: %s", file, m.text))
+			continue
+		}
+		errs = append(errs, fmt.Errorf("%s:%d: %s", file, m.line, m.text))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,148 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Runner runs scenarios against one ensemble, one measurement at a time.
+type Runner struct {
+	Ensemble    ensemble.Ensemble
+	Recipes     []variants.Recipe
+	Environment results.Environment // the machine's part; the ensemble's is added
+	Run         string              // names the invocation, and the znode that everything stands under
+
+	// Save receives each whole measurement as it is done.
+	Save func(*results.Document) error
+	// Progress is told before each measurement how many are done, of how many, and what comes next; and once at the
+	// end.
+	Progress func(done, total int, next string)
+}
+
+// task is one measurement in a plan.
+type task struct {
+	variant variants.Variant
+	clients int
+	repeat  int
+}
+
+// plan lists the measurements of a scenario in the order in which they run: within each repeat and number of clients,
+// the variants follow each other in an order that is shuffled anew.
+func plan(s Scenario, recipe variants.Recipe) []task {
+	random := rand.New(rand.NewPCG(s.Seed, 0))
+	var tasks []task
+	for repeat := 1; repeat <= s.Repeats; repeat++ {
+		for _, clients := range s.Clients {
+			selected := slices.Clone(s.selected(recipe))
+			random.Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
+			for _, v := range selected {
+				tasks = append(tasks, task{v, clients, repeat})
+			}
+		}
+	}
+	return tasks
+}
+
+// RunScenario measures everything a scenario asks for. When ctx ends, the measurement under way is abandoned and the
+// whole ones stay saved. All znodes are removed, whatever happens.
+func (r *Runner) RunScenario(ctx context.Context, s Scenario) (err error) {
+	i := slices.IndexFunc(r.Recipes, func(recipe variants.Recipe) bool { return recipe.Name == s.Recipe })
+	if i < 0 {
+		return fmt.Errorf("there is no recipe %q", s.Recipe)
+	}
+	description, err := r.Ensemble.Describe(ctx)
+	if err != nil {
+		return fmt.Errorf("describe the ensemble: %w", err)
+	}
+	workshop, err := openWorkshop(ctx, r.Ensemble.Servers()[0], r.Run+"-"+s.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, workshop.close()) }()
+	tasks := plan(s, r.Recipes[i])
+	for done, t := range tasks {
+		r.Progress(done, len(tasks), fmt.Sprintf("%s/%s, %d clients, repeat %d", s.Recipe, t.variant.Name, t.clients, t.repeat))
+		d := r.document(s, t, description)
+		if err := r.measure(ctx, s, r.Recipes[i], t, workshop, d); err != nil {
+			return fmt.Errorf("%s/%s, %d clients, repeat %d: %w", s.Recipe, t.variant.Name, t.clients, t.repeat, err)
+		}
+		if err := r.Save(d); err != nil {
+			return err
+		}
+	}
+	r.Progress(len(tasks), len(tasks), "")
+	return nil
+}
+
+func (r *Runner) measure(ctx context.Context, s Scenario, recipe variants.Recipe, t task, w *workshop, d *results.Document) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	root, bystander, err := w.room()
+	if err != nil {
+		return err
+	}
+	m := measurement{ensemble: r.Ensemble, scenario: s, recipe: recipe, variant: t.variant, clients: t.clients}
+	if err := m.run(ctx, root, bystander, d); err != nil {
+		return err
+	}
+	return errors.Join(w.clear(root), w.clear(bystander))
+}
+
+// document returns a document with everything that is known before the measurement.
+func (r *Runner) document(s Scenario, t task, e ensemble.Description) *results.Document {
+	d := &results.Document{
+		Schema:  results.Schema,
+		Run:     r.Run,
+		Started: time.Now().UTC().Truncate(time.Millisecond),
+		Scenario: results.Scenario{
+			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Operations: s.Operations,
+			Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
+			Think: time.Duration(s.Think), Repeats: s.Repeats, Seed: s.Seed, BystanderRate: s.BystanderRate,
+		},
+		Recipe:      s.Recipe,
+		Variant:     t.variant.Name,
+		Kind:        string(t.variant.Kind),
+		Clients:     t.clients,
+		Repeat:      t.repeat,
+		Environment: r.Environment,
+		Warnings:    []string{},
+		Invalid:     []string{},
+		Violations:  []results.Violation{},
+	}
+	d.Environment.Engine = string(e.Engine)
+	d.Environment.ZooKeeper = e.Version
+	d.Environment.Image = e.Image
+	d.Environment.TxnLog = e.TxnLog
+	d.Environment.ServerConfig = e.Config
+	for _, server := range r.Ensemble.Servers() {
+		d.Environment.Servers = append(d.Environment.Servers, server.Addr)
+	}
+	return d
+}
+
+// spareFiles is how many file descriptors zkbench needs besides one per client: bystanders, administration, results.
+const spareFiles = 64
+
+// CheckFileLimit returns an error if the scenario needs more connections than the process may open.
+func CheckFileLimit(s Scenario) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return nil //nolint:nilerr // a system without this limit has nothing to check
+	}
+	most := slices.Max(s.Clients)
+	if uint64(most+spareFiles) > limit.Cur {
+		return fmt.Errorf("%d clients need %d file descriptors, but this process may open %d: raise the limit (ulimit -n %d) or ask for fewer clients",
+			most, most+spareFiles, limit.Cur, most+spareFiles)
+	}
+	return nil
+}
