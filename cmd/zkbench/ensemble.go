@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/container"
+	"github.com/zkbench/zkbench/ensemble/external"
+	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/results"
+)
+
+// ensembleFlags say which ensemble a command is about.
+type ensembleFlags struct {
+	engine  string
+	servers string
+	name    string
+	image   string
+	home    string
+	ports   []string
+}
+
+// bind declares the flags that choose an ensemble to run on.
+func (f *ensembleFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.engine, "ensemble", "auto", "auto, container, process or external")
+	flags.StringVar(&f.servers, "servers", "", "measure these servers instead: host:port,host:port,…")
+	flags.StringVar(&f.image, "image", "", "container image (default zookeeper:3.9, or one built from Debian packages)")
+	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked ZooKeeper release for --ensemble process")
+	f.bindName(cmd)
+}
+
+func (f *ensembleFlags) bindName(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "name", ensemble.DefaultName, "tells ensembles on one machine apart")
+}
+
+func (f *ensembleFlags) check() error {
+	if err := oneOf("--ensemble", f.engine, auto.Engines()); err != nil {
+		return err
+	}
+	if f.servers == "" && f.engine == string(ensemble.External) {
+		return usage(errors.New("--ensemble external needs --servers host:port,…"))
+	}
+	if f.servers != "" && f.engine != "auto" && f.engine != string(ensemble.External) {
+		return usage(fmt.Errorf("--servers and --ensemble %s exclude each other", f.engine))
+	}
+	return nil
+}
+
+func (f *ensembleFlags) choice() auto.Choice {
+	return auto.Choice{Engine: f.engine, Servers: f.servers}
+}
+
+func (f *ensembleFlags) options(progress io.Writer) ensemble.Options {
+	return ensemble.Options{Name: f.name, Image: f.image, Home: f.home, Progress: progress}
+}
+
+func ensembleCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ensemble",
+		Short: "Start, inspect and end the servers to measure on",
+		Long: `Start, inspect and end an ensemble of three servers that outlives single runs.
+
+'zkbench run' starts and ends an ensemble of its own when none is up. One that a
+crash left behind is found by its label and removed by the next 'up' or 'down'.`,
+	}
+	cmd.AddCommand(upCommand(a), downCommand(a), statusCommand(a), logsCommand(a))
+	return cmd
+}
+
+func upCommand(a *app) *cobra.Command {
+	var f ensembleFlags
+	cmd := &cobra.Command{
+		Use:     "up",
+		Short:   "Start three servers and keep them",
+		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			opts := f.options(a.stderr)
+			opts.Lifetime = ensemble.Kept
+			var err error
+			if opts.Ports, err = numbers("ports", f.ports); err != nil {
+				return err
+			}
+			return a.up(cmd.Context(), f.choice(), opts)
+		},
+	}
+	f.bind(cmd)
+	cmd.Flags().StringSliceVar(&f.ports, "ports", nil, "client ports, one per server (default free ones)")
+	return cmd
+}
+
+// releaser is an ensemble that stays up when its claim is released.
+type releaser interface{ Release() error }
+
+func (a *app) up(ctx context.Context, choice auto.Choice, opts ensemble.Options) error {
+	e, err := auto.Open(ctx, choice, opts)
+	if err != nil {
+		return err
+	}
+	if r, ok := e.(releaser); ok {
+		defer r.Release() //nolint:errcheck // the claim ends with the process at the latest
+	}
+	return a.printStatus(ctx, e)
+}
+
+func downCommand(a *app) *cobra.Command {
+	var f ensembleFlags
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "End an ensemble, or what a crash left of one",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.down(cmd.Context(), f.name) },
+	}
+	f.bindName(cmd)
+	return cmd
+}
+
+// down ends the ensemble of that name on every engine that may have it.
+func (a *app) down(ctx context.Context, name string) error {
+	var containers int
+	var containerErr error
+	if container.Available(ctx) == nil {
+		containers, containerErr = container.Down(ctx, name)
+	}
+	processes, processErr := process.Down(name)
+	if err := errors.Join(containerErr, processErr); err != nil {
+		return err
+	}
+	if containers+processes == 0 {
+		fmt.Fprintf(a.stdout, "no ensemble %q was up\n", name)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "ensemble %q is down: removed %d containers, ended %d processes\n", name, containers, processes)
+	return nil
+}
+
+func statusCommand(a *app) *cobra.Command {
+	var f ensembleFlags
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show role, version, address, sessions, znodes and watches of each server",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			e, err := find(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			return a.printStatus(cmd.Context(), e)
+		},
+	}
+	f.bindName(cmd)
+	cmd.Flags().StringVar(&f.servers, "servers", "", "show these servers instead: host:port,host:port,…")
+	return cmd
+}
+
+// find returns an ensemble that is up, without claiming it.
+func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
+	if f.servers != "" {
+		return external.Open(ctx, f.servers)
+	}
+	if container.Available(ctx) == nil {
+		e, err := container.Find(ctx, f.name)
+		if !errors.Is(err, container.ErrNotUp) {
+			return e, err
+		}
+	}
+	e, err := process.Find(f.name)
+	if errors.Is(err, process.ErrNotUp) {
+		return nil, fmt.Errorf("no ensemble %q is up: start one with `zkbench ensemble up`", f.name)
+	}
+	return e, err
+}
+
+func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble) error {
+	t := results.NewTable()
+	t.AppendHeader(table.Row{"server", "role", "version", "client address", "sessions", "znodes", "watches"})
+	var errs []error
+	for _, s := range e.Servers() {
+		status, err := ensemble.Probe(ctx, s.Addr)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+			t.AppendRow(table.Row{s.Name, "unreachable", "–", s.Addr, "–", "–", "–"})
+			continue
+		}
+		t.AppendRow(table.Row{s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches)})
+	}
+	fmt.Fprintln(a.stdout, t.Render())
+	return errors.Join(errs...)
+}
+
+func known(n int64) string {
+	if n == ensemble.Unknown {
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
+
+func logsCommand(a *app) *cobra.Command {
+	var f ensembleFlags
+	var lines int
+	cmd := &cobra.Command{
+		Use:   "logs",
+		Short: "Print the last lines of each server's log",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if lines < 1 {
+				return usage(fmt.Errorf("--lines wants at least 1, not %d", lines))
+			}
+			e, err := find(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			return e.Logs(cmd.Context(), a.stdout, lines)
+		},
+	}
+	f.bindName(cmd)
+	cmd.Flags().IntVar(&lines, "lines", 20, "lines per server")
+	return cmd
+}

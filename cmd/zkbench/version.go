@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// commit is set by the Makefile (-ldflags -X), for builds that carry no version control information.
+var commit string
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and Go version",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.stdout, "zkbench %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// versionText returns the module's version and commit, as far as the build knows them.
+func versionText() string {
+	version, revision, modified := "devel", commit, ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" && info.Main.Version != "(devel)" {
+			version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision" && revision == "":
+				revision = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				modified = "+changes"
+			}
+		}
+	}
+	if revision == "" {
+		return version + " (commit unknown)"
+	}
+	return fmt.Sprintf("%s (%.12s%s)", version, revision, modified)
+}
