@@ -163,13 +163,13 @@ func NotificationsSent(ctx context.Context, addr string) (int64, error) {
 	return total, nil
 }
 
-// config returns a server's settings by its `conf` command, or nil where that is not allowed.
+// config returns a server's settings by its `conf` command; none where that is not allowed.
 func config(ctx context.Context, addr string) map[string]string {
+	settings := map[string]string{}
 	text, err := Command(ctx, addr, "conf")
 	if err != nil {
-		return nil
+		return settings
 	}
-	settings := map[string]string{}
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
 			settings[key] = value

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type bystanders struct {
 
 	mu    sync.Mutex
 	reads []results.BystanderRead
-	late  []time.Duration // how late reads were sent although their predecessor was back in time
+	late  []time.Duration // how late each was sent
 	err   error
 }
 
@@ -51,44 +52,40 @@ func startBystanders(ctx context.Context, servers []ensemble.Server, path string
 	return b, nil
 }
 
-// read sends one session's reads when they are due, or as soon as the one before is back.
+// read sends one session's reads when they are due, whatever became of those before: a bystander that waited for its
+// own slow reads would send fewer just when there is something to see, or count its own backlog.
 func (b *bystanders) read(ctx context.Context, conn *zk.Conn, path string, server int, plan schedule) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	<-timer.C
 	for i := 0; ; i++ {
 		due := plan.due(i)
-		wait := due - time.Since(b.epoch)
-		if wait > 0 {
-			timer.Reset(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-		sent := time.Since(b.epoch)
-		_, _, err := conn.Get(path)
-		back := time.Since(b.epoch)
-		if ctx.Err() != nil {
+		if sleep(ctx, due-time.Since(b.epoch)) != nil {
 			return
 		}
-		b.mu.Lock()
-		if err != nil && b.err == nil {
-			b.err = err
-		}
-		b.reads = append(b.reads, results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server})
-		if wait > 0 {
-			b.late = append(b.late, sent-due)
-		}
-		b.mu.Unlock()
+		b.wait.Go(func() {
+			sent := time.Since(b.epoch)
+			_, _, err := conn.Get(path)
+			back := time.Since(b.epoch)
+			if ctx.Err() == nil {
+				b.book(results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server}, sent-due, err)
+			}
+		})
 	}
+}
+
+func (b *bystanders) book(read results.BystanderRead, late time.Duration, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		b.err = errors.Join(b.err, err)
+		return
+	}
+	b.reads = append(b.reads, read)
+	b.late = append(b.late, late)
 }
 
 // finish stops the reads, closes the sessions and returns what was read.
 func (b *bystanders) finish() (reads []results.BystanderRead, late []time.Duration, err error) {
 	b.stop()
-	b.closeAll() // unblocks a read under way
+	b.closeAll() // unblocks the reads under way
 	b.wait.Wait()
 	return b.reads, b.late, b.err
 }

@@ -195,7 +195,8 @@ func judge(d *results.Document) {
 	warn(h.ClientCPU > clientCPUMark, "zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark)
 	warn(h.MachineCPU > machineCPUMark, "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
 	warn(h.Throttled > 0, "the control group was out of CPU")
-	warn(h.LatenessP99 > latenessMark, "zkbench was late on its own schedule by more than %s at p99", latenessMark)
+	warn(float64(h.LatenessP99) > latenessMark*d.Metrics["bystander-p99-ns"].Value,
+		"over %.0f%% of the bystanders' p99 is zkbench's own lateness", 100*latenessMark)
 	warn(len(d.Timeline.Notifications) > 0 && d.Herd.Grouping != results.GroupedByZxid,
 		"herds are grouped by %s: these servers do not tell which transaction caused a notification (ZooKeeper before 3.9)", d.Herd.Grouping)
 	d.Warnings, d.Invalid = slices.Compact(d.Warnings), slices.Compact(d.Invalid)

@@ -3,8 +3,8 @@ package scenarios
 import "time"
 
 // schedule is an open-loop arrival plan: request i is due at start + i·interval, whatever became of the others. A
-// request that is sent late because its predecessor was slow is still timed from when it was due; to time it from
-// when it was sent would leave out the waiting that a user would have seen (coordinated omission).
+// request that is sent late is still timed from when it was due; to time it from when it was sent would leave out the
+// waiting that a user would have seen (coordinated omission).
 type schedule struct {
 	start    time.Duration
 	interval time.Duration

@@ -35,6 +35,18 @@ type task struct {
 	repeat  int
 }
 
+func (t task) describe(recipe string) string {
+	clients := "clients"
+	if t.clients == 1 {
+		clients = "client"
+	}
+	text := fmt.Sprintf("%s/%s, %d %s, repeat %d", recipe, t.variant.Name, t.clients, clients, t.repeat)
+	if t.repeat == 0 {
+		text = fmt.Sprintf("%s/%s, %d %s, rehearsal", recipe, t.variant.Name, t.clients, clients)
+	}
+	return text
+}
+
 // plan lists the measurements of a scenario in the order in which they run: within each repeat and number of clients,
 // the variants follow each other in an order that is shuffled anew.
 func plan(s Scenario, recipe variants.Recipe) []task {
@@ -48,6 +60,20 @@ func plan(s Scenario, recipe variants.Recipe) []task {
 				tasks = append(tasks, task{v, clients, repeat})
 			}
 		}
+	}
+	return tasks
+}
+
+// rehearsal is repeat zero of a closed load: every variant once, under the middle number of clients, before anything
+// is kept. Servers that have just started are slow until their code is compiled, and whoever came first would pay.
+func rehearsal(s Scenario, recipe variants.Recipe) []task {
+	if s.Mode != Closed {
+		return nil
+	}
+	clients := slices.Sorted(slices.Values(s.Clients))
+	var tasks []task
+	for _, v := range s.selected(recipe) {
+		tasks = append(tasks, task{v, clients[len(clients)/2], 0})
 	}
 	return tasks
 }
@@ -68,12 +94,15 @@ func (r *Runner) RunScenario(ctx context.Context, s Scenario) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, workshop.close()) }()
-	tasks := plan(s, r.Recipes[i])
+	tasks := slices.Concat(rehearsal(s, r.Recipes[i]), plan(s, r.Recipes[i]))
 	for done, t := range tasks {
-		r.Progress(done, len(tasks), fmt.Sprintf("%s/%s, %d clients, repeat %d", s.Recipe, t.variant.Name, t.clients, t.repeat))
+		r.Progress(done, len(tasks), t.describe(s.Recipe))
 		d := r.document(s, t, description)
 		if err := r.measure(ctx, s, r.Recipes[i], t, workshop, d); err != nil {
-			return fmt.Errorf("%s/%s, %d clients, repeat %d: %w", s.Recipe, t.variant.Name, t.clients, t.repeat, err)
+			return fmt.Errorf("%s: %w", t.describe(s.Recipe), err)
+		}
+		if t.repeat == 0 {
+			continue
 		}
 		if err := r.Save(d); err != nil {
 			return err

@@ -1,9 +1,80 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results"
 )
 
+// defaultPlots is where figures are written.
+const defaultPlots = "plots/out"
+
 func plotCommand(a *app) *cobra.Command {
-	return &cobra.Command{Use: "plot", RunE: func(*cobra.Command, []string) error { return nil }}
+	var out string
+	var formats []string
+	cmd := &cobra.Command{
+		Use:   "plot [RESULT…]",
+		Short: "Draw results: latencies, throughput, notifications, herds",
+		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it; without
+one, the newest run in ` + defaultRuns + ` is drawn.
+
+Figures: latency percentiles by variant, throughput and notifications against the
+number of clients, herd sizes, and the herd timeline: every notification as a dot,
+with the bystanders' latency beneath.`,
+		Example: `  zkbench plot
+  zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, f := range formats {
+				if err := oneOf("--format", f, plots.Formats()); err != nil {
+					return err
+				}
+			}
+			return a.plot(args, out, formats)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", defaultPlots, "folder for the figures")
+	cmd.Flags().StringSliceVar(&formats, "format", plots.Formats(), "png, svg or both")
+	return cmd
+}
+
+func (a *app) plot(paths []string, out string, formats []string) error {
+	if len(paths) == 0 {
+		newest, err := newestRun()
+		if err != nil {
+			return err
+		}
+		paths = []string{newest}
+	}
+	docs, err := results.ReadAll(paths)
+	if err != nil {
+		return err
+	}
+	files, err := plots.Draw(docs, out, formats)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return errors.New("these results have nothing to draw")
+	}
+	for _, f := range files {
+		fmt.Fprintln(a.stdout, f)
+	}
+	return nil
+}
+
+// newestRun returns the run's folder whose name, which begins with the time, sorts last.
+func newestRun() (string, error) {
+	entries, err := os.ReadDir(defaultRuns)
+	for i := len(entries) - 1; err == nil && i >= 0; i-- {
+		if entries[i].IsDir() {
+			return filepath.Join(defaultRuns, entries[i].Name()), nil
+		}
+	}
+	return "", fmt.Errorf("there are no runs in %s yet: `zkbench run lock-contention` makes one, or name a result", defaultRuns)
 }

@@ -201,10 +201,28 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 		return d, err
 	}
 	d.Image = e.image
+	if err := e.addEnvironment(ctx, d.Config); err != nil {
+		return d, err
+	}
 	if mounts, err := docker(ctx, "exec", e.ids[0], "cat", "/proc/mounts"); err == nil {
 		d.TxnLog = ensemble.FileSystemOf(mounts, d.Config["dataLogDir"])
 	}
 	return d, nil
+}
+
+// addEnvironment adds the settings that compose.yaml makes and the servers do not tell, such as the heap's size.
+func (e *Ensemble) addEnvironment(ctx context.Context, settings map[string]string) error {
+	out, err := docker(ctx, "inspect", "--format", "{{range .Config.Env}}{{println .}}{{end}}", e.ids[0])
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(out) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if strings.HasPrefix(key, "ZOO_CFG") || strings.HasPrefix(key, "ZK_") || strings.HasSuffix(key, "JVMFLAGS") {
+			settings[key] = value
+		}
+	}
+	return nil
 }
 
 // Logs implements [ensemble.Ensemble].

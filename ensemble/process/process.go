@@ -165,6 +165,8 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 		return d, err
 	}
 	d.Image = e.home
+	d.Config["heap"] = heap
+	d.Config["snapCount"] = snapCount
 	if mounts, err := os.ReadFile("/proc/mounts"); err == nil {
 		d.TxnLog = ensemble.FileSystemOf(string(mounts), d.Config["dataLogDir"])
 	}

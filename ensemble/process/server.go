@@ -106,6 +106,12 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	return servers, nil
 }
 
+// What the servers' own account of their settings leaves out.
+const (
+	heap      = "512m"
+	snapCount = "1000000"
+)
+
 // serverConfig holds the same settings as the containers' compose.yaml, which says why.
 func serverConfig(server string) string {
 	return strings.Join([]string{
@@ -118,7 +124,7 @@ func serverConfig(server string) string {
 		"standaloneEnabled=false",
 		"admin.enableServer=false",
 		"4lw.commands.whitelist=srvr,mntr,conf,ruok,cons,wchs",
-		"snapCount=1000000",
+		"snapCount=" + snapCount,
 		"",
 	}, "\n")
 }
@@ -130,7 +136,7 @@ func launch(inst installation, server string) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(inst.java, "-Xmx512m", "-cp", inst.classpath, //nolint:noctx // outlives every context here
+	cmd := exec.Command(inst.java, "-Xmx"+heap, "-cp", inst.classpath, //nolint:noctx // outlives every context here
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

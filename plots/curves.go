@@ -1,0 +1,129 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// tailTicks labels an axis of 1/(1-p) with the percentiles p.
+type tailTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (tailTicks) Ticks(_, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99} {
+		if at := 100 / (100 - p); at <= high*1.001 {
+			ticks = append(ticks, plot.Tick{Value: at, Label: fmt.Sprintf("%g", p)})
+		}
+	}
+	return ticks
+}
+
+// percentiles draws the latency distribution of one phase under n clients: a curve per variant, the repeats merged.
+// Each curve ends where a single sample would decide.
+func (s set) percentiles(n int, phase string) ([]figure, error) {
+	p := newPlot(fmt.Sprintf("%s latency, %s, %s", strings.ToUpper(phase[:1])+phase[1:], clientsText(n), s.subject()),
+		"percentile", phase+" latency, ms")
+	low, high, tail := math.Inf(1), 0.0, 10.0
+	for _, group := range s.at(n) {
+		var parts []results.Histogram
+		for _, d := range group {
+			parts = append(parts, d.Histograms[phase])
+		}
+		merged, err := results.MergeHistograms(parts)
+		if err != nil {
+			return nil, err
+		}
+		h, err := merged.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if h.TotalCount() < 2 {
+			continue
+		}
+		var xys plotter.XYs
+		for at := 1.0; at <= float64(h.TotalCount()); at *= 1.05 {
+			y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6
+			xys = append(xys, plotter.XY{X: at, Y: y})
+			low, high, tail = min(low, y), max(high, y), max(tail, at)
+		}
+		addLine(p, group[0].Variant, xys, lineStyle(s.colors[group[0].Variant], false))
+	}
+	if high == 0 {
+		return nil, nil
+	}
+	logarithmic(&p.X, 1, tail)
+	p.X.Tick.Marker = tailTicks{}
+	logarithmic(&p.Y, low*0.8, high*1.3)
+	p.Legend.Left, p.Legend.Top = true, true
+	return []figure{figureOf(fmt.Sprintf("%s-percentiles-%s-n%d", s.prefix(), phase, n), p)}, nil
+}
+
+func clientsText(n int) string {
+	if n == 1 {
+		return "1 client"
+	}
+	return fmt.Sprintf("%d clients", n)
+}
+
+// herdSizes draws how many notifications a transaction sets off under n clients, as the share of transactions that set
+// off at most so many.
+func (s set) herdSizes(n int) []figure {
+	p := newPlot(fmt.Sprintf("Herd sizes, %s, %s", clientsText(n), s.subject()),
+		"notifications set off by one transaction", "transactions that set off at most so many, %")
+	largest := 0
+	for _, group := range s.at(n) {
+		largest = max(largest, mergedHerd(group).Max())
+	}
+	if largest < 2 {
+		return nil
+	}
+	for _, group := range s.at(n) {
+		h := mergedHerd(group)
+		var total, seen int64
+		for _, size := range h.Sizes {
+			total += size.Count
+		}
+		if total == 0 {
+			continue
+		}
+		xys := plotter.XYs{{X: 0.9, Y: 0}}
+		for _, size := range h.Sizes {
+			before := 100 * float64(seen) / float64(total)
+			seen += size.Count
+			xys = append(xys, plotter.XY{X: float64(size.Size), Y: before}, plotter.XY{X: float64(size.Size), Y: 100 * float64(seen) / float64(total)})
+		}
+		xys = append(xys, plotter.XY{X: float64(largest) * 1.1, Y: 100})
+		addLine(p, group[0].Variant, xys, lineStyle(s.colors[group[0].Variant], false))
+	}
+	logarithmic(&p.X, 0.9, float64(largest)*1.1)
+	p.Y.Min, p.Y.Max = 0, 105
+	p.Legend.Left, p.Legend.Top, p.Legend.YOffs = true, true, -24
+	p.Legend.XOffs = 24
+	return []figure{figureOf(fmt.Sprintf("%s-herd-sizes-n%d", s.prefix(), n), p)}
+}
+
+// mergedHerd adds up the herd sizes of the repeats.
+func mergedHerd(group []*results.Document) results.Herd {
+	counts := map[int]int64{}
+	most := 0
+	for _, d := range group {
+		for _, size := range d.Herd.Sizes {
+			counts[size.Size] += size.Count
+			most = max(most, size.Size)
+		}
+	}
+	var h results.Herd
+	for size := 1; size <= most; size++ {
+		if counts[size] > 0 {
+			h.Sizes = append(h.Sizes, results.SizeCount{Size: size, Count: counts[size]})
+		}
+	}
+	return h
+}

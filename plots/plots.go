@@ -1,0 +1,167 @@
+// Package plots is how results are shown: a few figures, each in a file of its own, in one style.
+//
+// It takes one position: a picture must not say more than the numbers behind it. Latencies are drawn as whole
+// distributions, medians with the extremes of their repeats, and a timeline shows the middle of the middle repeat, not
+// the most telling stretch. Naive variants are warm and optimized ones cool in every figure.
+package plots
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Formats lists the file formats that figures can be written in.
+func Formats() []string { return []string{"png", "svg"} }
+
+// figure is one picture, ready to be drawn on any canvas.
+type figure struct {
+	name          string
+	width, height vg.Length
+	draw          func(draw.Canvas)
+}
+
+// Draw writes every figure that the documents have data for into dir, and returns the files. Documents of several
+// scenarios or engines are never mixed in one figure.
+func Draw(docs []*results.Document, dir string, formats []string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, set := range split(docs) {
+		figures, err := set.figures()
+		if err != nil {
+			return files, err
+		}
+		for _, f := range figures {
+			for _, format := range formats {
+				path := filepath.Join(dir, f.name+"."+format)
+				if err := f.write(path, format); err != nil {
+					return files, err
+				}
+				files = append(files, path)
+			}
+		}
+	}
+	return files, nil
+}
+
+// resolution is for screens that show two pixels where there used to be one.
+const resolution = 144
+
+func (f figure) write(path, format string) error {
+	var out bytes.Buffer
+	var err error
+	switch format {
+	case "png":
+		canvas := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(resolution))
+		f.draw(draw.New(canvas))
+		_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(&out)
+	case "svg":
+		canvas := vgsvg.New(f.width, f.height)
+		f.draw(draw.New(canvas))
+		_, err = canvas.WriteTo(&out)
+	default:
+		err = fmt.Errorf("unknown format %q", format)
+	}
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", path, err)
+	}
+	return renameio.WriteFile(path, out.Bytes(), 0o644)
+}
+
+// set is the documents of one scenario on one engine.
+type set struct {
+	docs   []*results.Document
+	groups [][]*results.Document // repeats of one variant under one number of clients
+	colors palette
+}
+
+func split(docs []*results.Document) []set {
+	type key struct{ scenario, engine, version string }
+	byKey := map[key][]*results.Document{}
+	for _, d := range docs {
+		k := key{d.Scenario.Name, d.Environment.Engine, d.Environment.ZooKeeper}
+		byKey[k] = append(byKey[k], d)
+	}
+	var sets []set
+	for _, group := range byKey {
+		sets = append(sets, set{docs: group, groups: results.GroupRepeats(group), colors: newPalette(group)})
+	}
+	slices.SortFunc(sets, func(a, b set) int { return strings.Compare(a.prefix(), b.prefix()) })
+	return sets
+}
+
+// prefix begins the names of a set's files.
+func (s set) prefix() string {
+	return s.docs[0].Scenario.Name + "-" + s.docs[0].Environment.Engine
+}
+
+// subject ends the titles of a set's figures: what was measured on.
+func (s set) subject() string {
+	e := s.docs[0].Environment
+	return fmt.Sprintf("ZooKeeper %s, %d servers (%s)", e.ZooKeeper, len(e.Servers), e.Engine)
+}
+
+// clients returns the numbers of clients in the set, ascending.
+func (s set) clients() []int {
+	var out []int
+	for _, g := range s.groups {
+		if n := g[0].Clients; !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// at returns the groups with n clients, naive ones first.
+func (s set) at(n int) [][]*results.Document {
+	return slices.DeleteFunc(slices.Clone(s.groups), func(g []*results.Document) bool { return g[0].Clients != n })
+}
+
+// variants returns the groups of each variant, ascending by clients; naive variants come first.
+func (s set) variants() [][][]*results.Document {
+	var out [][][]*results.Document
+	for _, g := range s.groups {
+		i := slices.IndexFunc(out, func(v [][]*results.Document) bool { return v[0][0].Variant == g[0].Variant })
+		if i < 0 {
+			out = append(out, [][]*results.Document{g})
+			continue
+		}
+		out[i] = append(out[i], g)
+	}
+	slices.SortStableFunc(out, func(a, b [][]*results.Document) int {
+		return cmp.Or(strings.Compare(a[0][0].Kind, b[0][0].Kind), strings.Compare(a[0][0].Variant, b[0][0].Variant))
+	})
+	return out
+}
+
+// figures returns everything that the set has data for.
+func (s set) figures() ([]figure, error) {
+	figures := slices.Concat(s.throughput(), s.notifications())
+	for _, n := range s.clients() {
+		for _, phase := range []string{"acquire", "handoff"} {
+			curves, err := s.percentiles(n, phase)
+			if err != nil {
+				return nil, err
+			}
+			figures = append(figures, curves...)
+		}
+		figures = append(figures, s.herdSizes(n)...)
+		figures = append(figures, s.timelines(n)...)
+	}
+	return figures, nil
+}

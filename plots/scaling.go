@@ -1,0 +1,120 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// point is a metric's median under one number of clients, with the extremes of its repeats.
+type point struct{ clients, value, low, high float64 }
+
+// series returns a metric of one variant against the number of clients.
+func series(variant [][]*results.Document, metric string) []point {
+	var out []point
+	for _, group := range variant {
+		row := results.Summarize(group).Rows[0]
+		if m, ok := row.Metrics[metric]; ok {
+			out = append(out, point{float64(row.Clients), m.Value, m.Min, m.Max})
+		}
+	}
+	return out
+}
+
+// addSeries draws a line through the medians and a whisker over the repeats of each.
+func addSeries(p *plot.Plot, label string, points []point, c lineColor) {
+	xys := make(plotter.XYs, 0, len(points))
+	for _, pt := range points {
+		xys = append(xys, plotter.XY{X: pt.clients, Y: pt.value})
+		if pt.high > pt.low {
+			whisker := plotter.XYs{{X: pt.clients, Y: pt.low}, {X: pt.clients, Y: pt.high}}
+			style := lineStyle(c, false)
+			style.Width = vg.Points(1)
+			addLine(p, "", whisker, style)
+		}
+	}
+	addLine(p, label, xys, lineStyle(c, false))
+	addDots(p, xys, c, 3)
+}
+
+// throughput draws operations per second against the number of clients, if more than one number was measured.
+func (s set) throughput() []figure {
+	clients := s.clients()
+	p := newPlot("Throughput, "+s.subject(), "clients", "operations per second")
+	highest := 0.0
+	for _, variant := range s.variants() {
+		points := series(variant, results.OpsPerSecond)
+		for _, pt := range points {
+			highest = max(highest, pt.high)
+		}
+		addSeries(p, variant[0][0].Variant, points, s.colors[variant[0][0].Variant])
+	}
+	if len(clients) < 2 || highest == 0 {
+		return nil
+	}
+	s.clientAxis(p)
+	p.Y.Min, p.Y.Max = 0, highest*1.25
+	p.Legend.Top = true
+	return []figure{figureOf(s.prefix()+"-throughput", p)}
+}
+
+// clientAxis makes the x axis a logarithmic one of clients.
+func (s set) clientAxis(p *plot.Plot) {
+	clients := s.clients()
+	logarithmic(&p.X, float64(clients[0])*0.9, float64(clients[len(clients)-1])*1.1)
+	p.X.Tick.Marker = clientTicks(clients)
+}
+
+// notifications draws notifications per operation against the number of clients, both logarithmic, beside the variants'
+// formulas. What is zero has no place on such an axis, and is left out.
+func (s set) notifications() []figure {
+	if len(s.clients()) < 2 {
+		return nil
+	}
+	bound := "bound"
+	if s.docs[0].Expected.Exact {
+		bound = "formula"
+	}
+	p := newPlot("Notifications per operation, "+s.subject(), "clients", "notifications per operation")
+	low, high := math.Inf(1), 0.0
+	for _, variant := range s.variants() {
+		name := variant[0][0].Variant
+		var measured []point
+		for _, pt := range series(variant, results.NotificationsPerOp) {
+			if pt.low > 0 {
+				measured = append(measured, pt)
+				low, high = min(low, pt.low), max(high, pt.high)
+			}
+		}
+		addSeries(p, name, measured, s.colors[name])
+		formula, claimed := claims(variant)
+		for _, xy := range claimed {
+			low, high = min(low, xy.Y), max(high, xy.Y)
+		}
+		addLine(p, fmt.Sprintf("%s %s", bound, formula), claimed, lineStyle(s.colors[name], true))
+	}
+	if high == 0 {
+		return nil
+	}
+	s.clientAxis(p)
+	logarithmic(&p.Y, low*0.7, high*2)
+	p.Legend.Left, p.Legend.Top = true, true
+	return []figure{figureOf(s.prefix()+"-notifications", p)}
+}
+
+// claims returns what a variant's formula says for each number of clients.
+func claims(variant [][]*results.Document) (formula string, xys plotter.XYs) {
+	for _, group := range variant {
+		cost := group[0].Expected.Costs[results.NotificationsPerOp]
+		formula = cost.Formula
+		if cost.Value > 0 {
+			xys = append(xys, plotter.XY{X: float64(group[0].Clients), Y: cost.Value})
+		}
+	}
+	return formula, xys
+}

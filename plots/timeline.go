@@ -1,0 +1,140 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// lineColor is a variant's colour.
+type lineColor = color.RGBA
+
+// timelineShown is how much of a result's timeline is drawn: the first part of it, so that single herds can be told
+// apart at the size of a README.
+const timelineShown = 250 * time.Millisecond
+
+// The figure's proportions: for each variant its notifications, and beneath them the bystanders, half as high.
+const (
+	timelineWidth  = 8 * vg.Inch
+	timelineHeight = 7 * vg.Inch
+	dotsShare      = 0.32
+	bystanderShare = 0.18
+)
+
+// timelines draws, for each naive variant, its herd timeline above that of the optimized variant.
+func (s set) timelines(n int) []figure {
+	groups := s.at(n)
+	optimized := slices.IndexFunc(groups, func(g []*results.Document) bool { return g[0].Kind != "naive" })
+	if optimized < 0 {
+		return nil
+	}
+	var out []figure
+	for _, g := range groups {
+		d := middle(g)
+		if d.Kind == "naive" && d.Herd.Max() > 1 && !d.Window.Paced {
+			out = append(out, s.timeline(d, middle(groups[optimized])))
+		}
+	}
+	return out
+}
+
+// middle returns the repeat in the middle, whatever it looks like.
+func middle(group []*results.Document) *results.Document { return group[len(group)/2] }
+
+func (s set) timeline(naive, optimized *results.Document) figure {
+	slowest := max(slowestBystander(naive), slowestBystander(optimized))
+	top := s.dotsPanel(naive)
+	top.Title.Text = fmt.Sprintf("Every notification, %s, %s\n%s (%s)", clientsText(naive.Clients), s.subject(), naive.Variant, naive.Kind)
+	lower := s.dotsPanel(optimized)
+	lower.Title.Text = fmt.Sprintf("%s (%s)", optimized.Variant, optimized.Kind)
+	last := bystanderPanel(optimized, slowest)
+	last.X.Label.Text = "time, ms"
+	last.X.Tick.Marker = plainTicks{}
+	last.X.Tick.Label.Font.Size = last.Y.Tick.Label.Font.Size
+	panels := []*plot.Plot{top, bystanderPanel(naive, slowest), lower, last}
+	name := fmt.Sprintf("%s-timeline-n%d-%s", s.prefix(), naive.Clients, naive.Variant)
+	return figure{name: name, width: timelineWidth, height: timelineHeight, draw: func(c draw.Canvas) {
+		stack(panels, []float64{dotsShare, bystanderShare, dotsShare, bystanderShare}, c)
+	}}
+}
+
+// dotsPanel shows each notification as a dot: time across, client upwards.
+func (s set) dotsPanel(d *results.Document) *plot.Plot {
+	p := newPlot("", "", "client")
+	var xys plotter.XYs
+	for _, n := range d.Timeline.Notifications {
+		if n.At <= timelineShown {
+			xys = append(xys, plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)})
+		}
+	}
+	addDots(p, xys, s.colors[d.Variant], 1.3)
+	timeAxis(p)
+	p.Y.Min, p.Y.Max = -1, float64(d.Clients)
+	return p
+}
+
+// bystanderPanel shows each read of the sessions that have nothing to do with the lock, on a scale that both variants
+// share.
+func bystanderPanel(d *results.Document, slowest time.Duration) *plot.Plot {
+	p := newPlot("", "", "bystander\nread, ms")
+	var xys plotter.XYs
+	for _, b := range d.Timeline.Bystander {
+		if b.At <= timelineShown {
+			at := milliseconds(b.At)
+			style := draw.LineStyle{Color: gray(), Width: 0.8}
+			addLine(p, "", plotter.XYs{{X: at, Y: 0}, {X: at, Y: milliseconds(b.Response)}}, style)
+			xys = append(xys, plotter.XY{X: at, Y: milliseconds(b.Response)})
+		}
+	}
+	addDots(p, xys, gray(), 1.5)
+	timeAxis(p)
+	p.Y.Min, p.Y.Max = 0, milliseconds(slowest)*1.1
+	return p
+}
+
+func slowestBystander(d *results.Document) time.Duration {
+	slowest := time.Millisecond
+	for _, b := range d.Timeline.Bystander {
+		if b.At <= timelineShown {
+			slowest = max(slowest, b.Response)
+		}
+	}
+	return slowest
+}
+
+func timeAxis(p *plot.Plot) {
+	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
+	p.X.Tick.Marker = unlabelled{plainTicks{}}
+	p.X.Tick.Label.Font.Size = 4
+}
+
+// stack draws plots one above the other, with their data areas aligned: each is narrowed by what its own labels take
+// less than the widest.
+func stack(panels []*plot.Plot, shares []float64, c draw.Canvas) {
+	const margin = 8
+	c = draw.Crop(c, margin, -margin, margin, -margin)
+	height := c.Max.Y - c.Min.Y
+	canvases := make([]draw.Canvas, len(panels))
+	var left, right vg.Length
+	top := c.Max.Y
+	for i, p := range panels {
+		bottom := top - height*vg.Length(shares[i])
+		canvases[i] = draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: bottom}, Max: vg.Point{X: c.Max.X, Y: top}}}
+		data := p.DataCanvas(canvases[i])
+		left = max(left, data.Min.X-c.Min.X)
+		right = max(right, c.Max.X-data.Max.X)
+		top = bottom
+	}
+	for i, p := range panels {
+		data := p.DataCanvas(canvases[i])
+		p.Draw(draw.Crop(canvases[i], left-(data.Min.X-c.Min.X), -(right - (c.Max.X - data.Max.X)), 0, 0))
+	}
+}
