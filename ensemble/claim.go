@@ -1,12 +1,10 @@
 package ensemble
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -29,15 +27,6 @@ func TryClaim(name string) (*Claim, error) {
 	}
 	if !ok {
 		return nil, fmt.Errorf("ensemble %q is %w: wait for it, or choose another --name", name, ErrBusy)
-	}
-	return &Claim{lock}, nil
-}
-
-// AwaitClaim waits until the ensemble is free.
-func AwaitClaim(ctx context.Context, name string) (*Claim, error) {
-	lock := claimFile(name)
-	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("wait for ensemble %q: %w", name, err)
 	}
 	return &Claim{lock}, nil
 }

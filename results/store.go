@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/renameio/v2"
 )
@@ -64,7 +63,7 @@ func Read(path string) (*Document, error) {
 	return &d, nil
 }
 
-// ReadAll returns the documents in the given files and in the .json files of the given folders, sorted by scenario,
+// ReadAll returns the documents in the given files and folders, sorted by scenario,
 // clients, kind (naive first), variant and repeat. It reports every unreadable file at once.
 func ReadAll(paths []string) ([]*Document, error) {
 	var docs []*Document
@@ -88,6 +87,11 @@ func ReadAll(paths []string) ([]*Document, error) {
 	return docs, nil
 }
 
+// Files returns the documents in a run's folder, by their names; other files, such as a summary, may lie beside them.
+func Files(dir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(dir, "*_n[0-9]*_r[0-9]*.json"))
+}
+
 func resultFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -98,13 +102,12 @@ func resultFiles(path string) ([]string, error) {
 	case !info.IsDir():
 		return []string{path}, nil
 	}
-	files, err := filepath.Glob(filepath.Join(path, "*.json"))
+	files, err := Files(path)
 	if err != nil {
 		return nil, err
 	}
-	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasPrefix(filepath.Base(f), ".") })
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no results (no .json files)", path)
+		return nil, fmt.Errorf("%s holds no results (no files such as lock-drain_lock-znode_n50_r1.json)", path)
 	}
 	return files, nil
 }

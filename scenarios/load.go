@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/variants"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/zkbench/zkbench/variants"
 )
 
 //go:embed *.yaml

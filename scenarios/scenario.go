@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"github.com/agnivade/levenshtein"
-	"github.com/zkbench/zkbench/variants"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/zkbench/zkbench/variants"
 )
 
 // Mode is how the load is paced.

@@ -71,7 +71,7 @@ func ensembleCommand(a *app) *cobra.Command {
 'zkbench run' starts and ends an ensemble of its own when none is up. One that a
 crash left behind is found by its label and removed by the next 'up' or 'down'.`,
 	}
-	cmd.AddCommand(upCommand(a), downCommand(a), statusCommand(a), logsCommand(a))
+	cmd.AddCommand(upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), imageCommand(a))
 	return cmd
 }
 
@@ -227,4 +227,26 @@ func logsCommand(a *app) *cobra.Command {
 	f.bindName(cmd)
 	cmd.Flags().IntVar(&lines, "lines", 20, "lines per server")
 	return cmd
+}
+
+func imageCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "image",
+		Short: "Get the ZooKeeper image that containers start from, or build it",
+		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the official
+` + container.OfficialImage + ` if it is there or a registry has it, else ` + container.DebianImage + `, built from
+Debian packages in about a minute (needs mmdebstrap).`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := container.Available(cmd.Context()); err != nil {
+				return err
+			}
+			image, err := container.EnsureImage(cmd.Context(), a.stderr)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, image)
+			return err
+		},
+	}
 }

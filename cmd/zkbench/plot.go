@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,13 +69,17 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 	return nil
 }
 
-// newestRun returns the run's folder whose name, which begins with the time, sorts last.
+// newestRun returns the run's folder that was written to last.
 func newestRun() (string, error) {
-	entries, err := os.ReadDir(defaultRuns)
-	for i := len(entries) - 1; err == nil && i >= 0; i-- {
-		if entries[i].IsDir() {
-			return filepath.Join(defaultRuns, entries[i].Name()), nil
+	newest, at := "", time.Time{}
+	entries, _ := os.ReadDir(defaultRuns) // a missing folder holds no runs
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && entry.IsDir() && info.ModTime().After(at) {
+			newest, at = filepath.Join(defaultRuns, entry.Name()), info.ModTime()
 		}
 	}
-	return "", fmt.Errorf("there are no runs in %s yet: `zkbench run lock-contention` makes one, or name a result", defaultRuns)
+	if newest == "" {
+		return "", fmt.Errorf("there are no runs in %s yet: `zkbench run lock-contention` makes one, or name a result", defaultRuns)
+	}
+	return newest, nil
 }

@@ -102,7 +102,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		return err
 	}
 	docs, err := a.measure(cmd.Context(), selected, f, run)
-	return errors.Join(a.report(cmd.Context(), docs, f, err), err)
+	return errors.Join(a.report(docs, f, err), err)
 }
 
 // scenario loads a scenario and lets the flags that were given override its fields.
@@ -161,7 +161,7 @@ func newRun() string {
 
 // checkOut refuses a folder in which results would be overwritten or mixed up.
 func checkOut(dir string) error {
-	old, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	old, err := results.Files(dir)
 	if err != nil {
 		return usage(fmt.Errorf("--out %s: %w", dir, err))
 	}
@@ -204,7 +204,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 }
 
 // report prints the comparison and returns what is wrong with it. runErr is how the run ended.
-func (a *app) report(ctx context.Context, docs []*results.Document, f runFlags, runErr error) error {
+func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	if len(docs) == 0 {
 		_ = os.Remove(f.out) // an empty folder would only puzzle
 		return nil

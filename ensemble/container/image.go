@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
 )
 
 // The images that serve, in the order of preference.
@@ -47,7 +49,7 @@ func EnsureImage(ctx context.Context, progress io.Writer) (string, error) {
 		return OfficialImage, nil
 	}
 	if err := build(ctx, progress); err != nil {
-		return "", fmt.Errorf("no ZooKeeper image: %w", errors.Join(pullErr, err))
+		return "", fmt.Errorf("%w: no ZooKeeper image: %w", ensemble.ErrUnavailable, errors.Join(pullErr, err))
 	}
 	return DebianImage, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/variants"
 )
 

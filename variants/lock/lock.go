@@ -18,6 +18,7 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/variants"
 )
 

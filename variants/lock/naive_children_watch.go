@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/variants"
 )
 

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/variants"
 )
 
