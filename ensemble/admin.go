@@ -72,7 +72,7 @@ type Status struct {
 	Role     Role
 	Version  string
 	Zxid     int64 // last transaction applied; Unknown before any
-	Sessions int64 // open client connections
+	Sessions int64 // client connections, the asking one left out
 	Znodes   int64
 	Watches  int64 // Unknown where the server does not allow mntr
 }
@@ -89,8 +89,9 @@ func Probe(ctx context.Context, addr string) (Status, error) {
 		return Status{}, fmt.Errorf("%s: %w", addr, err)
 	}
 	if counters, err := Monitor(ctx, addr); err == nil {
-		s.Watches = counters["zk_watch_count"]
-		s.Sessions = counters["zk_num_alive_connections"]
+		if watches, ok := counters["zk_watch_count"]; ok {
+			s.Watches = watches
+		}
 	}
 	return s, nil
 }
@@ -108,7 +109,7 @@ func parseSrvr(text string) (Status, error) {
 		Role:     Role(fields["Mode"]),
 		Version:  version,
 		Zxid:     number(fields["Zxid"]),
-		Sessions: number(fields["Connections"]),
+		Sessions: max(number(fields["Connections"])-1, 0), // without the one that asks
 		Znodes:   number(fields["Node count"]),
 		Watches:  Unknown,
 	}

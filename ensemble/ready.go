@@ -15,7 +15,7 @@ const pollInterval = 100 * time.Millisecond
 // ended.
 func AwaitQuorum(ctx context.Context, servers []Server) error {
 	for {
-		err := checkQuorum(ctx, servers)
+		err := CheckQuorum(ctx, servers)
 		if err == nil {
 			return nil
 		}
@@ -27,8 +27,8 @@ func AwaitQuorum(ctx context.Context, servers []Server) error {
 	}
 }
 
-// checkQuorum returns nil if one server leads (or stands alone) and all others follow or observe.
-func checkQuorum(ctx context.Context, servers []Server) error {
+// CheckQuorum returns nil if one server leads (or stands alone) and all others follow or observe.
+func CheckQuorum(ctx context.Context, servers []Server) error {
 	var problems []error
 	leaders := 0
 	for _, s := range servers {

@@ -1,0 +1,157 @@
+package ensemble_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// serve answers every connection with one text, and returns where.
+func serve(t *testing.T, answer string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.ReadFull(conn, make([]byte, 4))
+			_, _ = io.WriteString(conn, answer)
+			conn.Close()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+const srvr = `Zookeeper version: 3.9.3-${mvngit.commit.id}, built on 2026-03-08 16:19 UTC
+Latency min/avg/max: 0/0.0/0
+Received: 10
+Sent: 9
+Connections: 3
+Outstanding: 0
+Zxid: 0x100000002
+Mode: follower
+Node count: 5
+`
+
+func TestProbe(t *testing.T) {
+	status, err := ensemble.Probe(t.Context(), serve(t, srvr))
+	// The answer to mntr is not one: what only mntr tells stays unknown.
+	want := ensemble.Status{Role: ensemble.Follower, Version: "3.9.3", Zxid: 0x100000002, Sessions: 2, Znodes: 5, Watches: ensemble.Unknown}
+	if err != nil || status != want {
+		t.Errorf("status = %+v, %v; want %+v", status, err, want)
+	}
+}
+
+func TestCommandExplainsWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ name, answer, want string }{
+		{"a web server", "HTTP/1.1 400 Bad Request\r\n\r\n", "does not look like ZooKeeper"},
+		{"silence", "", "is it a ZooKeeper client port?"},
+		{"not allowed", "srvr is not executed because it is not in the whitelist.\n", "4lw.commands.whitelist"},
+		{"no quorum", "This ZooKeeper instance is not currently serving requests\n", "no quorum yet"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ensemble.Probe(t.Context(), serve(t, tt.answer))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want it to say %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAwaitQuorumSaysWhatIsMissing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name, want string
+		servers    []ensemble.Server
+	}{
+		{"nobody leads", "0 of 2 servers lead", []ensemble.Server{{Name: "a", Addr: serve(t, srvr)}, {Name: "b", Addr: serve(t, srvr)}}},
+		{"one is alone", "a stands alone", []ensemble.Server{
+			{Name: "a", Addr: serve(t, strings.ReplaceAll(srvr, "follower", "standalone"))},
+			{Name: "b", Addr: serve(t, strings.ReplaceAll(srvr, "follower", "leader"))},
+		}},
+	} {
+		err := ensemble.CheckQuorum(t.Context(), tt.servers)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want it to say %q", tt.name, err, tt.want)
+		}
+		if err := ensemble.AwaitQuorum(ctx, tt.servers); err == nil {
+			t.Errorf("%s: AwaitQuorum returned nil", tt.name)
+		}
+	}
+	one := []ensemble.Server{{Name: "a", Addr: serve(t, strings.ReplaceAll(srvr, "follower", "standalone"))}}
+	if err := ensemble.AwaitQuorum(t.Context(), one); err != nil {
+		t.Errorf("one standalone server: %v", err)
+	}
+}
+
+func TestFileSystemOf(t *testing.T) {
+	const mounts = "overlay / overlay rw 0 0\n/dev/sda1 /data ext4 rw 0 0\ntmpfs /datalog tmpfs rw 0 0\n/dev/sdb /data/version-2/deep xfs rw 0 0\n"
+	for path, want := range map[string]string{
+		"/data/version-2":    "/data/version-2 (ext4 on /dev/sda1)",
+		"/datalog/version-2": "/datalog/version-2 (tmpfs on tmpfs)",
+		"/database":          "/database (overlay on overlay)",
+		"/data":              "/data (ext4 on /dev/sda1)",
+		"":                   "",
+	} {
+		if got := ensemble.FileSystemOf(mounts, path); got != want {
+			t.Errorf("FileSystemOf(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestClientPorts(t *testing.T) {
+	free, err := ensemble.Options{}.ClientPorts()
+	if err != nil || len(free) != ensemble.Size || free[0] == free[1] {
+		t.Fatalf("free ports = %v, %v", free, err)
+	}
+	if got, err := (ensemble.Options{Ports: free}).ClientPorts(); err != nil || got[0] != free[0] {
+		t.Errorf("asked for %v, got %v, %v", free, got, err)
+	}
+	taken := serve(t, "")
+	_, port, _ := net.SplitHostPort(taken)
+	var n int
+	for _, digit := range port {
+		n = 10*n + int(digit-'0')
+	}
+	if _, err := (ensemble.Options{Ports: []int{free[0], n, free[1]}}).ClientPorts(); err == nil || !strings.Contains(err.Error(), "port "+port+" is taken") {
+		t.Errorf("a taken port: %v", err)
+	}
+	if _, err := (ensemble.Options{Ports: free[:2]}).ClientPorts(); err == nil {
+		t.Error("two ports for three servers were accepted")
+	}
+}
+
+func TestClaimIsExclusive(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	first, err := ensemble.TryClaim("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ensemble.TryClaim("x"); !errors.Is(err, ensemble.ErrBusy) {
+		t.Errorf("a second claim: %v, want ErrBusy", err)
+	}
+	other, err := ensemble.TryClaim("y")
+	if err != nil {
+		t.Errorf("a claim of another name: %v", err)
+	}
+	if err := errors.Join(first.Release(), first.Release(), other.Release()); err != nil {
+		t.Error(err)
+	}
+	again, err := ensemble.TryClaim("x")
+	if err != nil {
+		t.Errorf("a claim after release: %v", err)
+	}
+	_ = again.Release()
+}
