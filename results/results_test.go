@@ -1,0 +1,363 @@
+package results_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// golden compares text with testdata/name, or rewrites it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (rewrite with -update):\n got:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+const ms = time.Millisecond
+
+// note is a notification in few words.
+func note(at time.Duration, client int, zxid int64) results.Notification {
+	return results.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
+}
+
+// observe computes a document from what happened in the window from 10 ms to 110 ms.
+func observe(t *testing.T, raw results.Raw) *results.Document {
+	t.Helper()
+	raw.Window.Start, raw.Window.End, raw.Waiting = 10*ms, 110*ms, "acquire"
+	d := &results.Document{}
+	if err := d.Observe(raw); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestHerds(t *testing.T) {
+	old := func(at time.Duration, client int) results.Notification { return note(at, client, -1) }
+	for _, tt := range []struct {
+		name          string
+		notifications []results.Notification
+		grouping      string
+		mean          float64
+		most, peak    int
+		spread        time.Duration
+	}{
+		{"none", nil, "zxid", 0, 0, 0, 0},
+		{"one each", []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 2)}, "zxid", 1, 1, 2, 0},
+		{"one transaction, however slow", []results.Notification{note(20*ms, 0, 1), note(90*ms, 1, 1), note(21*ms, 2, 2)}, "zxid", 1.5, 2, 2, 70 * ms},
+		{"outside the window", []results.Notification{note(9*ms, 0, 1), note(20*ms, 1, 1), note(111*ms, 2, 1)}, "zxid", 1, 1, 1, 0},
+		{"two transactions at once", []results.Notification{note(20*ms, 0, 1), note(20*ms, 1, 2), note(20*ms, 2, 1)}, "zxid", 1.5, 2, 3, 0},
+		{"an old server: silence ends a herd", []results.Notification{old(20*ms, 0), old(24*ms, 1), old(30*ms, 2)}, "path and time", 1.5, 2, 2, 4 * ms},
+		{"a peak is any 10 ms, not a fixed grid", []results.Notification{note(19*ms, 0, 1), note(20*ms, 1, 2), note(28*ms, 2, 3), note(30*ms, 3, 4)}, "zxid", 1, 1, 3, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := observe(t, results.Raw{Notifications: tt.notifications}).Herd
+			if h.Grouping != tt.grouping || h.Mean() != tt.mean || h.Max() != tt.most || h.Peak10ms != tt.peak || h.Longest != tt.spread {
+				t.Errorf("grouping %s, mean %g, max %d, peak %d, spread %s; want %s, %g, %d, %d, %s", h.Grouping, h.Mean(), h.Max(),
+					h.Peak10ms, h.Longest, tt.grouping, tt.mean, tt.most, tt.peak, tt.spread)
+			}
+		})
+	}
+}
+
+func TestHerdQuantile(t *testing.T) {
+	h := results.Herd{Sizes: []results.SizeCount{{1, 98}, {50, 1}, {100, 1}}}
+	for q, want := range map[float64]int{0.5: 1, 0.98: 1, 0.99: 50, 1: 100} {
+		if got := h.Quantile(q); got != want {
+			t.Errorf("quantile %g = %d, want %d", q, got, want)
+		}
+	}
+}
+
+// A wake-up is useful if it is the last one before the wait that it ended.
+func TestUselessWakeups(t *testing.T) {
+	wait := func(client int, start, end time.Duration) results.Sample {
+		return results.Sample{Phase: "acquire", Client: client, Start: start, End: end}
+	}
+	for _, tt := range []struct {
+		name          string
+		notifications []results.Notification
+		waits         []results.Sample
+		want          int64
+	}{
+		{"woken once, and went on", []results.Notification{note(20*ms, 0, 1)}, []results.Sample{wait(0, 15*ms, 25*ms)}, 0},
+		{"woken three times for one turn", []results.Notification{note(20*ms, 0, 1), note(21*ms, 0, 2), note(22*ms, 0, 3)}, []results.Sample{wait(0, 15*ms, 25*ms)}, 2},
+		{"never got a turn", []results.Notification{note(20*ms, 0, 1)}, nil, 1},
+		{"somebody else's turn", []results.Notification{note(20*ms, 0, 1)}, []results.Sample{wait(1, 15*ms, 25*ms)}, 1},
+		{"notified of one's own release", []results.Notification{note(30*ms, 0, 1)}, []results.Sample{wait(0, 15*ms, 25*ms)}, 1},
+		{"woken before the window, turn in it", []results.Notification{note(9*ms, 0, 1)}, []results.Sample{wait(0, 5*ms, 12*ms)}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := observe(t, results.Raw{Notifications: tt.notifications, Samples: tt.waits})
+			if d.Counts.UselessWakes != tt.want {
+				t.Errorf("useless = %d, want %d", d.Counts.UselessWakes, tt.want)
+			}
+		})
+	}
+}
+
+func TestLatenciesBelongToTheWindowTheyEndIn(t *testing.T) {
+	sample := func(start, end time.Duration) results.Sample {
+		return results.Sample{Phase: "acquire", Start: start, End: end}
+	}
+	d := observe(t, results.Raw{Samples: []results.Sample{
+		sample(0, 5*ms), sample(5*ms, 15*ms), sample(20*ms, 40*ms), sample(100*ms, 120*ms),
+	}})
+	if n := d.Histograms["acquire"].Samples; n != 2 {
+		t.Errorf("%d samples in the window, want 2", n)
+	}
+	if n := d.Histograms["warm-up/acquire"].Samples; n != 1 {
+		t.Errorf("%d samples before it, want 1", n)
+	}
+	if got := d.Metrics["acquire-max-ns"].Value; got < 20e6 || got > 20.1e6 {
+		t.Errorf("acquire-max-ns = %g, want 20 ms", got)
+	}
+	if _, there := d.Metrics["handoff-p50-ns"]; there {
+		t.Error("a phase without samples has a percentile")
+	}
+}
+
+func TestNothingIsClampedSilently(t *testing.T) {
+	d := observe(t, results.Raw{Samples: []results.Sample{{Phase: "acquire", Start: -2 * time.Hour, End: 20 * ms}}})
+	if d.Histograms["acquire"].Dropped != 1 || len(d.Invalid) != 1 {
+		t.Errorf("dropped %d, invalid %q; want 1 and a reason", d.Histograms["acquire"].Dropped, d.Invalid)
+	}
+}
+
+// Merging histograms is what recording everything into one would have been.
+func TestMergeHistogramsIsLossless(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		var all []time.Duration
+		var parts []results.Histogram
+		for range 1 + random.IntN(5) {
+			part := make([]time.Duration, random.IntN(200))
+			for i := range part {
+				part[i] = time.Duration(random.ExpFloat64() * float64(50*ms))
+			}
+			all = append(all, part...)
+			h, err := results.NewHistogram(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, h)
+		}
+		want, err := results.NewHistogram(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := results.MergeHistograms(parts)
+		if err != nil || got != want {
+			t.Fatalf("merged %d samples differ from the same recorded at once (%v)", want.Samples, err)
+		}
+	}
+}
+
+func TestCompareWithFormulas(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		exact             bool
+		measured          float64
+		invalid, warnings int
+	}{
+		{"exact", true, 24.5, 0, 0},
+		{"one too many in 50 operations", true, 24.52, 1, 0},
+		{"one too few", true, 24.48, 1, 0},
+		{"below a bound", false, 3, 0, 0},
+		{"a bound, give or take the edges of the window", false, 24.6, 0, 0},
+		{"over a bound", false, 30, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := &results.Document{
+				Window:   results.Window{Operations: 50},
+				Expected: results.Expected{Exact: tt.exact, Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "(N-1)/2", Value: 24.5}}},
+				Metrics:  map[string]results.Metric{results.NotificationsPerOp: {Value: tt.measured}},
+			}
+			d.CompareWithFormulas()
+			if len(d.Invalid) != tt.invalid || len(d.Warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", d.Invalid, d.Warnings, tt.invalid, tt.warnings)
+			}
+		})
+	}
+}
+
+// document is a result with the given metrics.
+func document(variant, kind string, clients, repeat int, metrics map[string]float64) *results.Document {
+	d := &results.Document{
+		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Clients: clients, Repeat: repeat,
+		Scenario:    results.Scenario{Name: "lock-contention"},
+		Environment: results.Environment{Engine: "container"},
+		Metrics:     map[string]results.Metric{},
+	}
+	for name, v := range metrics {
+		d.Metrics[name] = results.Metric{Value: v, Unit: "unit of " + name}
+	}
+	return d
+}
+
+func TestSummarize(t *testing.T) {
+	docs := []*results.Document{
+		document("b", "optimized", 10, 1, map[string]float64{"ops/s": 5}),
+		document("a", "naive", 10, 2, map[string]float64{"ops/s": 1, "violations": 1}),
+		document("a", "naive", 10, 1, map[string]float64{"ops/s": 9, "violations": 0}),
+		document("a", "naive", 2, 1, map[string]float64{"ops/s": 7}),
+		document("a", "naive", 10, 3, map[string]float64{"ops/s": 2, "violations": 1}),
+	}
+	docs[1].Warnings, docs[2].Warnings, docs[4].Invalid = []string{"w"}, []string{"w"}, []string{"i"}
+	s := results.Summarize(docs)
+	var order []string
+	for _, r := range s.Rows {
+		order = append(order, r.Variant)
+	}
+	if strings.Join(order, "") != "aab" || s.Rows[0].Clients != 2 {
+		t.Fatalf("rows = %+v", s.Rows)
+	}
+	row := s.Rows[1]
+	if got, want := row.Metrics["ops/s"], (results.Aggregated{Value: 2, Unit: "unit of ops/s", Min: 1, Max: 9}); got != want {
+		t.Errorf("ops/s = %+v, want %+v", got, want)
+	}
+	if got := row.Metrics["violations"].Value; got != 2 {
+		t.Errorf("violations = %g; a breach in two repeats of three is two, not their median", got)
+	}
+	if row.Repeats != 3 || strings.Join(row.Warnings, ",") != "w,i" {
+		t.Errorf("repeats %d, warnings %q; want 3 and each once", row.Repeats, row.Warnings)
+	}
+}
+
+func TestTable(t *testing.T) {
+	metrics := func(f float64) map[string]float64 {
+		return map[string]float64{
+			"ops/s": 500 * f, "acquire-p50-ns": 1.2e6 / f, "acquire-p99-ns": 44e6 / f, "handoff-p50-ns": 2e6 / f, "handoff-p99-ns": 3e9,
+			"notifications/op": 1 / f, "useless-wakeups/op": 0, "requests/op": 5, "failed-writes/op": 0.33, "herd-max": 49, "bystander-p99-ns": 8e5,
+		}
+	}
+	alone := metrics(1)
+	delete(alone, "handoff-p50-ns")
+	docs := []*results.Document{
+		document("predecessor-watch", "optimized", 1, 1, alone),
+		document("children-watch", "naive", 50, 1, metrics(0.25)),
+		document("predecessor-watch", "optimized", 50, 1, metrics(1)),
+	}
+	for _, width := range []int{80, 120, 200} {
+		var out bytes.Buffer
+		if err := results.Summarize(docs).WriteTable(&out, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {
+				t.Errorf("a line of %d columns in a table for %d", n, width)
+			}
+		}
+		golden(t, "table-"+map[int]string{80: "80", 120: "120", 200: "200"}[width]+".txt", out.String())
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	docs := []*results.Document{
+		document("a", "naive", 1, 1, nil), document("a", "naive", 10, 1, nil), document("b", "optimized", 10, 1, nil),
+	}
+	docs[0].Oracle = results.Oracle{Checked: true, ClientNotifications: 3, ServerNotifications: 3, ClientWrites: 5, ServerTransactions: 5}
+	docs[1].Oracle = results.Oracle{Checked: true, ClientNotifications: 3, ServerNotifications: 4}
+	docs[1].Invalid = []string{"clients received 3 notifications, servers sent 4: -1"}
+	docs[0].Warnings, docs[1].Warnings = []string{"busy"}, []string{"busy"}
+	var kept bytes.Buffer
+	results.WriteVerdict(&kept, docs)
+	golden(t, "verdict-invalid.txt", kept.String())
+	docs[2].Violations = []results.Violation{{At: 3 * ms, Text: "client 1 acquired the lock while client 0 held it"}}
+	var broken bytes.Buffer
+	results.WriteVerdict(&broken, docs)
+	golden(t, "verdict-broken.txt", broken.String())
+}
+
+func TestWriteAndRead(t *testing.T) {
+	dir := t.TempDir()
+	d := document("a", "naive", 10, 2, map[string]float64{"ops/s": 9})
+	if err := d.Write(filepath.Join(dir, "run")); err != nil {
+		t.Fatal(err)
+	}
+	if err := results.WriteJSON(filepath.Join(dir, "run", "summary.json"), results.Summary{}); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := results.ReadAll([]string{filepath.Join(dir, "run")})
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("read %d documents, %v; want 1 and the summary beside it left alone", len(docs), err)
+	}
+	got, _ := json.Marshal(docs[0])
+	want, _ := json.Marshal(d)
+	if !bytes.Equal(got, want) {
+		t.Errorf("read back:\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestReadSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct{ name, path, want string }{
+		{"missing", filepath.Join(dir, "nowhere.json"), "no such file or folder"},
+		{"truncated", write("cut.json", `{"schema": 1, "run": "2026`), "truncated"},
+		{"empty", write("empty.json", ""), "truncated"},
+		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 1"},
+		{"impossible", write("zero.json", `{"schema": 0}`), "impossible schema 0"},
+		{"something else", write("other.json", `{"rows": []}`), "no result of zkbench"},
+		{"wrong types", write("types.json", `{"schema": 1, "clients": "many"}`), "does not fit schema 1"},
+		{"an empty folder", t.TempDir(), "holds no results"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := results.ReadAll([]string{tt.path}); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want it to say %q", err, tt.want)
+			}
+		})
+	}
+	_, err := results.ReadAll([]string{filepath.Join(dir, "cut.json"), filepath.Join(dir, "newer.json")})
+	if err == nil || !strings.Contains(err.Error(), "cut.json") || !strings.Contains(err.Error(), "newer.json") {
+		t.Errorf("error = %v, want every unreadable file in it", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	text, err := json.Marshal(document("a", "naive", 1, 1, map[string]float64{"ops/s": 1}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"schema":1,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "x.json")
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d, err := results.Read(path)
+		if err != nil {
+			return
+		}
+		for _, h := range d.Histograms {
+			_, _ = h.Decode() // an error, never a panic
+		}
+	})
+}
