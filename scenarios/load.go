@@ -64,11 +64,12 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
 		return s, fmt.Errorf("%s: a scenario is a list of `field: value` lines", file)
 	}
-	mistakes, lines := s.read(document.Content[0])
+	unread, lines := s.read(document.Content[0])
+	mistakes := unread
 	for _, p := range s.Validate(recipes) {
 		line, given := lines[p.Field]
 		// A field that could not be read has been complained about already.
-		if !slices.ContainsFunc(mistakes, func(m mistake) bool { return given && m.line == line }) {
+		if !given || !slices.ContainsFunc(unread, func(m mistake) bool { return m.line == line }) {
 			mistakes = append(mistakes, mistake{line, p.Field + ": " + p.Text})
 		}
 	}
@@ -90,11 +91,11 @@ func (s *Scenario) read(mapping *yaml.Node) ([]mistake, map[string]int) {
 			continue
 		}
 		if _, twice := lines[key.Value]; twice {
-			complain(fmt.Sprintf("%s is given twice", key.Value))
+			complain(fmt.Sprintf("%s: is given twice", key.Value))
 		}
 		lines[key.Value] = key.Line
 		if err := value.Decode(fields[at].value); err != nil {
-			complain(fmt.Sprintf("%s wants %s", key.Value, fields[at].wants))
+			complain(fmt.Sprintf("%s: wants %s", key.Value, fields[at].wants))
 		}
 	}
 	return mistakes, lines

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 
 // ensembleFlags say which ensemble a command is about.
 type ensembleFlags struct {
+	engines []string // what engine may be
 	engine  string
 	servers string
 	name    string
@@ -29,11 +31,17 @@ type ensembleFlags struct {
 
 // bind declares the flags that choose an ensemble to run on.
 func (f *ensembleFlags) bind(cmd *cobra.Command) {
+	f.bindEngine(cmd, auto.Engines())
+	cmd.Flags().StringVar(&f.servers, "servers", "", "measure these instead: host:port,host:port,…")
+}
+
+// bindEngine declares the flags that say what to start.
+func (f *ensembleFlags) bindEngine(cmd *cobra.Command, engines []string) {
+	f.engines = engines
 	flags := cmd.Flags()
-	flags.StringVar(&f.engine, "ensemble", "auto", "auto, container, process or external")
-	flags.StringVar(&f.servers, "servers", "", "measure these servers instead: host:port,host:port,…")
-	flags.StringVar(&f.image, "image", "", "container image (default zookeeper:3.9, or one built from Debian packages)")
-	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked ZooKeeper release for --ensemble process")
+	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(engines, ", "))
+	flags.StringVar(&f.image, "image", "", "container image (default: see 'ensemble image')")
+	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	f.bindName(cmd)
 }
 
@@ -42,7 +50,7 @@ func (f *ensembleFlags) bindName(cmd *cobra.Command) {
 }
 
 func (f *ensembleFlags) check() error {
-	if err := oneOf("--ensemble", f.engine, auto.Engines()); err != nil {
+	if err := oneOf("--ensemble", f.engine, f.engines); err != nil {
 		return err
 	}
 	if f.servers == "" && f.engine == string(ensemble.External) {
@@ -95,7 +103,7 @@ func upCommand(a *app) *cobra.Command {
 			return a.up(cmd.Context(), f.choice(), opts)
 		},
 	}
-	f.bind(cmd)
+	f.bindEngine(cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
 	cmd.Flags().StringSliceVar(&f.ports, "ports", nil, "client ports, one per server (default free ones)")
 	return cmd
 }

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
-// The exit codes. When several apply, the first of 4, 1, 5, 3 wins: a run that is wrong or void must not be reported
+// The exit codes. When several apply, the first in precedence wins: a run that is wrong or void must not be reported
 // as merely slow.
 const (
 	codeOK          = 0
@@ -43,17 +44,43 @@ func usage(err error) error {
 	return exitError{codeUsage, err}
 }
 
+// precedence lists the codes of errors, most telling first.
+func precedence() []int {
+	return []int{codeBroken, codeUsage, codeFailed, codeInvalid, codeRegression}
+}
+
 // exitCode returns the code for what a command returned.
 func exitCode(ctx context.Context, err error) int {
-	var exit exitError
-	switch {
-	case err == nil:
+	if err == nil {
 		return codeOK
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		return codeInterrupted
-	case errors.As(err, &exit):
-		return exit.code
-	default:
-		return codeFailed
 	}
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return codeInterrupted
+	}
+	codes := codesOf(err)
+	for _, code := range precedence() {
+		if slices.Contains(codes, code) {
+			return code
+		}
+	}
+	return codeFailed
+}
+
+// codesOf returns the codes of all errors that were joined into one; an error that says nothing means failure.
+func codesOf(err error) []int {
+	switch e := err.(type) { //nolint:errorlint // it is the tree of errors itself that is walked here
+	case exitError:
+		return []int{e.code}
+	case interface{ Unwrap() []error }:
+		var codes []int
+		for _, part := range e.Unwrap() {
+			codes = append(codes, codesOf(part)...)
+		}
+		return codes
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return codesOf(inner)
+		}
+	}
+	return []int{codeFailed}
 }

@@ -22,12 +22,12 @@ func plotCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot [RESULT…]",
 		Short: "Draw results: latencies, throughput, notifications, herds",
-		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it; without
-one, the newest run in ` + defaultRuns + ` is drawn.
+		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it;
+without one, the newest run in ` + defaultRuns + ` is drawn.
 
-Figures: latency percentiles by variant, throughput and notifications against the
-number of clients, herd sizes, and the herd timeline: every notification as a dot,
-with the bystanders' latency beneath.`,
+Figures: latency percentiles by variant, throughput and notifications against
+the number of clients, herd sizes, and the herd timeline: every notification as
+a dot, with the bystanders' latency beneath.`,
 		Example: `  zkbench plot
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -39,9 +39,9 @@ func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zkbench",
 		Short: "Measure what ZooKeeper recipes really cost",
-		Long: `zkbench runs naive and optimized variants of ZooKeeper recipes side by side, under a
-chosen number of clients, against a real ensemble, and records three things:
-latency, notifications, and herd spikes.
+		Long: `zkbench runs naive and optimized variants of ZooKeeper recipes side by side,
+under a chosen number of clients, against a real ensemble, and records three
+things: latency, notifications, and herd spikes.
 
   zkbench run lock-contention      compare three locks under 1 to 100 clients
   zkbench plot                     draw what the last run measured

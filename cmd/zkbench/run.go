@@ -43,15 +43,19 @@ func runCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO…",
 		Short: "Run scenarios and compare their variants",
-		Long: `Run scenarios, by name or from a YAML file, and print how their variants compare.
+		Long: `Run scenarios, by name or from a YAML file, and print how their variants
+compare. The flags of the load (--clients, --duration, …) override what the
+scenario says.
 
-Variants run on the same ensemble, in an order that is shuffled anew in each repeat.
-Every measurement is kept as one JSON file; 'zkbench plot' draws them. Without
---ensemble or --servers zkbench starts three servers of its own and takes them down
-afterwards; one that 'zkbench ensemble up' has started is used and left up.`,
+Variants run on the same ensemble, in an order that is shuffled anew in each
+repeat. Every measurement is kept as one JSON file; 'zkbench plot' draws them.
+
+Without --servers zkbench starts three servers of its own and takes them down
+afterwards; an ensemble that 'zkbench ensemble up' has started is used instead,
+and stays up.`,
 		Example: `  zkbench run lock-contention
   zkbench run lock-drain --clients 50 --summary s.json
-  zkbench run lock-contention --variants predecessor-watch --clients 200 --hold 5ms
+  zkbench run lock-contention --variants znode --clients 200 --hold 5ms
   zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -74,8 +78,8 @@ afterwards; one that 'zkbench ensemble up' has started is used and left up.`,
 	flags.DurationVar(&f.hold, "hold", 0, "how long a holder holds")
 	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order in which variants run")
-	flags.StringVar(&f.out, "out", "", "folder for the results (default a new one in "+defaultRuns+")")
-	flags.StringVar(&f.summary, "summary", "", "write all metrics into this JSON `file` as well")
+	flags.StringVar(&f.out, "out", "", "folder for results (default a new one in "+defaultRuns+")")
+	flags.StringVar(&f.summary, "summary", "", "write all metrics to this JSON `file` as well")
 	f.ensemble.bind(cmd)
 	return cmd
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/zkbench/zkbench/"
+
+// mayImport is the architecture: what each package may import of the others. An import that this test refuses means
+// that something is in the wrong place.
+var mayImport = map[string][]string{
+	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/wire"},
+	"scenarios":             {"variants", "results", "ensemble", "ensemble/wire"}, // nobody else joins these three
+	"variants":              {},                                                   // a recipe cannot see the runner
+	"variants/lock":         {"variants"},
+	"variants/catalog":      {"variants", "variants/lock"},
+	"variants/conformance":  {},
+	"results":               {},
+	"plots":                 {"results"}, // a plot cannot see ZooKeeper
+	"ensemble/wire":         {},
+	"ensemble":              {"ensemble/wire"},
+	"ensemble/container":    {"ensemble"},
+	"ensemble/process":      {"ensemble"},
+	"ensemble/external":     {"ensemble"},
+	"ensemble/auto":         {"ensemble", "ensemble/container", "ensemble/process", "ensemble/external"},
+	"ensemble/ensembletest": {"ensemble", "ensemble/auto"},
+}
+
+func TestImportDirections(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		pkg := strings.TrimPrefix(f[0], module)
+		allowed, known := mayImport[pkg]
+		if !known {
+			t.Errorf("%s is in no layer: add it to mayImport, with what it may import", pkg)
+		}
+		seen[pkg] = true
+		for _, imported := range f[1:] {
+			if ours := strings.TrimPrefix(imported, module); ours != imported && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s: it may import %v", pkg, ours, allowed)
+			}
+		}
+	}
+	for pkg := range mayImport {
+		if !seen[pkg] {
+			t.Errorf("%s is gone: take it out of mayImport", pkg)
+		}
+	}
+}

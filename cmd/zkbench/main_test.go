@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+var live ensembletest.Shared
+
+func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
+
+// command runs one command line and returns what it printed and its exit code.
+func command(ctx context.Context, args ...string) (stdout, stderr string, code int) {
+	var out, err bytes.Buffer
+	code = run(ctx, app{stdout: &out, stderr: &err, args: args})
+	return out.String(), err.String(), code
+}
+
+func TestUsageErrors(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"unknown command", []string{"rum"}, "run"},
+		{"unknown flag", []string{"run", "lock-drain", "--client", "5"}, "unknown flag: --client"},
+		{"no scenario", []string{"run"}, "which scenario?"},
+		{"unknown scenario", []string{"run", "lock-contentoin"}, `did you mean "lock-contention"?`},
+		{"two unknown scenarios", []string{"run", "lock-drian", "nonsense"}, "nonsense"},
+		{"no such file", []string{"run", missing}, "no such file"},
+		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecesor-watch"}, `did you mean "predecessor-watch"?`},
+		{"no clients", []string{"run", "lock-drain", "--clients", "0"}, "at least 1"},
+		{"clients that are no numbers", []string{"run", "lock-drain", "--clients", "ten,5,-3"}, `"ten", "-3"`},
+		{"more clients than file descriptors", []string{"run", "lock-drain", "--clients", "100000000"}, "ulimit -n"},
+		{"negative repeats", []string{"run", "lock-drain", "--repeats", "-1"}, "--repeats"},
+		{"a duration without unit", []string{"run", "lock-contention", "--duration", "3"}, "duration"},
+		{"a negative hold", []string{"run", "lock-contention", "--hold", "-1s"}, "cannot be negative"},
+		{"a drain with a duration", []string{"run", "lock-drain", "--duration", "3s"}, "means nothing in a drain"},
+		{"unknown engine", []string{"run", "lock-drain", "--ensemble", "contaner"}, `did you mean "container"?`},
+		{"external without servers", []string{"run", "lock-drain", "--ensemble", "external"}, "--servers"},
+		{"servers and an engine", []string{"run", "lock-drain", "--ensemble", "process", "--servers", "a:1"}, "exclude each other"},
+		{"arguments where none belong", []string{"version", "please"}, "takes no arguments"},
+		{"unknown list", []string{"list", "varants"}, `did you mean "variants"?`},
+		{"unknown plot format", []string{"plot", "--format", "pgn"}, `did you mean "png"?`},
+		{"no lines", []string{"ensemble", "logs", "--lines", "0"}, "at least 1"},
+		{"bad ports", []string{"ensemble", "up", "--ports", "x"}, `"x"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, stderr, code := command(t.Context(), tt.args...)
+			if code != codeUsage || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeUsage, stderr, tt.want)
+			}
+		})
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("cut_n1_r1.json", []byte(`{"schema"`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"nothing to plot", []string{"plot"}, "there are no runs"},
+		{"a result that is none", []string{"plot", "cut_n1_r1.json"}, "truncated"},
+		{"nobody there", []string{"run", "lock-drain", "--servers", "127.0.0.1:1"}, "connection refused"},
+		{"an address without a port", []string{"run", "lock-drain", "--servers", "localhost"}, "host:port"},
+		{"no release there", []string{"run", "lock-drain", "--ensemble", "process", "--zookeeper-home", "."}, "unpacked ZooKeeper release"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, stderr, code := command(t.Context(), tt.args...)
+			if code != codeFailed || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeFailed, stderr, tt.want)
+			}
+		})
+	}
+	if left, err := filepath.Glob("results/runs/*"); err != nil || len(left) > 0 {
+		t.Errorf("failed runs left %v behind (%v)", left, err)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	broken := exitError{codeBroken, errors.New("broken")}
+	invalid := exitError{codeInvalid, errors.New("invalid")}
+	other := errors.New("other")
+	for _, tt := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"nothing", nil, 0},
+		{"any error", other, 1},
+		{"usage", usage(other), 2},
+		{"wrapped usage", fmt.Errorf("run: %w", usage(other)), 2},
+		{"a broken promise beats a failure", errors.Join(other, broken), 4},
+		{"a failure beats an invalid run", errors.Join(invalid, other), 1},
+		{"an invalid run beats a regression", errors.Join(exitError{codeRegression, other}, invalid), 5},
+		{"everything", errors.Join(exitError{codeRegression, other}, invalid, other, broken), 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := exitCode(t.Context(), tt.err); got != tt.want {
+				t.Errorf("exit code %d, want %d", got, tt.want)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	if got := exitCode(ctx, context.Canceled); got != codeInterrupted {
+		t.Errorf("interrupted: exit code %d, want %d", got, codeInterrupted)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	violation := []results.Violation{{}}
+	for _, tt := range []struct {
+		name string
+		docs []*results.Document
+		want int
+	}{
+		{"sound", []*results.Document{{}, {}}, 0},
+		{"invalid", []*results.Document{{}, {Invalid: []string{"x"}}}, 5},
+		{"broken", []*results.Document{{Violations: violation}, {}}, 4},
+		{"broken and invalid", []*results.Document{{Invalid: []string{"x"}}, {Violations: violation}}, 4},
+	} {
+		if got := exitCode(t.Context(), verdict(tt.docs)); got != tt.want {
+			t.Errorf("%s: exit code %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The help texts and lists are read by people; each is a golden file, and fits a terminal.
+func TestTexts(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for name, args := range map[string][]string{
+		"help":               {"--help"},
+		"help-run":           {"run", "--help"},
+		"help-plot":          {"plot", "--help"},
+		"help-ensemble":      {"ensemble", "--help"},
+		"help-ensemble-up":   {"ensemble", "up", "--help"},
+		"help-ensemble-down": {"ensemble", "down", "--help"},
+		"list":               {"list"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, code := command(t.Context(), args...)
+			if code != 0 || stderr != "" {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			for line := range strings.Lines(stdout) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+					t.Errorf("a line of %d columns: %s", n, line)
+				}
+			}
+			path := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(stdout), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stdout != string(want) {
+				t.Errorf("%s differs (rewrite with -update):\n%s", path, stdout)
+			}
+		})
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		stdout, _, code := command(t.Context(), "completion", shell)
+		if code != 0 || !strings.Contains(stdout, "zkbench") {
+			t.Errorf("completion %s: exit code %d", shell, code)
+		}
+	}
+	if stdout, _, _ := command(t.Context(), "__complete", "run", "lock-d"); !strings.Contains(stdout, "lock-drain") {
+		t.Errorf("scenarios are not completed: %q", stdout)
+	}
+}

@@ -1,0 +1,276 @@
+package scenarios
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestEmbeddedScenariosAreValid(t *testing.T) {
+	names := Names()
+	if len(names) == 0 {
+		t.Fatal("no scenario is embedded")
+	}
+	for _, name := range names {
+		s, err := Load(name, catalog.Recipes())
+		if err != nil {
+			t.Error(err)
+		}
+		if s.Name != name || s.Question == "" {
+			t.Errorf("%s.yaml calls itself %q and asks %q", name, s.Name, s.Question)
+		}
+	}
+}
+
+// Each testdata/*.yaml holds mistakes, and the .txt beside it everything that must be said about them.
+func TestMistakesAreAllReported(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no test data: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			_, err := Load(file, catalog.Recipes())
+			got := "no mistake\n"
+			if err != nil {
+				got = err.Error() + "\n"
+			}
+			path := strings.TrimSuffix(file, ".yaml") + ".txt"
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range Names() {
+		text, err := embedded.ReadFile(name + ".yaml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := Parse("fuzz.yaml", text, catalog.Recipes())
+		if err == nil && len(s.Validate(catalog.Recipes())) > 0 {
+			t.Errorf("accepted, but invalid: %+v", s)
+		}
+	})
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"lock-contention", "lock-drain"}
+	for name, want := range map[string]string{
+		"lock-contentoin": `; did you mean "lock-contention"?`,
+		"drain":           "; there are: lock-contention, lock-drain",
+		"x":               "; there are: lock-contention, lock-drain",
+	} {
+		if got := Nearest(name, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if got := Nearest("x", nil); got != "" {
+		t.Errorf("Nearest among nothing = %q", got)
+	}
+}
+
+// Every repeat measures every variant under every number of clients once, in an order that differs between repeats but
+// not between runs with the same seed.
+func TestPlanInterleaves(t *testing.T) {
+	s := Default()
+	s.Recipe, s.Clients, s.Repeats = "lock", []int{1, 50}, 6
+	recipe := catalog.Recipes()[0]
+	tasks := plan(s, recipe)
+	if want := 3 * 2 * 6; len(tasks) != want {
+		t.Fatalf("%d tasks, want %d", len(tasks), want)
+	}
+	orders := map[string]bool{}
+	for i := 0; i < len(tasks); i += 3 {
+		var names []string
+		for _, task := range tasks[i : i+3] {
+			if task.repeat != tasks[i].repeat || task.clients != tasks[i].clients {
+				t.Fatalf("task %d strays: %+v", i, task)
+			}
+			names = append(names, task.variant.Name)
+		}
+		orders[strings.Join(names, ",")] = true
+		slices.Sort(names)
+		if len(slices.Compact(names)) != 3 {
+			t.Errorf("repeat %d, %d clients: %v", tasks[i].repeat, tasks[i].clients, names)
+		}
+	}
+	if len(orders) < 2 {
+		t.Error("the order is always the same")
+	}
+	if fmt.Sprint(describe(tasks)) != fmt.Sprint(describe(plan(s, recipe))) {
+		t.Error("one seed gave two orders")
+	}
+	s.Seed = 99
+	if fmt.Sprint(describe(tasks)) == fmt.Sprint(describe(plan(s, recipe))) {
+		t.Error("two seeds gave one order")
+	}
+}
+
+func describe(tasks []task) []string {
+	var out []string
+	for _, t := range tasks {
+		out = append(out, t.describe("lock"))
+	}
+	return out
+}
+
+func TestScheduleDoesNotDependOnWhatHappens(t *testing.T) {
+	s := newSchedule(time.Second, 100, 0.5)
+	for i, want := range map[int]time.Duration{0: 1005 * time.Millisecond, 1: 1015 * time.Millisecond, 1000: 11005 * time.Millisecond} {
+		if got := s.due(i); got != want {
+			t.Errorf("request %d is due at %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestConsult(t *testing.T) {
+	begin := reading{notifications: 100, zxid: 1<<32 + 5, leader: 2}
+	end := reading{notifications: 107, zxid: 1<<32 + 9, leader: 2}
+	end.client.Notifications[2] = 7
+	end.client.Requests[1], end.client.Requests[3] = 4, 20 // creates and reads
+	if o := consult(true, begin, end); !o.Checked || !o.Agrees() {
+		t.Errorf("equal accounts do not agree: %+v", o)
+	}
+	for name, change := range map[string]func(*reading){
+		"a notification lost on the way": func(r *reading) { r.client.Notifications[2]-- },
+		"a notification made up":         func(r *reading) { r.client.Notifications[4]++ },
+		"somebody else wrote":            func(r *reading) { r.zxid++ },
+	} {
+		other := end
+		change(&other)
+		if o := consult(true, begin, other); !o.Checked || o.Agrees() {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	if o := consult(false, begin, end); o.Checked || o.Why == "" {
+		t.Errorf("shared servers: %+v", o)
+	}
+	end.leader = 3
+	if o := consult(true, begin, end); o.Checked || o.Why == "" {
+		t.Errorf("another leader: %+v", o)
+	}
+}
+
+// A measurement without a flaw passes; each flaw alone makes it invalid, or adds a warning.
+func TestJudge(t *testing.T) {
+	sound := func() *results.Document {
+		return &results.Document{
+			Window:  results.Window{Operations: 10},
+			Oracle:  results.Oracle{Checked: true, ClientNotifications: 5, ServerNotifications: 5},
+			Metrics: map[string]results.Metric{"bystander-p99-ns": {Value: 1e6}},
+		}
+	}
+	for _, tt := range []struct {
+		name              string
+		flaw              func(*results.Document)
+		invalid, warnings int
+	}{
+		{"sound", func(*results.Document) {}, 0, 0},
+		{"nothing done", func(d *results.Document) { d.Window.Operations = 0 }, 1, 0},
+		{"oracles disagree", func(d *results.Document) { d.Oracle.ServerNotifications++ }, 1, 0},
+		{"a write too many", func(d *results.Document) { d.Oracle.ServerTransactions++ }, 1, 0},
+		{"no oracle", func(d *results.Document) { d.Oracle = results.Oracle{Why: "shared"} }, 0, 1},
+		{"session lost", func(d *results.Document) { d.Health.SessionsLost = 1 }, 1, 0},
+		{"reconnected", func(d *results.Document) { d.Health.Reconnects = 1 }, 1, 0},
+		{"decoder lost the thread", func(d *results.Document) { d.Health.UnmatchedReplies = 1 }, 1, 0},
+		{"new leader", func(d *results.Document) { d.Health.LeaderChanged = true }, 1, 0},
+		{"saturated client", func(d *results.Document) { d.Health.ClientCPU = 0.9 }, 0, 1},
+		{"saturated machine", func(d *results.Document) { d.Health.MachineCPU = 0.99 }, 0, 1},
+		{"throttled", func(d *results.Document) { d.Health.Throttled = 1 }, 0, 1},
+		{"late by itself", func(d *results.Document) { d.Health.LatenessP99 = 300 * time.Microsecond }, 0, 1},
+		{"herds guessed", func(d *results.Document) {
+			d.Timeline.Notifications = make([]results.TimelineDot, 1)
+			d.Herd.Grouping = "path and time"
+		}, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sound()
+			tt.flaw(d)
+			judge(d)
+			if len(d.Invalid) != tt.invalid || len(d.Warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", d.Invalid, d.Warnings, tt.invalid, tt.warnings)
+			}
+		})
+	}
+}
+
+func TestHistogramQuantile(t *testing.T) {
+	at := func(counts ...uint64) *metrics.Float64Histogram {
+		return &metrics.Float64Histogram{Counts: counts, Buckets: []float64{0, 0.001, 0.01, 0.1}}
+	}
+	before := at(5, 0, 0)
+	for _, tt := range []struct {
+		after *metrics.Float64Histogram
+		q     float64
+		want  time.Duration
+	}{
+		{at(5, 0, 0), 0.99, 0}, // nothing happened in between
+		{at(104, 1, 0), 0.99, time.Millisecond},
+		{at(104, 1, 0), 1, 10 * time.Millisecond},
+		{at(5, 0, 3), 0.5, 100 * time.Millisecond},
+	} {
+		if got := histogramQuantile(before, tt.after, tt.q); got != tt.want {
+			t.Errorf("%v, quantile %g = %s, want %s", tt.after.Counts, tt.q, got, tt.want)
+		}
+	}
+}
+
+func TestFileLimit(t *testing.T) {
+	s := Default()
+	s.Clients = []int{1}
+	if err := CheckFileLimit(s); err != nil {
+		t.Error(err)
+	}
+	s.Clients = []int{1, 1 << 40}
+	if err := CheckFileLimit(s); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("error = %v, want what to do", err)
+	}
+}
+
+func TestSelectedVariants(t *testing.T) {
+	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	for _, tt := range []struct {
+		asked []string
+		want  string
+	}{
+		{nil, "a b c"},
+		{[]string{"c", "a"}, "a c"},
+		{[]string{"lock/b"}, "b"},
+	} {
+		s := Scenario{Variants: tt.asked}
+		var got []string
+		for _, v := range s.selected(recipe) {
+			got = append(got, v.Name)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%v selects %v, want %s", tt.asked, got, tt.want)
+		}
+	}
+}
