@@ -39,14 +39,14 @@ func (f *ensembleFlags) bind(cmd *cobra.Command) {
 func (f *ensembleFlags) bindEngine(cmd *cobra.Command, engines []string) {
 	f.engines = engines
 	flags := cmd.Flags()
-	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(engines, ", "))
+	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(engines, "|"))
 	flags.StringVar(&f.image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	f.bindName(cmd)
 }
 
 func (f *ensembleFlags) bindName(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "name", ensemble.DefaultName, "tells ensembles on one machine apart")
+	cmd.Flags().StringVar(&f.name, "name", ensemble.DefaultName, "name of the ensemble")
 }
 
 func (f *ensembleFlags) check() error {
@@ -157,7 +157,7 @@ func statusCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show role, version, address, sessions, znodes and watches of each server",
+		Short: "Show role, address, sessions and watches of each server",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, err := find(cmd.Context(), f)

@@ -78,7 +78,7 @@ and stays up.`,
 	flags.DurationVar(&f.hold, "hold", 0, "how long a holder holds")
 	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order in which variants run")
-	flags.StringVar(&f.out, "out", "", "folder for results (default a new one in "+defaultRuns+")")
+	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.summary, "summary", "", "write all metrics to this JSON `file` as well")
 	f.ensemble.bind(cmd)
 	return cmd

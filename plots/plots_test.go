@@ -1,0 +1,166 @@
+package plots_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+const ms = time.Millisecond
+
+// measured is a result as a run would have made it, from a few invented events.
+func measured(t *testing.T, variant, kind string, clients, repeat int) *results.Document {
+	t.Helper()
+	d := &results.Document{
+		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Clients: clients, Repeat: repeat,
+		Scenario:    results.Scenario{Name: "lock-contention"},
+		Environment: results.Environment{Engine: "container", ZooKeeper: "3.9.3", Servers: []string{"a", "b", "c"}},
+		Expected:    results.Expected{Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: float64(clients)}}},
+	}
+	raw := results.Raw{Waiting: "acquire", Window: results.Window{End: 300 * ms, Operations: int64(30 - repeat)}}
+	for i := range 25 {
+		at := time.Duration(10*i+5) * ms
+		raw.Samples = append(raw.Samples,
+			results.Sample{Phase: "acquire", Client: i % clients, Start: at, End: at + time.Duration(i+1)*ms},
+			results.Sample{Phase: "handoff", Client: i % clients, Start: at, End: at + time.Duration(i%7+1)*ms/2})
+		raw.Bystander = append(raw.Bystander, results.BystanderRead{At: at, Service: ms, Response: time.Duration(i%5+1) * ms})
+		herd := 1
+		if kind == "naive" {
+			herd = clients
+		}
+		for member := range herd {
+			raw.Notifications = append(raw.Notifications, results.Notification{
+				At: at + time.Duration(member)*ms/10, Client: (i + member) % clients, Zxid: int64(i + 1), Type: "NodeDeleted",
+			})
+		}
+	}
+	if err := d.Observe(raw); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func run(t *testing.T) []*results.Document {
+	t.Helper()
+	var docs []*results.Document
+	for _, clients := range []int{1, 4} {
+		for repeat := 1; repeat <= 2; repeat++ {
+			docs = append(docs,
+				measured(t, "children-watch", "naive", clients, repeat),
+				measured(t, "predecessor-watch", "optimized", clients, repeat))
+		}
+	}
+	return docs
+}
+
+func draw(t *testing.T, docs []*results.Document, formats ...string) (dir string, names []string) {
+	t.Helper()
+	dir = t.TempDir()
+	files, err := plots.Draw(docs, dir, formats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		names = append(names, filepath.Base(f))
+	}
+	return dir, names
+}
+
+// Every figure is drawn as it was when somebody last looked at it.
+func TestFigures(t *testing.T) {
+	dir, names := draw(t, run(t), "svg")
+	want, err := filepath.Glob("testdata/*.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !*update && len(names) != len(want) {
+		t.Errorf("%d figures, want %d: %v", len(names), len(want), names)
+	}
+	for _, name := range names {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s differs: look at it, then rewrite it with -update", path)
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	dir, names := draw(t, run(t), plots.Formats()...)
+	drawn := 0
+	for _, name := range names {
+		if filepath.Ext(name) != ".png" {
+			continue
+		}
+		drawn++
+		file, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := png.DecodeConfig(file)
+		file.Close()
+		if err != nil || config.Width < 800 || config.Height < 400 {
+			t.Errorf("%s is %dx%d (%v): too small to read", name, config.Width, config.Height, err)
+		}
+	}
+	if drawn*2 != len(names) {
+		t.Errorf("%d PNGs among %d files", drawn, len(names))
+	}
+	if _, err := plots.Draw(run(t), t.TempDir(), []string{"bmp"}); err == nil {
+		t.Error("an unknown format was accepted")
+	}
+}
+
+// What cannot be drawn honestly is not drawn: one number of clients makes no curve, an uncontended lock has no herd.
+func TestLittleData(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		docs []*results.Document
+		want []string
+	}{
+		{"nothing", nil, nil},
+		{"no measurement in it", []*results.Document{{Variant: "a", Clients: 1}}, nil},
+		{"one client", []*results.Document{measured(t, "predecessor-watch", "optimized", 1, 1)}, []string{
+			"lock-contention-container-percentiles-acquire-n1.svg", "lock-contention-container-percentiles-handoff-n1.svg",
+		}},
+	} {
+		if _, got := draw(t, tt.docs, "svg"); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: drew %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Results of different engines do not meet in one figure.
+func TestEnginesAreKeptApart(t *testing.T) {
+	a, b := measured(t, "predecessor-watch", "optimized", 1, 1), measured(t, "predecessor-watch", "optimized", 1, 1)
+	b.Environment.Engine = "process"
+	_, names := draw(t, []*results.Document{a, b}, "svg")
+	for _, engine := range []string{"container", "process"} {
+		if !slices.Contains(names, fmt.Sprintf("lock-contention-%s-percentiles-acquire-n1.svg", engine)) {
+			t.Errorf("no figure of its own for %s: %v", engine, names)
+		}
+	}
+}
