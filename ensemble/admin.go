@@ -12,10 +12,13 @@ import (
 	"time"
 )
 
+// commandTimeout is how long a server may take to answer an administrative command.
+const commandTimeout = 5 * time.Second
+
 // Command sends one of ZooKeeper's four-letter words and returns the answer. A server that is up but does not allow
 // the word answers with a sentence, which is returned as an error.
 func Command(ctx context.Context, addr, word string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("no answer within %s", commandTimeout))
 	defer cancel()
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
@@ -30,7 +33,7 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
 	switch text := string(answer); {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s answered nothing to %q within 5 seconds", addr, word)
+		return "", fmt.Errorf("%s to %s: %w", word, addr, context.Cause(ctx))
 	case err != nil && text == "":
 		return "", fmt.Errorf("read the answer to %s from %s: %w", word, addr, err)
 	case text == "":

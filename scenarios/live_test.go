@@ -25,7 +25,7 @@ var live ensembletest.Shared
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
 
 // measure runs a scenario and returns its documents.
-func measure(t testing.TB, ctx context.Context, s scenarios.Scenario, recipes []variants.Recipe) ([]*results.Document, error) {
+func measure(ctx context.Context, t testing.TB, s scenarios.Scenario, recipes []variants.Recipe) ([]*results.Document, error) {
 	t.Helper()
 	var docs []*results.Document
 	runner := scenarios.Runner{
@@ -41,7 +41,7 @@ func measure(t testing.TB, ctx context.Context, s scenarios.Scenario, recipes []
 
 func mustMeasure(t testing.TB, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
 	t.Helper()
-	docs, err := measure(t, t.Context(), s, recipes)
+	docs, err := measure(t.Context(), t, s, recipes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestLiveInterruptLeavesNothing(t *testing.T) {
 	s.Duration = scenarios.Duration(50 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(2*time.Second, cancel)
-	docs, err := measure(t, ctx, s, catalog.Recipes())
+	docs, err := measure(ctx, t, s, catalog.Recipes())
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted run returned %v", err)
 	}

@@ -41,7 +41,7 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown scenario", []string{"run", "lock-contentoin"}, `did you mean "lock-contention"?`},
 		{"two unknown scenarios", []string{"run", "lock-drian", "nonsense"}, "nonsense"},
 		{"no such file", []string{"run", missing}, "no such file"},
-		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecesor-watch"}, `did you mean "predecessor-watch"?`},
+		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecessor-wach"}, `did you mean "predecessor-watch"?`},
 		{"no clients", []string{"run", "lock-drain", "--clients", "0"}, "at least 1"},
 		{"clients that are no numbers", []string{"run", "lock-drain", "--clients", "ten,5,-3"}, `"ten", "-3"`},
 		{"more clients than file descriptors", []string{"run", "lock-drain", "--clients", "100000000"}, "ulimit -n"},

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+)
+
+// servers returns the address list of the shared live ensemble.
+func servers(t *testing.T) string {
+	t.Helper()
+	var addrs []string
+	for _, s := range live.Get(t).Servers() {
+		addrs = append(addrs, s.Addr)
+	}
+	return strings.Join(addrs, ",")
+}
+
+// The way from the command line to the plots, as a user of somebody else's ensemble goes it.
+func TestLiveRunAndPlot(t *testing.T) {
+	addrs := servers(t)
+	t.Chdir(t.TempDir())
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--clients", "1,6", "--repeats", "2", "--summary", "s.json")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	if !strings.Contains(stdout, "lock/predecessor-watch") || !strings.Contains(stderr, "lock-drain [12/12]") {
+		t.Errorf("printed\n%s\nprogress\n%s", stdout, stderr)
+	}
+	checkSummary(t, "s.json")
+	if code := plotNewest(t); code != 0 {
+		t.Errorf("plot: exit code %d", code)
+	}
+	status, _, code := command(t.Context(), "ensemble", "status", "--servers", addrs)
+	if code != 0 || strings.Count(status, "follower") != 2 || strings.Count(status, "leader") != 1 {
+		t.Errorf("status: exit code %d\n%s", code, status)
+	}
+}
+
+// checkSummary holds the summary to the format that scripts rely on, and to the formulas of a drain.
+func checkSummary(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var summary struct{ Rows []results.Row }
+	if err := json.Unmarshal(text, &summary); err != nil {
+		t.Fatal(err)
+	}
+	if len(summary.Rows) != 6 {
+		t.Fatalf("%d rows, want 3 variants for each of 2 numbers of clients", len(summary.Rows))
+	}
+	want := map[string]float64{"znode": 6 * 5 / 2, "children-watch": 5 * 8 / 2, "predecessor-watch": 5}
+	for _, row := range summary.Rows {
+		if row.Clients != 6 {
+			continue
+		}
+		m := row.Metrics[results.NotificationsPerOp]
+		if math.Round(6*m.Value) != want[row.Variant] || m.Min != m.Max || row.Repeats != 2 || row.Engine != "external" {
+			t.Errorf("row %+v: %g notifications, want %g", row, 6*m.Value, want[row.Variant])
+		}
+	}
+}
+
+func plotNewest(t *testing.T) int {
+	t.Helper()
+	_, stderr, code := command(t.Context(), "plot", "--format", "png")
+	files, err := filepath.Glob(filepath.Join(defaultPlots, "*.png"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("no plots (%v): %s", err, stderr)
+	}
+	return code
+}
+
+// An interrupted run keeps what is whole and exits with 130.
+func TestLiveInterrupt(t *testing.T) {
+	addrs := servers(t)
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { // interrupt once a first result is there
+		for ctx.Err() == nil {
+			if files, _ := results.Files("out"); len(files) > 0 {
+				cancel(errInterrupted)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	stdout, _, code := command(ctx, "run", "lock-drain", "--servers", addrs, "--clients", "5", "--repeats", "500", "--out", "out")
+	if code != codeInterrupted || !strings.Contains(stdout, "partial results in out") {
+		t.Errorf("exit code %d, want %d\n%s", code, codeInterrupted, stdout)
+	}
+	if _, err := results.ReadAll([]string{"out"}); err != nil {
+		t.Errorf("what is left is not whole: %v", err)
+	}
+	checkRootIsClean(t)
+	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--out", "out"); code != codeUsage {
+		t.Errorf("results would have been overwritten: exit code %d, %s", code, stderr)
+	}
+}
+
+func checkRootIsClean(t *testing.T) {
+	t.Helper()
+	for _, s := range live.Get(t).Servers() {
+		status, err := ensemble.Probe(t.Context(), s.Addr)
+		if err != nil || status.Znodes != 5 {
+			t.Errorf("%s has %d znodes, %v; want the 5 that ZooKeeper itself has", s.Name, status.Znodes, err)
+		}
+	}
+}

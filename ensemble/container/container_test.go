@@ -1,0 +1,124 @@
+package container_test
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/container"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+)
+
+// name keeps these tests from meeting an ensemble that is in use.
+const name = "test-container"
+
+// require skips the test where no container can run, and leaves nothing behind where one can.
+func require(t *testing.T) {
+	t.Helper()
+	ensembletest.Require(t, container.Available(t.Context()))
+	t.Cleanup(func() {
+		if _, err := container.Down(t.Context(), name); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
+}
+
+func up(t *testing.T, opts ensemble.Options) *container.Ensemble {
+	t.Helper()
+	opts.Name = name
+	e, err := container.Up(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// nothingLeft checks that no container, network or volume carries the name.
+func nothingLeft(t *testing.T) {
+	t.Helper()
+	if names, err := container.Names(t.Context()); err != nil || slices.Contains(names, name) {
+		t.Errorf("left behind: %v (%v)", names, err)
+	}
+}
+
+func TestLiveKeptEnsemble(t *testing.T) {
+	require(t)
+	e := up(t, ensemble.Options{Lifetime: ensemble.Kept})
+	d, err := e.Describe(t.Context())
+	if err != nil || !strings.HasPrefix(d.Version, "3.") || d.Image == "" || d.Config["maxClientCnxns"] != "0" || !strings.Contains(d.TxnLog, "datalog") {
+		t.Errorf("description = %+v, %v", d, err)
+	}
+	var logs bytes.Buffer
+	if err := e.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
+		t.Errorf("logs: %v\n%s", err, logs.String())
+	}
+	if _, err := container.Up(t.Context(), ensemble.Options{Name: name}); !errors.Is(err, ensemble.ErrBusy) {
+		t.Errorf("an ensemble in use was given away: %v", err)
+	}
+	if err := e.Release(); err != nil {
+		t.Fatal(err)
+	}
+
+	attached := up(t, ensemble.Options{})
+	if attached.Servers()[0] != e.Servers()[0] {
+		t.Errorf("attached to %v instead of %v", attached.Servers(), e.Servers())
+	}
+	if err := attached.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := container.Find(t.Context(), name); err != nil {
+		t.Errorf("closing an ensemble that was found took it down: %v", err)
+	}
+
+	if removed, err := container.Down(t.Context(), name); err != nil || removed != ensemble.Size {
+		t.Errorf("down removed %d containers, %v", removed, err)
+	}
+	if _, err := container.Find(t.Context(), name); !errors.Is(err, container.ErrNotUp) {
+		t.Errorf("after down: %v, want ErrNotUp", err)
+	}
+	nothingLeft(t)
+}
+
+// What a crashed run leaves (its claim is dropped by the kernel) is replaced by the next up.
+func TestLiveDebrisIsReplaced(t *testing.T) {
+	require(t)
+	crashed := up(t, ensemble.Options{})
+	if err := crashed.Release(); err != nil {
+		t.Fatal(err)
+	}
+	next := up(t, ensemble.Options{})
+	if next.Servers()[0] == crashed.Servers()[0] {
+		t.Error("the next run measured on debris")
+	}
+	if err := next.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t)
+}
+
+func TestLiveFailedStartLeavesNothing(t *testing.T) {
+	require(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	taken := listener.Addr().(*net.TCPAddr).Port
+	for _, tt := range []struct {
+		name, want string
+		opts       ensemble.Options
+	}{
+		{"a port is taken", "is taken", ensemble.Options{Ports: []int{taken, taken + 1, taken + 2}}},
+		{"no such image", "could not be pulled", ensemble.Options{Image: "zkbench/no-such-image:0"}},
+	} {
+		tt.opts.Name = name
+		if _, err := container.Up(t.Context(), tt.opts); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want it to say %q", tt.name, err, tt.want)
+		}
+		nothingLeft(t)
+	}
+}

@@ -1,0 +1,128 @@
+package process_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/process"
+)
+
+const name = "test-process"
+
+// require skips the test where ZooKeeper is not installed, and keeps the ensemble's state out of the user's home.
+func require(t *testing.T) (state string) {
+	t.Helper()
+	ensembletest.Require(t, process.Available(""))
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Cleanup(func() {
+		if _, err := process.Down(name); err != nil {
+			t.Error(err)
+		}
+	})
+	return filepath.Join(cache, "zkbench", "process", name)
+}
+
+func up(t *testing.T, opts ensemble.Options) *process.Ensemble {
+	t.Helper()
+	opts.Name = name
+	e, err := process.Up(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestLiveKeptEnsemble(t *testing.T) {
+	state := require(t)
+	e := up(t, ensemble.Options{Lifetime: ensemble.Kept})
+	d, err := e.Describe(t.Context())
+	if err != nil || !strings.HasPrefix(d.Version, "3.") || d.Config["maxClientCnxns"] != "0" || !strings.Contains(d.TxnLog, state) {
+		t.Errorf("description = %+v, %v", d, err)
+	}
+	var logs bytes.Buffer
+	if err := e.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
+		t.Errorf("logs: %v\n%s", err, logs.String())
+	}
+	if _, err := process.Up(t.Context(), ensemble.Options{Name: name}); !errors.Is(err, ensemble.ErrBusy) {
+		t.Errorf("an ensemble in use was given away: %v", err)
+	}
+	if err := e.Release(); err != nil {
+		t.Fatal(err)
+	}
+	attached := up(t, ensemble.Options{})
+	if attached.Servers()[0] != e.Servers()[0] {
+		t.Errorf("attached to %v instead of %v", attached.Servers(), e.Servers())
+	}
+	if err := attached.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := process.Down(name); err != nil || ended != ensemble.Size {
+		t.Errorf("down ended %d processes, %v", ended, err)
+	}
+	if _, err := process.Find(name); !errors.Is(err, process.ErrNotUp) {
+		t.Errorf("after down: %v, want ErrNotUp", err)
+	}
+	if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left (%v)", state, err)
+	}
+}
+
+// What a crashed run leaves is ended by the next up; a process that merely got the old one's id is not touched.
+func TestLiveDebrisIsReplaced(t *testing.T) {
+	state := require(t)
+	crashed := up(t, ensemble.Options{})
+	if err := crashed.Release(); err != nil {
+		t.Fatal(err)
+	}
+	// As if the first server had died and its id had gone to this very process.
+	pidFile := filepath.Join(state, "zoo1", "pid")
+	first, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(pidFile, []byte("1"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := process.Down(name); err != nil || ended != ensemble.Size-1 {
+		t.Errorf("ended %d processes, %v; want the two that are still ours", ended, err)
+	}
+	endByID(t, string(first))
+	next := up(t, ensemble.Options{})
+	if err := next.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// endByID ends the server that the test has hidden from zkbench.
+func endByID(t *testing.T, pid string) {
+	t.Helper()
+	var id int
+	for _, digit := range pid {
+		id = 10*id + int(digit-'0')
+	}
+	p, err := os.FindProcess(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	if err := process.Available(t.TempDir()); !errors.Is(err, ensemble.ErrUnavailable) {
+		t.Errorf("an empty folder passed for a release: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	if err := process.Available(""); !errors.Is(err, ensemble.ErrUnavailable) {
+		t.Errorf("a machine without Java passed: %v", err)
+	}
+}
