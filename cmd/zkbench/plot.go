@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,8 +64,8 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 	if len(files) == 0 {
 		return errors.New("these results have nothing to draw")
 	}
-	for _, f := range files {
-		fmt.Fprintln(a.stdout, f)
+	for i := 0; i < len(files); i += len(formats) { // the formats of one figure follow each other
+		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(formats, " "))
 	}
 	return nil
 }

@@ -29,10 +29,14 @@ func run(ctx context.Context, a app) int {
 	if err != nil && !started { // cobra refused the command line
 		err = usage(err)
 	}
-	if err != nil && err.Error() != "" {
+	code := exitCode(ctx, err)
+	switch {
+	case code == codeInterrupted:
+		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", err)
+	case err != nil && err.Error() != "":
 		fmt.Fprintf(a.stderr, "zkbench: %s\n", err)
 	}
-	return exitCode(ctx, err)
+	return code
 }
 
 func rootCommand(a *app) *cobra.Command {
