@@ -2,7 +2,7 @@ package scenarios
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -75,7 +75,9 @@ func (b *bystanders) book(read results.BystanderRead, late time.Duration, err er
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		b.err = errors.Join(b.err, err)
+		if b.err == nil { // the first says it all
+			b.err = fmt.Errorf("read from server %d: %w", read.Server, err)
+		}
 		return
 	}
 	b.reads = append(b.reads, read)

@@ -60,10 +60,11 @@ func (a *app) list(section string) error {
 			return err
 		}
 	}
-	columns := width(a.stdout)
+	const others = 42 // columns that the rest of the table takes
+	wide := max(width(a.stdout)-others, 20)
 	t.SetColumnConfigs([]table.ColumnConfig{
-		{Name: "how it works", WidthMax: columns - 42, WidthMaxEnforcer: text.WrapSoft},
-		{Name: "what it answers", WidthMax: columns - 42, WidthMaxEnforcer: text.WrapSoft},
+		{Name: "how it works", WidthMax: wide, WidthMaxEnforcer: text.WrapSoft},
+		{Name: "what it answers", WidthMax: wide, WidthMaxEnforcer: text.WrapSoft},
 	})
 	_, err := fmt.Fprintln(a.stdout, t.Render())
 	return err

@@ -96,7 +96,7 @@ func width(w io.Writer) int {
 		return columns
 	}
 	if f, ok := w.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}
 	}

@@ -26,7 +26,7 @@ import (
 var files embed.FS
 
 // readyTimeout is how long three servers may take to form a quorum; they take about three seconds on two cores.
-const readyTimeout = 25 * time.Second
+const readyTimeout = 20 * time.Second
 
 // The labels in compose.yaml.
 const (

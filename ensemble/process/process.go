@@ -20,7 +20,7 @@ import (
 )
 
 // readyTimeout is how long three JVMs may take to form a quorum; they take about three seconds on two cores.
-const readyTimeout = 25 * time.Second
+const readyTimeout = 20 * time.Second
 
 // Ensemble is three JVMs and the folder they live in.
 type Ensemble struct {
