@@ -2,8 +2,11 @@ package variants
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // CleanupTimeout is how long a participant that gives up keeps trying to remove what it created.
@@ -69,12 +72,15 @@ func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 // retryPause is how long to wait before asking again a client that says at once that it has no connection.
 const retryPause = 50 * time.Millisecond
 
-// Retry repeats an operation while its outcome is unknown, until ctx has ended or the session is lost. The operation
-// must be one that may take effect twice without harm.
+// Retry repeats an operation while its outcome is unknown, until ctx has ended or the session is lost, which is
+// reported as ErrSessionLost. The operation must be one that may take effect twice without harm.
 func Retry(ctx context.Context, lost <-chan struct{}, op func() error) error {
 	for {
 		err := op()
-		if !OutcomeUnknown(err) {
+		switch {
+		case errors.Is(err, zk.ErrSessionExpired):
+			return ErrSessionLost
+		case !OutcomeUnknown(err):
 			return err
 		}
 		select {

@@ -31,7 +31,7 @@ type Session interface {
 var _ Session = (*zk.Conn)(nil)
 
 // ErrSessionLost is returned by a recipe whose session, and with it everything ephemeral, is gone or must be taken to
-// be. The client library goes on with a new session; the recipe's object starts afresh with its next operation.
+// be. The client library goes on with a new session, but the recipe's object does not: make a new one.
 var ErrSessionLost = errors.New("the ZooKeeper session was lost")
 
 // Monitor turns the events of a session into the one fact that a holder of something must know: whether the session,

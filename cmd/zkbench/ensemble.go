@@ -179,12 +179,12 @@ func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	}
 	if container.Available(ctx) == nil {
 		e, err := container.Find(ctx, f.name)
-		if !errors.Is(err, container.ErrNotUp) {
+		if !errors.Is(err, ensemble.ErrNotUp) {
 			return e, err
 		}
 	}
 	e, err := process.Find(f.name)
-	if errors.Is(err, process.ErrNotUp) {
+	if errors.Is(err, ensemble.ErrNotUp) {
 		return nil, fmt.Errorf("no ensemble %q is up: start one with `zkbench ensemble up`", f.name)
 	}
 	return e, err

@@ -17,16 +17,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
 
 //go:embed compose.yaml image
 var files embed.FS
-
-// readyTimeout is how long three servers may take to form a quorum; they take about three seconds on two cores.
-const readyTimeout = 20 * time.Second
 
 // The labels in compose.yaml.
 const (
@@ -46,42 +42,19 @@ type Ensemble struct {
 
 var _ ensemble.Ensemble = (*Ensemble)(nil)
 
-// Up starts the ensemble of that name, after removing what an earlier one left behind. One that is kept is attached to
-// instead. The caller has the ensemble to itself until Close.
+// Up starts the ensemble of that name, or attaches to it if it is kept; the caller has it to itself until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	claim, err := ensemble.TryClaim(opts.Name)
+	e, claim, err := ensemble.Lifecycle[*Ensemble]{
+		ClaimName: opts.Name,
+		Find:      func(ctx context.Context) (*Ensemble, error) { return Find(ctx, opts.Name) },
+		Remove:    func(ctx context.Context) error { return remove(ctx, opts.Name) },
+		Start:     func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
+	}.Up(ctx, opts)
 	if err != nil {
 		return nil, err
-	}
-	e, err := up(ctx, opts)
-	if err != nil {
-		return nil, errors.Join(err, claim.Release())
 	}
 	e.claim = claim
-	return e, nil
-}
-
-func up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
-	kept, err := Find(ctx, opts.Name)
-	switch {
-	case err == nil && len(opts.Ports) == 0 && opts.Image == "":
-		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up\n", opts.Name)
-		return kept, nil
-	case err == nil:
-		return nil, fmt.Errorf("ensemble %q is already up: `zkbench ensemble down` first to start it differently", opts.Name)
-	case !errors.Is(err, ErrNotUp):
-		return nil, err
-	}
-	if err := remove(ctx, opts.Name); err != nil {
-		return nil, err
-	}
-	e, err := start(ctx, opts)
-	if err != nil {
-		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		return nil, errors.Join(err, remove(cleanup, opts.Name))
-	}
 	return e, nil
 }
 
@@ -102,14 +75,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	if err := ensemble.AwaitQuorum(ctx, e.servers); err != nil {
-		var logs strings.Builder
-		_ = e.Logs(context.WithoutCancel(ctx), &logs, 5)
-		return nil, fmt.Errorf("the containers started but did not become ready: %w\nthe last lines of their logs:\n%s", err, logs.String())
-	}
-	return e, nil
+	return e, ensemble.AwaitReady(ctx, e)
 }
 
 // composeUp starts the containers from a copy of the embedded files, because the binary may run anywhere.
@@ -128,9 +94,6 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 	}
 	return compose(ctx, env, "-p", "zkbench-"+opts.Name, "-f", filepath.Join(dir, "compose.yaml"), "up", "-d")
 }
-
-// ErrNotUp is returned by Find for a name under which nothing runs that would outlive its run.
-var ErrNotUp = errors.New("no such ensemble is up")
 
 // Find returns the kept ensemble of that name without claiming it; ending it is Down's business, not Close's.
 func Find(ctx context.Context, name string) (*Ensemble, error) {
@@ -152,10 +115,10 @@ func checkKept(ctx context.Context, e *Ensemble) error {
 	}
 	lifetime, state, _ := strings.Cut(strings.TrimSpace(out), " ")
 	if ensemble.Lifetime(lifetime) != ensemble.Kept || len(e.ids) != ensemble.Size {
-		return ErrNotUp
+		return ensemble.ErrNotUp
 	}
 	if state != "running" && state != "paused" {
-		return ErrNotUp
+		return ensemble.ErrNotUp
 	}
 	return nil
 }
@@ -167,7 +130,7 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 		return nil, err
 	}
 	if len(ids) == 0 {
-		return nil, ErrNotUp
+		return nil, ensemble.ErrNotUp
 	}
 	const format = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
 		`{{with index .HostConfig.PortBindings "2181/tcp"}}{{(index . 0).HostPort}}{{end}}`

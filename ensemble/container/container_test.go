@@ -77,7 +77,7 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if removed, err := container.Down(t.Context(), name); err != nil || removed != ensemble.Size {
 		t.Errorf("down removed %d containers, %v", removed, err)
 	}
-	if _, err := container.Find(t.Context(), name); !errors.Is(err, container.ErrNotUp) {
+	if _, err := container.Find(t.Context(), name); !errors.Is(err, ensemble.ErrNotUp) {
 		t.Errorf("after down: %v, want ErrNotUp", err)
 	}
 	nothingLeft(t)

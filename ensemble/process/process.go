@@ -14,13 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
-
-// readyTimeout is how long three JVMs may take to form a quorum; they take about three seconds on two cores.
-const readyTimeout = 20 * time.Second
 
 // Ensemble is three JVMs and the folder they live in.
 type Ensemble struct {
@@ -32,9 +28,6 @@ type Ensemble struct {
 }
 
 var _ ensemble.Ensemble = (*Ensemble)(nil)
-
-// ErrNotUp is returned by Find for a name under which nothing runs that would outlive its run.
-var ErrNotUp = errors.New("no such ensemble is up")
 
 // claimName keeps the claims of this engine apart from those of containers of the same name.
 func claimName(name string) string { return "process-" + name }
@@ -49,39 +42,22 @@ func stateDir(name string) string {
 	return filepath.Join(base, "zkbench", "process", name)
 }
 
-// Up starts the ensemble of that name, after ending what an earlier one left behind. One that is kept is attached to
-// instead. The caller has the ensemble to itself until Close.
+// Up starts the ensemble of that name, or attaches to it if it is kept; the caller has it to itself until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	claim, err := ensemble.TryClaim(claimName(opts.Name))
+	e, claim, err := ensemble.Lifecycle[*Ensemble]{
+		ClaimName: claimName(opts.Name),
+		Find:      func(context.Context) (*Ensemble, error) { return Find(opts.Name) },
+		Remove: func(context.Context) error {
+			_, err := remove(stateDir(opts.Name))
+			return err
+		},
+		Start: func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
+	}.Up(ctx, opts)
 	if err != nil {
 		return nil, err
-	}
-	e, err := up(ctx, opts)
-	if err != nil {
-		return nil, errors.Join(err, claim.Release())
 	}
 	e.claim = claim
-	return e, nil
-}
-
-func up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
-	kept, err := Find(opts.Name)
-	switch {
-	case err == nil && len(opts.Ports) == 0 && opts.Home == "":
-		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up\n", opts.Name)
-		return kept, nil
-	case err == nil:
-		return nil, fmt.Errorf("ensemble %q is already up: `zkbench ensemble down` first to start it differently", opts.Name)
-	}
-	if _, err := remove(stateDir(opts.Name)); err != nil {
-		return nil, err
-	}
-	e, err := start(ctx, opts)
-	if err != nil {
-		_, removeErr := remove(stateDir(opts.Name))
-		return nil, errors.Join(err, removeErr)
-	}
 	return e, nil
 }
 
@@ -104,14 +80,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	if err := ensemble.AwaitQuorum(ctx, e.servers); err != nil {
-		var logs strings.Builder
-		_ = e.Logs(ctx, &logs, 5)
-		return nil, fmt.Errorf("the processes started but did not become ready: %w\nthe last lines of their logs:\n%s", err, logs.String())
-	}
-	return e, nil
+	return e, ensemble.AwaitReady(ctx, e)
 }
 
 // load reads back what configure wrote.
@@ -119,7 +88,7 @@ func load(name string) (*Ensemble, error) {
 	dir := stateDir(name)
 	home, err := os.ReadFile(filepath.Join(dir, homeFile))
 	if err != nil {
-		return nil, ErrNotUp
+		return nil, ensemble.ErrNotUp
 	}
 	e := &Ensemble{dir: dir, home: string(home)}
 	for id := 1; id <= ensemble.Size; id++ {
@@ -137,11 +106,11 @@ func Find(name string) (*Ensemble, error) {
 	dir := stateDir(name)
 	lifetime, err := os.ReadFile(filepath.Join(dir, lifetimeFile))
 	if err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept {
-		return nil, ErrNotUp
+		return nil, ensemble.ErrNotUp
 	}
 	for id := 1; id <= ensemble.Size; id++ {
 		if _, alive := running(serverDir(dir, id)); !alive {
-			return nil, ErrNotUp
+			return nil, ensemble.ErrNotUp
 		}
 	}
 	e, err := load(name)

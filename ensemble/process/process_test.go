@@ -66,7 +66,7 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if ended, err := process.Down(name); err != nil || ended != ensemble.Size {
 		t.Errorf("down ended %d processes, %v", ended, err)
 	}
-	if _, err := process.Find(name); !errors.Is(err, process.ErrNotUp) {
+	if _, err := process.Find(name); !errors.Is(err, ensemble.ErrNotUp) {
 		t.Errorf("after down: %v, want ErrNotUp", err)
 	}
 	if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {

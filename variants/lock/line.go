@@ -105,9 +105,6 @@ func (l line) find(ctx context.Context, guid string) (t ticket, found bool, err 
 		}
 		return err
 	})
-	if errors.Is(err, zk.ErrSessionExpired) {
-		err = variants.ErrSessionLost
-	}
 	return t, found, err
 }
 
@@ -145,19 +142,16 @@ func behind(mine ticket, children []string) (predecessor ticket, waiting bool, e
 // sequential is what the variants with tickets share: one client's place in the line and its life cycle. They differ
 // in how they wait.
 type sequential struct {
+	exclusive
 	line
-	lane variants.Lane
 	mine *ticket // nil while the lock is not held
 	wait func(ctx context.Context, mine ticket) error
 }
 
-// Acquire implements [Lock].
-func (s *sequential) Acquire(ctx context.Context) (Grant, error) {
-	return variants.Run(ctx, s.lane, s.acquire, func(Grant) {
-		ctx, cancel := variants.Cleanup(ctx)
-		defer cancel()
-		_ = s.release(ctx) // the caller has left; if this fails too, the ticket ends with the session
-	})
+// init makes a sequential lock of a way to wait.
+func (s *sequential) init(l line, wait func(context.Context, ticket) error) {
+	s.line, s.wait = l, wait
+	s.exclusive = newExclusive(l.lost, s.acquire, s.release)
 }
 
 func (s *sequential) acquire(ctx context.Context) (Grant, error) {
@@ -173,14 +167,6 @@ func (s *sequential) acquire(ctx context.Context) (Grant, error) {
 	}
 	s.mine = &mine
 	return Grant{Token: int64(mine.seq), Lost: s.lost}, nil
-}
-
-// Release implements [Lock].
-func (s *sequential) Release(ctx context.Context) error {
-	_, err := variants.Run(ctx, s.lane, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.release(ctx)
-	}, func(struct{}) {})
-	return err
 }
 
 func (s *sequential) release(ctx context.Context) error {
@@ -202,8 +188,5 @@ func (l line) list(ctx context.Context, list func(dir string) ([]string, error))
 		children, err = list(l.dir)
 		return err
 	})
-	if errors.Is(err, zk.ErrSessionExpired) {
-		err = variants.ErrSessionLost
-	}
 	return children, err
 }

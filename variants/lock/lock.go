@@ -60,6 +60,48 @@ func Recipe() variants.Recipe {
 	}
 }
 
+// exclusive makes a Lock of a variant's two steps, which cannot be interrupted while the server is silent.
+type exclusive struct {
+	lane    variants.Lane
+	acquire func(context.Context) (Grant, error)
+	release func(context.Context) error
+}
+
+// newExclusive adds to acquire that nothing is granted to a lost session: the client library goes on with a new one,
+// under which a variant may have created its znode.
+func newExclusive(lost <-chan struct{}, acquire func(context.Context) (Grant, error), release func(context.Context) error) exclusive {
+	guarded := func(ctx context.Context) (Grant, error) {
+		grant, err := acquire(ctx)
+		select {
+		case <-lost:
+			if err == nil {
+				err = errors.Join(variants.ErrSessionLost, release(ctx))
+			}
+			return Grant{}, err
+		default:
+			return grant, err
+		}
+	}
+	return exclusive{variants.NewLane(), guarded, release}
+}
+
+// Acquire implements [Lock].
+func (e exclusive) Acquire(ctx context.Context) (Grant, error) {
+	return variants.Run(ctx, e.lane, e.acquire, func(Grant) {
+		ctx, cancel := variants.Cleanup(ctx)
+		defer cancel()
+		_ = e.release(ctx) // the caller has left; if this fails too, the znode ends with the session
+	})
+}
+
+// Release implements [Lock].
+func (e exclusive) Release(ctx context.Context) error {
+	_, err := variants.Run(ctx, e.lane, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, e.release(ctx)
+	}, func(struct{}) {})
+	return err
+}
+
 // worldACL lets everybody do everything: what znodes are open to is not what is measured.
 func worldACL() []zk.ACL { return zk.WorldACL(zk.PermAll) }
 
@@ -74,7 +116,7 @@ func remove(ctx context.Context, session variants.Session, lost <-chan struct{},
 	switch {
 	case err == nil, errors.Is(err, zk.ErrNoNode) && attempts > 1:
 		return nil
-	case errors.Is(err, zk.ErrNoNode), errors.Is(err, zk.ErrSessionExpired), errors.Is(err, variants.ErrSessionLost):
+	case errors.Is(err, zk.ErrNoNode), errors.Is(err, variants.ErrSessionLost):
 		return variants.ErrSessionLost
 	default:
 		return fmt.Errorf("delete %s: %w", path, err)

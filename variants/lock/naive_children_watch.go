@@ -39,8 +39,8 @@ var _ Lock = (*ChildrenWatch)(nil)
 
 // NewChildrenWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
 func NewChildrenWatch(session variants.Session, dir string, lost <-chan struct{}) *ChildrenWatch {
-	l := &ChildrenWatch{sequential{line: line{session, lost, dir}, lane: variants.NewLane()}}
-	l.wait = l.waitForChildren
+	l := &ChildrenWatch{}
+	l.init(line{session, lost, dir}, l.waitForChildren)
 	return l
 }
 

@@ -38,10 +38,10 @@ import (
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4.
 type Znode struct {
+	exclusive
 	session variants.Session
 	lost    <-chan struct{}
 	dir     string
-	lane    variants.Lane
 	held    bool
 }
 
@@ -50,7 +50,8 @@ var _ Lock = (*Znode)(nil)
 // NewZnode returns the lock of one client below an existing znode dir, and makes sure that its fence exists. lost is
 // closed when the session is.
 func NewZnode(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*Znode, error) {
-	l := &Znode{session: session, lost: lost, dir: dir, lane: variants.NewLane()}
+	l := &Znode{session: session, lost: lost, dir: dir}
+	l.exclusive = newExclusive(lost, l.acquire, l.release)
 	err := variants.Retry(ctx, lost, func() error {
 		_, err := session.Create(l.fence(), nil, 0, worldACL())
 		return err
@@ -64,30 +65,21 @@ func NewZnode(ctx context.Context, session variants.Session, dir string, lost <-
 func (l *Znode) lock() string  { return path.Join(l.dir, "lock") }
 func (l *Znode) fence() string { return path.Join(l.dir, "fence") }
 
-// Acquire implements [Lock].
-func (l *Znode) Acquire(ctx context.Context) (Grant, error) {
-	return variants.Run(ctx, l.lane, l.acquire, func(Grant) {
-		ctx, cancel := variants.Cleanup(ctx)
-		defer cancel()
-		_ = l.release(ctx) // the caller has left; if this fails too, the znode ends with the session
-	})
-}
-
 func (l *Znode) acquire(ctx context.Context) (Grant, error) {
 	if l.held {
 		return Grant{}, ErrHeld
 	}
-	owner, sessionID := rand.Text(), l.session.SessionID()
+	owner := rand.Text()
 	for {
 		if err := ctx.Err(); err != nil {
 			return Grant{}, err
 		}
 		token, err := l.claim(ctx, owner)
 		switch {
-		case err == nil && l.session.SessionID() == sessionID:
+		case err == nil:
 			l.held = true
 			return Grant{Token: token, Lost: l.lost}, nil
-		case err == nil, errors.Is(err, zk.ErrSessionExpired):
+		case errors.Is(err, zk.ErrSessionExpired):
 			return Grant{}, variants.ErrSessionLost
 		case !errors.Is(err, zk.ErrNodeExists):
 			return Grant{}, err
@@ -129,18 +121,20 @@ func (l *Znode) recover(ctx context.Context, owner string) (token int64, ours bo
 		if _, err := l.session.Sync(l.dir); err != nil {
 			return err
 		}
-		data, _, err := l.session.Get(l.lock())
-		if errors.Is(err, zk.ErrNoNode) {
+		data, lock, err := l.session.Get(l.lock())
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
 			return nil
-		}
-		if err != nil || string(data) != owner {
+		case err != nil || string(data) != owner:
 			return err
+		case lock.EphemeralOwner != l.session.SessionID(): // it is going, with the old session
+			return variants.ErrSessionLost
 		}
-		_, stat, err := l.session.Exists(l.fence())
+		_, fence, err := l.session.Exists(l.fence())
 		if err != nil {
 			return err
 		}
-		token, ours = int64(stat.Version), true
+		token, ours = int64(fence.Version), true
 		return nil
 	})
 	return token, ours, err
@@ -154,23 +148,10 @@ func (l *Znode) awaitDeletion(ctx context.Context) error {
 		exists, _, watch, err = l.session.ExistsW(l.lock())
 		return err
 	})
-	switch {
-	case errors.Is(err, zk.ErrSessionExpired):
-		return variants.ErrSessionLost
-	case err != nil:
+	if err != nil || !exists {
 		return err
-	case !exists:
-		return nil
 	}
 	return await(ctx, l.lost, watch)
-}
-
-// Release implements [Lock].
-func (l *Znode) Release(ctx context.Context) error {
-	_, err := variants.Run(ctx, l.lane, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.release(ctx)
-	}, func(struct{}) {})
-	return err
 }
 
 func (l *Znode) release(ctx context.Context) error {

@@ -31,8 +31,8 @@ var _ Lock = (*PredecessorWatch)(nil)
 
 // NewPredecessorWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
 func NewPredecessorWatch(session variants.Session, dir string, lost <-chan struct{}) *PredecessorWatch {
-	l := &PredecessorWatch{sequential{line: line{session, lost, dir}, lane: variants.NewLane()}}
-	l.wait = l.waitForPredecessors
+	l := &PredecessorWatch{}
+	l.init(line{session, lost, dir}, l.waitForPredecessors)
 	return l
 }
 
@@ -65,8 +65,6 @@ func (l *PredecessorWatch) awaitChange(ctx context.Context, predecessor ticket) 
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil
-	case errors.Is(err, zk.ErrSessionExpired):
-		return variants.ErrSessionLost
 	case err != nil:
 		return err
 	}
