@@ -3,10 +3,13 @@ package ensemble_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -134,24 +137,46 @@ func TestClientPorts(t *testing.T) {
 }
 
 func TestClaimIsExclusive(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	first, err := ensemble.TryClaim("x")
+	name := fmt.Sprintf("claim-test-%d", time.Now().UnixNano())
+	t.Cleanup(func() {
+		for _, suffix := range []string{"", "-other"} {
+			os.Remove("/tmp/zkbench-" + name + suffix + ".lock")
+		}
+	})
+	first, err := ensemble.TryClaim(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ensemble.TryClaim("x"); !errors.Is(err, ensemble.ErrBusy) {
+	if _, err := ensemble.TryClaim(name); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("a second claim: %v, want ErrBusy", err)
 	}
-	other, err := ensemble.TryClaim("y")
+	other, err := ensemble.TryClaim(name + "-other")
 	if err != nil {
 		t.Errorf("a claim of another name: %v", err)
 	}
 	if err := errors.Join(first.Release(), first.Release(), other.Release()); err != nil {
 		t.Error(err)
 	}
-	again, err := ensemble.TryClaim("x")
+	again, err := ensemble.TryClaim(name)
 	if err != nil {
 		t.Errorf("a claim after release: %v", err)
 	}
 	_ = again.Release()
+}
+
+// A name becomes part of a path that is removed with everything in it.
+func TestNamesCannotLeaveTheirFolder(t *testing.T) {
+	for name, want := range map[string]bool{
+		"default": true, "test-2": true, "": false, "..": false, "../../..": false, "a/b": false, "A": false, "-x": false, "a b": false, "ä": false,
+	} {
+		if err := ensemble.CheckName(name); (err == nil) != want {
+			t.Errorf("CheckName(%q) = %v", name, err)
+		}
+		if want {
+			continue
+		}
+		if claim, err := ensemble.TryClaim(name); err == nil {
+			t.Errorf("%q was claimed: %v", name, claim.Release())
+		}
+	}
 }

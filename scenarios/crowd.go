@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -59,7 +58,7 @@ func gather(ctx context.Context, servers []ensemble.Server, v variants.Variant, 
 			log:     variants.NewLog(c.epoch, i),
 		}
 	}
-	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s", n, connectTimeout))
+	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)", n, connectTimeout))
 	defer cancel()
 	err := c.each(func(m *member) error { return m.join(connect, v, root) })
 	if err != nil {
@@ -75,6 +74,7 @@ func (m *member) join(ctx context.Context, v variants.Variant, root string) erro
 		return err
 	}
 	m.conn = conn
+	m.monitor.Guard(conn)
 	m.monitor.SetTimeout(m.ledger.SessionTimeout())
 	m.participant, err = v.Join(ctx, conn, variants.Env{
 		Root:   root,
@@ -157,6 +157,9 @@ func (c *crowd) disperse(ctx context.Context) {
 	})
 }
 
+// clearTimeout is how long removing the znodes of a run may take.
+const clearTimeout = 20 * time.Second
+
 // workshop is the one root znode of a run and the session that looks after it.
 type workshop struct {
 	conn *zk.Conn
@@ -217,16 +220,12 @@ func (w *workshop) clear(root string) error {
 // the user waiting.
 func (w *workshop) close() error {
 	done := make(chan error, 1)
-	var once sync.Once
-	go func() {
-		err := w.clear(w.root)
-		once.Do(func() { done <- err })
-	}()
+	go func() { done <- w.clear(w.root) }()
 	defer w.conn.Close()
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(variants.CleanupTimeout):
-		return fmt.Errorf("%s could not be removed within %s: remove it by hand (deleteall %s)", w.root, variants.CleanupTimeout, w.root)
+	case <-time.After(clearTimeout):
+		return fmt.Errorf("%s could not be removed within %s: remove it by hand (deleteall %s)", w.root, clearTimeout, w.root)
 	}
 }

@@ -39,7 +39,8 @@ func (m *measurement) runDrain(ctx context.Context) (observation, error) {
 		o, err = d.conduct(ctx, group)
 		return err
 	})
-	return o, group.Wait()
+	err := group.Wait()
+	return o, err
 }
 
 // hold announces the holder and waits for its turn to go on.

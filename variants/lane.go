@@ -9,8 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// CleanupTimeout is how long a participant that gives up keeps trying to remove what it created.
-const CleanupTimeout = 10 * time.Second
+// cleanupTimeout is how long a participant that gives up keeps trying to remove what it created: longer than any
+// session timeout that servers grant by default, so that it ends with the work done or with the session lost.
+const cleanupTimeout = time.Minute
 
 // grace is how long a caller whose context has ended waits for the clean-up, which takes one round trip while the
 // session is up. A session that does not answer must not keep the caller.
@@ -66,7 +67,7 @@ func Run[T any](ctx context.Context, lane Lane, op func(context.Context) (T, err
 
 // Cleanup returns a context for undoing things after ctx has ended.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), CleanupTimeout)
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
 
 // retryPause is how long to wait before asking again a client that says at once that it has no connection.

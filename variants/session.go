@@ -2,6 +2,8 @@ package variants
 
 import (
 	"errors"
+	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -31,7 +33,8 @@ type Session interface {
 var _ Session = (*zk.Conn)(nil)
 
 // ErrSessionLost is returned by a recipe whose session, and with it everything ephemeral, is gone or must be taken to
-// be. The client library goes on with a new session, but the recipe's object does not: make a new one.
+// be. Whoever sees it must close the session (see [Monitor.Guard]): one that was merely cut off for a while would come
+// back with its ephemeral znodes, of which nobody knows any more.
 var ErrSessionLost = errors.New("the ZooKeeper session was lost")
 
 // Monitor turns the events of a session into the one fact that a holder of something must know: whether the session,
@@ -46,6 +49,7 @@ type Monitor struct {
 	timer   *time.Timer
 	lost    chan struct{}
 	over    bool
+	session interface{ Close() }
 }
 
 // NewMonitor returns a monitor for a session that will be granted the given timeout.
@@ -55,6 +59,18 @@ func NewMonitor(timeout time.Duration) *Monitor {
 
 // Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
 func (m *Monitor) Lost() <-chan struct{} { return m.lost }
+
+// Guard makes the monitor close the session as soon as it is lost. What the session held is then given up by the
+// server, too, at the latest when the session timeout has passed there; without it, a session that comes back after its
+// holder was told to stop would hold on for ever.
+func (m *Monitor) Guard(session interface{ Close() }) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.session = session
+	if m.over {
+		go session.Close()
+	}
+}
 
 // SetTimeout corrects the timeout to what the server granted.
 func (m *Monitor) SetTimeout(granted time.Duration) {
@@ -95,6 +111,9 @@ func (m *Monitor) end() {
 	if !m.over {
 		m.over = true
 		close(m.lost)
+		if m.session != nil {
+			go m.session.Close() // it may take a second, and the client calls Observe from its own loop
+		}
 	}
 }
 
@@ -106,19 +125,10 @@ func (m *Monitor) stopTimer() {
 }
 
 // OutcomeUnknown tells whether an operation failed so that it may have taken effect all the same: the connection was
-// lost before the reply came. Everything the server answers, an expired session included, is an outcome.
+// lost before the reply came. Every other error is an outcome, such as those that the server answers.
 func OutcomeUnknown(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, answer := range []error{
-		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoChildrenForEphemerals, zk.ErrNoAuth,
-		zk.ErrInvalidACL, zk.ErrAuthFailed, zk.ErrSessionExpired, zk.ErrSessionMoved, zk.ErrAPIError, zk.ErrBadArguments,
-		zk.ErrClosing, zk.ErrNothing,
-	} {
-		if errors.Is(err, answer) {
-			return false
-		}
-	}
-	return true
+	var network net.Error
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &network)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -78,7 +79,10 @@ func TestOutcomeUnknown(t *testing.T) {
 		{zk.ErrNodeExists, false},
 		{fmt.Errorf("create: %w", zk.ErrNoNode), false},
 		{zk.ErrSessionExpired, false},
+		{zk.ErrInvalidPath, false},
+		{errors.New("unknown error: -125"), false}, // over quota, of which the client has not heard
 		{zk.ErrConnectionClosed, true},
+		{io.EOF, true},
 		{zk.ErrNoServer, true},
 		{&net.OpError{Op: "write", Err: errors.New("broken pipe")}, true},
 	} {
@@ -185,5 +189,29 @@ func BenchmarkRecord(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Record(1, 42)
+	}
+}
+
+// closer counts how often it is closed.
+type closer chan struct{}
+
+func (c closer) Close() { c <- struct{}{} }
+
+// A lost session is closed, whether it is lost before or after the monitor learns of it.
+func TestMonitorClosesALostSession(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		m, session := variants.NewMonitor(time.Hour), make(closer, 2)
+		if early {
+			m.Guard(session)
+		}
+		m.Observe(state(zk.StateExpired))
+		if !early {
+			m.Guard(session)
+		}
+		select {
+		case <-session:
+		case <-time.After(patience):
+			t.Error("a lost session was left open")
+		}
 	}
 }

@@ -80,7 +80,10 @@ func (l line) enter(ctx context.Context) (ticket, error) {
 		switch {
 		case err != nil:
 			return ticket{}, err
-		case l.session.SessionID() != sessionID: // whatever was created died, or is dying, with the old session
+		case l.session.SessionID() != sessionID: // what was created is dying with the old session, or was never ours
+			if found {
+				return ticket{}, l.withdraw(ctx, t, variants.ErrSessionLost)
+			}
 			return ticket{}, variants.ErrSessionLost
 		case found:
 			return t, nil
@@ -150,6 +153,7 @@ type sequential struct {
 
 // init makes a sequential lock of a way to wait.
 func (s *sequential) init(l line, wait func(context.Context, ticket) error) {
+	l.dir = path.Clean(l.dir) // a trailing slash would make it a path that no listing accepts
 	s.line, s.wait = l, wait
 	s.exclusive = newExclusive(l.lost, s.acquire, s.release)
 }
