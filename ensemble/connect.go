@@ -57,8 +57,7 @@ func Connect(ctx context.Context, addr string, ledger *wire.Ledger, observe func
 // Fence returns when the session has received every notification of every transaction that was committed before the
 // call: sync makes the server catch up with the leader, and the server sends a session what happened in order.
 func Fence(conn *zk.Conn) error {
-	_, err := conn.Sync(wire.FencePath)
-	if err != nil {
+	if _, err := conn.Sync(wire.FencePath); err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
 	return nil

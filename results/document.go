@@ -24,7 +24,8 @@ type Document struct {
 	Variant     string      `json:"variant"`
 	Kind        string      `json:"kind"`
 	Clients     int         `json:"clients"`
-	Repeat      int         `json:"repeat"` // from 1
+	Repeat      int         `json:"repeat"`  // from 1; 0 is a rehearsal in which a promise was broken
+	Waiting     string      `json:"waiting"` // the phase in which participants wait for notifications
 	Environment Environment `json:"environment"`
 
 	Window     Window               `json:"window"`
@@ -49,6 +50,8 @@ type Scenario struct {
 	Mode          string        `json:"mode"`
 	Operations    int           `json:"operations,omitempty"` // per client
 	Duration      time.Duration `json:"duration_ns,omitempty"`
+	ClientCounts  string        `json:"client_counts"` // all that the scenario asked for
+	Variants      string        `json:"variants"`      // likewise
 	WarmUp        time.Duration `json:"warm_up_ns"`
 	Hold          time.Duration `json:"hold_ns"`
 	Think         time.Duration `json:"think_ns"`
@@ -80,6 +83,10 @@ type Window struct {
 	Start      time.Duration `json:"start_ns"` // since the measurement's epoch
 	End        time.Duration `json:"end_ns"`
 	Operations int64         `json:"operations"` // completed in it
+	// Waits that were still going on when the window ended, and the age of the oldest: no percentile contains them, so
+	// that a variant that lets clients starve looks better than it is.
+	UnfinishedWaits int           `json:"unfinished_waits"`
+	OldestWait      time.Duration `json:"oldest_wait_ns"`
 	// Paced tells that zkbench itself set the pace, one step at a time, so that a throughput would mean nothing.
 	Paced bool `json:"paced"`
 }
@@ -182,6 +189,7 @@ type Health struct {
 	Throttled        int64         `json:"throttled"`       // periods in which the control group was out of CPU
 	Reconnects       int           `json:"reconnects"`
 	SessionsLost     int           `json:"sessions_lost"`
+	BystanderErrors  int           `json:"bystander_errors"` // reads that failed
 	UnmatchedReplies int64         `json:"unmatched_replies"`
 	LeaderChanged    bool          `json:"leader_changed"`
 }

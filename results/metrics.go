@@ -53,13 +53,15 @@ type Raw struct {
 	Samples       []Sample
 	Notifications []Notification
 	Bystander     []BystanderRead
-	Waiting       string // the phase in which notifications are waited for
+	Waiting       string   // the phase in which notifications are waited for
+	PacedPhases   []string // those whose length the pace sets, if the window is paced
 }
 
 // Observe computes the histograms, the herd, the timeline and the metrics of a document whose Counts hold the requests
 // and bytes of the window.
 func (d *Document) Observe(raw Raw) error {
-	d.Window = raw.Window
+	d.Window, d.Waiting = raw.Window, raw.Waiting
+	d.Window.UnfinishedWaits, d.Window.OldestWait = unfinished(raw)
 	var inWindow []Notification
 	for _, n := range raw.Notifications {
 		if raw.Window.Contains(n.At) {
@@ -80,7 +82,19 @@ func (d *Document) Observe(raw Raw) error {
 		return err
 	}
 	d.Timeline = newTimeline(raw)
-	return d.computeMetrics()
+	return d.computeMetrics(raw)
+}
+
+// unfinished returns how many waits were going on when the window ended, and for how long the longest had been. They
+// ended later, under a load that was thinning out.
+func unfinished(raw Raw) (waits int, oldest time.Duration) {
+	for _, s := range raw.Samples {
+		if s.Phase == raw.Waiting && s.Start < raw.Window.End && s.End > raw.Window.End {
+			waits++
+			oldest = max(oldest, raw.Window.End-s.Start)
+		}
+	}
+	return waits, oldest
 }
 
 // observeLatencies sorts the samples by phase, and by whether they ended in the window or before it.
@@ -116,7 +130,8 @@ func (d *Document) observeLatencies(raw Raw) error {
 }
 
 // usefulWakes counts the waits that ended in the window after at least one notification, the last of which came in
-// the window, too: that one let its receiver go on. All other notifications woke somebody, or nobody, for nothing.
+// the window, too: that one is taken to have let its receiver go on, even where it merely came last. All other
+// notifications woke somebody, or nobody, for nothing.
 func usefulWakes(raw Raw) int64 {
 	byClient := map[int][]time.Duration{}
 	for _, n := range raw.Notifications {
@@ -163,7 +178,7 @@ func newTimeline(raw Raw) Timeline {
 	return t
 }
 
-func (d *Document) computeMetrics() error {
+func (d *Document) computeMetrics(raw Raw) error {
 	d.Metrics = map[string]Metric{
 		HerdMean:             {d.Herd.Mean(), "notifications"},
 		HerdP99:              {float64(d.Herd.Quantile(0.99)), "notifications"},
@@ -195,7 +210,8 @@ func (d *Document) computeMetrics() error {
 		if err != nil {
 			return err
 		}
-		if !strings.HasPrefix(phase, warmUpPrefix) {
+		meaningless := raw.Window.Paced && slices.Contains(raw.PacedPhases, phase)
+		if !meaningless && !strings.HasPrefix(phase, warmUpPrefix) {
 			addPercentiles(d.Metrics, phase, decoded)
 		}
 	}

@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -89,15 +91,21 @@ func (m *measurement) runDuration(ctx context.Context) (observation, error) {
 // loop lets every member work: for a number of operations each or, with zero, until conduct returns. Whoever is in the
 // middle of an operation then finishes it.
 func (m *measurement) loop(ctx context.Context, operations int, conduct func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	var over atomic.Bool
+	var steps atomic.Int64
+	stop := m.watchProgress(&steps, cancel)
+	defer stop()
 	for _, member := range m.crowd.members {
 		group.Go(func() error {
 			for i := 0; !over.Load() && (operations == 0 || i < operations); i++ {
 				if err := member.participant.Step(ctx); err != nil {
 					return member.explain(err)
 				}
-				if err := variants.WaitFor(ctx, nil, time.Duration(m.scenario.Think)); err != nil {
+				steps.Add(1)
+				if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
 					return err
 				}
 			}
@@ -110,7 +118,37 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 			return conduct(ctx)
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
+		return cause
+	}
+	return err
+}
+
+// ErrStuck is wrapped by the error of a load in which nobody gets on: a wake-up was lost, or a lock was left behind.
+var ErrStuck = errors.New("nobody gets on: the recipe is broken")
+
+// watchProgress cancels a load in which no step has been completed for a while, until stop is called.
+func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
+	patience := settleTimeout + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
+	done := make(chan struct{})
+	go func() {
+		ticker := time.NewTicker(patience)
+		defer ticker.Stop()
+		for last := int64(-1); ; {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			now := steps.Load()
+			if now == last {
+				cancel(fmt.Errorf("%w: no operation was completed within %s", ErrStuck, patience))
+			}
+			last = now
+		}
+	}()
+	return func() { close(done) }
 }
 
 // sleep waits for d or for ctx, whichever is first.

@@ -104,7 +104,9 @@ func (m *member) explain(err error) error {
 
 // fence returns when every session has received all notifications of what was committed before the call.
 func (c *crowd) fence() error {
-	return c.each(func(m *member) error { return ensemble.Fence(m.conn) })
+	return c.each(func(m *member) error {
+		return variants.Retry(context.Background(), m.monitor.Lost(), func() error { return ensemble.Fence(m.conn) })
+	})
 }
 
 // setHold says what members do while they hold.

@@ -129,7 +129,7 @@ func (d *drain) next(ctx context.Context) (*member, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-time.After(settleTimeout):
-		return nil, fmt.Errorf("nobody came to hold within %s: a wake-up was lost", settleTimeout)
+		return nil, fmt.Errorf("%w: nobody came to hold within %s", ErrStuck, settleTimeout)
 	}
 }
 

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"strconv"
@@ -52,7 +53,12 @@ func takeVitals() vitals {
 
 // throttledPeriods returns how often the control group ran out of its share of CPU; zero where there is no such limit.
 func throttledPeriods() int64 {
-	text, err := os.ReadFile("/sys/fs/cgroup/cpu.stat")
+	group, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	_, path, _ := strings.Cut(strings.TrimSpace(string(group)), "0::") // version 2 of control groups has this one line
+	text, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "cpu.stat"))
 	if err != nil {
 		return 0
 	}

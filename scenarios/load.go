@@ -50,8 +50,9 @@ func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
 
 // mistake is a problem and the line it stands in.
 type mistake struct {
-	line int
-	text string
+	line  int
+	field string
+	text  string
 }
 
 // Parse reads a scenario from YAML; file is its name in error messages.
@@ -64,13 +65,12 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
 		return s, fmt.Errorf("%s: a scenario is a list of `field: value` lines", file)
 	}
-	unread, lines := s.read(document.Content[0])
-	mistakes := unread
+	mistakes, lines := s.read(document.Content[0])
+	unread := slices.Clone(mistakes)
 	for _, p := range s.Validate(recipes) {
-		line, given := lines[p.Field]
 		// A field that could not be read has been complained about already.
-		if !given || !slices.ContainsFunc(unread, func(m mistake) bool { return m.line == line }) {
-			mistakes = append(mistakes, mistake{line, p.Field + ": " + p.Text})
+		if !slices.ContainsFunc(unread, func(m mistake) bool { return m.field == p.Field }) {
+			mistakes = append(mistakes, mistake{lines[p.Field], p.Field, p.Field + ": " + p.Text})
 		}
 	}
 	return s, joinMistakes(file, mistakes)
@@ -83,7 +83,7 @@ func (s *Scenario) read(mapping *yaml.Node) ([]mistake, map[string]int) {
 	fields := s.fields()
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
-		complain := func(text string) { mistakes = append(mistakes, mistake{key.Line, text}) }
+		complain := func(text string) { mistakes = append(mistakes, mistake{key.Line, key.Value, text}) }
 		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if at < 0 {
 			names := namesOf(fields, func(f field) string { return f.name })

@@ -2,9 +2,7 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -38,24 +36,17 @@ func (m *measurement) run(ctx context.Context, root, bystanderPath string, d *re
 	before := takeVitals()
 	o, err := m.load(ctx)
 	health := takeVitals().since(before)
-	reads, late, bystanderErr := bystanders.finish()
-	if err := errors.Join(err, wrap("bystander", bystanderErr)); err != nil {
-		return err
-	}
-	lateness, err := results.NewHistogram(late)
+	bystanders.finish()
 	if err != nil {
 		return err
 	}
-	health.LatenessP99 = p99(lateness)
-	d.Health = m.crowd.examine(health, o)
-	return m.report(d, o, reads)
-}
-
-func wrap(what string, err error) error {
-	if err == nil {
-		return nil
+	lateness, err := results.NewHistogram(bystanders.late)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	health.LatenessP99, health.BystanderErrors = p99(lateness), bystanders.failed
+	d.Health = m.crowd.examine(health, o)
+	return m.report(d, o, bystanders.reads)
 }
 
 func p99(h results.Histogram) time.Duration {
@@ -88,7 +79,7 @@ func (c *crowd) examine(h results.Health, o observation) results.Health {
 		default:
 		}
 	}
-	h.LeaderChanged = o.begin.leader != o.rest.leader
+	h.LeaderChanged = o.begin.leader != o.rest.leader || o.begin.leader == 0
 	return h
 }
 
@@ -101,6 +92,7 @@ func (m *measurement) report(d *results.Document, o observation, reads []results
 		Notifications: m.crowd.notifications(),
 		Bystander:     reads,
 		Waiting:       m.recipe.Waiting,
+		PacedPhases:   m.recipe.PacedPhases,
 	}
 	for _, s := range m.recipe.Spans(history) {
 		raw.Samples = append(raw.Samples, results.Sample{Phase: s.Phase, Client: s.Client, Start: s.Start, End: s.End})
@@ -189,15 +181,19 @@ func judge(d *results.Document) {
 		"clients sent %d writes, servers made %d transactions: %+d", o.ClientWrites, o.ServerTransactions, o.ClientWrites-o.ServerTransactions)
 	invalid(h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
 	invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
-	invalid(h.LeaderChanged, "the leader changed")
+	invalid(h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
+	invalid(h.LeaderChanged, "the leader changed, or there was none")
 	invalid(h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
-	warn(!o.Checked, "no second oracle: %s", o.Why)
+	warn(!o.Checked && !h.LeaderChanged, "no second oracle: %s", o.Why)
 	warn(h.ClientCPU > clientCPUMark, "zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark)
 	warn(h.MachineCPU > machineCPUMark, "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
 	warn(h.Throttled > 0, "the control group was out of CPU")
+	warn(float64(h.SchedulerP99) > latenessMark*d.Metrics["bystander-p99-ns"].Value,
+		"over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which all latencies contain", 100*latenessMark)
 	warn(float64(h.LatenessP99) > latenessMark*d.Metrics["bystander-p99-ns"].Value,
 		"over %.0f%% of the bystanders' p99 is zkbench's own lateness", 100*latenessMark)
 	warn(len(d.Timeline.Notifications) > 0 && d.Herd.Grouping != results.GroupedByZxid,
 		"herds are grouped by %s: these servers do not tell which transaction caused a notification (ZooKeeper before 3.9)", d.Herd.Grouping)
-	d.Warnings, d.Invalid = slices.Compact(d.Warnings), slices.Compact(d.Invalid)
+	warn(float64(d.Window.OldestWait) > d.Metrics[d.Waiting+"-p99-ns"].Value && !d.Window.Paced,
+		"clients starve: when the window ended, somebody had been waiting for longer than the p99, which leaves that out")
 }

@@ -15,7 +15,7 @@ type reading struct {
 	at            time.Duration
 	client        wire.Counts
 	notifications int64 // sent by all servers since their start; only if the ensemble is ours
-	zxid          int64 // last transaction of the leader; likewise
+	zxid          int64 // last transaction of the leader
 	leader        int
 }
 
@@ -26,15 +26,14 @@ func (m *measurement) quiesce(ctx context.Context) (reading, error) {
 		return r, err
 	}
 	r.client = m.crowd.counts()
-	if !m.ensemble.Owned() {
-		return r, nil
-	}
 	for _, s := range m.ensemble.Servers() {
-		sent, err := ensemble.NotificationsSent(ctx, s.Addr)
-		if err != nil {
-			return r, fmt.Errorf("read the counters of %s: %w", s.Name, err)
+		if m.ensemble.Owned() {
+			sent, err := ensemble.NotificationsSent(ctx, s.Addr)
+			if err != nil {
+				return r, fmt.Errorf("read the counters of %s: %w", s.Name, err)
+			}
+			r.notifications += sent
 		}
-		r.notifications += sent
 		status, err := ensemble.Probe(ctx, s.Addr)
 		if err != nil {
 			return r, fmt.Errorf("read the state of %s: %w", s.Name, err)
@@ -59,7 +58,7 @@ func consult(owned bool, begin, end reading) results.Oracle {
 	case !owned:
 		o.Why = "other sessions may be on these servers, so that their counters are not ours alone"
 	case begin.leader != end.leader || begin.leader == 0:
-		o.Why = "the leader changed"
+		o.Why = "the leader changed, or there was none"
 	default:
 		o.Checked = true
 		o.ServerNotifications = end.notifications - begin.notifications

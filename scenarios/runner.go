@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -137,6 +138,7 @@ func (r *Runner) document(s Scenario, t task, e ensemble.Description) *results.D
 			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Operations: s.Operations,
 			Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
 			Think: time.Duration(s.Think), Repeats: s.Repeats, Seed: s.Seed, BystanderRate: s.BystanderRate,
+			ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","),
 		},
 		Recipe:      s.Recipe,
 		Variant:     t.variant.Name,

@@ -9,6 +9,7 @@ package scenarios
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -106,16 +107,19 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	add := func(field, format string, args ...any) {
 		problems = append(problems, Problem{field, fmt.Sprintf(format, args...)})
 	}
-	if s.Name == "" || strings.ContainsAny(s.Name, " /_") {
+	if !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(s.Name) {
 		add("name", "wants a word of letters, digits and hyphens, not %q", s.Name)
 	}
 	problems = append(problems, s.validateRecipe(recipes)...)
 	if len(s.Clients) == 0 {
 		add("clients", "is missing: how many clients, such as [1, 10, 50]?")
 	}
-	for _, n := range s.Clients {
+	for i, n := range s.Clients {
 		if n < 1 {
 			add("clients", "wants numbers of at least 1, not %d", n)
+		}
+		if slices.Contains(s.Clients[:i], n) {
+			add("clients", "has %d twice", n)
 		}
 	}
 	if s.Repeats < 1 {
@@ -167,11 +171,12 @@ func (s *Scenario) validateLoad() []Problem {
 			add("duration", "a closed load wants either a duration or a number of operations")
 		}
 	case Drain:
-		for name, set := range map[string]bool{
-			"duration": s.Duration != 0, "operations": s.Operations != 0, "warm-up": s.WarmUp != 0, "think": s.Think != 0,
-		} {
-			if set {
-				add(name, "means nothing in a drain, which ends when all clients have had their turn")
+		for _, f := range []struct {
+			name string
+			set  bool
+		}{{"duration", s.Duration != 0}, {"operations", s.Operations != 0}, {"warm-up", s.WarmUp != 0}, {"think", s.Think != 0}} {
+			if f.set {
+				add(f.name, "means nothing in a drain, which ends when all clients have had their turn")
 			}
 		}
 	default:

@@ -35,6 +35,9 @@ type Recipe struct {
 	// but does not end it woke its receiver for nothing, as did every notification that came in any other phase.
 	Waiting string
 
+	// PacedPhases are the phases whose length a stepped run sets, so that they mean nothing there.
+	PacedPhases []string
+
 	// Check returns every breach of the promise that all variants of the recipe must keep.
 	Check func(History) []Violation
 }

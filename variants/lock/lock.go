@@ -49,14 +49,15 @@ var ErrHeld = errors.New("the lock is held already")
 // Recipe returns the lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "lock",
-		Summary:   "at most one holder at a time, each with a fencing token",
-		Source:    "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
-		Variants:  []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchVariant()},
-		Spans:     spans,
-		Operation: phaseRelease,
-		Waiting:   phaseAcquire,
-		Check:     check,
+		Name:        "lock",
+		Summary:     "at most one holder at a time, each with a fencing token",
+		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchVariant()},
+		Spans:       spans,
+		Operation:   phaseRelease,
+		Waiting:     phaseAcquire,
+		PacedPhases: []string{phaseAcquire, phaseHold},
+		Check:       check,
 	}
 }
 
