@@ -20,10 +20,12 @@ build:
 ## image: get the ZooKeeper image, or build it from Debian packages
 image: build
 	@$(ZKBENCH) ensemble image || { \
+		command -v docker >/dev/null && ! command -v mmdebstrap >/dev/null && \
 		$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq mmdebstrap && $(ZKBENCH) ensemble image; }
 
 ## bench: the main job, from set-up to plots: three locks under 1 to 100 clients
-bench: image
+bench: build
+	@if docker version >/dev/null 2>&1; then $(MAKE) --no-print-directory image; fi
 	@$(ZKBENCH) run lock-contention
 	@$(ZKBENCH) plot
 

@@ -39,7 +39,7 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 	case text == "":
 		return "", fmt.Errorf("%s closed the connection on %q: is it a ZooKeeper client port?", addr, word)
 	case strings.Contains(text, "is not in the whitelist"):
-		return "", fmt.Errorf("%s: %w: add it to 4lw.commands.whitelist", addr, errNotWhitelisted{word})
+		return "", fmt.Errorf("%s: %q is not allowed by this server: add it to 4lw.commands.whitelist", addr, word)
 	case strings.Contains(text, "not currently serving requests"):
 		return "", fmt.Errorf("%s: %w", addr, ErrNotServing)
 	default:
@@ -49,12 +49,6 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 
 // ErrNotServing is what a server answers that runs but belongs to no quorum.
 var ErrNotServing = errors.New("this server is up but not serving requests (no quorum yet)")
-
-type errNotWhitelisted struct{ word string }
-
-func (e errNotWhitelisted) Error() string {
-	return fmt.Sprintf("%q is not allowed by this server", e.word)
-}
 
 // Role is the part a server plays.
 type Role string

@@ -40,6 +40,11 @@ func (l Lifecycle[E]) Up(ctx context.Context, opts Options) (E, *Claim, error) {
 func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	var none E
 	kept, err := l.Find(ctx)
+	if err == nil {
+		if sick := CheckQuorum(ctx, kept.Servers()); sick != nil {
+			return none, fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble down` ends it: %w", opts.Name, sick)
+		}
+	}
 	switch {
 	case err == nil && len(opts.Ports) == 0 && opts.Image == "" && opts.Home == "":
 		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up\n", opts.Name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -48,17 +49,6 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 	return errors.Join(problems...)
 }
 
-// LeaderID returns the id of the leading server (or of the one that stands alone).
-func LeaderID(ctx context.Context, servers []Server) (int, error) {
-	for _, s := range servers {
-		status, err := Probe(ctx, s.Addr)
-		if err == nil && (status.Role == Leader || status.Role == Standalone) {
-			return s.ID, nil
-		}
-	}
-	return 0, errors.New("no server leads")
-}
-
 // FreePorts returns n TCP ports that nobody listens on at 127.0.0.1.
 func FreePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
@@ -74,16 +64,19 @@ func FreePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// CheckPorts returns an error that names the ports somebody else listens on.
+// CheckPorts returns an error that names the ports that cannot be listened on.
 func CheckPorts(ports []int) error {
 	var errs []error
 	for _, port := range ports {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
 			errs = append(errs, fmt.Errorf("port %d is taken: choose another with --ports, or leave the flag away to have free ones found", port))
-			continue
+		case err != nil:
+			errs = append(errs, fmt.Errorf("port %d cannot be used: %w", port, err))
+		default:
+			listener.Close()
 		}
-		listener.Close()
 	}
 	return errors.Join(errs...)
 }

@@ -53,7 +53,7 @@ func (s set) percentiles(n int, phase string) ([]figure, error) {
 			xys = append(xys, plotter.XY{X: at, Y: y})
 			low, high, tail = min(low, y), max(high, y), max(tail, at)
 		}
-		addLine(p, group[0].Variant, xys, lineStyle(s.colors[group[0].Variant], false))
+		addLine(p, group[0].Variant, xys, solid(s.colors[group[0].Variant]))
 	}
 	if high == 0 {
 		return nil, nil
@@ -62,7 +62,7 @@ func (s set) percentiles(n int, phase string) ([]figure, error) {
 	p.X.Tick.Marker = tailTicks{}
 	logarithmic(&p.Y, low*0.8, high*1.3)
 	p.Legend.Left, p.Legend.Top = true, true
-	return []figure{figureOf(fmt.Sprintf("%s-percentiles-%s-n%d", s.prefix(), phase, n), p)}, nil
+	return []figure{figureOf(fmt.Sprintf("%s-percentiles-%s-n%d", s.prefix, phase, n), p)}, nil
 }
 
 func clientsText(n int) string {
@@ -100,13 +100,13 @@ func (s set) herdSizes(n int) []figure {
 			xys = append(xys, plotter.XY{X: float64(size.Size), Y: before}, plotter.XY{X: float64(size.Size), Y: 100 * float64(seen) / float64(total)})
 		}
 		xys = append(xys, plotter.XY{X: float64(largest) * 1.1, Y: 100})
-		addLine(p, group[0].Variant, xys, lineStyle(s.colors[group[0].Variant], false))
+		addLine(p, group[0].Variant, xys, solid(s.colors[group[0].Variant]))
 	}
 	logarithmic(&p.X, 0.9, float64(largest)*1.1)
 	p.Y.Min, p.Y.Max = 0, 105
 	p.Legend.Left, p.Legend.Top, p.Legend.YOffs = true, true, -24
 	p.Legend.XOffs = 24
-	return []figure{figureOf(fmt.Sprintf("%s-herd-sizes-n%d", s.prefix(), n), p)}
+	return []figure{figureOf(fmt.Sprintf("%s-herd-sizes-n%d", s.prefix, n), p)}
 }
 
 // mergedHerd adds up the herd sizes of the repeats.

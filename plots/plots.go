@@ -33,14 +33,20 @@ type figure struct {
 	draw          func(draw.Canvas)
 }
 
-// Draw writes every figure that the documents have data for into dir, and returns the files. Documents of several
-// scenarios or engines are never mixed in one figure.
+// Draw writes every figure that the documents have data for into dir, and returns the files. Documents of different
+// loads, engines, versions or machines are never mixed in one figure, and those whose numbers must not be used are left
+// out.
 func Draw(docs []*results.Document, dir string, formats []string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	var files []string
+	used := map[string]int{}
 	for _, set := range split(docs) {
+		// Several sets of one scenario and engine differ in something that a file name does not say.
+		if used[set.prefix]++; used[set.prefix] > 1 {
+			set.prefix = fmt.Sprintf("%s-%d", set.prefix, used[set.prefix])
+		}
 		figures, err := set.figures()
 		if err != nil {
 			return files, err
@@ -87,26 +93,26 @@ type set struct {
 	docs   []*results.Document
 	groups [][]*results.Document // repeats of one variant under one number of clients
 	colors palette
+	prefix string // begins the names of the set's files
 }
 
 func split(docs []*results.Document) []set {
-	type key struct{ scenario, engine, version string }
-	byKey := map[key][]*results.Document{}
-	for _, d := range docs {
-		k := key{d.Scenario.Name, d.Environment.Engine, d.Environment.ZooKeeper}
-		byKey[k] = append(byKey[k], d)
-	}
 	var sets []set
-	for _, group := range byKey {
-		sets = append(sets, set{docs: group, groups: results.GroupRepeats(group), colors: newPalette(group)})
+	for _, d := range docs {
+		if !d.Sound() {
+			continue
+		}
+		i := slices.IndexFunc(sets, func(s set) bool { return s.docs[0].SameConditions(d) })
+		if i < 0 {
+			sets = append(sets, set{prefix: d.Scenario.Name + "-" + d.Environment.Engine})
+			i = len(sets) - 1
+		}
+		sets[i].docs = append(sets[i].docs, d)
 	}
-	slices.SortFunc(sets, func(a, b set) int { return strings.Compare(a.prefix(), b.prefix()) })
+	for i := range sets {
+		sets[i].groups, sets[i].colors = results.GroupRepeats(sets[i].docs), newPalette(sets[i].docs)
+	}
 	return sets
-}
-
-// prefix begins the names of a set's files.
-func (s set) prefix() string {
-	return s.docs[0].Scenario.Name + "-" + s.docs[0].Environment.Engine
 }
 
 // subject ends the titles of a set's figures: what was measured on.

@@ -33,12 +33,12 @@ func addSeries(p *plot.Plot, label string, points []point, c lineColor) {
 		xys = append(xys, plotter.XY{X: pt.clients, Y: pt.value})
 		if pt.high > pt.low {
 			whisker := plotter.XYs{{X: pt.clients, Y: pt.low}, {X: pt.clients, Y: pt.high}}
-			style := lineStyle(c, false)
+			style := solid(c)
 			style.Width = vg.Points(1)
 			addLine(p, "", whisker, style)
 		}
 	}
-	addLine(p, label, xys, lineStyle(c, false))
+	addLine(p, label, xys, solid(c))
 	addDots(p, xys, c, 3)
 }
 
@@ -60,7 +60,7 @@ func (s set) throughput() []figure {
 	s.clientAxis(p)
 	p.Y.Min, p.Y.Max = 0, highest*1.25
 	p.Legend.Top = true
-	return []figure{figureOf(s.prefix()+"-throughput", p)}
+	return []figure{figureOf(s.prefix+"-throughput", p)}
 }
 
 // clientAxis makes the x axis a logarithmic one of clients.
@@ -69,6 +69,9 @@ func (s set) clientAxis(p *plot.Plot) {
 	logarithmic(&p.X, float64(clients[0])*0.9, float64(clients[len(clients)-1])*1.1)
 	p.X.Tick.Marker = clientTicks(clients)
 }
+
+// legendRoom is how far a logarithmic axis goes on above the data, so that the legend covers none of it.
+const legendRoom = 12
 
 // notifications draws notifications per operation against the number of clients, both logarithmic, beside the variants'
 // formulas. What is zero has no place on such an axis, and is left out.
@@ -96,15 +99,15 @@ func (s set) notifications() []figure {
 		for _, xy := range claimed {
 			low, high = min(low, xy.Y), max(high, xy.Y)
 		}
-		addLine(p, fmt.Sprintf("%s %s", bound, formula), claimed, lineStyle(s.colors[name], true))
+		addLine(p, fmt.Sprintf("%s %s", bound, formula), claimed, dashed(s.colors[name]))
 	}
 	if high == 0 {
 		return nil
 	}
 	s.clientAxis(p)
-	logarithmic(&p.Y, low*0.7, high*2)
+	logarithmic(&p.Y, low*0.7, high*legendRoom)
 	p.Legend.Left, p.Legend.Top = true, true
-	return []figure{figureOf(s.prefix()+"-notifications", p)}
+	return []figure{figureOf(s.prefix+"-notifications", p)}
 }
 
 // claims returns what a variant's formula says for each number of clients.

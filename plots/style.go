@@ -80,13 +80,13 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-func lineStyle(c color.Color, dashed bool) draw.LineStyle {
-	style := draw.LineStyle{Color: c, Width: 1.8}
-	if dashed {
-		style.Width = 1
-		style.Dashes = []vg.Length{4, 3}
-	}
-	return style
+// solid is the style of what was measured.
+func solid(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: 1.8} }
+
+// dashed is the style of what a formula says: darker, so that it shows on top of a measurement that it equals.
+func dashed(c color.RGBA) draw.LineStyle {
+	dark := color.RGBA{c.R / 2, c.G / 2, c.B / 2, 0xff}
+	return draw.LineStyle{Color: dark, Width: 1.2, Dashes: []vg.Length{4, 3}}
 }
 
 // addLine adds a line, with a legend entry if label is not empty.

@@ -60,7 +60,7 @@ func (s set) timeline(naive, optimized *results.Document) figure {
 	last.X.Tick.Marker = plainTicks{}
 	last.X.Tick.Label.Font.Size = last.Y.Tick.Label.Font.Size
 	panels := []*plot.Plot{top, bystanderPanel(naive, slowest), lower, last}
-	name := fmt.Sprintf("%s-timeline-n%d-%s", s.prefix(), naive.Clients, naive.Variant)
+	name := fmt.Sprintf("%s-timeline-n%d-%s", s.prefix, naive.Clients, naive.Variant)
 	return figure{name: name, width: timelineWidth, height: timelineHeight, draw: func(c draw.Canvas) {
 		stack(panels, []float64{dotsShare, bystanderShare, dotsShare, bystanderShare}, c)
 	}}

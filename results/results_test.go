@@ -239,7 +239,7 @@ func TestSummarize(t *testing.T) {
 	if got := row.Metrics["violations"].Value; got != 2 {
 		t.Errorf("violations = %g; a breach in two repeats of three is two, not their median", got)
 	}
-	if row.Repeats != 3 || strings.Join(row.Warnings, ",") != "w,i" {
+	if row.Repeats != 3 || strings.Join(row.Warnings, ",") != "w,invalid: i" || !row.Invalid {
 		t.Errorf("repeats %d, warnings %q; want 3 and each once", row.Repeats, row.Warnings)
 	}
 }

@@ -21,8 +21,21 @@ type Row struct {
 	Repeats  int                   `json:"repeats"`
 	Engine   string                `json:"engine"`
 	Metrics  map[string]Aggregated `json:"metrics"`
-	Warnings []string              `json:"warnings"`
+	Warnings []string              `json:"warnings"` // reasons why the numbers are void begin with "invalid: "
+	Invalid  bool                  `json:"invalid"`
 }
+
+// findings returns everything that speaks against the numbers of a measurement.
+func (d *Document) findings() []string {
+	var out []string
+	for _, reason := range d.Invalid {
+		out = append(out, "invalid: "+reason)
+	}
+	return append(out, d.Warnings...)
+}
+
+// Sound tells whether a measurement's numbers may be used: they are valid, and those of a recipe that kept its promise.
+func (d *Document) Sound() bool { return len(d.Invalid) == 0 && len(d.Violations) == 0 }
 
 // Aggregated is a metric over the repeats: the median, and the extremes.
 type Aggregated struct {
@@ -45,8 +58,18 @@ func compareDocuments(a, b *Document) int {
 }
 
 func sameRow(a, b *Document) bool {
-	return a.Scenario.Name == b.Scenario.Name && a.Clients == b.Clients && a.Recipe == b.Recipe &&
-		a.Variant == b.Variant && a.Environment.Engine == b.Environment.Engine
+	return a.Clients == b.Clients && a.Recipe == b.Recipe && a.Variant == b.Variant && a.SameConditions(b)
+}
+
+// SameConditions tells whether two documents were measured under the same load on the same kind of servers and machine,
+// so that they may stand in one figure.
+func (d *Document) SameConditions(o *Document) bool {
+	a, b := d.Scenario, o.Scenario
+	for _, s := range []*Scenario{&a, &b} { // what does not shape a single measurement
+		s.Repeats, s.Seed, s.ClientCounts, s.Variants = 0, 0, "", ""
+	}
+	x, y := d.Environment, o.Environment
+	return a == b && x.Engine == y.Engine && x.ZooKeeper == y.ZooKeeper && x.CPU == y.CPU && x.CPUs == y.CPUs && x.Zkbench == y.Zkbench
 }
 
 // GroupRepeats returns the documents in groups that differ only in their repeat, in the order of tables.
@@ -74,7 +97,8 @@ func Summarize(docs []*Document) Summary {
 			Metrics: aggregate(group), Warnings: []string{},
 		}
 		for _, d := range group {
-			for _, w := range slices.Concat(d.Invalid, d.Warnings) {
+			row.Invalid = row.Invalid || len(d.Invalid) > 0
+			for _, w := range d.findings() {
 				if !slices.Contains(row.Warnings, w) {
 					row.Warnings = append(row.Warnings, w)
 				}

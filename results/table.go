@@ -75,13 +75,25 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 			fmt.Fprintln(w)
 		}
 		first := rows[0]
-		fmt.Fprintf(w, "%s on %s, median of %d %s\n\n", first.Scenario, first.Engine, first.Repeats, plural(first.Repeats, "repeat"))
+		fmt.Fprintf(w, "%s on %s, median of %s\n\n", first.Scenario, first.Engine, repeatsOf(rows))
 		rendered := fit(rows, width)
 		if _, err := fmt.Fprintln(w, rendered); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// repeatsOf says how many repeats the rows have; after an interrupt some have more than others.
+func repeatsOf(rows []Row) string {
+	least, most := rows[0].Repeats, rows[0].Repeats
+	for _, r := range rows {
+		least, most = min(least, r.Repeats), max(most, r.Repeats)
+	}
+	if least < most {
+		return fmt.Sprintf("%d to %d repeats", least, most)
+	}
+	return fmt.Sprintf("%d %s", most, plural(most, "repeat"))
 }
 
 func plural(n int, noun string) string {
@@ -132,7 +144,7 @@ func render(rows []Row, columns []column) string {
 		if i > 0 && rows[i-1].Clients != r.Clients {
 			t.AppendSeparator()
 		}
-		line := table.Row{r.Clients, r.Recipe + "/" + r.Variant}
+		line := table.Row{r.Clients, r.Recipe + "/" + r.Variant + r.mark()}
 		for _, c := range columns {
 			cell := "–"
 			if m, ok := r.Metrics[c.metric]; ok {
@@ -143,6 +155,18 @@ func render(rows []Row, columns []column) string {
 		t.AppendRow(line)
 	}
 	return t.Render()
+}
+
+// mark stands beside a variant whose numbers must not be used.
+func (r Row) mark() string {
+	switch {
+	case r.Metrics[Violations].Value > 0:
+		return " BROKEN"
+	case r.Invalid:
+		return " INVALID"
+	default:
+		return ""
+	}
 }
 
 // NewTable returns an empty table in the style of all of zkbench's tables.

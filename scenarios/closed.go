@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -132,7 +133,8 @@ var ErrStuck = errors.New("nobody gets on: the recipe is broken")
 func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	patience := settleTimeout + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		ticker := time.NewTicker(patience)
 		defer ticker.Stop()
 		for last := int64(-1); ; {
@@ -147,8 +149,8 @@ func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCa
 			}
 			last = now
 		}
-	}()
-	return func() { close(done) }
+	})
+	return func() { close(done); watching.Wait() }
 }
 
 // sleep waits for d or for ctx, whichever is first.

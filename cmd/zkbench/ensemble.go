@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -56,10 +57,25 @@ func (f *ensembleFlags) check() error {
 	if f.servers == "" && f.engine == string(ensemble.External) {
 		return usage(errors.New("--ensemble external needs --servers host:port,…"))
 	}
-	if f.servers != "" && f.engine != "auto" && f.engine != string(ensemble.External) {
-		return usage(fmt.Errorf("--servers and --ensemble %s exclude each other", f.engine))
+	if f.servers != "" {
+		if f.engine != "auto" && f.engine != string(ensemble.External) {
+			return usage(fmt.Errorf("--servers and --ensemble %s exclude each other", f.engine))
+		}
+		if _, err := external.Parse(f.servers); err != nil {
+			return usage(err)
+		}
 	}
-	return nil
+	if f.image != "" && f.home != "" {
+		return usage(errors.New("--image and --zookeeper-home exclude each other"))
+	}
+	for _, flag := range []struct{ name, value, only string }{
+		{"--image", f.image, string(ensemble.Container)}, {"--zookeeper-home", f.home, string(ensemble.Process)},
+	} {
+		if flag.value != "" && (f.servers != "" || f.engine != "auto" && f.engine != flag.only) {
+			return usage(fmt.Errorf("%s goes with --ensemble %s only", flag.name, flag.only))
+		}
+	}
+	return usage(ensemble.CheckName(f.name))
 }
 
 func (f *ensembleFlags) choice() auto.Choice {
@@ -79,6 +95,13 @@ func ensembleCommand(a *app) *cobra.Command {
 'zkbench run' starts and ends an ensemble of its own when none is up. One that a
 crash left behind is found by its label and removed by the next 'up' or 'down'.`,
 	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		names := []string{"up", "down", "status", "logs", "image"}
+		if len(args) == 0 {
+			return usage(fmt.Errorf("ensemble needs one of: %s", strings.Join(names, ", ")))
+		}
+		return oneOf("ensemble", args[0], names)
+	}
 	cmd.AddCommand(upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), imageCommand(a))
 	return cmd
 }
@@ -96,9 +119,11 @@ func upCommand(a *app) *cobra.Command {
 			}
 			opts := f.options(a.stderr)
 			opts.Lifetime = ensemble.Kept
-			var err error
-			if opts.Ports, err = numbers("ports", f.ports); err != nil {
-				return err
+			if cmd.Flags().Changed("ports") {
+				var err error
+				if opts.Ports, err = portNumbers(f.ports); err != nil {
+					return err
+				}
 			}
 			return a.up(cmd.Context(), f.choice(), opts)
 		},
@@ -106,6 +131,23 @@ func upCommand(a *app) *cobra.Command {
 	f.bindEngine(cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
 	cmd.Flags().StringSliceVar(&f.ports, "ports", nil, "client ports, one per server (default free ones)")
 	return cmd
+}
+
+// portNumbers parses --ports: one for each server.
+func portNumbers(values []string) ([]int, error) {
+	ports, err := numbers("ports", values)
+	if err != nil {
+		return nil, err
+	}
+	if len(ports) != ensemble.Size {
+		return nil, usage(fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports)))
+	}
+	for i, port := range ports {
+		if port > 65535 || slices.Contains(ports[:i], port) {
+			return nil, usage(fmt.Errorf("--ports wants %d different ports of at most 65535, not %d", ensemble.Size, port))
+		}
+	}
+	return ports, nil
 }
 
 // releaser is an ensemble that stays up when its claim is released.
@@ -128,7 +170,12 @@ func downCommand(a *app) *cobra.Command {
 		Use:   "down",
 		Short: "End an ensemble, or what a crash left of one",
 		Args:  noArguments,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.down(cmd.Context(), f.name) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := ensemble.CheckName(f.name); err != nil {
+				return usage(err)
+			}
+			return a.down(cmd.Context(), f.name)
+		},
 	}
 	f.bindName(cmd)
 	return cmd
@@ -176,6 +223,9 @@ func statusCommand(a *app) *cobra.Command {
 func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	if f.servers != "" {
 		return external.Open(ctx, f.servers)
+	}
+	if err := ensemble.CheckName(f.name); err != nil {
+		return nil, usage(err)
 	}
 	if container.Available(ctx) == nil {
 		e, err := container.Find(ctx, f.name)

@@ -35,7 +35,7 @@ func TestLiveRunAndPlot(t *testing.T) {
 	if !strings.Contains(stdout, "lock/predecessor-watch") || !strings.Contains(stderr, "lock-drain [12/12]") {
 		t.Errorf("printed\n%s\nprogress\n%s", stdout, stderr)
 	}
-	checkSummary(t, "s.json")
+	checkSummaryRows(t, "s.json")
 	if code := plotNewest(t); code != 0 {
 		t.Errorf("plot: exit code %d", code)
 	}
@@ -45,8 +45,8 @@ func TestLiveRunAndPlot(t *testing.T) {
 	}
 }
 
-// checkSummary holds the summary to the format that scripts rely on, and to the formulas of a drain.
-func checkSummary(t *testing.T, path string) {
+// checkSummaryRows holds the summary to the format that scripts rely on, and to the formulas of a drain.
+func checkSummaryRows(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {

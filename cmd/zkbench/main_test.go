@@ -56,6 +56,21 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown list", []string{"list", "varants"}, `did you mean "variants"?`},
 		{"unknown plot format", []string{"plot", "--format", "pgn"}, `did you mean "png"?`},
 		{"no lines", []string{"ensemble", "logs", "--lines", "0"}, "at least 1"},
+		{"unknown ensemble command", []string{"ensemble", "dwon"}, `did you mean "down"?`},
+		{"no ensemble command", []string{"ensemble"}, "needs one of"},
+		{"a name that is a path", []string{"ensemble", "down", "--name", "../../.."}, "lower-case letters"},
+		{"a name that is a path, to run on", []string{"run", "lock-drain", "--name", ".."}, "lower-case letters"},
+		{"two ports", []string{"ensemble", "up", "--ports", "1,2"}, "wants 3 ports"},
+		{"a port that is none", []string{"ensemble", "up", "--ports", "1,2,99999"}, "99999"},
+		{"a port twice", []string{"ensemble", "up", "--ports", "2181,2182,2181"}, "different ports"},
+		{"an image of processes", []string{"ensemble", "up", "--ensemble", "process", "--image", "x"}, "--ensemble container only"},
+		{"an address without a port", []string{"run", "lock-drain", "--servers", "localhost"}, "host:port"},
+		{"duration and operations", []string{"run", "lock-contention", "--duration", "1s", "--operations", "5"}, "exclude each other"},
+		{"empty clients", []string{"run", "lock-drain", "--clients", ""}, "--clients is empty"},
+		{"clients twice", []string{"run", "lock-drain", "--clients", "5,5"}, "has 5 twice"},
+		{"a scenario twice", []string{"run", "lock-drain", "lock-drain"}, "given twice"},
+		{"no folder for the summary", []string{"run", "lock-drain", "--summary", missing + "/s.json"}, "there is no folder"},
+		{"empty format", []string{"plot", "--format", ""}, "--format is empty"},
 		{"bad ports", []string{"ensemble", "up", "--ports", "x"}, `"x"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -80,7 +95,6 @@ func TestFailures(t *testing.T) {
 		{"nothing to plot", []string{"plot"}, "there are no runs"},
 		{"a result that is none", []string{"plot", "cut_n1_r1.json"}, "truncated"},
 		{"nobody there", []string{"run", "lock-drain", "--servers", "127.0.0.1:1"}, "connection refused"},
-		{"an address without a port", []string{"run", "lock-drain", "--servers", "localhost"}, "host:port"},
 		{"no release there", []string{"run", "lock-drain", "--ensemble", "process", "--zookeeper-home", "."}, "unpacked ZooKeeper release"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,6 +32,9 @@ a dot, with the bystanders' latency beneath.`,
 		Example: `  zkbench plot
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(formats) == 0 {
+				return usage(errors.New("--format is empty: png, svg or both"))
+			}
 			for _, f := range formats {
 				if err := oneOf("--format", f, plots.Formats()); err != nil {
 					return err
@@ -60,6 +63,11 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 	files, err := plots.Draw(docs, out, formats)
 	if err != nil {
 		return err
+	}
+	for _, d := range docs {
+		if !d.Sound() {
+			fmt.Fprintf(a.stderr, "left out, because its numbers must not be used: %s\n", d.Filename())
+		}
 	}
 	if len(files) == 0 {
 		return errors.New("these results have nothing to draw")

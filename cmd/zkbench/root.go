@@ -111,6 +111,9 @@ func isTerminal(w io.Writer) bool {
 
 // numbers parses "1,10,50", saying all that is wrong with it.
 func numbers(flag string, values []string) ([]int, error) {
+	if len(values) == 0 {
+		return nil, usage(fmt.Errorf("--%s is empty", flag))
+	}
 	var out []int
 	var bad []string
 	for _, text := range values {

@@ -92,6 +92,11 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		errs = append(errs, err)
 		selected = append(selected, s)
 	}
+	for i, s := range selected {
+		if slices.ContainsFunc(selected[:i], func(o scenarios.Scenario) bool { return o.Name == s.Name && s.Name != "" }) {
+			errs = append(errs, fmt.Errorf("scenario %s is given twice: its results would overwrite each other", s.Name))
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return usage(err)
 	}
@@ -102,7 +107,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if f.out == "" {
 		f.out = filepath.Join(defaultRuns, run)
 	}
-	if err := checkOut(f.out); err != nil {
+	if err := errors.Join(checkSummary(f.summary), checkOut(f.out)); err != nil {
 		return err
 	}
 	docs, err := a.measure(cmd.Context(), selected, f, run)
@@ -116,7 +121,7 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	if err != nil {
 		return s, err
 	}
-	if len(f.clients) > 0 {
+	if cmd.Flags().Changed("clients") {
 		if s.Clients, err = numbers("clients", f.clients); err != nil {
 			return s, err
 		}
@@ -134,6 +139,9 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	// A load has either a duration or a number of operations; the one that is given takes the other's place.
 	if given("duration") {
 		s.Duration, s.Operations = scenarios.Duration(f.duration), 0
+	}
+	if given("duration") && given("operations") {
+		return s, errors.New("--duration and --operations exclude each other")
 	}
 	if given("operations") {
 		s.Operations, s.Duration = f.operations, 0
@@ -178,6 +186,17 @@ func checkOut(dir string) error {
 	return nil
 }
 
+// checkSummary notices before the run that its summary could not be written after it.
+func checkSummary(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return usage(fmt.Errorf("--summary %s: there is no folder %s", path, filepath.Dir(path)))
+	}
+	return nil
+}
+
 // measure runs the scenarios and returns the measurements that are whole, even if it fails.
 func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, run string) (docs []*results.Document, err error) {
 	e, err := auto.Open(ctx, f.ensemble.choice(), f.ensemble.options(a.stderr))
@@ -185,6 +204,9 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
+	if !e.Owned() {
+		fmt.Fprintf(a.stderr, "all znodes stand below /zkbench-%s, which is removed at the end\n", run)
+	}
 	progress := newProgress(a.stderr)
 	defer progress.close()
 	runner := scenarios.Runner{
@@ -200,7 +222,11 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	}
 	for _, s := range selected {
 		progress.begin(s.Name)
-		if err := runner.RunScenario(ctx, s); err != nil {
+		err := runner.RunScenario(ctx, s)
+		if errors.Is(err, scenarios.ErrStuck) {
+			err = exitError{codeBroken, err}
+		}
+		if err != nil {
 			return docs, err
 		}
 	}
@@ -215,9 +241,7 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	}
 	summary := results.Summarize(docs)
 	fmt.Fprintln(a.stdout)
-	if err := summary.WriteTable(a.stdout, width(a.stdout)); err != nil {
-		return err
-	}
+	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
 	fmt.Fprintln(a.stdout)
 	results.WriteVerdict(a.stdout, docs)
 	partial := ""
@@ -225,12 +249,11 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 		partial = "partial "
 	}
 	fmt.Fprintf(a.stdout, "\n%sresults in %s; `zkbench plot %s` draws them\n", partial, f.out, f.out)
+	var summaryErr error
 	if f.summary != "" {
-		if err := results.WriteJSON(f.summary, summary); err != nil {
-			return err
-		}
+		summaryErr = results.WriteJSON(f.summary, summary)
 	}
-	return verdict(docs)
+	return errors.Join(verdict(docs), tableErr, summaryErr)
 }
 
 // verdict returns the error whose exit code the measurements deserve; the reasons have been printed.

@@ -27,16 +27,26 @@ func Engines() []string {
 }
 
 // Resolve returns the engine that a choice means on this machine. It starts nothing.
-func Resolve(ctx context.Context, c Choice) (ensemble.Engine, error) {
+func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Engine, error) {
 	switch {
 	case c.Servers != "":
 		return ensemble.External, nil
-	case c.Engine == string(ensemble.External):
-		return "", errors.New("--ensemble external needs --servers host:port,…")
 	case c.Engine != "" && c.Engine != "auto":
 		return ensemble.Engine(c.Engine), nil
+	case opts.Home != "":
+		return ensemble.Process, nil
+	case opts.Image != "":
+		return ensemble.Container, nil
 	}
 	containerErr := container.Available(ctx)
+	if containerErr == nil {
+		if _, err := container.Find(ctx, opts.Name); err == nil {
+			return ensemble.Container, nil
+		}
+	}
+	if _, err := process.Find(opts.Name); err == nil { // one that is up comes before one that is not
+		return ensemble.Process, nil
+	}
 	if containerErr == nil {
 		return ensemble.Container, nil
 	}
@@ -49,7 +59,8 @@ func Resolve(ctx context.Context, c Choice) (ensemble.Engine, error) {
 
 // Open starts (or attaches to) the chosen ensemble; the caller closes it.
 func Open(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Ensemble, error) {
-	engine, err := Resolve(ctx, c)
+	opts = opts.WithDefaults()
+	engine, err := Resolve(ctx, c, opts)
 	if err != nil {
 		return nil, err
 	}

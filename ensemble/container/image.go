@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const (
 	DebianImage   = "zkbench/zookeeper:3.9" // what image/build.sh makes
 )
 
-// registryTimeout is how long a registry may take to say whether it has the image; the pull itself is not limited.
+// registryTimeout is how long a registry may take to answer; the pull itself is not limited.
 const registryTimeout = 10 * time.Second
 
 // findImage returns an image that is present on the machine, pulling or building one if it must.
@@ -59,17 +60,32 @@ func present(ctx context.Context, image string) bool {
 	return err == nil
 }
 
-// pull asks the registry first: a machine that reaches none shall learn so in seconds, while a slow pull may go on.
+// pull gets an image from a registry. A machine that reaches none shall learn so in seconds, while a slow pull may go
+// on: the first line of output says that the registry has answered.
 func pull(ctx context.Context, image string, progress io.Writer) error {
-	ask, cancel := context.WithTimeout(ctx, registryTimeout)
-	defer cancel()
-	if _, err := docker(ask, "manifest", "inspect", image); err != nil {
-		return fmt.Errorf("the image %s is not on this machine and could not be pulled: %w", image, err)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(registryTimeout, func() { cancel(fmt.Errorf("no registry answered within %s", registryTimeout)) })
+	defer silence.Stop()
+	cmd := command(ctx, nil, "docker", "pull", image)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.Stdout = writerFunc(func(p []byte) (int, error) {
+		if silence.Stop() {
+			fmt.Fprintf(progress, "pulling %s\n", image)
+		}
+		return len(p), nil
+	})
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the image %s is not on this machine and could not be pulled: %w", image, commandError(ctx, cmd.Args, stderr.String(), err))
 	}
-	fmt.Fprintf(progress, "pulling %s\n", image)
-	_, err := docker(ctx, "pull", "--quiet", image)
-	return err
+	return nil
 }
+
+// writerFunc is a function that is written to.
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func build(ctx context.Context, progress io.Writer) error {
 	if _, err := exec.LookPath("mmdebstrap"); err != nil {

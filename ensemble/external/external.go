@@ -26,17 +26,20 @@ var _ ensemble.Ensemble = (*Ensemble)(nil)
 
 // Open checks that a ZooKeeper answers at each address ("host:port,host:port,…").
 func Open(ctx context.Context, addresses string) (*Ensemble, error) {
-	e := &Ensemble{}
-	for addr := range strings.SplitSeq(addresses, ",") {
-		addr = strings.TrimSpace(addr)
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return nil, fmt.Errorf("--servers wants host:port,host:port,…: %w", err)
-		}
-		id := len(e.servers) + 1
-		e.servers = append(e.servers, ensemble.Server{ID: id, Name: fmt.Sprintf("server%d", id), Addr: addr})
+	names, err := Parse(addresses)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	e := &Ensemble{}
+	for i, name := range names {
+		addr, err := resolve(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("--servers: %w", err)
+		}
+		e.servers = append(e.servers, ensemble.Server{ID: i + 1, Name: name, Addr: addr})
+	}
 	var errs []error
 	for _, s := range e.servers {
 		if _, err := ensemble.Probe(ctx, s.Addr); err != nil {
@@ -47,6 +50,33 @@ func Open(ctx context.Context, addresses string) (*Ensemble, error) {
 		return nil, fmt.Errorf("cannot use --servers %s: %w", addresses, err)
 	}
 	return e, nil
+}
+
+// Parse splits "host:port,host:port,…".
+func Parse(addresses string) ([]string, error) {
+	var out []string
+	for addr := range strings.SplitSeq(addresses, ",") {
+		addr = strings.TrimSpace(addr)
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("--servers wants host:port,host:port,…: %w", err)
+		}
+		out = append(out, addr)
+	}
+	return out, nil
+}
+
+// resolve returns one address for a name. The client library would connect to any of several, and a session would not
+// be pinned to the server that the result names.
+func resolve(ctx context.Context, name string) (string, error) {
+	host, port, err := net.SplitHostPort(name)
+	if err != nil {
+		return "", err
+	}
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(addrs[0], port), nil
 }
 
 // Servers implements [ensemble.Ensemble].
