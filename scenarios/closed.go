@@ -131,7 +131,7 @@ var ErrStuck = errors.New("nobody gets on: the recipe is broken")
 
 // watchProgress cancels a load in which no step has been completed for a while, until stop is called.
 func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
-	patience := settleTimeout + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
+	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {

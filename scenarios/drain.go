@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// settleTimeout is how long waiters may take to re-arm their watches after one step.
-const settleTimeout = 30 * time.Second
-
 // settlePoll is how often the ledgers are asked whether they have; asking costs nothing on the wire.
 const settlePoll = 100 * time.Microsecond
 
@@ -128,8 +125,8 @@ func (d *drain) next(ctx context.Context) (*member, error) {
 		return m, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-time.After(settleTimeout):
-		return nil, fmt.Errorf("%w: nobody came to hold within %s", ErrStuck, settleTimeout)
+	case <-time.After(d.patience):
+		return nil, fmt.Errorf("%w: nobody came to hold within %s", ErrStuck, d.patience)
 	}
 }
 
@@ -147,10 +144,10 @@ func (d *drain) settle(ctx context.Context, waiting map[*member]bool) error {
 }
 
 func (d *drain) awaitSettled(ctx context.Context, m *member) error {
-	deadline := time.Now().Add(settleTimeout)
+	deadline := time.Now().Add(d.patience)
 	for !m.ledger.Settled() {
 		if time.Now().After(deadline) {
-			return m.explain(fmt.Errorf("did not re-arm its watch within %s", settleTimeout))
+			return m.explain(fmt.Errorf("%w: it did not re-arm its watch within %s", ErrStuck, d.patience))
 		}
 		if err := sleep(ctx, settlePoll); err != nil {
 			return err

@@ -18,8 +18,12 @@ type measurement struct {
 	recipe   variants.Recipe
 	variant  variants.Variant
 	clients  int
+	patience time.Duration // how long nothing may happen before the recipe is called stuck
 	crowd    *crowd
 }
+
+// stuckAfter is the patience with a real ensemble: longer than a session timeout, after which a lost client's znodes go.
+const stuckAfter = 45 * time.Second
 
 // run measures and fills in the document. The root of the measurement exists and is empty; removing it is the caller's
 // business.

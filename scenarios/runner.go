@@ -121,7 +121,7 @@ func (r *Runner) measure(ctx context.Context, s Scenario, recipe variants.Recipe
 	if err != nil {
 		return err
 	}
-	m := measurement{ensemble: r.Ensemble, scenario: s, recipe: recipe, variant: t.variant, clients: t.clients}
+	m := measurement{ensemble: r.Ensemble, scenario: s, recipe: recipe, variant: t.variant, clients: t.clients, patience: stuckAfter}
 	if err := m.run(ctx, root, bystander, d); err != nil {
 		return err
 	}

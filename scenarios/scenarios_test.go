@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -272,5 +274,33 @@ func TestSelectedVariants(t *testing.T) {
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%v selects %v, want %s", tt.asked, got, tt.want)
 		}
+	}
+}
+
+// sleeper is a participant whose every step but the first few waits for a wake-up that never comes.
+type sleeper struct{ steps int }
+
+func (s *sleeper) Step(ctx context.Context) error {
+	if s.steps--; s.steps >= 0 {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (*sleeper) Leave(context.Context) error { return nil }
+
+// A load in which nobody gets on ends with a verdict, not with the user's patience.
+func TestStuckLoadIsCalledBroken(t *testing.T) {
+	m := &measurement{patience: 20 * time.Millisecond, crowd: &crowd{}}
+	for i := range 3 {
+		m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5}})
+	}
+	err := m.loop(t.Context(), 10, nil)
+	if !errors.Is(err, ErrStuck) {
+		t.Errorf("err = %v, want ErrStuck", err)
+	}
+	if err := m.loop(t.Context(), 0, func(context.Context) error { return nil }); !errors.Is(err, ErrStuck) {
+		t.Errorf("after the window: %v, want ErrStuck", err)
 	}
 }

@@ -24,7 +24,8 @@ func (f fault) String() string {
 	return "request lost"
 }
 
-var errCut = errors.New("cut by the test")
+// errCut is what the operating system says when a connection is gone.
+var errCut = &net.OpError{Op: "write", Net: "tcp", Err: errors.New("cut by the test")}
 
 // cutter cuts a session's connection once, around its next create (alone or in a multi), after arm.
 type cutter struct {
@@ -102,6 +103,13 @@ func (c *cable) unplug() {
 	for _, conn := range c.conns {
 		conn.Close()
 	}
+}
+
+// replug lets new connections through again.
+func (c *cable) replug() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unplugged = false
 }
 
 // freeze holds back whatever the server sends.

@@ -226,6 +226,21 @@ func TestLiveLockReportsALostSession(t *testing.T) {
 	})
 }
 
+// An outage after which the holder must take its session for lost, but which the session itself survives, does not
+// leave the lock with a client that no longer knows of it.
+func TestLiveLockSurvivesAnOutage(t *testing.T) {
+	const timeout = 4 * time.Second // the least that the servers grant
+	forEachLock(t, func(t *testing.T, e ensemble.Ensemble, dir string, open opener) {
+		cable := &cable{}
+		cut := connect(t, e.Servers()[0].Addr, timeout, cable.wrap)
+		grant := mustAcquire(t, open(t, cut, dir))
+		cable.unplug()
+		<-grant.Lost
+		cable.replug() // the server has not noticed yet: the client may re-attach
+		mustAcquire(t, open(t, clients(t, e, 1)[0], dir))
+	})
+}
+
 // The connection is cut after the create left and before its reply arrived (or before the server saw it). The lock is
 // still acquired, exactly once, and no znode is left that nobody knows of.
 func TestLiveLockRecoversALostReply(t *testing.T) {

@@ -71,6 +71,7 @@ func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Con
 		t.Fatalf("no session at %s", addr)
 	}
 	c.conn = conn
+	c.monitor.Guard(conn)
 	return c
 }
 
