@@ -107,6 +107,9 @@ func halfWidth(sorted []float64) float64 {
 
 // A client session must cost little, or the number of clients is limited by memory instead of by the question.
 func TestLiveTwoThousandSessions(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector's own memory would be measured")
+	}
 	const sessions, limitMiB = 2000, 400
 	e := live.Get(t)
 	conn := bareSession(t, e.Servers()[0].Addr)

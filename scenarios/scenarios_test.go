@@ -278,12 +278,16 @@ func TestSelectedVariants(t *testing.T) {
 }
 
 // sleeper is a participant whose every step but the first few waits for a wake-up that never comes.
-type sleeper struct{ steps int }
+type sleeper struct {
+	steps  int
+	asleep chan struct{}
+}
 
 func (s *sleeper) Step(ctx context.Context) error {
 	if s.steps--; s.steps >= 0 {
 		return nil
 	}
+	s.asleep <- struct{}{}
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -293,14 +297,18 @@ func (*sleeper) Leave(context.Context) error { return nil }
 // A load in which nobody gets on ends with a verdict, not with the user's patience.
 func TestStuckLoadIsCalledBroken(t *testing.T) {
 	m := &measurement{patience: 20 * time.Millisecond, crowd: &crowd{}}
+	asleep := make(chan struct{}, 6)
 	for i := range 3 {
-		m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5}})
+		m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
 	}
 	err := m.loop(t.Context(), 10, nil)
 	if !errors.Is(err, ErrStuck) {
 		t.Errorf("err = %v, want ErrStuck", err)
 	}
-	if err := m.loop(t.Context(), 0, func(context.Context) error { return nil }); !errors.Is(err, ErrStuck) {
+	for range 3 {
+		<-asleep
+	}
+	if err := m.loop(t.Context(), 0, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
 		t.Errorf("after the window: %v, want ErrStuck", err)
 	}
 }
