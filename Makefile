@@ -39,6 +39,7 @@ unit:
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 live:
+	@if docker version >/dev/null 2>&1; then $(MAKE) --no-print-directory image || true; fi
 	ZKBENCH_LIVE=1 go test -count=1 -timeout 15m -v -run '^TestLive' $(LIVE_PACKAGES) | grep -v '^=== '; exit $${PIPESTATUS[0]}
 
 ## lint: the linters, in the version that .golangci.yml pins
