@@ -24,8 +24,7 @@ type Document struct {
 	Variant     string      `json:"variant"`
 	Kind        string      `json:"kind"`
 	Clients     int         `json:"clients"`
-	Repeat      int         `json:"repeat"`  // from 1; 0 is a rehearsal in which a promise was broken
-	Waiting     string      `json:"waiting"` // the phase in which participants wait for notifications
+	Repeat      int         `json:"repeat"` // from 1; 0 is a rehearsal in which a promise was broken
 	Environment Environment `json:"environment"`
 
 	Window     Window               `json:"window"`
@@ -87,6 +86,7 @@ type Window struct {
 	// that a variant that lets clients starve looks better than it is.
 	UnfinishedWaits int           `json:"unfinished_waits"`
 	OldestWait      time.Duration `json:"oldest_wait_ns"`
+	StarvingWaits   int           `json:"starving_waits"` // of the unfinished ones, those older than the p99
 	// Paced tells that zkbench itself set the pace, one step at a time, so that a throughput would mean nothing.
 	Paced bool `json:"paced"`
 }

@@ -60,8 +60,7 @@ type Raw struct {
 // Observe computes the histograms, the herd, the timeline and the metrics of a document whose Counts hold the requests
 // and bytes of the window.
 func (d *Document) Observe(raw Raw) error {
-	d.Window, d.Waiting = raw.Window, raw.Waiting
-	d.Window.UnfinishedWaits, d.Window.OldestWait = unfinished(raw)
+	d.Window = raw.Window
 	var inWindow []Notification
 	for _, n := range raw.Notifications {
 		if raw.Window.Contains(n.At) {
@@ -82,19 +81,33 @@ func (d *Document) Observe(raw Raw) error {
 		return err
 	}
 	d.Timeline = newTimeline(raw)
-	return d.computeMetrics(raw)
+	if err := d.computeMetrics(raw); err != nil {
+		return err
+	}
+	d.countUnfinishedWaits(raw)
+	return nil
 }
 
-// unfinished returns how many waits were going on when the window ended, and for how long the longest had been. They
-// ended later, under a load that was thinning out.
-func unfinished(raw Raw) (waits int, oldest time.Duration) {
+// countUnfinishedWaits looks at the waits that were going on when the window ended. They ended later, under a load that
+// was thinning out, and are in no percentile.
+func (d *Document) countUnfinishedWaits(raw Raw) {
+	p99 := time.Duration(d.Metrics[raw.Waiting+"-p99-ns"].Value)
 	for _, s := range raw.Samples {
-		if s.Phase == raw.Waiting && s.Start < raw.Window.End && s.End > raw.Window.End {
-			waits++
-			oldest = max(oldest, raw.Window.End-s.Start)
+		if s.Phase != raw.Waiting || s.Start > raw.Window.End || s.End <= raw.Window.End {
+			continue
+		}
+		age := raw.Window.End - s.Start
+		d.Window.UnfinishedWaits++
+		d.Window.OldestWait = max(d.Window.OldestWait, age)
+		if age > p99 {
+			d.Window.StarvingWaits++
 		}
 	}
-	return waits, oldest
+}
+
+// Starves tells whether more waits than chance explains were older than the p99 when the window ended.
+func (w Window) Starves() bool {
+	return !w.Paced && w.StarvingWaits > max(1, w.UnfinishedWaits/50)
 }
 
 // observeLatencies sorts the samples by phase, and by whether they ended in the window or before it.

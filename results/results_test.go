@@ -361,3 +361,31 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Waits that outlast the window are in no percentile; where they are old, that must be said.
+func TestStarvation(t *testing.T) {
+	wait := func(client int, start, end time.Duration) results.Sample {
+		return results.Sample{Phase: "acquire", Client: client, Start: start, End: end}
+	}
+	var fair, unfair []results.Sample
+	for i := range 50 {
+		at := time.Duration(i) * ms
+		fair = append(fair, wait(i, at, at+50*ms), wait(i, at+61*ms, at+111*ms)) // each waits 50 ms, half of them beyond the end
+		unfair = append(unfair, wait(0, at+11*ms, at+12*ms), wait(i+1, 10*ms, 200*ms))
+	}
+	for _, tt := range []struct {
+		name       string
+		samples    []results.Sample
+		unfinished int
+		oldest     time.Duration
+		starves    bool
+	}{
+		{"fair", fair, 50, 49 * ms, false},
+		{"one client has it all", unfair, 50, 100 * ms, true},
+	} {
+		w := observe(t, results.Raw{Samples: tt.samples}).Window
+		if w.UnfinishedWaits != tt.unfinished || w.OldestWait != tt.oldest || w.Starves() != tt.starves {
+			t.Errorf("%s: %+v; want %d unfinished, the oldest %s, starving %v", tt.name, w, tt.unfinished, tt.oldest, tt.starves)
+		}
+	}
+}

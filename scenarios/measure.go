@@ -198,6 +198,5 @@ func judge(d *results.Document) {
 		"over %.0f%% of the bystanders' p99 is zkbench's own lateness", 100*latenessMark)
 	warn(len(d.Timeline.Notifications) > 0 && d.Herd.Grouping != results.GroupedByZxid,
 		"herds are grouped by %s: these servers do not tell which transaction caused a notification (ZooKeeper before 3.9)", d.Herd.Grouping)
-	warn(float64(d.Window.OldestWait) > d.Metrics[d.Waiting+"-p99-ns"].Value && !d.Window.Paced,
-		"clients starve: when the window ended, somebody had been waiting for longer than the p99, which leaves that out")
+	warn(d.Window.Starves(), "clients starve: many were still waiting when the window ended, for longer than the p99, which leaves them out")
 }
