@@ -19,9 +19,12 @@ const bystanderBytes = 64
 // fixed low rate. What the load costs everybody else shows in their latencies, and nowhere else.
 type bystanders struct {
 	epoch time.Time
-	conns []*zk.Conn
-	stop  context.CancelFunc
-	wait  sync.WaitGroup
+	path  string // what they read
+	rate  int    // per second and server
+
+	each []bystander
+	stop context.CancelFunc
+	wait sync.WaitGroup
 
 	mu     sync.Mutex
 	reads  []results.BystanderRead
@@ -29,42 +32,48 @@ type bystanders struct {
 	failed int
 }
 
-// startBystanders opens a session to each server and reads path there until stopped.
-func startBystanders(ctx context.Context, servers []ensemble.Server, path string, rate int, epoch time.Time) (*bystanders, error) {
-	b := &bystanders{epoch: epoch}
+// bystander is one of them.
+type bystander struct {
+	conn   *zk.Conn
+	server int
+	plan   schedule
+}
+
+// start opens a session to each server and reads there until finish.
+func (b *bystanders) start(ctx context.Context, servers []ensemble.Server) error {
 	connect, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	for _, s := range servers {
-		conn, err := ensemble.Connect(connect, s.Addr, wire.NewLedger(epoch), nil)
+		conn, err := ensemble.Connect(connect, s.Addr, wire.NewLedger(b.epoch), nil)
 		if err != nil {
 			b.closeAll()
-			return nil, err
+			return err
 		}
-		b.conns = append(b.conns, conn)
+		b.each = append(b.each, bystander{conn: conn, server: s.ID})
 	}
 	ctx, b.stop = context.WithCancel(ctx)
-	start := time.Since(epoch)
-	for i, conn := range b.conns {
-		plan := newSchedule(start, rate, float64(i)/float64(len(servers)))
-		b.wait.Go(func() { b.read(ctx, conn, path, servers[i].ID, plan) })
+	start := time.Since(b.epoch)
+	for i, one := range b.each {
+		one.plan = newSchedule(start, b.rate, float64(i)/float64(len(servers)))
+		b.wait.Go(func() { b.read(ctx, one) })
 	}
-	return b, nil
+	return nil
 }
 
 // read sends one session's reads when they are due, whatever became of those before: a bystander that waited for its
 // own slow reads would send fewer just when there is something to see, or count its own backlog.
-func (b *bystanders) read(ctx context.Context, conn *zk.Conn, path string, server int, plan schedule) {
+func (b *bystanders) read(ctx context.Context, one bystander) {
 	for i := 0; ; i++ {
-		due := plan.due(i)
+		due := one.plan.due(i)
 		if sleep(ctx, due-time.Since(b.epoch)) != nil {
 			return
 		}
 		b.wait.Go(func() {
 			sent := time.Since(b.epoch)
-			_, _, err := conn.Get(path)
+			_, _, err := one.conn.Get(b.path)
 			back := time.Since(b.epoch)
 			if ctx.Err() == nil {
-				b.book(results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server}, sent-due, err)
+				b.book(results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: one.server}, sent-due, err)
 			}
 		})
 	}
@@ -90,8 +99,8 @@ func (b *bystanders) finish() {
 
 func (b *bystanders) closeAll() {
 	var closing sync.WaitGroup
-	for _, conn := range b.conns {
-		closing.Go(conn.Close)
+	for _, one := range b.each {
+		closing.Go(one.conn.Close)
 	}
 	closing.Wait()
 }

@@ -46,13 +46,20 @@ type crowd struct {
 // since returns the time on the measurement's clock.
 func (c *crowd) since() time.Duration { return time.Since(c.epoch) }
 
-// gather opens n sessions, assigned to the servers in turn, and lets each join the recipe below root.
-func gather(ctx context.Context, servers []ensemble.Server, v variants.Variant, root string, n int) (*crowd, error) {
+// site is where a measurement takes place.
+type site struct {
+	servers   []ensemble.Server
+	root      string // empty, and the participants' alone
+	bystander string // the small znode that bystanders read
+}
+
+// gather opens n sessions, assigned to the servers in turn, and lets each join the recipe.
+func gather(ctx context.Context, at site, v variants.Variant, n int) (*crowd, error) {
 	c := &crowd{epoch: time.Now(), members: make([]*member, n)}
 	for i := range c.members {
 		c.members[i] = &member{
 			id:      i,
-			server:  servers[i%len(servers)],
+			server:  at.servers[i%len(at.servers)],
 			ledger:  wire.NewLedger(c.epoch),
 			monitor: variants.NewMonitor(ensemble.SessionTimeout),
 			log:     variants.NewLog(c.epoch, i),
@@ -60,7 +67,7 @@ func gather(ctx context.Context, servers []ensemble.Server, v variants.Variant, 
 	}
 	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)", n, connectTimeout))
 	defer cancel()
-	err := c.each(func(m *member) error { return m.join(connect, v, root) })
+	err := c.each(func(m *member) error { return m.join(connect, v, at.root) })
 	if err != nil {
 		c.disperse(context.WithoutCancel(ctx))
 		return nil, err

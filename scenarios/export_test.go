@@ -9,7 +9,7 @@ import (
 
 // Crowd opens what a measurement opens: sessions with ledgers, monitors and logs, joined to a variant below root.
 func Crowd(ctx context.Context, servers []ensemble.Server, v variants.Variant, root string, n int) (steps []func(context.Context) error, disperse func(), err error) {
-	c, err := gather(ctx, servers, v, root, n)
+	c, err := gather(ctx, site{servers: servers, root: root}, v, n)
 	if err != nil {
 		return nil, nil, err
 	}

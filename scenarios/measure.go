@@ -18,6 +18,7 @@ type measurement struct {
 	recipe   variants.Recipe
 	variant  variants.Variant
 	clients  int
+	site     site
 	patience time.Duration // how long nothing may happen before the recipe is called stuck
 	crowd    *crowd
 }
@@ -25,16 +26,15 @@ type measurement struct {
 // stuckAfter is the patience with a real ensemble: longer than a session timeout, after which a lost client's znodes go.
 const stuckAfter = 45 * time.Second
 
-// run measures and fills in the document. The root of the measurement exists and is empty; removing it is the caller's
-// business.
-func (m *measurement) run(ctx context.Context, root, bystanderPath string, d *results.Document) (err error) {
-	m.crowd, err = gather(ctx, m.ensemble.Servers(), m.variant, root, m.clients)
+// run measures and fills in the document. Preparing and clearing the site is the caller's business.
+func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
+	m.crowd, err = gather(ctx, m.site, m.variant, m.clients)
 	if err != nil {
 		return err
 	}
 	defer func() { m.crowd.disperse(context.WithoutCancel(ctx)) }()
-	bystanders, err := startBystanders(ctx, m.ensemble.Servers(), bystanderPath, m.scenario.BystanderRate, m.crowd.epoch)
-	if err != nil {
+	bystanders := bystanders{epoch: m.crowd.epoch, path: m.site.bystander, rate: m.scenario.BystanderRate}
+	if err := bystanders.start(ctx, m.site.servers); err != nil {
 		return err
 	}
 	before := takeVitals()

@@ -95,44 +95,60 @@ func (r *Runner) RunScenario(ctx context.Context, s Scenario) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, workshop.close()) }()
-	tasks := slices.Concat(rehearsal(s, r.Recipes[i]), plan(s, r.Recipes[i]))
+	p := performance{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, workshop: workshop}
+	tasks := slices.Concat(rehearsal(s, p.recipe), plan(s, p.recipe))
 	for done, t := range tasks {
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
-		d := r.document(s, t, description)
-		if err := r.measure(ctx, s, r.Recipes[i], t, workshop, d); err != nil {
+		if err := p.perform(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.describe(s.Recipe), err)
-		}
-		if t.repeat == 0 && len(d.Violations) == 0 {
-			continue // a rehearsal counts for nothing, unless a promise was broken in it
-		}
-		if err := r.Save(d); err != nil {
-			return err
 		}
 	}
 	r.Progress(len(tasks), len(tasks), "")
 	return nil
 }
 
-func (r *Runner) measure(ctx context.Context, s Scenario, recipe variants.Recipe, t task, w *workshop, d *results.Document) error {
+// performance is one scenario under way.
+type performance struct {
+	*Runner
+	scenario    Scenario
+	recipe      variants.Recipe
+	description ensemble.Description
+	workshop    *workshop
+}
+
+// perform does one measurement and saves it. A rehearsal counts for nothing, unless a promise was broken in it.
+func (p performance) perform(ctx context.Context, t task) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	root, bystander, err := w.room()
+	root, bystander, err := p.workshop.room()
 	if err != nil {
 		return err
 	}
-	m := measurement{ensemble: r.Ensemble, scenario: s, recipe: recipe, variant: t.variant, clients: t.clients, patience: stuckAfter}
-	if err := m.run(ctx, root, bystander, d); err != nil {
+	m := measurement{
+		ensemble: p.Ensemble, scenario: p.scenario, recipe: p.recipe, variant: t.variant, clients: t.clients,
+		site:     site{servers: p.Ensemble.Servers(), root: root, bystander: bystander},
+		patience: stuckAfter,
+	}
+	d := p.document(t)
+	if err := m.run(ctx, d); err != nil {
 		return err
 	}
-	return errors.Join(w.clear(root), w.clear(bystander))
+	if err := errors.Join(p.workshop.clear(root), p.workshop.clear(bystander)); err != nil {
+		return err
+	}
+	if t.repeat == 0 && len(d.Violations) == 0 {
+		return nil
+	}
+	return p.Save(d)
 }
 
 // document returns a document with everything that is known before the measurement.
-func (r *Runner) document(s Scenario, t task, e ensemble.Description) *results.Document {
+func (p performance) document(t task) *results.Document {
+	s, e := p.scenario, p.description
 	d := &results.Document{
 		Schema:  results.Schema,
-		Run:     r.Run,
+		Run:     p.Run,
 		Started: time.Now().UTC().Truncate(time.Millisecond),
 		Scenario: results.Scenario{
 			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Operations: s.Operations,
@@ -145,7 +161,7 @@ func (r *Runner) document(s Scenario, t task, e ensemble.Description) *results.D
 		Kind:        string(t.variant.Kind),
 		Clients:     t.clients,
 		Repeat:      t.repeat,
-		Environment: r.Environment,
+		Environment: p.Environment,
 		Warnings:    []string{},
 		Invalid:     []string{},
 		Violations:  []results.Violation{},
@@ -155,7 +171,7 @@ func (r *Runner) document(s Scenario, t task, e ensemble.Description) *results.D
 	d.Environment.Image = e.Image
 	d.Environment.TxnLog = e.TxnLog
 	d.Environment.ServerConfig = e.Config
-	for _, server := range r.Ensemble.Servers() {
+	for _, server := range p.Ensemble.Servers() {
 		d.Environment.Servers = append(d.Environment.Servers, server.Addr)
 	}
 	return d

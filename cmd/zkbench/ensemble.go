@@ -185,19 +185,29 @@ func downCommand(a *app) *cobra.Command {
 func (a *app) down(ctx context.Context, name string) error {
 	var containers int
 	var containerErr error
+	var others []string
 	if container.Available(ctx) == nil {
 		containers, containerErr = container.Down(ctx, name)
+		others, _ = container.Names(ctx)
 	}
 	processes, processErr := process.Down(name)
 	if err := errors.Join(containerErr, processErr); err != nil {
 		return err
 	}
 	if containers+processes == 0 {
-		fmt.Fprintf(a.stdout, "no ensemble %q was up\n", name)
+		fmt.Fprintf(a.stdout, "no ensemble %q was up%s\n", name, hint(others))
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "ensemble %q is down: removed %d containers, ended %d processes\n", name, containers, processes)
 	return nil
+}
+
+// hint lists ensembles that the user may have meant.
+func hint(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; there is something of: " + strings.Join(names, ", ")
 }
 
 func statusCommand(a *app) *cobra.Command {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/results"
 )
 
@@ -114,5 +116,19 @@ func checkRootIsClean(t *testing.T) {
 		if err != nil || status.Znodes != 5 {
 			t.Errorf("%s has %d znodes, %v; want the 5 that ZooKeeper itself has", s.Name, status.Znodes, err)
 		}
+	}
+}
+
+// The same on local processes, whose ZooKeeper may be too old to tell which transaction caused a notification.
+func TestLiveProcessEngine(t *testing.T) {
+	ensembletest.Require(t, process.Available(""))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "process", "--name", "test-cli", "--clients", "4", "--repeats", "1")
+	if code != 0 || !strings.Contains(stdout, "counters confirm 3 of 3 measurements") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	if stdout, _, code := command(t.Context(), "ensemble", "down", "--name", "test-cli"); code != 0 || !strings.Contains(stdout, "was up") {
+		t.Errorf("the run left its ensemble: exit code %d, %s", code, stdout)
 	}
 }
