@@ -181,7 +181,14 @@ func remove(dir string) (ended int, err error) {
 			return ended, err
 		}
 	}
-	return ended, os.RemoveAll(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return ended, err
+	}
+	for range 2 { // the folders above it, unless another ensemble lives there
+		dir = filepath.Dir(dir)
+		_ = os.Remove(dir)
+	}
+	return ended, nil
 }
 
 func stop(server string, pid int) error {
