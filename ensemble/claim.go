@@ -41,7 +41,7 @@ func TryClaim(name string) (*Claim, error) {
 		return nil, fmt.Errorf("claim ensemble %q: %w", name, err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("ensemble %q is %w: wait for it, or choose another --name", name, ErrBusy)
+		return nil, fmt.Errorf("ensemble %q is %w: wait for it, two runs on one machine would measure each other", name, ErrBusy)
 	}
 	return &Claim{lock}, nil
 }

@@ -29,7 +29,7 @@ func (tailTicks) Ticks(_, high float64) []plot.Tick {
 // Each curve ends where a single sample would decide.
 func (s set) percentiles(n int, phase string) ([]figure, error) {
 	p := newPlot(fmt.Sprintf("%s latency, %s, %s", strings.ToUpper(phase[:1])+phase[1:], clientsText(n), s.subject()),
-		"percentile", phase+" latency, ms")
+		"percentile of all repeats together", phase+" latency, ms")
 	low, high, tail := math.Inf(1), 0.0, 10.0
 	for _, group := range s.at(n) {
 		var parts []results.Histogram
@@ -44,7 +44,7 @@ func (s set) percentiles(n int, phase string) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		if h.TotalCount() < 2 {
+		if _, meaningful := group[0].Metrics[phase+"-p50-ns"]; !meaningful || h.TotalCount() < 2 {
 			continue
 		}
 		var xys plotter.XYs

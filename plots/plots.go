@@ -118,7 +118,15 @@ func split(docs []*results.Document) []set {
 // subject ends the titles of a set's figures: what was measured on.
 func (s set) subject() string {
 	e := s.docs[0].Environment
-	return fmt.Sprintf("ZooKeeper %s, %d servers (%s)", e.ZooKeeper, len(e.Servers), e.Engine)
+	servers := "servers"
+	if len(e.Servers) == 1 {
+		servers = "server"
+	}
+	text := fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), servers, e.Engine)
+	if hold := s.docs[0].Scenario.Hold; hold > 0 {
+		text += fmt.Sprintf(", hold %s", hold)
+	}
+	return text
 }
 
 // clients returns the numbers of clients in the set, ascending.

@@ -45,7 +45,7 @@ func addSeries(p *plot.Plot, label string, points []point, c lineColor) {
 // throughput draws operations per second against the number of clients, if more than one number was measured.
 func (s set) throughput() []figure {
 	clients := s.clients()
-	p := newPlot("Throughput, "+s.subject(), "clients", "operations per second")
+	p := newPlot("Throughput, "+s.subject(), "clients", "operations per second (median, extremes)")
 	highest := 0.0
 	for _, variant := range s.variants() {
 		points := series(variant, results.OpsPerSecond)
@@ -71,7 +71,7 @@ func (s set) clientAxis(p *plot.Plot) {
 }
 
 // legendRoom is how far a logarithmic axis goes on above the data, so that the legend covers none of it.
-const legendRoom = 12
+const legendRoom = 6
 
 // notifications draws notifications per operation against the number of clients, both logarithmic, beside the variants'
 // formulas. What is zero has no place on such an axis, and is left out.

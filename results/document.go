@@ -154,6 +154,7 @@ type BystanderRead struct {
 // Expected is what the variant's formulas say for this number of clients.
 type Expected struct {
 	Exact bool            `json:"exact"` // else an upper bound
+	Equal bool            `json:"equal"` // exact, and every count is what its formula says
 	Costs map[string]Cost `json:"costs"` // by metric name
 }
 

@@ -22,7 +22,7 @@ const (
 )
 
 // guessGap is the silence that ends a herd where the server does not say what belongs together: notifications of one
-// path that follow each other more closely are taken for one herd. On a busy machine that is a guess, and the result
+// path to different clients that follow each other more closely are taken for one herd. That is a guess, and the result
 // says so.
 const guessGap = 5 * time.Millisecond
 
@@ -33,14 +33,24 @@ const peakWindow = 10 * time.Millisecond
 type herd struct {
 	size        int
 	first, last time.Duration
+	clients     map[int]bool // only where herds are guessed
 }
 
-func (h *herd) add(at time.Duration) {
+func (h *herd) add(n Notification) {
 	if h.size == 0 {
-		h.first = at
+		h.first = n.At
 	}
 	h.size++
-	h.last = at
+	h.last = n.At
+	if h.clients != nil {
+		h.clients[n.Client] = true
+	}
+}
+
+// couldInclude tells whether, by the looks of it, a notification belongs to a herd. A watch fires once, so that no client
+// is in a herd twice.
+func (h *herd) couldInclude(n Notification) bool {
+	return n.At-h.last <= guessGap && !h.clients[n.Client]
 }
 
 // groupHerds returns the herds among notifications that are sorted by time.
@@ -61,12 +71,15 @@ func groupHerds(sorted []Notification) (herds []*herd, grouping string) {
 			k = key{path: n.Path}
 		}
 		h, ok := open[k]
-		if !ok || grouping == byPathAndTime && n.At-h.last > guessGap {
+		if !ok || grouping == byPathAndTime && !h.couldInclude(n) {
 			h = &herd{}
+			if grouping == byPathAndTime {
+				h.clients = map[int]bool{}
+			}
 			herds = append(herds, h)
 			open[k] = h
 		}
-		h.add(n.At)
+		h.add(n)
 	}
 	return herds, grouping
 }

@@ -23,6 +23,7 @@ type Row struct {
 	Metrics  map[string]Aggregated `json:"metrics"`
 	Warnings []string              `json:"warnings"` // reasons why the numbers are void begin with "invalid: "
 	Invalid  bool                  `json:"invalid"`
+	Guessed  bool                  `json:"herds_guessed"` // the servers do not tell which transaction caused a notification
 }
 
 // findings returns everything that speaks against the numbers of a measurement.
@@ -98,6 +99,7 @@ func Summarize(docs []*Document) Summary {
 		}
 		for _, d := range group {
 			row.Invalid = row.Invalid || len(d.Invalid) > 0
+			row.Guessed = row.Guessed || d.Herd.Grouping == byPathAndTime
 			for _, w := range d.findings() {
 				if !slices.Contains(row.Warnings, w) {
 					row.Warnings = append(row.Warnings, w)

@@ -31,7 +31,7 @@ func columns() []column {
 		{"useless/op", 7, UselessWakeupsPerOp, count},
 		{"req/op", 2, RequestsPerOp, count},
 		{"failed/op", 4, FailedWritesPerOp, count},
-		{"herd max", 0, HerdMax, count},
+		{"herd max", 0, HerdMax, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
 		{"bystander p99", 1, "bystander-p99-ns", latency},
 	}
 }
@@ -39,10 +39,8 @@ func columns() []column {
 // count shows a number with about three digits.
 func count(v float64) string {
 	switch {
-	case v >= 100:
+	case v >= 100 || v == 0:
 		return fmt.Sprintf("%.0f", v)
-	case v == float64(int64(v)):
-		return fmt.Sprintf("%d", int64(v))
 	case v >= 10:
 		return fmt.Sprintf("%.1f", v)
 	default:
@@ -76,9 +74,12 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 		}
 		first := rows[0]
 		fmt.Fprintf(w, "%s on %s, median of %s\n\n", first.Scenario, first.Engine, repeatsOf(rows))
-		rendered := fit(rows, width)
+		rendered, dropped := fit(rows, width)
 		if _, err := fmt.Fprintln(w, rendered); err != nil {
 			return err
+		}
+		if len(dropped) > 0 {
+			fmt.Fprintln(w, text.WrapSoft("(no room for: "+strings.Join(dropped, ", ")+")", width))
 		}
 	}
 	return nil
@@ -115,17 +116,18 @@ func (s Summary) byScenario() [][]Row {
 	return groups
 }
 
-// fit renders the rows with as many columns as have values and fit.
-func fit(rows []Row, width int) string {
+// fit renders the rows with as many columns as have values and fit, and returns the titles of those that do not.
+func fit(rows []Row, width int) (rendered string, dropped []string) {
 	present := slices.DeleteFunc(columns(), func(c column) bool {
 		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
 	})
 	for {
-		rendered := render(rows, present)
+		rendered = render(rows, present)
 		most := slices.MaxFunc(present, func(a, b column) int { return a.need - b.need })
 		if text.LongestLineLen(rendered) <= width || most.need == 0 {
-			return rendered
+			return rendered, dropped
 		}
+		dropped = append(dropped, most.title)
 		present = slices.DeleteFunc(present, func(c column) bool { return c.title == most.title })
 	}
 }
@@ -149,6 +151,9 @@ func render(rows []Row, columns []column) string {
 			cell := "–"
 			if m, ok := r.Metrics[c.metric]; ok {
 				cell = c.format(m.Value)
+			}
+			if c.metric == HerdMax && r.Guessed {
+				cell = "~" + cell
 			}
 			line = append(line, cell)
 		}
@@ -193,12 +198,21 @@ func WriteVerdict(w io.Writer, docs []*Document) {
 	case violations > 0:
 		fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", violations)
 	default:
-		fmt.Fprintf(w, "the recipe's promise was kept in all %d measurements\n", len(docs))
+		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(docs), len(docs))
 	}
 	for _, d := range docs {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
 			fmt.Fprintf(w, "  %s: at %s %s\n", d.label(), v.At, v.Text)
 		}
+	}
+	var equal int
+	for _, d := range docs {
+		if d.Expected.Equal {
+			equal++
+		}
+	}
+	if equal > 0 {
+		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
 	}
 	writeFindings(w, "INVALID", docs, func(d *Document) []string { return d.Invalid })
 	writeFindings(w, "warning", docs, func(d *Document) []string { return d.Warnings })

@@ -245,7 +245,7 @@ func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	}
 	e, err := process.Find(f.name)
 	if errors.Is(err, ensemble.ErrNotUp) {
-		return nil, fmt.Errorf("no ensemble %q is up: start one with `zkbench ensemble up`", f.name)
+		return nil, fmt.Errorf("no ensemble %q is kept up: `zkbench ensemble up --name %s` starts one", f.name, f.name)
 	}
 	return e, err
 }
@@ -301,9 +301,10 @@ func imageCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "image",
 		Short: "Get the ZooKeeper image that containers start from, or build it",
-		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the official
-` + container.OfficialImage + ` if it is there or a registry has it, else ` + container.DebianImage + `, built from
-Debian packages in about a minute (needs mmdebstrap).`,
+		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the
+official ` + container.OfficialImage + ` if it is there or a registry has it, else
+` + container.DebianImage + `, built from Debian packages in about a minute
+(needs mmdebstrap).`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := container.Available(cmd.Context()); err != nil {

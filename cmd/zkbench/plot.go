@@ -33,7 +33,7 @@ a dot, with the bystanders' latency beneath.`,
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(formats) == 0 {
-				return usage(errors.New("--format is empty: png, svg or both"))
+				return usage(errors.New("--format is empty: png, svg, or png,svg"))
 			}
 			for _, f := range formats {
 				if err := oneOf("--format", f, plots.Formats()); err != nil {
@@ -44,7 +44,7 @@ a dot, with the bystanders' latency beneath.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", defaultPlots, "folder for the figures")
-	cmd.Flags().StringSliceVar(&formats, "format", plots.Formats(), "png, svg or both")
+	cmd.Flags().StringSliceVar(&formats, "format", plots.Formats(), "png, svg, or png,svg")
 	return cmd
 }
 

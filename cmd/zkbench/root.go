@@ -54,6 +54,7 @@ things: latency, notifications, and herd spikes.
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 3 regression; 4 a recipe broke its promise; 5 invalid or inconclusive run;
 130 interrupted (whole results are kept).`,
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

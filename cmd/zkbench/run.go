@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble/auto"
@@ -59,7 +61,7 @@ and stays up.`,
   zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: %v, or give a YAML file", scenarios.Names())
+				return fmt.Errorf("which scenario? there are: %s; or give a YAML file", strings.Join(scenarios.Names(), ", "))
 			}
 			return nil
 		},
@@ -107,7 +109,10 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if f.out == "" {
 		f.out = filepath.Join(defaultRuns, run)
 	}
-	if err := errors.Join(checkSummary(f.summary), checkOut(f.out)); err != nil {
+	if err := checkSummary(f.summary); err != nil {
+		return err
+	}
+	if err := checkOut(f.out); err != nil {
 		return err
 	}
 	docs, err := a.measure(cmd.Context(), selected, f, run)
@@ -243,7 +248,9 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	fmt.Fprintln(a.stdout)
 	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
 	fmt.Fprintln(a.stdout)
-	results.WriteVerdict(a.stdout, docs)
+	var findings strings.Builder
+	results.WriteVerdict(&findings, docs)
+	fmt.Fprintln(a.stdout, text.WrapSoft(strings.TrimSpace(findings.String()), width(a.stdout)))
 	partial := ""
 	if runErr != nil {
 		partial = "partial "
