@@ -79,7 +79,7 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 			return err
 		}
 		if len(dropped) > 0 {
-			fmt.Fprintln(w, text.WrapSoft("(no room for: "+strings.Join(dropped, ", ")+")", width))
+			fmt.Fprintln(w, Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
 		}
 	}
 	return nil
@@ -172,6 +172,15 @@ func (r Row) mark() string {
 	default:
 		return ""
 	}
+}
+
+// Wrap breaks lines between words so that they fit into width columns.
+func Wrap(lines string, width int) string {
+	var out []string
+	for line := range strings.Lines(text.WrapSoft(lines, width)) {
+		out = append(out, strings.TrimRight(line, " \n"))
+	}
+	return strings.Join(out, "\n")
 }
 
 // NewTable returns an empty table in the style of all of zkbench's tables.

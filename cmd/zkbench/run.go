@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble/auto"
@@ -250,7 +249,7 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	fmt.Fprintln(a.stdout)
 	var findings strings.Builder
 	results.WriteVerdict(&findings, docs)
-	fmt.Fprintln(a.stdout, text.WrapSoft(strings.TrimSpace(findings.String()), width(a.stdout)))
+	fmt.Fprintln(a.stdout, results.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
 	partial := ""
 	if runErr != nil {
 		partial = "partial "
