@@ -391,3 +391,10 @@ func TestStarvation(t *testing.T) {
 		}
 	}
 }
+
+func TestWrapKeepsLinesApart(t *testing.T) {
+	got := results.Wrap("one two three\nfour\n", 8)
+	if want := "one two\nthree\nfour"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

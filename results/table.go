@@ -174,11 +174,13 @@ func (r Row) mark() string {
 	}
 }
 
-// Wrap breaks lines between words so that they fit into width columns.
+// Wrap breaks each of several lines between words, so that it fits into width columns.
 func Wrap(lines string, width int) string {
 	var out []string
-	for line := range strings.Lines(text.WrapSoft(lines, width)) {
-		out = append(out, strings.TrimRight(line, " \n"))
+	for line := range strings.Lines(lines) {
+		for part := range strings.Lines(text.WrapSoft(strings.TrimRight(line, "\n"), width)) {
+			out = append(out, strings.TrimRight(part, " \n"))
+		}
 	}
 	return strings.Join(out, "\n")
 }
