@@ -1,8 +1,6 @@
 package plots_test
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"image/png"
 	"os"
@@ -13,9 +11,8 @@ import (
 
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 const ms = time.Millisecond
 
@@ -84,7 +81,7 @@ func TestFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !*update && len(names) != len(want) {
+	if !golden.Updating() && len(names) != len(want) {
 		t.Errorf("%d figures, want %d: %v", len(names), len(want), names)
 	}
 	for _, name := range names {
@@ -92,19 +89,7 @@ func TestFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Error(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s differs: look at it, then rewrite it with -update", path)
-		}
+		golden.Compare(t, filepath.Join("testdata", name), got)
 	}
 }
 

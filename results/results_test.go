@@ -3,7 +3,6 @@ package results_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,27 +11,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
-
-// golden compares text with testdata/name, or rewrites it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (rewrite with -update):\n got:\n%s\nwant:\n%s", path, got, want)
-	}
-}
 
 const ms = time.Millisecond
 
@@ -270,7 +250,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("a line of %d columns in a table for %d", n, width)
 			}
 		}
-		golden(t, "table-"+map[int]string{80: "80", 120: "120", 200: "200"}[width]+".txt", out.String())
+		golden.Compare(t, filepath.Join("testdata", "table-"+map[int]string{80: "80", 120: "120", 200: "200"}[width]+".txt"), out.Bytes())
 	}
 }
 
@@ -284,11 +264,11 @@ func TestVerdict(t *testing.T) {
 	docs[0].Warnings, docs[1].Warnings = []string{"busy"}, []string{"busy"}
 	var kept bytes.Buffer
 	results.WriteVerdict(&kept, docs)
-	golden(t, "verdict-invalid.txt", kept.String())
+	golden.Compare(t, filepath.Join("testdata", "verdict-invalid.txt"), kept.Bytes())
 	docs[2].Violations = []results.Violation{{At: 3 * ms, Text: "client 1 acquired the lock while client 0 held it"}}
 	var broken bytes.Buffer
 	results.WriteVerdict(&broken, docs)
-	golden(t, "verdict-broken.txt", broken.String())
+	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
 }
 
 func TestWriteAndRead(t *testing.T) {

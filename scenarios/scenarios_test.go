@@ -3,9 +3,7 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/metrics"
 	"slices"
@@ -14,11 +12,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestEmbeddedScenariosAreValid(t *testing.T) {
 	names := Names()
@@ -49,19 +46,7 @@ func TestMistakesAreAllReported(t *testing.T) {
 			if err != nil {
 				got = err.Error() + "\n"
 			}
-			path := strings.TrimSuffix(file, ".yaml") + ".txt"
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
+			golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", []byte(got))
 		})
 	}
 }

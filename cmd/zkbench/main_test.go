@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 var live ensembletest.Shared
 
@@ -180,19 +178,7 @@ func TestTexts(t *testing.T) {
 					t.Errorf("a line of %d columns: %s", n, line)
 				}
 			}
-			path := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(path, []byte(stdout), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if stdout != string(want) {
-				t.Errorf("%s differs (rewrite with -update):\n%s", path, stdout)
-			}
+			golden.Compare(t, filepath.Join("testdata", name+".txt"), []byte(stdout))
 		})
 	}
 }

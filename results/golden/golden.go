@@ -1,0 +1,34 @@
+// Package golden compares what the tests of zkbench produce with what it was when somebody last looked at it.
+//
+// It takes one position: text and pictures are reviewed by people, once, and by bytes from then on. A golden file lies
+// in the testdata folder of the package whose test compares it; `go test ./PACKAGE -update` rewrites it.
+package golden
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// Updating tells whether golden files are being rewritten, so that one that is missing is not an error.
+func Updating() bool { return *update }
+
+// Compare fails the test if got differs from the file at path.
+func Compare(t testing.TB, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs: look at it, then rewrite it with -update\n got:\n%s\nwant:\n%s", path, got, want)
+	}
+}
