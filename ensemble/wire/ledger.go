@@ -121,13 +121,6 @@ func (l *Ledger) Counts() Counts {
 	return l.counts
 }
 
-// Notified returns the number of notifications so far; it costs less than Counts.
-func (l *Ledger) Notified() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.entries)
-}
-
 // Notifications returns a copy of all notifications, in the order of their arrival.
 func (l *Ledger) Notifications() []Notification {
 	l.mu.Lock()
