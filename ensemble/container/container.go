@@ -36,7 +36,9 @@ type Ensemble struct {
 	image    string
 	servers  []ensemble.Server
 	ids      []string // container ids, in the servers' order
-	attached bool     // found running, so not ours to end
+	lifetime ensemble.Lifetime
+	started  bool // and not stopped since, as it would be after a reboot; whether it is well shows in its quorum
+	attached bool // found running, so not ours to end
 	claim    *ensemble.Claim
 }
 
@@ -101,29 +103,14 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKept(ctx, e); err != nil {
-		return nil, err
+	if e.lifetime != ensemble.Kept || len(e.ids) != ensemble.Size || !e.started {
+		return nil, ensemble.ErrNotUp
 	}
 	e.attached = true
 	return e, nil
 }
 
-func checkKept(ctx context.Context, e *Ensemble) error {
-	out, err := docker(ctx, "inspect", "--format", `{{index .Config.Labels "`+lifetimeLabel+`"}} {{.State.Status}}`, e.ids[0])
-	if err != nil {
-		return err
-	}
-	lifetime, state, _ := strings.Cut(strings.TrimSpace(out), " ")
-	if ensemble.Lifetime(lifetime) != ensemble.Kept || len(e.ids) != ensemble.Size {
-		return ensemble.ErrNotUp
-	}
-	if state != "running" && state != "paused" {
-		return ensemble.ErrNotUp
-	}
-	return nil
-}
-
-// inspect reads ids, published ports and image of the containers of that name.
+// inspect reads everything about the containers of that name in one go.
 func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	ids, err := list(ctx, name, "ps", "-a")
 	if err != nil {
@@ -133,6 +120,7 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 		return nil, ensemble.ErrNotUp
 	}
 	const format = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
+		`{{index .Config.Labels "` + lifetimeLabel + `"}} {{.State.Status}} ` +
 		`{{with index .HostConfig.PortBindings "2181/tcp"}}{{(index . 0).HostPort}}{{end}}`
 	out, err := docker(ctx, append([]string{"inspect", "--format", format}, ids...)...)
 	if err != nil {
@@ -141,12 +129,14 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	e := &Ensemble{name: name}
 	for _, line := range slices.Sorted(strings.Lines(out)) { // services sort as the servers' ids do
 		f := strings.Fields(line)
-		if len(f) != 4 {
+		if len(f) != 6 {
 			return nil, fmt.Errorf("docker inspect said %q of a container of ensemble %q", strings.TrimSpace(line), name)
 		}
-		e.servers = append(e.servers, ensemble.Server{ID: len(e.servers) + 1, Name: f[0], Addr: "127.0.0.1:" + f[3]})
+		e.servers = append(e.servers, ensemble.Server{ID: len(e.servers) + 1, Name: f[0], Addr: "127.0.0.1:" + f[5]})
 		e.ids = append(e.ids, f[1])
-		e.image = f[2]
+		if len(e.ids) == 1 {
+			e.image, e.lifetime, e.started = f[2], ensemble.Lifetime(f[3]), f[4] == "running" || f[4] == "paused"
+		}
 	}
 	return e, nil
 }
