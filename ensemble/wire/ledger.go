@@ -81,6 +81,7 @@ type Ledger struct {
 	dials          int
 	sessionTimeout time.Duration
 	unmatched      int64
+	caughtUp       int64
 }
 
 // entry is a Notification without pointers: a run holds hundreds of thousands, and the garbage collector skips them.
@@ -142,6 +143,21 @@ func (l *Ledger) Settled() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inFlight == 0 && l.armed > 0
+}
+
+// Notified returns how many notifications have arrived.
+func (l *Ledger) Notified() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.entries)
+}
+
+// CaughtUp returns the largest zxid in the header of any reply. All notifications of transactions up to that one have
+// arrived: a server sends a session what happened in order, and tells in each reply how far it had come.
+func (l *Ledger) CaughtUp() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.caughtUp
 }
 
 // Reconnects returns how often the session was re-attached over a new connection.

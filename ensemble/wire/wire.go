@@ -17,8 +17,9 @@ const FencePath = "/zkbench-fence"
 // Opcode is the type of a request, as the protocol numbers it.
 type Opcode int32
 
-// The opcodes that the ledger tells apart; others are counted under their number.
+// The opcodes that ZooKeeper's servers and zkbench's ledger tell apart; others are counted under their number.
 const (
+	OpClose           Opcode = -11
 	OpCreate          Opcode = 1
 	OpDelete          Opcode = 2
 	OpExists          Opcode = 3
@@ -28,6 +29,7 @@ const (
 	OpSetACL          Opcode = 7
 	OpGetChildren     Opcode = 8
 	OpSync            Opcode = 9
+	OpPing            Opcode = 11
 	OpGetChildren2    Opcode = 12
 	OpCheck           Opcode = 13
 	OpMulti           Opcode = 14
@@ -35,6 +37,9 @@ const (
 	OpReconfig        Opcode = 16
 	OpCreateContainer Opcode = 19
 	OpCreateTTL       Opcode = 21
+	OpAuth            Opcode = 100
+	OpSetWatches      Opcode = 101
+	OpSetWatches2     Opcode = 105
 )
 
 // maxOpcode bounds the opcodes that ZooKeeper gives to requests with a place in the order of replies.
@@ -89,10 +94,15 @@ func (op Opcode) IsWrite() bool {
 	}
 }
 
-// isUpkeep tells whether clients send the request for the sake of the session itself: ping (11), setAuth (100),
-// setWatches (101, 105) and whatever has no number that a recipe's request can have, such as close (-11).
+// isUpkeep tells whether clients send the request for the sake of the session itself, as they do all those that have no
+// number that a recipe's request can have.
 func (op Opcode) isUpkeep() bool {
-	return op <= 0 || op > maxOpcode || op == 11 || op == 100 || op == 101 || op == 105
+	switch op {
+	case OpPing, OpAuth, OpSetWatches, OpSetWatches2:
+		return true
+	default:
+		return op <= 0 || op > maxOpcode
+	}
 }
 
 // armsWatch tells whether the request can carry a watch flag, and, if so, whether it leaves a watch behind even when

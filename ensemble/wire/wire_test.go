@@ -274,3 +274,35 @@ func BenchmarkLedger(b *testing.B) {
 		b.Fatal("unmatched replies")
 	}
 }
+
+// A reply tells how far the server had come: whatever happened up to there has been notified.
+func TestCaughtUp(t *testing.T) {
+	l := wire.NewLedger(time.Now())
+	client, server := net.Pipe()
+	conn := l.Wrap(client)
+	defer server.Close()
+	header := func(xid int32, zxid int64) []byte {
+		body := binary.BigEndian.AppendUint32(nil, uint32(xid))
+		body = binary.BigEndian.AppendUint64(body, uint64(zxid))
+		return append(body, 0, 0, 0, 0)
+	}
+	for _, tt := range []struct {
+		name string
+		body []byte
+		want int64
+	}{
+		{"the handshake has none", make([]byte, 36), 0},
+		{"a ping", header(-2, 7), 7},
+		{"a notification proves nothing", append(header(-1, 9), make([]byte, 12)...), 7},
+		{"unimplemented", header(5, -1), 7},
+		{"a reply", header(6, 12), 12},
+	} {
+		go func() { _, _ = server.Write(frame(tt.body)) }()
+		if _, err := io.ReadFull(conn, make([]byte, 4+len(tt.body))); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.CaughtUp(); got != tt.want {
+			t.Errorf("%s: caught up to %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
