@@ -54,8 +54,10 @@ func Connect(ctx context.Context, addr string, ledger *wire.Ledger, observe func
 	}
 }
 
-// Fence returns when the session has received every notification of every transaction that was committed before the
-// call: sync makes the server catch up with the leader, and the server sends a session what happened in order.
+// Fence makes the session's server catch up with the leader by a sync: the server sends a session what happened in order,
+// so that notifications of what it had to catch up with have arrived before the reply. A leader answers its own sessions
+// at once, although it may lag behind a follower that has applied the newest transaction already: whoever needs that one
+// asks the ledger how far the session has come, and fences again.
 func Fence(conn *zk.Conn) error {
 	if _, err := conn.Sync(wire.FencePath); err != nil {
 		return fmt.Errorf("sync: %w", err)

@@ -2,13 +2,14 @@
 //
 // It takes one position: a measurement is of a server as it was configured, so an ensemble must be able to say what it
 // is (version, settings, where the transaction log lives) and whether it is ours alone. The engines live in folders of
-// their own: container, process and external; auto chooses among them.
+// their own: container, process, external and embedded; auto chooses among them.
 package ensemble
 
 import (
 	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 // Engine names where the servers come from. It travels with every result, because numbers from different engines are
@@ -20,6 +21,7 @@ const (
 	Container Engine = "container"
 	Process   Engine = "process"
 	External  Engine = "external"
+	Embedded  Engine = "embedded"
 )
 
 // ErrUnavailable is wrapped by errors that mean that this machine cannot run an engine at all, as opposed to an
@@ -78,6 +80,8 @@ type Options struct {
 	Image    string    // container engine: image to use instead of the usual ones
 	Home     string    // process engine: folder of an unpacked ZooKeeper release instead of an installed one
 	Progress io.Writer // receives a line for each step that takes time; nil for none
+
+	ReadDelay, WriteDelay time.Duration // embedded engine: how long the server is busy with each request
 }
 
 // Size is the number of servers that zkbench starts: the smallest ensemble that survives the loss of one.

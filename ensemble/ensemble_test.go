@@ -180,3 +180,36 @@ func TestNamesCannotLeaveTheirFolder(t *testing.T) {
 		}
 	}
 }
+
+// A histogram is awaited to its last line, past whatever else is logged; and not for ever.
+func TestAwaitHistogram(t *testing.T) {
+	const dump = "Full thread dump OpenJDK 64-Bit Server VM\n num     #instances         #bytes  class name (module)\n" +
+		"   1:         5341         489520  [B (java.base@17.0.15)\nTotal something else entirely\nTotal         23266"
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name    string
+		printed []string // one after the other
+		err     error
+		want    int64
+		wantErr string
+	}{
+		{"at once", []string{dump + "        2059912\n"}, nil, 2059912, ""},
+		{"bit by bit", []string{"", dump, dump + "    20", dump + "        2059912\n2026-01-01 [main] INFO\n"}, nil, 2059912, ""},
+		{"no number", []string{dump + "   many\n"}, nil, 0, "understand"},
+		{"a log that cannot be read", []string{""}, broken, 0, "broken"},
+	} {
+		calls := 0
+		got, err := ensemble.AwaitHistogram(t.Context(), func(context.Context) (string, error) {
+			calls++
+			return tt.printed[min(calls, len(tt.printed))-1], tt.err
+		})
+		if got != tt.want || (err == nil) != (tt.wantErr == "") || err != nil && !strings.Contains(err.Error(), tt.wantErr) {
+			t.Errorf("%s: %d, %v; want %d, %q", tt.name, got, err, tt.want, tt.wantErr)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := ensemble.AwaitHistogram(ctx, func(context.Context) (string, error) { cancel(); return dump, nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,16 +1,19 @@
 // Package auto chooses the engine to measure on.
 //
 // It takes one position: the most realistic engine that the machine can run, and no silent second choice. Containers
-// if a Docker engine answers, else local processes if ZooKeeper is installed, else an error that says what to install.
+// if a Docker engine answers, else local processes if ZooKeeper is installed, else, and not without saying so, the
+// embedded server.
 package auto
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/container"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/process"
 )
@@ -23,10 +26,11 @@ type Choice struct {
 
 // Engines lists the values that Choice.Engine may take.
 func Engines() []string {
-	return []string{"auto", string(ensemble.Container), string(ensemble.Process), string(ensemble.External)}
+	return []string{"auto", string(ensemble.Container), string(ensemble.Process), string(ensemble.Embedded), string(ensemble.External)}
 }
 
-// Resolve returns the engine that a choice means on this machine. It starts nothing.
+// Resolve returns the engine that a choice means on this machine. It starts nothing, and tells opts.Progress if it had
+// to fall back to the embedded server.
 func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Engine, error) {
 	switch {
 	case c.Servers != "":
@@ -39,6 +43,9 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 		return ensemble.Container, nil
 	}
 	containerErr := container.Available(ctx)
+	if ctx.Err() != nil { // interrupted, which says nothing about what this machine has
+		return "", ctx.Err()
+	}
 	if containerErr == nil {
 		if _, err := container.Find(ctx, opts.Name); err == nil {
 			return ensemble.Container, nil
@@ -54,8 +61,15 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 	if processErr == nil {
 		return ensemble.Process, nil
 	}
-	return "", fmt.Errorf("no ensemble to measure on, give --servers or mend one of these: %w", errors.Join(containerErr, processErr))
+	missing := errors.Join(containerErr, processErr)
+	if opts.Lifetime == ensemble.Kept { // the embedded server ends with its process
+		return "", fmt.Errorf("no ensemble can be kept up here unless one of these is mended: %w", missing)
+	}
+	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to the embedded server, whose latencies are no ensemble's\n%s\n", indent(missing))
+	return ensemble.Embedded, nil
 }
+
+func indent(err error) string { return "  " + strings.ReplaceAll(err.Error(), "\n", "\n  ") }
 
 // Open starts (or attaches to) the chosen ensemble; the caller closes it.
 func Open(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Ensemble, error) {
@@ -74,6 +88,8 @@ func Open(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Ensemb
 		return orNil(process.Up(ctx, opts))
 	case ensemble.External:
 		return orNil(external.Open(ctx, c.Servers))
+	case ensemble.Embedded:
+		return orNil(embedded.Up(opts))
 	default:
 		return nil, fmt.Errorf("unknown engine %q", engine)
 	}

@@ -1,7 +1,8 @@
-// Package ensembletest gives live tests an ensemble to run against.
+// Package ensembletest gives tests an ensemble to run against.
 //
-// It takes one position: semantics are tested on real servers. Where a machine has none, a live test says why it is
-// skipped; where ZKBENCH_REQUIRE_LIVE is set, it fails instead.
+// It takes one position: what holds on the embedded server must hold on real ones, too. So a test of semantics has two
+// forms, one that needs nothing and runs always, and a live one. Where a machine has no real servers, a live test says
+// why it is skipped; where ZKBENCH_REQUIRE_LIVE is set, it fails instead.
 package ensembletest
 
 import (
@@ -9,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 )
 
 // The variables that a live test heeds.
@@ -26,8 +29,8 @@ const (
 // Name is the ensemble that all live tests share, one package at a time.
 const Name = "test"
 
-// startTimeout covers building the image on a machine that has none.
-const startTimeout = 5 * time.Minute
+// startTimeout covers building the image on a machine that has none, and waiting for the packages whose turn is before.
+const startTimeout = 10 * time.Minute
 
 // Shared is the ensemble of one package's live tests: started by the first test that needs it, taken down by Main.
 type Shared struct {
@@ -64,7 +67,7 @@ func (s *Shared) Get(t testing.TB) ensemble.Ensemble {
 // open starts the ensemble as soon as no other package has it.
 func open(ctx context.Context) (ensemble.Ensemble, error) {
 	for {
-		e, err := auto.Open(ctx, auto.Choice{}, ensemble.Options{Name: Name, Progress: os.Stderr})
+		e, err := openReal(ctx)
 		if !errors.Is(err, ensemble.ErrBusy) {
 			return e, err
 		}
@@ -74,6 +77,36 @@ func open(ctx context.Context) (ensemble.Ensemble, error) {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// openReal does not content itself with the embedded server, whose tests need no live ensemble.
+func openReal(ctx context.Context) (ensemble.Ensemble, error) {
+	var why strings.Builder
+	opts := ensemble.Options{Name: Name, Progress: &why}
+	engine, err := auto.Resolve(ctx, auto.Choice{}, opts)
+	if err != nil {
+		return nil, err
+	}
+	if engine == ensemble.Embedded {
+		return nil, fmt.Errorf("%w: %s", ensemble.ErrUnavailable, why.String())
+	}
+	opts.Progress = os.Stderr
+	return auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
+}
+
+// Embedded starts a server that ends with the test. It needs nothing of the machine, and disturbs no other test.
+func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
+	t.Helper()
+	s, err := embedded.Listen(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &embedded.Ensemble{Server: s}
 }
 
 // Require skips a live test if live tests are off, or if err says that this machine cannot run it; any other error

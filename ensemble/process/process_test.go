@@ -50,6 +50,11 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if err := e.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
 		t.Errorf("logs: %v\n%s", err, logs.String())
 	}
+	for range 2 { // the second is not content with the first's answer
+		if used, err := e.HeapUsed(t.Context()); err != nil || used < 1<<20 || used > 512<<20 {
+			t.Errorf("%d bytes in use (%v), want those of three servers", used, err)
+		}
+	}
 	if _, err := process.Up(t.Context(), ensemble.Options{Name: name}); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("an ensemble in use was given away: %v", err)
 	}

@@ -136,7 +136,7 @@ func launch(inst installation, server string) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(inst.java, "-Xmx"+heap, "-cp", inst.classpath,
+	cmd := exec.Command(inst.java, "-Xmx"+heap, ensemble.HistogramFlag, "-cp", inst.classpath,
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -1,0 +1,121 @@
+package embedded
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// version is the release whose behaviour this server reproduces, and what tells it from that release.
+const version = "3.9.3-zkbench-embedded"
+
+// znodes counts the root twice, as ZooKeeper does: it is stored under two names there.
+func (s *Server) znodes() int { return len(s.tree.nodes) + 1 }
+
+// refused are ZooKeeper's commands that this server has no answer to.
+func refused() []string {
+	return []string{"crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "srst", "stat", "stmk", "wchc", "wchp"}
+}
+
+// command answers a four-letter word; ok is false for what is none.
+func (s *Server) command(word string) (answer string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case word == "ruok":
+		return "imok", true
+	case word == "srvr":
+		return s.srvr(), true
+	case word == "mntr":
+		return s.mntr(), true
+	case word == "conf":
+		return s.conf(), true
+	case word == "cons":
+		return s.cons(), true
+	case word == "wchs":
+		return s.wchs(), true
+	case slices.Contains(refused(), word):
+		return word + " is not executed because it is not in the whitelist.\n", true
+	default:
+		return "", false
+	}
+}
+
+func (s *Server) srvr() string {
+	return fmt.Sprintf(`Zookeeper version: %s, built with %s
+Received: %d
+Sent: %d
+Connections: %d
+Outstanding: 0
+Zxid: 0x%x
+Mode: standalone
+Node count: %d
+`, version, runtime.Version(), s.received, s.sent, len(s.connections), s.zxid, s.znodes())
+}
+
+func (s *Server) mntr() string {
+	ephemerals := 0
+	for _, paths := range s.tree.ephemerals {
+		ephemerals += len(paths)
+	}
+	var out strings.Builder
+	for _, line := range []struct {
+		key   string
+		value any
+	}{
+		{"version", version},
+		{"server_state", "standalone"},
+		{"uptime", time.Since(s.started).Milliseconds()},
+		{"packets_received", s.received},
+		{"packets_sent", s.sent},
+		{"num_alive_connections", len(s.connections)},
+		{"outstanding_requests", 0},
+		{"znode_count", s.znodes()},
+		{"ephemerals_count", ephemerals},
+		{"watch_count", s.watches.data.len() + s.watches.child.len()},
+		{"global_sessions", len(s.sessions)},
+		{"sum_node_created_watch_count", s.watches.fired[wire.NodeCreated]},
+		{"sum_node_deleted_watch_count", s.watches.fired[wire.NodeDeleted]},
+		{"sum_node_changed_watch_count", s.watches.fired[wire.NodeDataChanged]},
+		{"sum_node_children_watch_count", s.watches.fired[wire.NodeChildrenChanged]},
+	} {
+		fmt.Fprintf(&out, "zk_%s\t%v\n", line.key, line.value)
+	}
+	return out.String()
+}
+
+func (s *Server) conf() string {
+	tick := s.config.Tick
+	return fmt.Sprintf(`clientPortAddress=%s
+tickTime=%d
+minSessionTimeout=%d
+maxSessionTimeout=%d
+maxClientCnxns=0
+jute.maxbuffer=%d
+readDelay=%s
+writeDelay=%s
+`, s.Addr(), tick.Milliseconds(), (minTicks * tick).Milliseconds(), (maxTicks * tick).Milliseconds(), maxFrame,
+		s.config.ReadDelay, s.config.WriteDelay)
+}
+
+func (s *Server) cons() string {
+	var out strings.Builder
+	for c := range s.connections {
+		fmt.Fprintf(&out, " /%s[1](queued=0,recved=%d,sent=%d", c.conn.RemoteAddr(), c.requests, c.replies)
+		if c.session != nil {
+			fmt.Fprintf(&out, ",sid=0x%x,to=%d", c.session.id, c.session.timeout.Milliseconds())
+		}
+		fmt.Fprint(&out, ")\n")
+	}
+	return out.String() + "\n"
+}
+
+// wchs leaves child watches out, as ZooKeeper's does.
+func (s *Server) wchs() string {
+	w := s.watches.data
+	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", len(w.byConnection), len(w.byPath), w.len())
+}

@@ -1,0 +1,474 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+const patience = 20 * time.Second
+
+// fast is a server whose sessions may be as short as 40 ms.
+func fast() embedded.Config { return embedded.Config{Tick: 20 * time.Millisecond} }
+
+// client is a session of the go-zookeeper client with the states it went through.
+type client struct {
+	*zk.Conn
+	states chan zk.State
+	ledger *wire.Ledger
+}
+
+func connect(t testing.TB, s *embedded.Ensemble) *client {
+	t.Helper()
+	c := &client{states: make(chan zk.State, 1000), ledger: wire.NewLedger(time.Now())}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conn, err := ensemble.Connect(ctx, s.Addr(), c.ledger, func(e zk.Event) {
+		if e.Type == zk.EventSession {
+			c.states <- e.State
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	c.Conn = conn
+	return c
+}
+
+// await returns when the session has come to a state.
+func (c *client) await(t testing.TB, want zk.State) {
+	t.Helper()
+	for {
+		select {
+		case got := <-c.states:
+			if got == want {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatalf("the session did not come to %s", want)
+		}
+	}
+}
+
+func (c *client) create(path string, flags int32) error {
+	_, err := c.Create(path, nil, flags, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+func happened(t testing.TB, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatalf("%s did not happen", what)
+	}
+}
+
+func exists(t testing.TB, c *client, path string) bool {
+	t.Helper()
+	there, _, err := c.Exists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
+}
+
+// next returns the event that a watch fires with.
+func next(t testing.TB, events <-chan zk.Event) zk.Event {
+	t.Helper()
+	select {
+	case e := <-events:
+		return e
+	case <-time.After(patience):
+		t.Fatal("the watch did not fire")
+		return zk.Event{}
+	}
+}
+
+// Each fault happens at the request that it names, with the effect that it names, and to nobody else.
+func TestFaults(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		do      embedded.Action
+		created bool // the second znode, whose create is hit
+		kept    bool // the first, which belongs to the same session
+		state   zk.State
+	}{
+		{"dropped before", embedded.DropBefore, false, true, zk.StateHasSession},
+		{"dropped after", embedded.DropAfter, true, true, zk.StateHasSession},
+		{"expired before", embedded.ExpireBefore, false, false, zk.StateExpired},
+		{"expired after", embedded.ExpireAfter, false, false, zk.StateExpired},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := ensembletest.Embedded(t, embedded.Config{})
+			victim, other := connect(t, s), connect(t, s)
+			victim.await(t, zk.StateHasSession)
+			trap := s.Inject(embedded.Fault{Session: victim.SessionID(), Op: wire.OpCreate, Nth: 2, Do: tt.do})
+			if err := victim.create("/first", zk.FlagEphemeral); err != nil {
+				t.Errorf("the first create: %v", err)
+			}
+			if err := other.create("/theirs", 0); err != nil {
+				t.Errorf("somebody else's create: %v", err)
+			}
+			if err := victim.create("/second", zk.FlagEphemeral); err == nil {
+				t.Error("the second create succeeded")
+			}
+			happened(t, "the fault", trap.Fired())
+			if got := exists(t, other, "/second"); got != tt.created {
+				t.Errorf("its znode exists: %t, want %t", got, tt.created)
+			}
+			if got := exists(t, other, "/first"); got != tt.kept {
+				t.Errorf("the session's other znode exists: %t, want %t", got, tt.kept)
+			}
+			victim.await(t, tt.state)
+		})
+	}
+}
+
+// What a create did before its session expired was visible to those who watched.
+func TestExpireAfterTakesEffectFirst(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{})
+	victim, other := connect(t, s), connect(t, s)
+	_, _, events, err := other.ExistsW("/e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Inject(embedded.Fault{Op: wire.OpCreate, Do: embedded.ExpireAfter})
+	_ = victim.create("/e", zk.FlagEphemeral)
+	if e := next(t, events); e.Type != zk.EventNodeCreated {
+		t.Errorf("the watch fired with %v, want that the znode was created", e.Type)
+	}
+}
+
+// A held reply holds back what comes after it on the same connection, and nothing else.
+func TestHoldReply(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{})
+	victim, other := connect(t, s), connect(t, s)
+	_, _, events, err := victim.ExistsW("/later")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trap := s.Inject(embedded.Fault{Session: victim.SessionID(), Op: wire.OpCreate, Do: embedded.HoldReply})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := victim.create("/held", 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	happened(t, "the hold", trap.Fired())
+	if !exists(t, other, "/held") {
+		t.Error("the create has not taken effect")
+	}
+	if err := other.create("/later", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := ensemble.Fence(other.Conn); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-done:
+		t.Error("the reply was not held")
+	case <-events:
+		t.Error("a notification overtook the reply")
+	default:
+	}
+	trap.Release()
+	trap.Release()
+	happened(t, "the reply", done)
+	if e := next(t, events); e.Type != zk.EventNodeCreated {
+		t.Errorf("event %v", e)
+	}
+}
+
+// A delayed notification is still delivered before what follows it.
+func TestDelayNotifications(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{})
+	watcher, other := connect(t, s), connect(t, s)
+	s.DelayNotifications(time.Millisecond)
+	for i := range 20 {
+		path := fmt.Sprintf("/%d", i)
+		_, _, events, err := watcher.ExistsW(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.create(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		if !exists(t, watcher, path) {
+			t.Fatal("a later read does not see the change")
+		}
+		select {
+		case <-events:
+		default:
+			t.Fatal("the reply to a later read came before the notification")
+		}
+	}
+}
+
+// A notification that is delayed for long holds up its own connection, nobody else's, and not the end of the server.
+func TestDelayedNotificationsHoldNobodyElseUp(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{})
+	watcher, other := connect(t, s), connect(t, s)
+	s.DelayNotifications(time.Hour)
+	_, _, events, err := watcher.ExistsW("/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.create("/x", 0); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = watcher.Sync("/") }()
+	if !exists(t, other, "/x") {
+		t.Error("the other client was held up")
+	}
+	select {
+	case <-events:
+		t.Error("the notification was not delayed")
+	default:
+	}
+}
+
+// A session whose client is silent ends at its timeout, and one whose client lives does not.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, fast())
+	lively := connect(t, s)
+	if err := lively.create("/lively", zk.FlagEphemeral); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // the longest timeout there is, three times over
+		silent := hello(t, s)
+		if _, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Fatalf("%v, want the end of the connection", err)
+		}
+	}
+	if !exists(t, lively, "/lively") {
+		t.Error("the session of a client that pings ended, too")
+	}
+}
+
+// hello opens a session for as long as the server grants, and says nothing more.
+func hello(t testing.TB, s *embedded.Ensemble) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	out := jute.NewFrame(64)
+	out.Int(0)
+	out.Long(0)
+	out.Int(math.MaxInt32)
+	out.Long(0)
+	out.Buffer(make([]byte, 16))
+	if _, err := conn.Write(out.Frame()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jute.ReadFrame(conn, 100); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func TestExpireByForce(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{})
+	c := connect(t, s)
+	if !s.Expire(c.SessionID()) {
+		t.Error("the session is unknown")
+	}
+	c.await(t, zk.StateExpired)
+	if s.Expire(4711) {
+		t.Error("a session that never was has been expired")
+	}
+}
+
+// A container goes when its last child has gone, and not before its first one has come.
+func TestContainersAreReaped(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{Reap: 10 * time.Millisecond})
+	c := connect(t, s)
+	for _, name := range []string{"/used", "/unused"} {
+		if _, err := c.CreateContainer(name, nil, zk.FlagContainer, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.create("/used/child", 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _, events, err := c.ExistsW("/used")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete("/used/child", -1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case e := <-events:
+		if e.Type != zk.EventNodeDeleted {
+			t.Errorf("event %v", e)
+		}
+	case <-time.After(patience):
+		t.Fatal("an empty container stays")
+	}
+	if !exists(t, c, "/unused") {
+		t.Error("a container that never had a child is gone")
+	}
+}
+
+// Everything that belongs to a server ends with it, however busy it is.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	s, err := embedded.Listen(embedded.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, &embedded.Ensemble{Server: s})
+	trap := s.Inject(embedded.Fault{Op: wire.OpSync, Do: embedded.HoldReply})
+	go func() { _, _ = c.Sync("/") }()
+	happened(t, "the hold", trap.Fired())
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	happened(t, "the end", closed)
+}
+
+// One name is one run at a time, as with the other engines.
+func TestUp(t *testing.T) {
+	var said strings.Builder
+	opts := ensemble.Options{Name: fmt.Sprintf("test-embedded-%d", os.Getpid()), Progress: &said, ReadDelay: time.Microsecond, WriteDelay: time.Millisecond}
+	e, err := embedded.Up(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := embedded.Up(opts); !errors.Is(err, ensemble.ErrBusy) {
+		t.Errorf("a second one: %v, want ErrBusy", err)
+	}
+	if !strings.Contains(said.String(), "latencies are those of no ensemble") {
+		t.Errorf("it said %q", said.String())
+	}
+	d, err := e.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Engine != ensemble.Embedded || !strings.HasPrefix(d.Version, "3.9") || d.Config["readDelay"] != "1µs" || d.Config["writeDelay"] != "1ms" {
+		t.Errorf("description %+v", d)
+	}
+	if err := ensemble.CheckQuorum(t.Context(), e.Servers()); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	again, err := embedded.Up(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A thousand sessions, each with an ephemeral and a watch, are held, notified and ended. What the process then takes
+// is logged: `go test -v`.
+func TestThousandSessions(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	s := ensembletest.Embedded(t, embedded.Config{})
+	admin := connect(t, s)
+	if err := admin.create("/gate", 0); err != nil {
+		t.Fatal(err)
+	}
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conns[i] = hello(t, s)
+		ask(t, conns[i], wire.OpCreate, func(out *jute.Encoder) {
+			out.Text("/e-")
+			out.Buffer(nil)
+			out.ACLs(jute.World())
+			out.Int(zk.FlagEphemeral | zk.FlagSequence)
+		})
+		ask(t, conns[i], wire.OpExists, func(out *jute.Encoder) { out.Text("/gate"); out.Bool(true) })
+	}
+	status, err := ensemble.Probe(t.Context(), s.Addr())
+	if err != nil || status.Sessions != n+1 || status.Watches != n {
+		t.Errorf("status %+v, %v; want %d sessions and %d watches", status, err, n+1, n)
+	}
+	t.Logf("%d sessions: %s", n, residentMemory(t))
+	if err := admin.Delete("/gate", -1); err != nil {
+		t.Fatal(err)
+	}
+	for i, conn := range conns {
+		if _, err := jute.ReadFrame(conn, 100); err != nil {
+			t.Fatalf("session %d was not notified: %v", i, err)
+		}
+		ask(t, conn, wire.OpClose, func(*jute.Encoder) {})
+	}
+	left, _, err := admin.Children("/")
+	if err != nil || len(left) != 1 {
+		t.Errorf("%d znodes are left (%v), want only the server's own", len(left), err)
+	}
+}
+
+// ask sends a request on a raw connection and waits for its reply.
+func ask(t testing.TB, conn net.Conn, op wire.Opcode, fill func(*jute.Encoder)) {
+	t.Helper()
+	out := jute.NewFrame(64)
+	out.Int(1)
+	out.Int(int32(op))
+	fill(out)
+	if _, err := conn.Write(out.Frame()); err != nil {
+		t.Fatal(err)
+	}
+	body, err := jute.ReadFrame(conn, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := jute.NewDecoder(body)
+	d.Int()
+	d.Long()
+	if code := wire.Code(d.Int()); code != wire.OK {
+		t.Fatalf("%s: %s", op, code)
+	}
+}
+
+// residentMemory returns what the system says of this process.
+func residentMemory(t testing.TB) string {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "resident memory unknown"
+	}
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "VmRSS:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "resident memory unknown"
+}

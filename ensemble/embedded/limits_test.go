@@ -1,0 +1,172 @@
+package embedded
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// dialLimited connects to a server that is less patient than usual. The pipe has no buffers: what is not read is not
+// sent.
+func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
+	t.Helper()
+	s := newServer(Config{})
+	change(s)
+	client, server := net.Pipe()
+	s.serve(server)
+	t.Cleanup(func() {
+		client.Close()
+		s.mu.Lock()
+		for c := range s.connections { // what is held back would be for an hour
+			s.drop(c)
+		}
+		s.mu.Unlock()
+		s.running.Wait()
+	})
+	return s, client
+}
+
+// shakeHands opens a session on a raw connection.
+func shakeHands(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := conn.Write(conversation(greeted, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jute.ReadFrame(conn, 100); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ended(t *testing.T, conn net.Conn) {
+	t.Helper()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("%v, want the end of the connection", err)
+	}
+}
+
+// Whoever connects and says nothing, or stops in the middle, does not stay for ever.
+func TestHandshakeTimeout(t *testing.T) {
+	for name, said := range map[string][]byte{
+		"nothing": nil, "half a length": {0, 0}, "half a frame": conversation(greeted, nil)[:20],
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, conn := dialLimited(t, func(s *Server) { s.limits.handshake = time.Millisecond })
+			_, _ = conn.Write(said) // fails if the server has given up by then
+			ended(t, conn)
+		})
+	}
+}
+
+// A client that says goodbye and does not read the answer leaves nothing behind.
+func TestFarewellTimeout(t *testing.T) {
+	s, conn := dialLimited(t, func(s *Server) { s.limits.farewell = time.Millisecond })
+	shakeHands(t, conn)
+	var bye jute.Encoder
+	bye.Int(1)
+	bye.Int(int32(wire.OpClose))
+	if _, err := conn.Write(append([]byte{0, 0, 0, 8}, bye.Bytes()...)); err != nil {
+		t.Fatal(err)
+	}
+	s.running.Wait()
+	if err := inspect(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// The requests of a client that does not read are not read either, once enough waits for it.
+func TestOutboxIsBounded(t *testing.T) {
+	const limit = 1000
+	s, conn := dialLimited(t, func(s *Server) { s.limits.outbox = limit })
+	shakeHands(t, conn)
+	s.DelayNotifications(time.Hour)
+	written := make(chan int)
+	go func() {
+		n := 0
+		for request := conversation(framed, append([]byte{byte(wire.OpExists), 5}, 0, 0, 0, 0, 1))[len(conversation(greeted, nil)):]; ; n++ {
+			if n == 1 { // something that holds up all that comes after it
+				s.mu.Lock()
+				for c := range s.connections {
+					c.notify(event{wire.NodeCreated, "/x"}, 1)
+				}
+				s.mu.Unlock()
+			}
+			_ = conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+			if _, err := conn.Write(request); err != nil {
+				written <- n
+				return
+			}
+		}
+	}()
+	if n := <-written; n > 2*limit/20 {
+		t.Errorf("%d requests were read although nothing was taken", n)
+	}
+}
+
+// What waits behind a held frame still waits for that frame; what was asked for is done all the same.
+func TestFlushLeavesHeldFramesToTheWriter(t *testing.T) {
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	o := newOutbox(server, defaultLimits())
+	o.put(item{frame: []byte("a"), due: time.Now().Add(time.Hour)})
+	o.put(item{frame: []byte("b")})
+	o.flush() // would not return
+	if len(o.items) != 2 || o.busy {
+		t.Errorf("%d items wait, busy %t", len(o.items), o.busy)
+	}
+}
+
+// Service delays come to what was asked for, although short ones cannot be slept.
+func TestServiceDelays(t *testing.T) {
+	const overrun = 300 * time.Microsecond
+	for _, tt := range []struct {
+		name    string
+		delay   time.Duration
+		between time.Duration // idle after each request
+		n       int
+		want    time.Duration
+	}{
+		{"long ones", 5 * time.Millisecond, 0, 10, 50 * time.Millisecond},
+		{"short ones, in a herd", 50 * time.Microsecond, 0, 1000, 50 * time.Millisecond},
+		{"none", 0, 0, 1000, 0},
+		{"short ones, alone", 50 * time.Microsecond, 10 * time.Millisecond, 10, 0},
+	} {
+		s := newServer(Config{})
+		clock, slept := time.Now(), time.Duration(0)
+		s.now = func() time.Time { return clock }
+		s.sleep = func(d time.Duration) {
+			clock = clock.Add(d + overrun)
+			slept += d + overrun
+		}
+		for range tt.n {
+			s.pace(tt.delay)
+			clock = clock.Add(tt.between)
+		}
+		if diff := slept - tt.want; diff.Abs() > 2*time.Millisecond {
+			t.Errorf("%s: %d delays of %s come to %s, want about %s", tt.name, tt.n, tt.delay, slept, tt.want)
+		}
+	}
+}
+
+// All traps that wait for a request count it, also when another one goes off.
+func TestTrapsCountIndependently(t *testing.T) {
+	s := newServer(Config{})
+	first := s.Inject(Fault{Op: wire.OpCreate, Nth: 1})
+	second := s.Inject(Fault{Op: wire.OpCreate, Nth: 2})
+	third := s.Inject(Fault{Op: wire.OpCreate, Nth: 2})
+	other := s.Inject(Fault{Op: wire.OpDelete})
+	for i, want := range []*Trap{first, second, third, nil} {
+		if got := s.spring(1, wire.OpCreate); got != want {
+			t.Errorf("create %d went into the wrong trap", i+1)
+		}
+	}
+	if s.spring(1, wire.OpDelete) != other {
+		t.Error("the delete did not go into its trap")
+	}
+}

@@ -1,0 +1,111 @@
+package embedded
+
+import (
+	"slices"
+
+	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// readOperation reads the record of a write.
+func readOperation(d *jute.Decoder, op wire.Opcode) operation {
+	o := operation{op: op, path: d.Text()}
+	switch op {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		o.data, o.acl, o.flags = slices.Clone(d.Buffer()), d.ACLs(), d.Int()
+	case wire.OpSetData:
+		o.data, o.version = slices.Clone(d.Buffer()), d.Int()
+	default: // delete, check
+		o.version = d.Int()
+	}
+	if op == wire.OpCreateTTL {
+		d.Long()
+	}
+	return o
+}
+
+// What stands in a multi's headers in place of an opcode, for an error and for the end, and of a code where there is none.
+const (
+	endOfMulti = -1
+	noCode     = -1
+)
+
+// readOperations reads the record of a multi.
+func readOperations(d *jute.Decoder) []operation {
+	var out []operation
+	for d.Err() == nil {
+		op, done := wire.Opcode(d.Int()), d.Bool()
+		d.Int() // an error code, in replies
+		if done {
+			return out
+		}
+		switch op {
+		case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpCheck:
+			o := readOperation(d, op)
+			if op != wire.OpDelete && o.flags == flagContainer { // a multi goes by the mode
+				o.op = wire.OpCreateContainer
+			}
+			if !o.modeKnown() { // alone, it would be a bad argument
+				d.Reject("create mode in a multi")
+			}
+			out = append(out, o)
+		default:
+			d.Reject("operation in a multi")
+		}
+	}
+	return out
+}
+
+// encode writes the answer to an operation that succeeded.
+func (r outcome) encode(out *jute.Encoder) {
+	switch r.op {
+	case wire.OpCreate:
+		out.Text(r.path)
+	case wire.OpCreate2, wire.OpCreateContainer:
+		out.Text(r.path)
+		out.Stat(r.stat)
+	case wire.OpSetData:
+		out.Stat(r.stat)
+	}
+}
+
+// encodeMulti writes the answer to a multi. If one operation failed, all results are errors.
+func encodeMulti(out *jute.Encoder, results []outcome, codes []wire.Code) {
+	failed := slices.ContainsFunc(codes, func(c wire.Code) bool { return c != wire.OK })
+	for i, code := range codes {
+		if failed {
+			encodeHeader(out, endOfMulti, false, code)
+			out.Int(int32(code))
+			continue
+		}
+		r := results[i]
+		op := r.op
+		if op == wire.OpCreateContainer { // answered as a create2
+			op = wire.OpCreate2
+		}
+		encodeHeader(out, op, false, wire.OK)
+		r.encode(out)
+	}
+	encodeHeader(out, endOfMulti, true, noCode)
+}
+
+func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) {
+	out.Int(int32(op))
+	out.Bool(done)
+	out.Int(int32(code))
+}
+
+// rewatch is the watches that a client wants to have again.
+type rewatch struct {
+	since              int64 // the last zxid that the client has seen
+	data, exist, child []string
+	unsupported        []string // persistent ones
+}
+
+func readRewatch(d *jute.Decoder, op wire.Opcode) rewatch {
+	w := rewatch{since: d.Long(), data: d.Texts(), exist: d.Texts(), child: d.Texts()}
+	if op == wire.OpSetWatches2 {
+		w.unsupported = append(d.Texts(), d.Texts()...)
+	}
+	return w
+}

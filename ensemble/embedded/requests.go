@@ -1,0 +1,205 @@
+package embedded
+
+import (
+	"strings"
+
+	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// answer executes a request and returns whether the connection goes on.
+func (c *connection) answer(r request) bool {
+	switch r.op {
+	case wire.OpPing:
+		c.reply(xidPing, wire.OK, nil)
+	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
+		c.look(r)
+	case wire.OpSync:
+		path := r.body.Text()
+		c.reply(r.xid, malformed(r.body), func(out *jute.Encoder) { out.Text(path) })
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData:
+		c.write(r)
+	case wire.OpMulti:
+		c.multi(r)
+	case wire.OpSetWatches, wire.OpSetWatches2:
+		c.setWatches(r)
+	case wire.OpAuth:
+		return c.authenticate(r)
+	case wire.OpClose:
+		c.server.end(c.session)
+		c.reply(r.xid, wire.OK, nil)
+		c.server.detach(c)
+		return false
+	default:
+		return c.decline(r)
+	}
+	return true
+}
+
+// decline answers what this server does not do. ZooKeeper ends the connection of whoever asks for something that does
+// not exist; what exists, and is only missing here, must not cost a client its connection.
+func (c *connection) decline(r request) bool {
+	switch r.op {
+	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opCheckWatches, opRemoveWatches, opDeleteContainer, opMultiRead,
+		opGetEphemerals, opGetAllChildrenNumber, opAddWatch, opWhoAmI:
+		c.reply(r.xid, wire.Unimplemented, nil)
+		return true
+	default:
+		c.frame(r.xid, noZxid, wire.Unimplemented, smallFrame, nil)
+		return false
+	}
+}
+
+// The requests that ZooKeeper 3.9 knows besides those that zkbench has a name for.
+const (
+	opCheckWatches         wire.Opcode = 17
+	opRemoveWatches        wire.Opcode = 18
+	opDeleteContainer      wire.Opcode = 20
+	opMultiRead            wire.Opcode = 22
+	opGetEphemerals        wire.Opcode = 103
+	opGetAllChildrenNumber wire.Opcode = 104
+	opAddWatch             wire.Opcode = 106
+	opWhoAmI               wire.Opcode = 107
+)
+
+// malformed returns the code for a record that was read to its end, and may not have been there to be read.
+func malformed(d *jute.Decoder) wire.Code {
+	if d.Err() != nil {
+		return wire.MarshallingError
+	}
+	return wire.OK
+}
+
+// look serves a read.
+func (c *connection) look(r request) {
+	s := c.server
+	path, watch := r.body.Text(), r.body.Bool()
+	code := malformed(r.body)
+	if r.op == wire.OpExists && strings.IndexByte(path, 0) >= 0 {
+		code = wire.BadArguments
+	}
+	if code != wire.OK {
+		c.reply(r.xid, code, nil)
+		return
+	}
+	s.pace(s.config.ReadDelay)
+	n := s.tree.node(path)
+	if watch {
+		s.watches.set(r.op, path, n != nil, c)
+	}
+	if n == nil {
+		c.reply(r.xid, wire.NoNode, nil)
+		return
+	}
+	c.show(r, n)
+}
+
+// show answers a read of a znode that exists.
+func (c *connection) show(r request, n *znode) {
+	size := smallFrame
+	var listing []byte
+	switch r.op {
+	case wire.OpGetData:
+		size += len(n.data)
+	case wire.OpGetChildren, wire.OpGetChildren2:
+		listing = n.list()
+		size += len(listing)
+	}
+	c.frame(r.xid, c.server.zxid, wire.OK, size, func(out *jute.Encoder) {
+		if r.op == wire.OpGetData {
+			out.Buffer(n.data)
+		}
+		out.Raw(listing)
+		if r.op != wire.OpGetChildren {
+			out.Stat(n.stat())
+		}
+	})
+}
+
+// write serves a single write.
+func (c *connection) write(r request) {
+	s := c.server
+	o := readOperation(r.body, r.op)
+	if r.body.Err() != nil {
+		c.reply(r.xid, wire.MarshallingError, nil)
+		return
+	}
+	s.pace(s.config.WriteDelay)
+	result, code := s.execute(c.session.id, o)
+	c.reply(r.xid, code, func(out *jute.Encoder) { result.encode(out) })
+}
+
+// multi serves several writes as one. A failed one is answered without an error in the header.
+func (c *connection) multi(r request) {
+	s := c.server
+	s.pace(s.config.WriteDelay)
+	operations := readOperations(r.body)
+	if r.body.Err() != nil {
+		s.zxid++
+		c.reply(r.xid, wire.MarshallingError, nil)
+		return
+	}
+	results, codes := s.executeAll(c.session.id, operations)
+	c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) })
+}
+
+// setWatches sets the watches again that a client had on its last connection, or tells it at once what it missed.
+func (c *connection) setWatches(r request) {
+	w := readRewatch(r.body, r.op)
+	code := malformed(r.body)
+	if code == wire.OK && len(w.unsupported) > 0 {
+		code = wire.Unimplemented
+	}
+	if code == wire.OK {
+		c.rewatch(w)
+	}
+	c.reply(r.xid, code, nil)
+}
+
+func (c *connection) rewatch(w rewatch) {
+	s := c.server
+	for _, path := range w.data {
+		switch n := s.tree.node(path); {
+		case n == nil:
+			c.notify(event{wire.NodeDeleted, path}, noZxid)
+		case n.mzxid > w.since:
+			c.notify(event{wire.NodeDataChanged, path}, noZxid)
+		default:
+			s.watches.data.add(path, c)
+		}
+	}
+	for _, path := range w.exist {
+		if s.tree.node(path) != nil {
+			c.notify(event{wire.NodeCreated, path}, noZxid)
+		} else {
+			s.watches.data.add(path, c)
+		}
+	}
+	for _, path := range w.child {
+		switch n := s.tree.node(path); {
+		case n == nil:
+			c.notify(event{wire.NodeDeleted, path}, noZxid)
+		case n.pzxid > w.since:
+			c.notify(event{wire.NodeChildrenChanged, path}, noZxid)
+		default:
+			s.watches.child.add(path, c)
+		}
+	}
+}
+
+// authenticate believes whoever uses a scheme that ZooKeeper knows. It gives no rights: all znodes are everybody's.
+func (c *connection) authenticate(r request) bool {
+	r.body.Int() // reserved
+	scheme := r.body.Text()
+	r.body.Buffer() // the credentials
+	if r.body.Err() != nil {
+		return false
+	}
+	known := scheme == "digest" || scheme == "ip"
+	code := wire.OK
+	if !known {
+		code = wire.AuthFailed
+	}
+	c.frame(r.xid, 0, code, smallFrame, nil)
+	return known
+}

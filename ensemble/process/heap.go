@@ -1,0 +1,49 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+var _ ensemble.HeapMeter = (*Ensemble)(nil)
+
+// HeapUsed implements [ensemble.HeapMeter].
+func (e *Ensemble) HeapUsed(ctx context.Context) (int64, error) {
+	var total int64
+	for _, s := range e.servers {
+		used, err := heapOf(ctx, serverDir(e.dir, s.ID))
+		if err != nil {
+			return 0, fmt.Errorf("ask %s for its heap: %w", s.Name, err)
+		}
+		total += used
+	}
+	return total, nil
+}
+
+func heapOf(ctx context.Context, server string) (int64, error) {
+	pid, alive := running(server)
+	if !alive {
+		return 0, errors.New("it is not running")
+	}
+	path := filepath.Join(server, logFile)
+	before, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		return 0, err
+	}
+	return ensemble.AwaitHistogram(ctx, func(context.Context) (string, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		return string(text[min(before.Size(), int64(len(text))):]), nil
+	})
+}
