@@ -84,29 +84,38 @@ func (s set) herdSizes(n int) []figure {
 	if largest < 2 {
 		return nil
 	}
+	mostlySmall := true
 	for _, group := range s.at(n) {
 		h := mergedHerd(group)
-		var total, seen int64
-		for _, size := range h.Sizes {
-			total += size.Count
-		}
-		if total == 0 {
-			continue
-		}
-		xys := plotter.XYs{{X: 0.9, Y: 0}}
-		for _, size := range h.Sizes {
-			before := 100 * float64(seen) / float64(total)
-			seen += size.Count
-			xys = append(xys, plotter.XY{X: float64(size.Size), Y: before}, plotter.XY{X: float64(size.Size), Y: 100 * float64(seen) / float64(total)})
-		}
-		xys = append(xys, plotter.XY{X: float64(largest) * 1.1, Y: 100})
-		addLine(p, group[0].Variant, xys, solid(s.colors[group[0].Variant]))
+		mostlySmall = mostlySmall && float64(h.Quantile(0.5)) <= math.Sqrt(float64(largest))
+		addLine(p, group[0].Variant, steps(h, largest), solid(s.colors[group[0].Variant]))
 	}
 	logarithmic(&p.X, 0.9, float64(largest)*1.1)
 	p.Y.Min, p.Y.Max = 0, 105
-	p.Legend.Left, p.Legend.Top, p.Legend.YOffs = true, true, -24
-	p.Legend.XOffs = 24
+	if mostlySmall { // nothing is drawn at the lower right
+		p.Legend.YOffs, p.Legend.XOffs = 12, -12
+	} else {
+		p.Legend.Left, p.Legend.Top, p.Legend.YOffs, p.Legend.XOffs = true, true, -24, 24
+	}
 	return []figure{figureOf(fmt.Sprintf("%s-herd-sizes-n%d", s.prefix, n), p)}
+}
+
+// steps is the curve of one variant's herds, up to the largest of all variants; none if it set off no notification.
+func steps(h results.Herd, largest int) plotter.XYs {
+	var total, seen int64
+	for _, size := range h.Sizes {
+		total += size.Count
+	}
+	if total == 0 {
+		return nil
+	}
+	xys := plotter.XYs{{X: 0.9, Y: 0}}
+	for _, size := range h.Sizes {
+		before := 100 * float64(seen) / float64(total)
+		seen += size.Count
+		xys = append(xys, plotter.XY{X: float64(size.Size), Y: before}, plotter.XY{X: float64(size.Size), Y: 100 * float64(seen) / float64(total)})
+	}
+	return append(xys, plotter.XY{X: float64(largest) * 1.1, Y: 100})
 }
 
 // mergedHerd adds up the herd sizes of the repeats.

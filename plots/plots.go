@@ -122,7 +122,7 @@ func (s set) subject() string {
 	if len(e.Servers) == 1 {
 		servers = "server"
 	}
-	text := fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), servers, e.Engine)
+	text := fmt.Sprintf("%s on ZooKeeper %s, %d %s (%s)", s.docs[0].Scenario.Name, e.ZooKeeper, len(e.Servers), servers, e.Engine)
 	if hold := s.docs[0].Scenario.Hold; hold > 0 {
 		text += fmt.Sprintf(", hold %s", hold)
 	}

@@ -25,7 +25,7 @@ func measured(t *testing.T, variant, kind string, clients, repeat int) *results.
 		Environment: results.Environment{Engine: "container", ZooKeeper: "3.9.3", Servers: []string{"a", "b", "c"}},
 		Expected:    results.Expected{Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: float64(clients)}}},
 	}
-	raw := results.Raw{Waiting: "acquire", Window: results.Window{End: 300 * ms, Operations: int64(30 - repeat)}}
+	raw := results.Raw{Waiting: []string{"acquire"}, Window: results.Window{End: 300 * ms, Operations: int64(30 - repeat)}}
 	for i := range 25 {
 		at := time.Duration(10*i+5) * ms
 		raw.Samples = append(raw.Samples,

@@ -58,7 +58,7 @@ func (s set) throughput() []figure {
 		return nil
 	}
 	s.clientAxis(p)
-	p.Y.Min, p.Y.Max = 0, highest*1.25
+	p.Y.Min, p.Y.Max = 0, highest/(0.96-legendEntry*float64(len(s.variants())))
 	p.Legend.Top = true
 	return []figure{figureOf(s.prefix+"-throughput", p)}
 }
@@ -69,6 +69,9 @@ func (s set) clientAxis(p *plot.Plot) {
 	logarithmic(&p.X, float64(clients[0])*0.9, float64(clients[len(clients)-1])*1.1)
 	p.X.Tick.Marker = clientTicks(clients)
 }
+
+// legendEntry is the share of a figure's height that each line of a legend takes.
+const legendEntry = 0.045
 
 // legendRoom is how far a logarithmic axis goes on above the data, so that the legend covers none of it.
 const legendRoom = 6

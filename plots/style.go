@@ -182,6 +182,15 @@ func (c clientTicks) Ticks(float64, float64) []plot.Tick {
 	return ticks
 }
 
+// memberTicks ticks an axis of so many clients, which are numbered from 0; there is no half a client.
+type memberTicks int
+
+// Ticks implements plot.Ticker.
+func (m memberTicks) Ticks(float64, float64) []plot.Tick {
+	ticks := plainTicks{}.Ticks(0, float64(m-1))
+	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
+}
+
 // logarithmic makes an axis logarithmic over at least the given range.
 func logarithmic(axis *plot.Axis, low, high float64) {
 	axis.Scale = plot.LogScale{}

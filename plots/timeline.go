@@ -78,10 +78,11 @@ func (s set) dotsPanel(d *results.Document) *plot.Plot {
 	addDots(p, xys, s.colors[d.Variant], 1.3)
 	timeAxis(p)
 	p.Y.Min, p.Y.Max = -1, float64(d.Clients)
+	p.Y.Tick.Marker = memberTicks(d.Clients)
 	return p
 }
 
-// bystanderPanel shows each read of the sessions that have nothing to do with the lock, on a scale that both variants
+// bystanderPanel shows each read of the sessions that have nothing to do with the recipe, on a scale that both variants
 // share.
 func bystanderPanel(d *results.Document, slowest time.Duration) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")

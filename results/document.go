@@ -7,6 +7,10 @@
 package results
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,6 +27,7 @@ type Document struct {
 	Recipe      string      `json:"recipe"`
 	Variant     string      `json:"variant"`
 	Kind        string      `json:"kind"`
+	Phases      []string    `json:"phases"` // of the recipe, first what tells most about a variant
 	Clients     int         `json:"clients"`
 	Repeat      int         `json:"repeat"` // from 1; 0 is a rehearsal in which a promise was broken
 	Environment Environment `json:"environment"`
@@ -35,6 +40,7 @@ type Document struct {
 	Expected   Expected             `json:"expected"`
 	Oracle     Oracle               `json:"oracle"`
 	Health     Health               `json:"health"`
+	Heap       *Heap                `json:"heap,omitempty"` // only if the scenario asked for it
 
 	Metrics    map[string]Metric `json:"metrics"`
 	Warnings   []string          `json:"warnings"`   // doubts about the numbers
@@ -47,6 +53,7 @@ type Scenario struct {
 	Name          string        `json:"name"`
 	Question      string        `json:"question"`
 	Mode          string        `json:"mode"`
+	Size          int           `json:"size,omitempty"`       // of what the recipe works on, for each client; 0 means 1
 	Operations    int           `json:"operations,omitempty"` // per client
 	Duration      time.Duration `json:"duration_ns,omitempty"`
 	ClientCounts  string        `json:"client_counts"` // all that the scenario asked for
@@ -56,7 +63,9 @@ type Scenario struct {
 	Think         time.Duration `json:"think_ns"`
 	Repeats       int           `json:"repeats"`
 	Seed          uint64        `json:"seed"`
+	Heap          bool          `json:"heap,omitempty"` // was to be measured
 	BystanderRate int           `json:"bystander_rate"` // reads per second and server
+	Overview      string        `json:"overview,omitempty"`
 }
 
 // Environment is what the numbers depend on besides the variant.
@@ -75,6 +84,18 @@ type Environment struct {
 	CPU            string            `json:"cpu"`
 	CPUs           int               `json:"cpus"`
 	Memory         int64             `json:"memory_bytes"`
+}
+
+// Settings returns what of the servers' configuration shapes what they do. Where they listen and keep their files does
+// not, and differs for every ensemble that zkbench starts; and how large the files are changes with each run.
+func (e Environment) Settings() map[string]string {
+	out := maps.Clone(e.ServerConfig)
+	maps.DeleteFunc(out, func(name, _ string) bool {
+		isPlace := func(ending string) bool { return strings.HasSuffix(name, ending) }
+		return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||
+			slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize"}, isPlace)
+	})
+	return out
 }
 
 // Window is the part of the measurement that counts.
@@ -193,6 +214,42 @@ type Health struct {
 	BystanderErrors  int           `json:"bystander_errors"` // reads that failed
 	UnmatchedReplies int64         `json:"unmatched_replies"`
 	LeaderChanged    bool          `json:"leader_changed"`
+}
+
+// The marks beyond which a load generator is taken to measure itself.
+const (
+	clientCPUMark  = 0.80 // of all cores, used by zkbench
+	machineCPUMark = 0.95 // of all cores, used by anybody
+	latenessMark   = 0.25 // of the bystanders' p99, due to zkbench's own late start
+)
+
+// Saturated returns the reasons why zkbench itself was short of CPU, so that the load was not what it should have been.
+func (d *Document) Saturated() []string {
+	var out []string
+	if d.Health.ClientCPU > clientCPUMark {
+		out = append(out, fmt.Sprintf("zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark))
+	}
+	if d.Health.Throttled > 0 {
+		out = append(out, "the control group was out of CPU")
+	}
+	return out
+}
+
+// Delayed returns the reasons why times contain more than what they are the times of; counts do not suffer from these.
+// Saturation is one of them.
+func (d *Document) Delayed() []string {
+	out := d.Saturated()
+	mark := latenessMark * d.Metrics[BystanderPhase+"-p99-ns"].Value
+	if d.Health.MachineCPU > machineCPUMark {
+		out = append(out, fmt.Sprintf("the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark))
+	}
+	if float64(d.Health.SchedulerP99) > mark {
+		out = append(out, fmt.Sprintf("over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which all latencies contain", 100*latenessMark))
+	}
+	if float64(d.Health.LatenessP99) > mark {
+		out = append(out, fmt.Sprintf("over %.0f%% of the bystanders' p99 is zkbench's own lateness", 100*latenessMark))
+	}
+	return out
 }
 
 // Metric is one number with its unit.

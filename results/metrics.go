@@ -10,7 +10,8 @@ import (
 )
 
 // The metrics that every measurement has, where they make sense. Beside them stand, for each phase of the recipe and
-// for the bystanders, <phase>-p50-ns, -p90-ns, -p99-ns and -max-ns. Files, tables and gates use these names.
+// for the bystanders, <phase>-p50-ns, -p90-ns, -p99-ns and -max-ns; and <phase>/<phase> for each share that the recipe
+// asks for. Files, tables and gates use these names.
 const (
 	OpsPerSecond         = "ops/s"
 	NotificationsPerOp   = "notifications/op"
@@ -25,6 +26,7 @@ const (
 	NotificationPeak10ms = "notification-peak-10ms"
 	UselessWakeupsPerOp  = "useless-wakeups/op"
 	Violations           = "violations"
+	HeapPerWatch         = "heap-bytes/watch"
 )
 
 // BystanderPhase is the phase under which the bystanders' response times are kept, and BystanderService that of their
@@ -53,8 +55,32 @@ type Raw struct {
 	Samples       []Sample
 	Notifications []Notification
 	Bystander     []BystanderRead
-	Waiting       string   // the phase in which notifications are waited for
+	Waiting       []string // the phases in which notifications are waited for
 	PacedPhases   []string // those whose length the pace sets, if the window is paced
+	Shares        []Share
+}
+
+// Share asks how many samples of one phase there are for each of another.
+type Share struct{ Phase, Of string }
+
+// IsShare tells by its name whether a metric is such a share: all others with a slash are fixed.
+func IsShare(metric string) bool {
+	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, UselessWakeupsPerOp, HeapPerWatch}
+	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric)
+}
+
+// metric is the name of its metric.
+func (s Share) metric() string { return s.Phase + "/" + s.Of }
+
+// shares returns all that there can be.
+func shares(phases []string) []Share {
+	var out []Share
+	for _, part := range phases {
+		for _, of := range phases {
+			out = append(out, Share{part, of})
+		}
+	}
+	return out
 }
 
 // Observe computes the histograms, the herd, the timeline and the metrics of a document whose Counts hold the requests
@@ -91,11 +117,11 @@ func (d *Document) Observe(raw Raw) error {
 // countUnfinishedWaits looks at the waits that were going on when the window ended. They ended later, under a load that
 // was thinning out, and are in no percentile.
 func (d *Document) countUnfinishedWaits(raw Raw) {
-	p99 := time.Duration(d.Metrics[raw.Waiting+"-p99-ns"].Value)
 	for _, s := range raw.Samples {
-		if s.Phase != raw.Waiting || s.Start > raw.Window.End || s.End <= raw.Window.End {
+		if !slices.Contains(raw.Waiting, s.Phase) || s.Start > raw.Window.End || s.End <= raw.Window.End {
 			continue
 		}
+		p99 := time.Duration(d.Metrics[s.Phase+"-p99-ns"].Value)
 		age := raw.Window.End - s.Start
 		d.Window.UnfinishedWaits++
 		d.Window.OldestWait = max(d.Window.OldestWait, age)
@@ -155,7 +181,7 @@ func usefulWakes(raw Raw) int64 {
 	}
 	var useful int64
 	for _, s := range raw.Samples {
-		if s.Phase != raw.Waiting || !raw.Window.Contains(s.End) {
+		if !slices.Contains(raw.Waiting, s.Phase) || !raw.Window.Contains(s.End) {
 			continue
 		}
 		times := byClient[s.Client]
@@ -199,6 +225,11 @@ func (d *Document) computeMetrics(raw Raw) error {
 		NotificationPeak10ms: {float64(d.Herd.Peak10ms), "notifications"},
 		Violations:           {float64(len(d.Violations)), "violations"},
 	}
+	if d.Heap != nil {
+		if bytes, ok := d.Heap.PerWatch(); ok {
+			d.Metrics[HeapPerWatch] = Metric{bytes, "bytes per watch"}
+		}
+	}
 	if ops := float64(d.Window.Operations); ops > 0 {
 		for name, total := range map[string]int64{
 			NotificationsPerOp:  d.Counts.Notified,
@@ -228,6 +259,11 @@ func (d *Document) computeMetrics(raw Raw) error {
 			addPercentiles(d.Metrics, phase, decoded)
 		}
 	}
+	for _, s := range raw.Shares {
+		if whole := d.Histograms[s.Of].Samples; whole > 0 {
+			d.Metrics[s.metric()] = Metric{float64(d.Histograms[s.Phase].Samples) / float64(whole), "per " + s.Of}
+		}
+	}
 	spread, err := d.Herd.Spread.Decode()
 	if err != nil {
 		return err
@@ -242,18 +278,17 @@ func (d *Document) computeMetrics(raw Raw) error {
 // as bounds. A deviation from an exact formula means that the run was disturbed, or that the claim is wrong; either
 // way its numbers must not be used. A bound that is exceeded is reported as a warning.
 func (d *Document) CompareWithFormulas() {
-	ops := float64(d.Window.Operations)
 	reasons := len(d.Invalid)
-	for _, name := range []string{NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, HerdMax} {
+	for _, name := range CountMetrics() {
 		cost, claimed := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]
-		if !claimed || !measured || name == HerdMax && d.Herd.Grouping == byPathAndTime {
-			continue // where herds are guessed, their size proves nothing
+		if !claimed || !measured || d.Guessed(name) {
+			continue
 		}
 		switch {
-		case d.Expected.Exact && !sameCount(m.Value, cost.Value, d.Window.Operations):
+		case d.Expected.Exact && d.AgainstCount(name, cost.Value) != 0:
 			d.Invalid = append(d.Invalid, fmt.Sprintf("%s is %.6g, but %s = %.6g by the variant's formula", name, m.Value, cost.Formula, cost.Value))
-		case !d.Expected.Exact && m.Value*ops > cost.Value*(ops+cutOperations*float64(d.Clients)):
+		case !d.Expected.Exact && d.Exceeds(name, cost.Value):
 			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is %.4g, over the variant's bound of %.4g (%s)", name, m.Value, cost.Value, cost.Formula))
 		}
 	}
@@ -264,7 +299,25 @@ func (d *Document) CompareWithFormulas() {
 // counted and they are not.
 const cutOperations = 2
 
-// sameCount compares two averages as the whole numbers that they came from.
-func sameCount(a, b float64, ops int64) bool {
-	return math.Round(a*float64(ops)) == math.Round(b*float64(ops))
+// CountMetrics returns the metrics for which a variant can have a formula.
+func CountMetrics() []string {
+	return []string{NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, HerdMax}
+}
+
+// Guessed tells whether a metric is one that these servers do not tell: where herds are guessed, their size proves nothing.
+func (d *Document) Guessed(metric string) bool {
+	return metric == HerdMax && d.Herd.Grouping == byPathAndTime
+}
+
+// AgainstCount tells whether a metric is less than (-1), equal to (0) or more than (1) an exact value. Averages are
+// compared as the whole numbers that they came from, so that no rounding counts as a difference.
+func (d *Document) AgainstCount(metric string, want float64) int {
+	ops := float64(d.Window.Operations)
+	return cmp.Compare(math.Round(d.Metrics[metric].Value*ops), math.Round(want*ops))
+}
+
+// Exceeds tells whether a metric is over an upper bound by more than what the two edges of the window may have cut.
+func (d *Document) Exceeds(metric string, bound float64) bool {
+	ops := float64(d.Window.Operations)
+	return d.Metrics[metric].Value*ops > bound*(ops+cutOperations*float64(d.Clients))
 }

@@ -24,7 +24,7 @@ func note(at time.Duration, client int, zxid int64) results.Notification {
 // observe computes a document from what happened in the window from 10 ms to 110 ms.
 func observe(t *testing.T, raw results.Raw) *results.Document {
 	t.Helper()
-	raw.Window.Start, raw.Window.End, raw.Waiting = 10*ms, 110*ms, "acquire"
+	raw.Window.Start, raw.Window.End, raw.Waiting = 10*ms, 110*ms, []string{"acquire"}
 	d := &results.Document{}
 	if err := d.Observe(raw); err != nil {
 		t.Fatal(err)
@@ -118,6 +118,34 @@ func TestLatenciesBelongToTheWindowTheyEndIn(t *testing.T) {
 	}
 }
 
+// A share relates what ended in the window to what ended in the window, and is zero only where there was something to
+// count.
+func TestShares(t *testing.T) {
+	sample := func(phase string, end time.Duration) results.Sample {
+		return results.Sample{Phase: phase, Start: end - ms, End: end}
+	}
+	for _, tt := range []struct {
+		name    string
+		samples []results.Sample
+		want    float64 // negative: there is no such metric
+	}{
+		{"nothing was read", nil, -1},
+		{"nothing was read in the window", []results.Sample{sample("read", 2*ms), sample("stale", 2*ms)}, -1},
+		{"none was stale", []results.Sample{sample("read", 20*ms), sample("read", 30*ms)}, 0},
+		{"stale before the window", []results.Sample{sample("stale", 2*ms), sample("read", 20*ms)}, 0},
+		{"one of four", []results.Sample{sample("read", 20*ms), sample("stale", 20*ms), sample("read", 30*ms), sample("read", 31*ms), sample("read", 32*ms)}, 0.25},
+		{"all", []results.Sample{sample("read", 20*ms), sample("stale", 20*ms)}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := observe(t, results.Raw{Samples: tt.samples, Shares: []results.Share{{Phase: "stale", Of: "read"}}})
+			m, there := d.Metrics["stale/read"]
+			if there != (tt.want >= 0) || there && (m.Value != tt.want || m.Unit != "per read") {
+				t.Errorf("stale/read = %+v (measured: %t), want %g", m, there, tt.want)
+			}
+		})
+	}
+}
+
 func TestNothingIsClampedSilently(t *testing.T) {
 	d := observe(t, results.Raw{Samples: []results.Sample{{Phase: "acquire", Start: -2 * time.Hour, End: 20 * ms}}})
 	if d.Histograms["acquire"].Dropped != 1 || len(d.Invalid) != 1 {
@@ -186,7 +214,7 @@ func TestCompareWithFormulas(t *testing.T) {
 // document is a result with the given metrics.
 func document(variant, kind string, clients, repeat int, metrics map[string]float64) *results.Document {
 	d := &results.Document{
-		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Clients: clients, Repeat: repeat,
+		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire"}, Clients: clients, Repeat: repeat,
 		Scenario:    results.Scenario{Name: "lock-contention"},
 		Environment: results.Environment{Engine: "container"},
 		Metrics:     map[string]results.Metric{},
@@ -251,6 +279,27 @@ func TestTable(t *testing.T) {
 			}
 		}
 		golden.Compare(t, filepath.Join("testdata", "table-"+map[int]string{80: "80", 120: "120", 200: "200"}[width]+".txt"), out.Bytes())
+	}
+}
+
+// Measurements of different sizes share neither a row nor a table; a document from before there was a size has size 1.
+func TestSizesAreKeptApart(t *testing.T) {
+	docs := []*results.Document{
+		document("a", "naive", 10, 1, map[string]float64{"ops/s": 5}),
+		document("a", "naive", 10, 1, map[string]float64{"ops/s": 5}),
+		document("a", "naive", 10, 2, map[string]float64{"ops/s": 5}),
+	}
+	docs[0].Scenario.Size, docs[1].Scenario.Size = 1000, 1
+	s := results.Summarize(docs)
+	if len(s.Rows) != 2 || s.Rows[0].Repeats != 2 || s.Rows[0].Size != 1 || s.Rows[1].Size != 1000 {
+		t.Fatalf("rows = %+v, want one of size 1 with two repeats and one of size 1000", s.Rows)
+	}
+	var out bytes.Buffer
+	if err := s.WriteTable(&out, 80); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, "median of") != 2 || strings.Count(text, "size 1000, median of 1 repeat\n") != 1 {
+		t.Errorf("the tables do not tell the sizes apart:\n%s", text)
 	}
 }
 
@@ -376,5 +425,36 @@ func TestWrapKeepsLinesApart(t *testing.T) {
 	got := results.Wrap("one two three\nfour\n", 8)
 	if want := "one two\nthree\nfour"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The smallest readings are compared, and a growth that may be noise is not told.
+func TestHeapPerWatch(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		heap results.Heap
+		want float64 // 0: not told
+	}{
+		{"the smallest count", results.Heap{Before: []int64{1010_000, 1000_000, 1005_000}, After: []int64{4000_000, 4020_000, 4001_000}, Watches: 10}, 300_000},
+		{"not measured", results.Heap{Why: "no", Watches: 10}, 0},
+		{"not measured in the end", results.Heap{Before: []int64{1000_000}, Watches: 10}, 0},
+		{"no watches", results.Heap{Before: []int64{1000_000}, After: []int64{4000_000}}, 0},
+		{"it shrank", results.Heap{Before: []int64{4000_000}, After: []int64{1000_000}, Watches: 10}, 0},
+		{"noise before", results.Heap{Before: []int64{1000_000, 1601_000}, After: []int64{4000_000}, Watches: 10}, 0},
+		{"noise after", results.Heap{Before: []int64{1000_000}, After: []int64{4601_000, 4000_000}, Watches: 10}, 0},
+		{"just enough", results.Heap{Before: []int64{1000_000, 1600_000}, After: []int64{4000_000}, Watches: 10}, 300_000},
+		{"less than servers may drift", results.Heap{Before: []int64{1_000_000}, After: []int64{1_010_940}, Watches: 10}, 0},
+	} {
+		got, ok := tt.heap.PerWatch()
+		if got != tt.want || ok != (tt.want > 0) {
+			t.Errorf("%s: %g bytes per watch (%v), want %g", tt.name, got, ok, tt.want)
+		}
+		d := &results.Document{Heap: &tt.heap}
+		if err := d.Observe(results.Raw{}); err != nil {
+			t.Fatal(err)
+		}
+		if m, told := d.Metrics[results.HeapPerWatch]; told != ok || m.Value != tt.want {
+			t.Errorf("%s: the metric is %+v (%v)", tt.name, m, told)
+		}
 	}
 }

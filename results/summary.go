@@ -17,9 +17,12 @@ type Row struct {
 	Recipe   string                `json:"recipe"`
 	Variant  string                `json:"variant"`
 	Kind     string                `json:"kind"`
+	Phases   []string              `json:"phases"`
 	Clients  int                   `json:"clients"`
+	Size     int                   `json:"size"` // of what the recipe works on, for each client
 	Repeats  int                   `json:"repeats"`
 	Engine   string                `json:"engine"`
+	Pair     string                `json:"overview,omitempty"` // of the scenario; see ParsePair
 	Metrics  map[string]Aggregated `json:"metrics"`
 	Warnings []string              `json:"warnings"` // reasons why the numbers are void begin with "invalid: "
 	Invalid  bool                  `json:"invalid"`
@@ -50,6 +53,7 @@ type Aggregated struct {
 func compareDocuments(a, b *Document) int {
 	return cmp.Or(
 		strings.Compare(a.Scenario.Name, b.Scenario.Name),
+		cmp.Compare(max(a.Scenario.Size, 1), max(b.Scenario.Size, 1)),
 		cmp.Compare(a.Clients, b.Clients),
 		strings.Compare(a.Kind, b.Kind), // naive before optimized
 		strings.Compare(a.Variant, b.Variant),
@@ -67,7 +71,8 @@ func sameRow(a, b *Document) bool {
 func (d *Document) SameConditions(o *Document) bool {
 	a, b := d.Scenario, o.Scenario
 	for _, s := range []*Scenario{&a, &b} { // what does not shape a single measurement
-		s.Repeats, s.Seed, s.ClientCounts, s.Variants = 0, 0, "", ""
+		s.Repeats, s.Seed, s.ClientCounts, s.Variants, s.Overview = 0, 0, "", "", ""
+		s.Size = max(s.Size, 1)
 	}
 	x, y := d.Environment, o.Environment
 	return a == b && x.Engine == y.Engine && x.ZooKeeper == y.ZooKeeper && x.CPU == y.CPU && x.CPUs == y.CPUs && x.Zkbench == y.Zkbench
@@ -93,9 +98,9 @@ func Summarize(docs []*Document) Summary {
 	for _, group := range GroupRepeats(docs) {
 		d := group[0]
 		row := Row{
-			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Clients: d.Clients,
-			Repeats: len(group), Engine: d.Environment.Engine,
-			Metrics: aggregate(group), Warnings: []string{},
+			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients,
+			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, Pair: d.Scenario.Overview,
+			Metrics: Aggregate(group), Warnings: []string{},
 		}
 		for _, d := range group {
 			row.Invalid = row.Invalid || len(d.Invalid) > 0
@@ -111,9 +116,9 @@ func Summarize(docs []*Document) Summary {
 	return s
 }
 
-// aggregate takes the median of each metric over the repeats that have it. Violations are added up instead: a breach
+// Aggregate takes the median of each metric over the repeats that have it. Violations are added up instead: a breach
 // in one repeat of three is a breach.
-func aggregate(group []*Document) map[string]Aggregated {
+func Aggregate(group []*Document) map[string]Aggregated {
 	values := map[string][]float64{}
 	units := map[string]string{}
 	for _, d := range group {

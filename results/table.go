@@ -19,22 +19,33 @@ type column struct {
 	format func(float64) string
 }
 
-// columns is the table from left to right, after the number of clients and the variant.
-func columns() []column {
-	return []column{
-		{"ops/s", 0, OpsPerSecond, count},
-		{"acquire p50", 5, "acquire-p50-ns", latency},
-		{"acquire p99", 3, "acquire-p99-ns", latency},
-		{"handoff p50", 1, "handoff-p50-ns", latency},
-		{"handoff p99", 6, "handoff-p99-ns", latency},
-		{"notif/op", 0, NotificationsPerOp, count},
-		{"useless/op", 7, UselessWakeupsPerOp, count},
-		{"req/op", 2, RequestsPerOp, count},
-		{"failed/op", 4, FailedWritesPerOp, count},
-		{"herd max", 0, HerdMax, func(v float64) string { return fmt.Sprintf("%.0f", v) }},
-		{"bystander p99", 1, "bystander-p99-ns", latency},
+// columns is the table from left to right, after the number of clients and the variant. Of the recipe's phases, the more
+// telling ones are needed more.
+func columns(phases []string) []column {
+	out := []column{{"ops/s", 0, OpsPerSecond, count}}
+	for i, phase := range phases {
+		middle, tail := 2*i+1, 2*i+6
+		if i > 0 { // how long most wait for something else is the least telling
+			middle, tail = tail, 2*i+1
+		}
+		out = append(out, column{phase + " p50", middle, phase + "-p50-ns", latency}, column{phase + " p99", tail, phase + "-p99-ns", latency})
 	}
+	for _, s := range shares(phases) { // what is not measured is left out later
+		out = append(out, column{s.metric(), 0, s.metric(), percentage})
+	}
+	return append(out,
+		column{"heap/watch", 0, HeapPerWatch, heap},
+		column{"notif/op", 0, NotificationsPerOp, count},
+		column{"useless/op", 7, UselessWakeupsPerOp, count},
+		column{"req/op", 2, RequestsPerOp, count},
+		column{"failed/op", 4, FailedWritesPerOp, count},
+		column{"herd max", 0, HerdMax, whole},
+		column{"bystander p99", 1, BystanderPhase + "-p99-ns", latency},
+	)
 }
+
+// dash stands for what was not measured.
+const dash = "–"
 
 // count shows a number with about three digits.
 func count(v float64) string {
@@ -47,6 +58,30 @@ func count(v float64) string {
 		return fmt.Sprintf("%.2f", v)
 	}
 }
+
+func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+// percentage shows a share, however small.
+func percentage(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }
+
+// FormatMetric shows a metric's value as tables do, in a unit that its name and size suggest.
+func FormatMetric(name string, value float64) string {
+	switch {
+	case strings.HasSuffix(name, "-ns"):
+		return latency(value)
+	case name == HeapPerWatch:
+		return heap(value)
+	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, Violations}, name):
+		return whole(value)
+	case IsShare(name):
+		return percentage(value)
+	default:
+		return count(value)
+	}
+}
+
+// heap shows how many bytes something takes.
+func heap(bytes float64) string { return fmt.Sprintf("%.0f B", bytes) }
 
 func latency(ns float64) string {
 	switch d := time.Duration(ns); {
@@ -73,7 +108,7 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 			fmt.Fprintln(w)
 		}
 		first := rows[0]
-		fmt.Fprintf(w, "%s on %s, median of %s\n\n", first.Scenario, first.Engine, repeatsOf(rows))
+		fmt.Fprintf(w, "%s on %s, %smedian of %s\n\n", first.Scenario, first.Engine, first.sizeText(), repeatsOf(rows))
 		rendered, dropped := fit(rows, width)
 		if _, err := fmt.Fprintln(w, rendered); err != nil {
 			return err
@@ -85,6 +120,14 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 	return nil
 }
 
+// sizeText says the size where a scenario asked for one.
+func (r Row) sizeText() string {
+	if r.Size <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("size %d, ", r.Size)
+}
+
 // repeatsOf says how many repeats the rows have; after an interrupt some have more than others.
 func repeatsOf(rows []Row) string {
 	least, most := rows[0].Repeats, rows[0].Repeats
@@ -94,10 +137,11 @@ func repeatsOf(rows []Row) string {
 	if least < most {
 		return fmt.Sprintf("%d to %d repeats", least, most)
 	}
-	return fmt.Sprintf("%d %s", most, plural(most, "repeat"))
+	return fmt.Sprintf("%d %s", most, Plural(most, "repeat"))
 }
 
-func plural(n int, noun string) string {
+// Plural returns the noun as it stands after a number of that many.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
@@ -107,7 +151,7 @@ func plural(n int, noun string) string {
 func (s Summary) byScenario() [][]Row {
 	var groups [][]Row
 	for _, r := range s.Rows {
-		if n := len(groups); n > 0 && groups[n-1][0].Scenario == r.Scenario && groups[n-1][0].Engine == r.Engine {
+		if n := len(groups); n > 0 && groups[n-1][0].Scenario == r.Scenario && groups[n-1][0].Engine == r.Engine && groups[n-1][0].Size == r.Size {
 			groups[n-1] = append(groups[n-1], r)
 			continue
 		}
@@ -116,20 +160,37 @@ func (s Summary) byScenario() [][]Row {
 	return groups
 }
 
-// fit renders the rows with as many columns as have values and fit, and returns the titles of those that do not.
-func fit(rows []Row, width int) (rendered string, dropped []string) {
-	present := slices.DeleteFunc(columns(), func(c column) bool {
-		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
-	})
+// Fit renders a table with as many columns as fit, leaving out the most dispensable one at a time; those with a need of 0
+// stay at any width. It returns what was left out, too, for a line that says so.
+func Fit[C any](columns []C, width int, need func(C) int, render func([]C) string) (rendered string, dropped []C) {
+	kept := slices.Clone(columns)
 	for {
-		rendered = render(rows, present)
-		most := slices.MaxFunc(present, func(a, b column) int { return a.need - b.need })
-		if text.LongestLineLen(rendered) <= width || most.need == 0 {
+		rendered = render(kept)
+		most := 0
+		for i, c := range kept {
+			if need(c) > need(kept[most]) {
+				most = i
+			}
+		}
+		if text.LongestLineLen(rendered) <= width || need(kept[most]) == 0 {
 			return rendered, dropped
 		}
-		dropped = append(dropped, most.title)
-		present = slices.DeleteFunc(present, func(c column) bool { return c.title == most.title })
+		dropped = append(dropped, kept[most])
+		kept = slices.Delete(kept, most, most+1)
 	}
+}
+
+// fit renders the rows with as many columns as have values and fit, and returns the titles of those that do not.
+func fit(rows []Row, width int) (rendered string, dropped []string) {
+	present := slices.DeleteFunc(columns(rows[0].Phases), func(c column) bool {
+		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
+	})
+	need := func(c column) int { return c.need }
+	rendered, left := Fit(present, width, need, func(kept []column) string { return render(rows, kept) })
+	for _, c := range left {
+		dropped = append(dropped, c.title)
+	}
+	return rendered, dropped
 }
 
 func render(rows []Row, columns []column) string {
@@ -146,29 +207,47 @@ func render(rows []Row, columns []column) string {
 		if i > 0 && rows[i-1].Clients != r.Clients {
 			t.AppendSeparator()
 		}
-		line := table.Row{r.Clients, r.Recipe + "/" + r.Variant + r.mark()}
+		line := table.Row{r.Clients, r.label()}
 		for _, c := range columns {
-			cell := "–"
-			if m, ok := r.Metrics[c.metric]; ok {
-				cell = c.format(m.Value)
-			}
-			if c.metric == HerdMax && r.Guessed {
-				cell = "~" + cell
-			}
-			line = append(line, cell)
+			line = append(line, r.show(c.metric, c.format))
 		}
 		t.AppendRow(line)
 	}
 	return t.Render()
 }
 
+// label names the variant, and says if its numbers must not be used.
+func (r Row) label() string { return r.Recipe + "/" + r.Variant + r.mark() }
+
+// show formats a metric.
+func (r Row) show(metric string, format func(float64) string) string {
+	m, ok := r.Metrics[metric]
+	switch {
+	case !ok:
+		return dash
+	case metric == HerdMax && r.Guessed:
+		return "~" + format(m.Value)
+	default:
+		return format(m.Value)
+	}
+}
+
 // mark stands beside a variant whose numbers must not be used.
 func (r Row) mark() string {
+	mark := Mark(r.Metrics[Violations].Value > 0, r.Invalid)
+	if mark == "" {
+		return ""
+	}
+	return " " + mark
+}
+
+// Mark is the word for numbers that must not be used, the worse one if both apply: every table shows it beside them.
+func Mark(broken, invalid bool) string {
 	switch {
-	case r.Metrics[Violations].Value > 0:
-		return " BROKEN"
-	case r.Invalid:
-		return " INVALID"
+	case broken:
+		return "BROKEN"
+	case invalid:
+		return "INVALID"
 	default:
 		return ""
 	}
@@ -228,6 +307,25 @@ func WriteVerdict(w io.Writer, docs []*Document) {
 	writeFindings(w, "INVALID", docs, func(d *Document) []string { return d.Invalid })
 	writeFindings(w, "warning", docs, func(d *Document) []string { return d.Warnings })
 	writeOracle(w, docs)
+	writeEngine(w, docs)
+}
+
+// Embedded is the engine on which no latency is an ensemble's, so that its times stand beside no other engine's.
+const Embedded = "embedded"
+
+// writeEngine warns of numbers that must not be taken for those of a real ensemble.
+func writeEngine(w io.Writer, docs []*Document) {
+	i := slices.IndexFunc(docs, func(d *Document) bool { return d.Environment.Engine == Embedded })
+	if i < 0 {
+		return
+	}
+	delays := ""
+	none := []string{"", "0s"}
+	c := docs[i].Environment.ServerConfig
+	if read, write := c["readDelay"], c["writeDelay"]; !slices.Contains(none, read) || !slices.Contains(none, write) {
+		delays = fmt.Sprintf(", busy for %s with each read and for %s with each write", read, write)
+	}
+	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of one in-memory server inside zkbench%s: compare them with no ensemble's\n", delays)
 }
 
 // writeOracle says how much of the run the servers' own counters confirmed.
@@ -247,7 +345,7 @@ func writeOracle(w io.Writer, docs []*Document) {
 }
 
 func (d *Document) label() string {
-	return fmt.Sprintf("%s/%s, %d %s, repeat %d", d.Recipe, d.Variant, d.Clients, plural(d.Clients, "client"), d.Repeat)
+	return fmt.Sprintf("%s/%s, %d %s, repeat %d", d.Recipe, d.Variant, d.Clients, Plural(d.Clients, "client"), d.Repeat)
 }
 
 // writeFindings prints each distinct finding with the number of measurements it was made in, or with the only one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -20,6 +22,8 @@ type observation struct {
 	start, end  time.Duration
 	counts      wire.Counts
 	begin, rest reading
+	heap        *results.Heap // if it was to be measured
+	frozen      span          // in which the servers stood still for that
 }
 
 // between is the observation of everything between two readings.
@@ -95,14 +99,14 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	var over atomic.Bool
+	rounds := newRounds(operations, m.recipe.Collective)
 	var steps atomic.Int64
 	stop := m.watchProgress(&steps, cancel)
 	defer stop()
 	for _, member := range m.crowd.members {
 		group.Go(func() error {
-			for i := 0; !over.Load() && (operations == 0 || i < operations); i++ {
-				if err := member.participant.Step(ctx); err != nil {
+			for i := 0; rounds.begin(i); i++ {
+				if err := member.step(ctx); err != nil {
 					return member.explain(err)
 				}
 				steps.Add(1)
@@ -115,7 +119,7 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 	}
 	if conduct != nil {
 		group.Go(func() error {
-			defer over.Store(true)
+			defer rounds.end()
 			return conduct(ctx)
 		})
 	}
@@ -124,6 +128,43 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 		return cause
 	}
 	return err
+}
+
+// rounds says how often each member steps.
+type rounds struct {
+	collective bool
+	mu         sync.Mutex
+	started    int // the most that any member has begun
+	limit      int
+}
+
+// newRounds returns rounds that go on until they are ended, if limit is zero.
+func newRounds(limit int, collective bool) *rounds {
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	return &rounds{limit: limit, collective: collective}
+}
+
+// begin tells whether a member may begin another step, after so many.
+func (r *rounds) begin(done int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if done >= r.limit {
+		return false
+	}
+	r.started = max(r.started, done+1)
+	return true
+}
+
+// end lets nobody begin another step, unless others wait for it in theirs.
+func (r *rounds) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limit = 0
+	if r.collective {
+		r.limit = r.started
+	}
 }
 
 // ErrStuck is wrapped by the error of a load in which nobody gets on: a wake-up was lost, or a lock was left behind.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -34,8 +35,17 @@ type member struct {
 	monitor     *variants.Monitor
 	log         *variants.Log
 	participant variants.Participant
-	hold        holdFunc // set by the mode before the first step
+	hold        holdFunc     // set by the mode before the first step
+	waits       atomic.Int64 // how often it began or ended to wait: odd while it waits
 }
+
+// step performs one operation, and takes note of when the participant waits.
+func (m *member) step(ctx context.Context) error {
+	return m.participant.Step(variants.WithWaiting(ctx, func() { m.waits.Add(1) }))
+}
+
+// atRest tells that the member waits, with an armed watch and nothing outstanding.
+func (m *member) atRest() bool { return m.waits.Load()%2 == 1 && m.ledger.Settled() }
 
 // crowd is the participants of one measurement.
 type crowd struct {
@@ -49,13 +59,15 @@ func (c *crowd) since() time.Duration { return time.Since(c.epoch) }
 // site is where a measurement takes place.
 type site struct {
 	servers   []ensemble.Server
+	clients   int
+	size      int    // see variants.Env
 	root      string // empty, and the participants' alone
 	bystander string // the small znode that bystanders read
 }
 
-// gather opens n sessions, assigned to the servers in turn, and lets each join the recipe.
-func gather(ctx context.Context, at site, v variants.Variant, n int) (*crowd, error) {
-	c := &crowd{epoch: time.Now(), members: make([]*member, n)}
+// gather opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
+func gather(ctx context.Context, at site, v variants.Variant) (*crowd, error) {
+	c := &crowd{epoch: time.Now(), members: make([]*member, at.clients)}
 	for i := range c.members {
 		c.members[i] = &member{
 			id:      i,
@@ -65,9 +77,9 @@ func gather(ctx context.Context, at site, v variants.Variant, n int) (*crowd, er
 			log:     variants.NewLog(c.epoch, i),
 		}
 	}
-	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)", n, connectTimeout))
+	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)", at.clients, connectTimeout))
 	defer cancel()
-	err := c.each(func(m *member) error { return m.join(connect, v, at.root) })
+	err := c.each(func(m *member) error { return m.join(connect, v, at) })
 	if err != nil {
 		c.disperse(context.WithoutCancel(ctx))
 		return nil, err
@@ -75,7 +87,7 @@ func gather(ctx context.Context, at site, v variants.Variant, n int) (*crowd, er
 	return c, nil
 }
 
-func (m *member) join(ctx context.Context, v variants.Variant, root string) error {
+func (m *member) join(ctx context.Context, v variants.Variant, at site) error {
 	conn, err := ensemble.Connect(ctx, m.server.Addr, m.ledger, m.monitor.Observe)
 	if err != nil {
 		return err
@@ -84,7 +96,8 @@ func (m *member) join(ctx context.Context, v variants.Variant, root string) erro
 	m.monitor.Guard(conn)
 	m.monitor.SetTimeout(m.ledger.SessionTimeout())
 	m.participant, err = v.Join(ctx, conn, variants.Env{
-		Root:   root,
+		Clients: at.clients, Index: m.id, Size: at.size,
+		Root:   at.root,
 		Lost:   m.monitor.Lost(),
 		Record: m.log.Record,
 		Hold:   func(ctx context.Context, lost <-chan struct{}) error { return m.hold(ctx, lost) },
@@ -93,10 +106,12 @@ func (m *member) join(ctx context.Context, v variants.Variant, root string) erro
 }
 
 // each runs do for all members, several at a time, and returns the first error with whose it was.
-func (c *crowd) each(do func(*member) error) error {
+func (c *crowd) each(do func(*member) error) error { return each(c.members, do) }
+
+func each(members []*member, do func(*member) error) error {
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for _, m := range c.members {
+	for _, m := range members {
 		group.Go(func() error { return m.explain(do(m)) })
 	}
 	return group.Wait()
@@ -109,11 +124,39 @@ func (m *member) explain(err error) error {
 	return fmt.Errorf("client %d on %s: %w", m.id, m.server.Name, err)
 }
 
-// fence returns when every session has received all notifications of what was committed before the call.
-func (c *crowd) fence() error {
-	return c.each(func(m *member) error {
-		return variants.Retry(context.Background(), m.monitor.Lost(), func() error { return ensemble.Fence(m.conn) })
-	})
+// fence returns when every session has received all notifications of what any of them had been told of before the call.
+func (c *crowd) fence(ctx context.Context) error { return fenceAll(ctx, c.members, c.latest()) }
+
+// fenceAll fences sessions up to a transaction.
+func fenceAll(ctx context.Context, members []*member, zxid int64) error {
+	return each(members, func(m *member) error { return m.fence(ctx, zxid) })
+}
+
+// fence syncs until the session's server has come as far as the transaction. One sync is not always enough: a leader
+// answers those of its own sessions before it has applied all that followers have.
+func (m *member) fence(ctx context.Context, zxid int64) error {
+	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
+		err := variants.Retry(ctx, m.monitor.Lost(), func() error { return ensemble.Fence(m.conn) })
+		if err != nil || m.ledger.CaughtUp() >= zxid {
+			return m.explain(err)
+		}
+		if time.Now().After(deadline) {
+			return m.explain(fmt.Errorf("its server has not come as far as the others (zxid %#x) within %s", zxid, ensemble.SessionTimeout))
+		}
+		if err := sleep(ctx, settlePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// latest returns the last transaction that any session has been told of. That is the last one there was, if nobody is
+// at work: every transaction is somebody's, and was answered.
+func (c *crowd) latest() int64 {
+	var zxid int64
+	for _, m := range c.members {
+		zxid = max(zxid, m.ledger.CaughtUp())
+	}
+	return zxid
 }
 
 // setHold says what members do while they hold.

@@ -16,13 +16,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// A load generator that is itself short of CPU measures itself. These are the marks beyond which a result says so.
-const (
-	clientCPUMark  = 0.80 // of all cores, used by zkbench
-	machineCPUMark = 0.95 // of all cores, used by anybody
-	latenessMark   = 0.25 // of the bystanders' p99, due to zkbench's own late start
-)
-
 // vitals is a snapshot of how the process and its machine are doing.
 type vitals struct {
 	at        time.Time

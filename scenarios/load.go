@@ -76,26 +76,35 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 	return s, joinMistakes(file, mistakes)
 }
 
-// read fills in the fields of a mapping, and returns what it could not read and in which line each field stands.
+// read fills in the scenario's fields, and returns what it could not read and in which line each field stands.
 func (s *Scenario) read(mapping *yaml.Node) ([]mistake, map[string]int) {
+	return readFields(mapping, s.fields(), "")
+}
+
+// readFields fills in the fields of a mapping. A mistake in a mapping that is the value of an outer field is one of that.
+func readFields(mapping *yaml.Node, fields []field, outer string) ([]mistake, map[string]int) {
 	var mistakes []mistake
 	lines := map[string]int{}
-	fields := s.fields()
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
-		complain := func(text string) { mistakes = append(mistakes, mistake{key.Line, key.Value, text}) }
+		name := strings.TrimPrefix(outer+"."+key.Value, ".")
+		complain := func(text string) {
+			mistakes = append(mistakes, mistake{key.Line, cmp.Or(outer, key.Value), text})
+		}
 		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if at < 0 {
 			names := namesOf(fields, func(f field) string { return f.name })
-			complain(fmt.Sprintf("there is no field %q%s", key.Value, Nearest(key.Value, names)))
+			complain(fmt.Sprintf("there is no field %q%s", name, Nearest(key.Value, names)))
 			continue
 		}
 		if _, twice := lines[key.Value]; twice {
-			complain(fmt.Sprintf("%s: is given twice", key.Value))
+			complain(name + ": is given twice")
 		}
 		lines[key.Value] = key.Line
-		if err := value.Decode(fields[at].value); err != nil {
-			complain(fmt.Sprintf("%s: wants %s", key.Value, fields[at].wants))
+		if b, ok := fields[at].value.(block); ok {
+			mistakes = append(mistakes, b.read(value)...)
+		} else if err := value.Decode(fields[at].value); err != nil {
+			complain(fmt.Sprintf("%s: wants %s", name, fields[at].wants))
 		}
 	}
 	return mistakes, lines

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -17,7 +18,6 @@ type measurement struct {
 	scenario Scenario
 	recipe   variants.Recipe
 	variant  variants.Variant
-	clients  int
 	site     site
 	patience time.Duration // how long nothing may happen before the recipe is called stuck
 	crowd    *crowd
@@ -28,7 +28,7 @@ const stuckAfter = 45 * time.Second
 
 // run measures and fills in the document. Preparing and clearing the site is the caller's business.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
-	m.crowd, err = gather(ctx, m.site, m.variant, m.clients)
+	m.crowd, err = gather(ctx, m.site, m.variant)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,14 @@ func (m *measurement) report(d *results.Document, o observation, reads []results
 	raw := results.Raw{
 		Window:        results.Window{Start: o.start, End: o.end, Paced: m.scenario.Mode == Drain},
 		Notifications: m.crowd.notifications(),
-		Bystander:     reads,
-		Waiting:       m.recipe.Waiting,
-		PacedPhases:   m.recipe.PacedPhases,
+		Bystander:     slices.DeleteFunc(reads, func(r results.BystanderRead) bool { return o.frozen.contains(r.At) }),
+		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
+		PacedPhases:   m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced }),
+	}
+	for _, p := range m.recipe.Phases {
+		if p.Of != "" {
+			raw.Shares = append(raw.Shares, results.Share{Phase: p.Name, Of: p.Of})
+		}
 	}
 	for _, s := range m.recipe.Spans(history) {
 		raw.Samples = append(raw.Samples, results.Sample{Phase: s.Phase, Client: s.Client, Start: s.Start, End: s.End})
@@ -108,6 +113,7 @@ func (m *measurement) report(d *results.Document, o observation, reads []results
 		d.Violations = append(d.Violations, results.Violation{At: v.At, Text: v.Text})
 	}
 	d.Counts = countsOf(o.counts)
+	d.Heap = o.heap
 	d.Expected = m.expected()
 	d.Oracle = consult(m.ensemble.Owned(), o.begin, o.rest)
 	if err := d.Observe(raw); err != nil {
@@ -148,7 +154,7 @@ func (m *measurement) expected() results.Expected {
 		cost = m.variant.Stepped
 	}
 	e := results.Expected{
-		Exact: m.scenario.Mode == Drain || m.clients == 1 && m.scenario.Operations > 0,
+		Exact: m.scenario.Mode == Drain || m.site.clients == 1 && m.scenario.Operations > 0,
 		Costs: map[string]results.Cost{},
 	}
 	for name, f := range map[string]variants.Formula{
@@ -159,7 +165,7 @@ func (m *measurement) expected() results.Expected {
 		results.HerdMax:            cost.HerdMax,
 	} {
 		if f.At != nil {
-			e.Costs[name] = results.Cost{Formula: f.Text, Value: f.At(m.clients)}
+			e.Costs[name] = results.Cost{Formula: f.Text, Value: f.At(m.site.clients)}
 		}
 	}
 	return e
@@ -187,16 +193,22 @@ func judge(d *results.Document) {
 	invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
 	invalid(h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
 	invalid(h.LeaderChanged, "the leader changed, or there was none")
+	if d.Heap != nil {
+		warnOfHeap(d.Heap, warn)
+	}
 	invalid(h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
 	warn(!o.Checked && !h.LeaderChanged, "no second oracle: %s", o.Why)
-	warn(h.ClientCPU > clientCPUMark, "zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark)
-	warn(h.MachineCPU > machineCPUMark, "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
-	warn(h.Throttled > 0, "the control group was out of CPU")
-	warn(float64(h.SchedulerP99) > latenessMark*d.Metrics["bystander-p99-ns"].Value,
-		"over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which all latencies contain", 100*latenessMark)
-	warn(float64(h.LatenessP99) > latenessMark*d.Metrics["bystander-p99-ns"].Value,
-		"over %.0f%% of the bystanders' p99 is zkbench's own lateness", 100*latenessMark)
+	d.Warnings = append(d.Warnings, d.Delayed()...)
 	warn(len(d.Timeline.Notifications) > 0 && d.Herd.Grouping != results.GroupedByZxid,
 		"herds are grouped by %s: these servers do not tell which transaction caused a notification (ZooKeeper before 3.9)", d.Herd.Grouping)
 	warn(d.Window.Starves(), "clients starve: many were still waiting when the window ended, for longer than the p99, which leaves them out")
+}
+
+// warnOfHeap tells why a heap that was to be measured was not, or what its growth is worth.
+func warnOfHeap(h *results.Heap, warn func(cond bool, format string, args ...any)) {
+	warn(h.Why != "", "the heaps were not measured: %s", h.Why)
+	growth, uncertainty := h.Growth()
+	_, told := h.PerWatch()
+	warn(h.Why == "" && !told, "the heaps grew by %d bytes for %d watches, which may be off by %d: too little to tell what a watch takes",
+		growth, h.Watches, uncertainty)
 }

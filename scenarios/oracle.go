@@ -22,7 +22,7 @@ type reading struct {
 // quiesce lets every session catch up with the leader, then reads the accounts. No member may be at work.
 func (m *measurement) quiesce(ctx context.Context) (reading, error) {
 	r := reading{at: m.crowd.since()}
-	if err := m.crowd.fence(); err != nil {
+	if err := m.crowd.fence(ctx); err != nil {
 		return r, err
 	}
 	r.client = m.crowd.counts()

@@ -42,6 +42,11 @@ func room(t testing.TB, conn *zk.Conn, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := conn.Delete(path, -1); err != nil {
+			t.Errorf("clean up %s: %v", path, err)
+		}
+	})
 	return path
 }
 

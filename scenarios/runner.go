@@ -55,7 +55,7 @@ func plan(s Scenario, recipe variants.Recipe) []task {
 	var tasks []task
 	for repeat := 1; repeat <= s.Repeats; repeat++ {
 		for _, clients := range s.Clients {
-			selected := slices.Clone(s.selected(recipe))
+			selected := slices.Clone(s.Selected(recipe))
 			random.Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
 			for _, v := range selected {
 				tasks = append(tasks, task{v, clients, repeat})
@@ -65,15 +65,16 @@ func plan(s Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
-// rehearsal is repeat zero of a closed load: every variant once, under the middle number of clients, before anything
-// is kept. Servers that have just started are slow until their code is compiled, and whoever came first would pay.
+// rehearsal is repeat zero of a closed load, and of one that weighs heaps: every variant once, under the middle number of
+// clients, before anything is kept. Servers that have just started are slow until their code is compiled, and hold less
+// than they will when its classes are loaded: whoever came first would pay.
 func rehearsal(s Scenario, recipe variants.Recipe) []task {
-	if s.Mode != Closed {
+	if s.Mode != Closed && !s.Heap {
 		return nil
 	}
 	clients := slices.Sorted(slices.Values(s.Clients))
 	var tasks []task
-	for _, v := range s.selected(recipe) {
+	for _, v := range s.Selected(recipe) {
 		tasks = append(tasks, task{v, clients[len(clients)/2], 0})
 	}
 	return tasks
@@ -125,9 +126,14 @@ func (p performance) perform(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
+	if prepare := t.variant.Prepare; prepare != nil {
+		if err := prepare(ctx, p.workshop.conn, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root}); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
 	m := measurement{
-		ensemble: p.Ensemble, scenario: p.scenario, recipe: p.recipe, variant: t.variant, clients: t.clients,
-		site:     site{servers: p.Ensemble.Servers(), root: root, bystander: bystander},
+		ensemble: p.Ensemble, scenario: p.scenario, recipe: p.recipe, variant: t.variant,
+		site:     site{servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander},
 		patience: stuckAfter,
 	}
 	d := p.document(t)
@@ -151,14 +157,15 @@ func (p performance) document(t task) *results.Document {
 		Run:     p.Run,
 		Started: time.Now().UTC().Truncate(time.Millisecond),
 		Scenario: results.Scenario{
-			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Operations: s.Operations,
+			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Size: s.Size, Operations: s.Operations,
 			Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
-			Think: time.Duration(s.Think), Repeats: s.Repeats, Seed: s.Seed, BystanderRate: s.BystanderRate,
-			ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","),
+			Think: time.Duration(s.Think), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
+			ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Overview: s.Overview,
 		},
 		Recipe:      s.Recipe,
 		Variant:     t.variant.Name,
 		Kind:        string(t.variant.Kind),
+		Phases:      p.recipe.PhasesWhere(func(variants.Phase) bool { return true }),
 		Clients:     t.clients,
 		Repeat:      t.repeat,
 		Environment: p.Environment,
@@ -177,19 +184,24 @@ func (p performance) document(t task) *results.Document {
 	return d
 }
 
-// spareFiles is how many file descriptors zkbench needs besides one per client: bystanders, administration, results.
+// spareFiles is how many file descriptors zkbench needs besides those of the clients: bystanders, administration, results.
 const spareFiles = 64
 
-// CheckFileLimit returns an error if the scenario needs more connections than the process may open.
-func CheckFileLimit(s Scenario) error {
+// CheckFileLimit returns an error if the scenario needs more connections than the process may open. On the embedded
+// engine both ends of a connection are in this process.
+func CheckFileLimit(s Scenario, engine ensemble.Engine) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return nil //nolint:nilerr // a system without this limit has nothing to check
 	}
-	most := slices.Max(s.Clients)
-	if uint64(most+spareFiles) > limit.Cur {
-		return fmt.Errorf("%d clients need %d file descriptors, but this process may open %d: raise the limit (ulimit -n %d) or ask for fewer clients",
-			most, most+spareFiles, limit.Cur, most+spareFiles)
+	clients := slices.Max(s.Clients)
+	files, why := clients+spareFiles, ""
+	if engine == ensemble.Embedded {
+		files, why = files+clients, " (both ends of a connection are in this process)"
+	}
+	if uint64(files) > limit.Cur {
+		return fmt.Errorf("%d clients need %d file descriptors%s, but this process may open %d: raise the limit (ulimit -n %d) or ask for fewer clients",
+			clients, files, why, limit.Cur, files)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -53,6 +54,7 @@ type Scenario struct {
 	Variants      []string // all of the recipe's if empty
 	Mode          Mode
 	Clients       []int
+	Size          int      // how much of what the recipe works on there is for each client; see [variants.Recipe]
 	Operations    int      // closed: per client; the measurement ends when all are done
 	Duration      Duration // closed: the measurement is cut out of a running load
 	WarmUp        Duration // closed: run and discarded before it
@@ -60,12 +62,16 @@ type Scenario struct {
 	Think         Duration // closed: pause between a client's operations
 	Repeats       int
 	Seed          uint64
-	BystanderRate int // reads per second that one extra session sends to each server
+	Heap          bool               // drain: also measure what lining up leaves in the servers' heaps
+	BystanderRate int                // reads per second that one extra session sends to each server
+	Expect        []string           // claims about the outcome, as results.ParseClaim reads them
+	Overview      string             // by which two variants the recipe stands in the overview, as results.ParsePair reads them
+	Published     *results.Published // what others have measured of the same; nil if nothing
 }
 
 // Default returns what a file need not say.
 func Default() Scenario {
-	return Scenario{Mode: Closed, Repeats: 3, Seed: 1, BystanderRate: 100}
+	return Scenario{Mode: Closed, Size: 1, Repeats: 3, Seed: 1, BystanderRate: 100}
 }
 
 // field ties a name in a file to where its value goes, and says what it wants. It is the one list of fields: reading,
@@ -73,7 +79,7 @@ func Default() Scenario {
 type field struct {
 	name  string
 	wants string
-	value any
+	value any // a pointer, or a block
 }
 
 func (s *Scenario) fields() []field {
@@ -84,6 +90,7 @@ func (s *Scenario) fields() []field {
 		{"variants", "a list of variants, such as [znode, predecessor-watch]", &s.Variants},
 		{"mode", "closed or drain", &s.Mode},
 		{"clients", "a list of whole numbers, such as [1, 10, 50]", &s.Clients},
+		{"size", "a whole number", &s.Size},
 		{"operations", "a whole number", &s.Operations},
 		{"duration", "a duration with its unit, such as 3s", &s.Duration},
 		{"warm-up", "a duration with its unit, such as 1s", &s.WarmUp},
@@ -91,7 +98,11 @@ func (s *Scenario) fields() []field {
 		{"think", "a duration with its unit, such as 5ms", &s.Think},
 		{"repeats", "a whole number", &s.Repeats},
 		{"seed", "a whole number, not negative", &s.Seed},
+		{"heap", "true or false", &s.Heap},
 		{"bystander-rate", "a whole number", &s.BystanderRate},
+		{"expect", "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", &s.Expect},
+		{"overview", "two variants and a metric, such as predecessor-watch against znode by ops/s", &s.Overview},
+		{publishedField, "", publishedBlock{&s.Published}},
 	}
 }
 
@@ -122,13 +133,60 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 			add("clients", "has %d twice", n)
 		}
 	}
+	if s.Size < 1 {
+		add("size", "wants at least 1, not %d", s.Size)
+	}
 	if s.Repeats < 1 {
 		add("repeats", "wants at least 1, not %d", s.Repeats)
 	}
 	if s.BystanderRate < 1 || s.BystanderRate > maxBystanderRate {
 		add("bystander-rate", "wants 1 to %d reads per second, not %d: bystanders must not become load", maxBystanderRate, s.BystanderRate)
 	}
+	problems = append(problems, s.validateClaims(recipes)...)
+	problems = append(problems, s.validatePublished()...)
 	return append(problems, s.validateLoad()...)
+}
+
+// validateClaims looks at whatever names variants to say something about them.
+func (s *Scenario) validateClaims(recipes []variants.Recipe) []Problem {
+	var names []string
+	for _, r := range recipes {
+		if r.Name == s.Recipe {
+			names = namesOf(r.Variants, func(v variants.Variant) string { return v.Name })
+		}
+	}
+	var problems []Problem
+	check := func(field string, err error, mentioned ...string) {
+		if err != nil {
+			problems = append(problems, Problem{field, err.Error()})
+			return
+		}
+		for _, name := range mentioned {
+			if name != "" && !slices.Contains(names, name) {
+				problems = append(problems, Problem{field, fmt.Sprintf("recipe %s has no variant %q%s", s.Recipe, name, Nearest(name, names))})
+			}
+		}
+	}
+	for _, text := range s.Expect {
+		c, err := results.ParseClaim(text)
+		check("expect", err, c.Variant, c.Of)
+	}
+	if s.Overview != "" {
+		pair, err := results.ParsePair(s.Overview)
+		check("overview", err, pair.Optimized, pair.Naive)
+	}
+	return problems
+}
+
+// Claims returns what the scenario, which is valid, expects.
+func (s *Scenario) Claims() []results.Claim {
+	var claims []results.Claim
+	for _, text := range s.Expect {
+		if c, err := results.ParseClaim(text); err == nil {
+			claims = append(claims, c)
+		}
+	}
+	return claims
 }
 
 // maxBystanderRate keeps the bystanders below a tenth of what a small ensemble answers.
@@ -147,6 +205,12 @@ func (s *Scenario) validateRecipe(recipes []variants.Recipe) []Problem {
 		if !slices.Contains(names, name) {
 			problems = append(problems, Problem{"variants", fmt.Sprintf("recipe %s has no variant %q%s", s.Recipe, v, Nearest(name, names))})
 		}
+	}
+	if s.Size > 1 && recipes[i].Size == "" {
+		problems = append(problems, Problem{"size", fmt.Sprintf("means nothing to recipe %s", s.Recipe)})
+	}
+	if len(problems) == 0 && len(s.Selected(recipes[i])) == 0 {
+		problems = append(problems, Problem{"variants", "none of them can be stepped, as a drain does"})
 	}
 	return problems
 }
@@ -169,6 +233,9 @@ func (s *Scenario) validateLoad() []Problem {
 	case Closed:
 		if (s.Operations > 0) == (s.Duration > 0) {
 			add("duration", "a closed load wants either a duration or a number of operations")
+		}
+		if s.Heap {
+			add("heap", "can be measured in a drain only, where all clients stand still")
 		}
 	case Drain:
 		for _, f := range []struct {
@@ -207,16 +274,50 @@ func Nearest(name string, names []string) string {
 	return "; there are: " + strings.Join(names, ", ")
 }
 
-// selected returns the variants that the scenario compares, in the recipe's order.
-func (s *Scenario) selected(recipe variants.Recipe) []variants.Variant {
-	if len(s.Variants) == 0 {
-		return recipe.Variants
-	}
+// Selected returns the variants that the scenario compares, in the recipe's order. Those without exact formulas, such as
+// ones that poll, never come to rest, and take no part in a drain.
+func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
 	for _, v := range recipe.Variants {
-		if slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name) {
+		asked := len(s.Variants) == 0 || slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
+		if asked && (s.Mode != Drain || v.CanStep()) {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// Load says in words how the load is paced.
+func (s *Scenario) Load() string {
+	switch {
+	case s.Mode == Drain:
+		return "one by one"
+	case s.Operations > 0:
+		return fmt.Sprintf("%d operations of each client", s.Operations)
+	default:
+		return fmt.Sprintf("%s at the clients' own pace after %s of warm-up", time.Duration(s.Duration), time.Duration(s.WarmUp))
+	}
+}
+
+// The most that a quick run does: enough to see that everything works, too little to measure by.
+const (
+	quickClients    = 5
+	quickOperations = 10
+	quickSize       = 10
+	quickDuration   = Duration(500 * time.Millisecond)
+)
+
+// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, the shortest load of its kind. What it
+// expects of itself as it stands, and what others have measured, is left out.
+func (s *Scenario) Quick() {
+	clients := []int{}
+	for _, n := range s.Clients {
+		if n = min(n, quickClients); !slices.Contains(clients, n) {
+			clients = append(clients, n)
+		}
+	}
+	s.Clients, s.Repeats, s.Expect, s.Published = clients, 1, nil, nil
+	s.WarmUp, s.Duration = 0, min(s.Duration, quickDuration)
+	s.Operations = min(s.Operations, quickOperations)
+	s.Size = min(s.Size, quickSize)
 }

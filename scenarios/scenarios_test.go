@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime/metrics"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/variants"
@@ -48,6 +50,27 @@ func TestMistakesAreAllReported(t *testing.T) {
 			}
 			golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", []byte(got))
 		})
+	}
+}
+
+// The paper says itself how many operations per second its times are: so both sides count in the same unit.
+func TestPaperBarrierCountsAsThePaperDoes(t *testing.T) {
+	s, err := Load("paper-barrier", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, most := math.Inf(1), 0.0
+	for _, row := range s.Published.Rows {
+		for _, clients := range s.Clients {
+			rate, ok := s.Published.Rate(row, clients)
+			if !ok {
+				t.Errorf("%s of %d clients are missing", row.Name, clients)
+			}
+			least, most = min(least, rate), max(most, rate)
+		}
+	}
+	if math.Round(least/50) != 1950/50 || math.Round(most/100) != 3100/100 {
+		t.Errorf("the paper's rates are %.0f to %.0f, want 1,950 to 3,100 as it says", least, most)
 	}
 }
 
@@ -90,13 +113,14 @@ func TestPlanInterleaves(t *testing.T) {
 	s.Recipe, s.Clients, s.Repeats = "lock", []int{1, 50}, 6
 	recipe := catalog.Recipes()[0]
 	tasks := plan(s, recipe)
-	if want := 3 * 2 * 6; len(tasks) != want {
+	all := len(recipe.Variants)
+	if want := all * 2 * 6; len(tasks) != want {
 		t.Fatalf("%d tasks, want %d", len(tasks), want)
 	}
 	orders := map[string]bool{}
-	for i := 0; i < len(tasks); i += 3 {
+	for i := 0; i < len(tasks); i += all {
 		var names []string
-		for _, task := range tasks[i : i+3] {
+		for _, task := range tasks[i : i+all] {
 			if task.repeat != tasks[i].repeat || task.clients != tasks[i].clients {
 				t.Fatalf("task %d strays: %+v", i, task)
 			}
@@ -104,7 +128,7 @@ func TestPlanInterleaves(t *testing.T) {
 		}
 		orders[strings.Join(names, ",")] = true
 		slices.Sort(names)
-		if len(slices.Compact(names)) != 3 {
+		if len(slices.Compact(names)) != all {
 			t.Errorf("repeat %d, %d clients: %v", tasks[i].repeat, tasks[i].clients, names)
 		}
 	}
@@ -232,11 +256,11 @@ func TestHistogramQuantile(t *testing.T) {
 func TestFileLimit(t *testing.T) {
 	s := Default()
 	s.Clients = []int{1}
-	if err := CheckFileLimit(s); err != nil {
+	if err := CheckFileLimit(s, ensemble.Embedded); err != nil {
 		t.Error(err)
 	}
 	s.Clients = []int{1, 1 << 40}
-	if err := CheckFileLimit(s); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+	if err := CheckFileLimit(s, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("error = %v, want what to do", err)
 	}
 }
@@ -253,7 +277,7 @@ func TestSelectedVariants(t *testing.T) {
 	} {
 		s := Scenario{Variants: tt.asked}
 		var got []string
-		for _, v := range s.selected(recipe) {
+		for _, v := range s.Selected(recipe) {
 			got = append(got, v.Name)
 		}
 		if strings.Join(got, " ") != tt.want {
@@ -295,5 +319,24 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 	}
 	if err := m.loop(t.Context(), 0, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
 		t.Errorf("after the window: %v, want ErrStuck", err)
+	}
+}
+
+// What a server that has just started does for the first time falls on a rehearsal where it would count.
+func TestRehearsal(t *testing.T) {
+	recipe := catalog.Recipes()[0]
+	everyVariant := len(recipe.Variants)
+	for _, tt := range []struct {
+		name string
+		mode Mode
+		heap bool
+		want int
+	}{{"closed", Closed, false, everyVariant}, {"drain", Drain, false, 0}, {"drain that weighs heaps", Drain, true, everyVariant}} {
+		s := Default()
+		s.Recipe, s.Clients, s.Mode, s.Heap = "lock", []int{100, 1, 10}, tt.mode, tt.heap
+		tasks := rehearsal(s, recipe)
+		if len(tasks) != tt.want || len(tasks) > 0 && (tasks[0].repeat != 0 || tasks[0].clients != 10) {
+			t.Errorf("%s: %d measurements, want %d with 10 clients", tt.name, len(tasks), tt.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package variants
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -31,6 +32,11 @@ type Span struct {
 type Violation struct {
 	At   time.Duration
 	Text string
+}
+
+// Violation is a breach at the time of the event, in words.
+func (e Event) Violation(format string, args ...any) Violation {
+	return Violation{At: e.At, Text: fmt.Sprintf(format, args...)}
 }
 
 // logBlock is how many events are allocated at a time: enough that allocating is rare, few enough that a thousand
@@ -75,18 +81,72 @@ func Merge(logs []*Log) History {
 
 // Between returns the spans from each event of kind from to the same participant's next event of kind to.
 func (h History) Between(phase string, from, to EventKind) []Span {
+	return h.pair(phase, from, to, func(e Event) int64 { return int64(e.Client) })
+}
+
+// Across returns the spans from each event of kind from to the next event of kind to that has the same value, whoever's
+// it is.
+func (h History) Across(phase string, from, to EventKind) []Span {
+	return h.pair(phase, from, to, func(e Event) int64 { return e.Value })
+}
+
+// pair returns the spans between events of the same key.
+func (h History) pair(phase string, from, to EventKind, key func(Event) int64) []Span {
 	var spans []Span
-	open := map[int]time.Duration{}
+	open := map[int64]time.Duration{}
 	for _, e := range h {
 		switch e.Kind {
 		case from:
-			open[e.Client] = e.At
+			open[key(e)] = e.At
 		case to:
-			if start, ok := open[e.Client]; ok {
+			if start, ok := open[key(e)]; ok {
 				spans = append(spans, Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
-				delete(open, e.Client)
+				delete(open, key(e))
 			}
 		}
 	}
 	return spans
+}
+
+// Handovers pairs each event of kind given with the next one of kind got, if that client was already waiting then, since
+// an event of kind wanted; otherwise the time in between is idleness, not handing over.
+func (h History) Handovers(phase string, wanted, given, got EventKind) []Span {
+	var out []Span
+	waitingSince := map[int]time.Duration{}
+	var free time.Duration
+	pending := false
+	for _, e := range h {
+		switch e.Kind {
+		case wanted:
+			waitingSince[e.Client] = e.At
+		case given:
+			free, pending = e.At, true
+		case got:
+			if pending && waitingSince[e.Client] < free {
+				out = append(out, Span{Phase: phase, Client: e.Client, Start: free, End: e.At})
+			}
+			pending = false
+		}
+	}
+	return out
+}
+
+// FirstSights pairs each event of kind made with each client's first event of kind seen that has the same value. One that
+// a client never saw, because the next came too early, has none. The values grow, from 1 on.
+func (h History) FirstSights(phase string, made, seen EventKind) []Span {
+	var out []Span
+	begun := map[int64]time.Duration{}
+	last := map[int]int64{}
+	for _, e := range h {
+		switch e.Kind {
+		case made:
+			begun[e.Value] = e.At
+		case seen:
+			if start, ok := begun[e.Value]; ok && e.Value > last[e.Client] {
+				out = append(out, Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+				last[e.Client] = e.Value
+			}
+		}
+	}
+	return out
 }

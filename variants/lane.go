@@ -65,6 +65,16 @@ func Run[T any](ctx context.Context, lane Lane, op func(context.Context) (T, err
 	}
 }
 
+// Do is [Run] for what yields nothing but an error. undo is nil where nothing has to be taken back.
+func Do(ctx context.Context, lane Lane, op func(context.Context) error, undo func()) error {
+	_, err := Run(ctx, lane, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }, func(struct{}) {
+		if undo != nil {
+			undo()
+		}
+	})
+	return err
+}
+
 // Cleanup returns a context for undoing things after ctx has ended.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)

@@ -132,3 +132,14 @@ func OutcomeUnknown(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.As(err, &network)
 }
+
+// Alive returns ErrSessionLost if lost is closed. The client library goes on with a new session, whose server may lag
+// behind what the old one has seen, and under which nothing would be ours: so whoever is told of success asks.
+func Alive(lost <-chan struct{}) error {
+	select {
+	case <-lost:
+		return ErrSessionLost
+	default:
+		return nil
+	}
+}

@@ -8,6 +8,7 @@ package variants
 
 import (
 	"context"
+	"io/fs"
 	"time"
 )
 
@@ -22,25 +23,72 @@ const (
 
 // Recipe is a coordination primitive that applications build from znodes and watches.
 type Recipe struct {
-	Name     string // also the znode names and the folder: "lock"
+	Name     string // also the folder, unless that has several recipes: "lock"
 	Summary  string // one line, for `zkbench list`
 	Source   string // where its algorithms are described
 	Variants []Variant
 
-	// Spans turns a history into its timed phases, in any order.
+	// Phases are what is timed, first what tells most about a variant: tables show as many as there is room for.
+	Phases []Phase
+	// Spans finds the phases in a history, in any order.
 	Spans func(History) []Span
 	// Operation is the phase whose end completes one operation.
 	Operation string
-	// Waiting is the phase in which a participant waits for notifications. A notification that comes in this phase
-	// but does not end it woke its receiver for nothing, as did every notification that came in any other phase.
-	Waiting string
 
-	// PacedPhases are the phases whose length a stepped run sets, so that they mean nothing there.
-	PacedPhases []string
+	// Stepping says what of a stepped run is counted.
+	Stepping Stepping
+	// Collective tells that no participant can complete a step unless all others take theirs, too, as in a barrier: so
+	// all of them do the same number of steps.
+	Collective bool
+
+	// Size says what a scenario's size counts, such as "topics that each client watches"; empty if the recipe has no use for
+	// one. The formulas hold for every size.
+	Size string
 
 	// Check returns every breach of the promise that all variants of the recipe must keep.
 	Check func(History) []Violation
+
+	// Code is the Go files of the recipe's package. What `zkbench explain` says of a variant is the comment of its type.
+	Code fs.FS
 }
+
+// Phase is a stretch of a participant's work that is timed.
+type Phase struct {
+	Name    string
+	Meaning string // from when to when
+	// Waits tells that the participant waits for notifications. A notification that comes in such a phase but does not
+	// end it woke its receiver for nothing, as did every notification that came in any other phase.
+	Waits bool
+	// Paced tells that a stepped run sets its length, so that it means nothing there.
+	Paced bool
+	// Of names a phase some of which are of this kind, too, as some reads are stale: then it is measured not only how
+	// long they take, but how often they come.
+	Of string
+}
+
+// PhasesWhere returns the names of some of the phases, in their order.
+func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
+	var names []string
+	for _, p := range r.Phases {
+		if wanted(p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Stepping says what of a stepped run is counted. In such a run the participants start one after another, each when all
+// others have come to rest: they hold, or wait with an armed watch, or are done. Then those who hold go on one by one, in
+// the order in which they came to hold (those who did in the same step by their number), again each when all others have
+// come to rest. A holder that another participant asks to go on has its turn at once, before the next one starts.
+type Stepping int
+
+const (
+	// FromLineUp leaves out what it takes until all have started: counted is how a line that has formed is served.
+	FromLineUp Stepping = iota
+	// FromStart counts everything.
+	FromStart
+)
 
 // Variant is one algorithm for a recipe.
 type Variant struct {
@@ -48,17 +96,41 @@ type Variant struct {
 	Kind    Kind
 	Summary string // one line, for `zkbench list`
 	Source  string // which document describes it
+	Type    string // the Go type whose comment explains it
+	BadAt   string // one sentence: what it should not be used for
 
-	// Stepped is the cost of one operation when N participants enqueue first and then leave one by one, each step
-	// waiting until every waiter has re-armed its watch. Nothing coalesces then, so the formulas are exact.
+	// Stepped is the cost of one operation in a stepped run of N participants (see [Stepping]). Nothing coalesces then,
+	// so the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.
 	Stepped Cost
 	// Free is the cost of one operation when N participants loop at their own pace. Watches fire once until they are
 	// set again, so events coalesce: for N > 1 the formulas are upper bounds.
 	Free Cost
 
-	// Join makes one participant of a session. The session is the participant's alone.
-	Join func(ctx context.Context, session Session, env Env) (Participant, error)
+	// Prepare creates what must be there before anybody joins, such as the items of a full queue; nil if there is nothing.
+	// It is called once, with a session that takes no part.
+	Prepare func(ctx context.Context, session Session, env Env) error
+
+	// Join makes the participants.
+	Join JoinFunc
 }
+
+// JoinFunc makes one participant of a session. The session is the participant's alone.
+type JoinFunc func(ctx context.Context, session Session, env Env) (Participant, error)
+
+// JoinBy makes a variant's Join out of how a client opens its end of the recipe, such as a lock, and of whoever then works
+// with that.
+func JoinBy[E any](open func(context.Context, Session, Env) (E, error), worker func(E, Env) Participant) JoinFunc {
+	return func(ctx context.Context, session Session, env Env) (Participant, error) {
+		end, err := open(ctx, session, env)
+		if err != nil {
+			return nil, err
+		}
+		return worker(end, env), nil
+	}
+}
+
+// CanStep tells whether the variant comes to rest while it waits, so that its cost in a stepped run can be exact.
+func (v Variant) CanStep() bool { return v.Stepped.Requests.At != nil }
 
 // Cost states what one operation costs.
 type Cost struct {
@@ -85,12 +157,18 @@ type Participant interface {
 
 // Env is what a participant knows of the run it takes part in.
 type Env struct {
+	Clients int // how many participants there are
+	Index   int // which one of them this is, from 0 on
+	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means 1
+
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Lost   <-chan struct{}                   // closed once the session is gone or must be taken to be
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
 
 	// Hold is called while the participant holds what the recipe gives, and returns when it shall go on: after the
-	// scenario's hold time, or, in a stepped run, when its turn has come. lost cuts it short.
+	// scenario's hold time, or, in a stepped run, when its turn has come. lost cuts it short, or makes its turn the next
+	// one. A stepped run takes it that a channel other than Lost is closed as soon as the holder has received a
+	// notification, and waits until it is.
 	Hold func(ctx context.Context, lost <-chan struct{}) error
 }
 

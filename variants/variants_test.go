@@ -182,6 +182,42 @@ func TestMergeOrdersByTime(t *testing.T) {
 	if spans := h.Between("x", 1, 2); len(spans) != 0 {
 		t.Errorf("%d spans between events of different clients", len(spans))
 	}
+	if spans := h.Across("x", 1, 2); len(spans) == 0 || spans[0].Client != 1 {
+		t.Errorf("spans %v across clients, want some that end with client 1", spans)
+	}
+}
+
+// What is held is given up once, is refused to its holder, and is not granted to a lost session.
+func TestExclusive(t *testing.T) {
+	already, broken := errors.New("already"), errors.New("broken")
+	lost := make(chan struct{})
+	given := 0
+	var giveErr error
+	e := variants.NewExclusive(lost, already, func(context.Context) (int, error) { return 7, nil },
+		func(context.Context) error { given++; return giveErr })
+	release := func(err error, want error, wantGiven int) {
+		t.Helper()
+		giveErr = err
+		if err := e.Release(t.Context()); !errors.Is(err, want) || given != wantGiven {
+			t.Errorf("Release returned %v after %d calls, want %v after %d", err, given, want, wantGiven)
+		}
+	}
+	acquire := func(want error) {
+		t.Helper()
+		if _, err := e.Acquire(t.Context()); !errors.Is(err, want) {
+			t.Errorf("Acquire returned %v, want %v", err, want)
+		}
+	}
+	release(nil, nil, 0) // not held
+	acquire(nil)
+	acquire(already)
+	release(broken, broken, 1)
+	acquire(already) // it is held still
+	release(variants.ErrSessionLost, variants.ErrSessionLost, 2)
+	release(nil, nil, 2)
+	close(lost)
+	acquire(variants.ErrSessionLost)
+	release(nil, nil, 3) // given up by the failed Acquire
 }
 
 func BenchmarkRecord(b *testing.B) {
@@ -213,5 +249,16 @@ func TestMonitorClosesALostSession(t *testing.T) {
 		case <-time.After(patience):
 			t.Error("a lost session was left open")
 		}
+	}
+}
+
+// Who finds that a watch has fired does not wait: nobody may take it to be at rest.
+func TestAwaitOfAFiredWatchIsNoWait(t *testing.T) {
+	watch := make(chan zk.Event, 1)
+	watch <- zk.Event{Path: "/z"}
+	ctx := variants.WithWaiting(t.Context(), func() { t.Error("it was said to wait") })
+	event, err := variants.AwaitEvent(ctx, nil, watch)
+	if err != nil || event.Path != "/z" {
+		t.Errorf("event %+v (%v), want that of /z", event, err)
 	}
 }

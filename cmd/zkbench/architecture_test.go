@@ -12,24 +12,16 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/wire", "results/gate"},
+	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/wire"},
 	"scenarios":             {"variants", "results", "ensemble", "ensemble/wire"}, // nobody else joins these three
 	"variants":              {},                                                   // a recipe cannot see the runner
 	"variants/line":         {"variants"},
-	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
-	"variants/rwlock":       {"variants", "variants/line"},
-	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/config", "variants/twophasecommit", "variants/queue", "variants/election", "variants/barrier", "variants/hiddenchannel", "variants/masterworker", "variants/membership", "variants/priorityqueue", "variants/revocable", "variants/doublebarrier", "variants/watchload"},
-	"variants/config":       {"variants"},
-	"variants/queue":        {"variants", "variants/line", "variants/items"},
-	"variants/election":     {"variants", "variants/line"},
+	"variants/catalog":      {"variants", "variants/lock"},
 	"variants/conformance":  {},
 	"variants/variantstest": {"variants"},
 	"results":               {},
 	"results/golden":        {},
-	"results/paired":        {},
-	"results/compare":       {"results", "results/paired"},
-	"results/gate":          {"results", "results/paired"},
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire"},
@@ -41,18 +33,6 @@ var mayImport = map[string][]string{
 	"ensemble/auto":         {"ensemble", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/embedded"},
 	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded"},
 	"ensemble/conformance":  {},
-
-	"variants/barrier":        {"variants"},
-	"variants/blockingqueue":  {"variants", "variants/line", "variants/items"},
-	"variants/doublebarrier":  {"variants", "variants/line"},
-	"variants/enqueue":        {"variants"},
-	"variants/hiddenchannel":  {"variants"},
-	"variants/twophasecommit": {"variants"},
-	"variants/watchload":      {"variants"},
-	"variants/masterworker":   {"variants"},
-	"variants/membership":     {"variants", "variants/line"},
-	"variants/priorityqueue":  {"variants", "variants/items", "variants/line"},
-	"variants/revocable":      {"variants", "variants/line"},
 }
 
 func TestImportDirections(t *testing.T) {

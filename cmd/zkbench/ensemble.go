@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -28,19 +29,27 @@ type ensembleFlags struct {
 	image   string
 	home    string
 	ports   []string
+
+	readDelay, writeDelay time.Duration
 }
 
 // bind declares the flags that choose an ensemble to run on.
 func (f *ensembleFlags) bind(cmd *cobra.Command) {
 	f.bindEngine(cmd, auto.Engines())
-	cmd.Flags().StringVar(&f.servers, "servers", "", "measure these instead: host:port,host:port,…")
+	flags := cmd.Flags()
+	flags.StringVar(&f.servers, "servers", "", "measure these instead: host:port,host:port,…")
+	flags.DurationVar(&f.readDelay, "read-delay", 0, "time per read, for --ensemble embedded")
+	flags.DurationVar(&f.writeDelay, "write-delay", 0, "time per write, for --ensemble embedded")
 }
 
 // bindEngine declares the flags that say what to start.
 func (f *ensembleFlags) bindEngine(cmd *cobra.Command, engines []string) {
 	f.engines = engines
 	flags := cmd.Flags()
-	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(engines, "|"))
+	started := slices.DeleteFunc(slices.Clone(engines), func(name string) bool {
+		return name == "auto" || name == string(ensemble.External) // the default, and what --servers implies
+	})
+	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(started, "|"))
 	flags.StringVar(&f.image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	f.bindName(cmd)
@@ -75,6 +84,12 @@ func (f *ensembleFlags) check() error {
 			return usage(fmt.Errorf("%s goes with --ensemble %s only", flag.name, flag.only))
 		}
 	}
+	if f.readDelay < 0 || f.writeDelay < 0 {
+		return usage(errors.New("--read-delay and --write-delay cannot be negative"))
+	}
+	if f.readDelay+f.writeDelay > 0 && f.engine != string(ensemble.Embedded) {
+		return usage(errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have delays of their own"))
+	}
 	return usage(ensemble.CheckName(f.name))
 }
 
@@ -83,7 +98,10 @@ func (f *ensembleFlags) choice() auto.Choice {
 }
 
 func (f *ensembleFlags) options(progress io.Writer) ensemble.Options {
-	return ensemble.Options{Name: f.name, Image: f.image, Home: f.home, Progress: progress}
+	return ensemble.Options{
+		Name: f.name, Image: f.image, Home: f.home, Progress: progress,
+		ReadDelay: f.readDelay, WriteDelay: f.writeDelay,
+	}
 }
 
 func ensembleCommand(a *app) *cobra.Command {

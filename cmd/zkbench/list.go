@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -41,44 +43,74 @@ func listCommand(a *app) *cobra.Command {
 }
 
 func (a *app) list(section string) error {
-	t := results.NewTable()
 	switch section {
 	case "recipes":
-		t.AppendHeader(table.Row{"recipe", "what it promises"})
-		for _, r := range catalog.Recipes() {
-			t.AppendRow(table.Row{r.Name, r.Summary})
-		}
+		return a.listRecipes()
 	case "variants":
-		t.AppendHeader(table.Row{"variant", "kind", "how it works"})
-		for _, r := range catalog.Recipes() {
-			for _, v := range r.Variants {
-				t.AppendRow(table.Row{r.Name + "/" + v.Name, v.Kind, v.Summary})
-			}
-		}
-	case "scenarios":
-		if err := appendScenarios(t); err != nil {
-			return err
-		}
+		return a.listVariants(catalog.Recipes())
+	default:
+		return a.listScenarios()
 	}
-	const others = 42 // columns that the rest of the table takes
-	wide := max(width(a.stdout)-others, 20)
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Name: "how it works", WidthMax: wide, WidthMaxEnforcer: text.WrapSoft},
-		{Name: "what it answers", WidthMax: wide, WidthMaxEnforcer: text.WrapSoft},
-	})
-	_, err := fmt.Fprintln(a.stdout, t.Render())
-	return err
 }
 
-func appendScenarios(t table.Writer) error {
-	t.AppendHeader(table.Row{"scenario", "recipe", "clients", "what it answers"})
+func (a *app) listRecipes() error {
+	var rows []table.Row
+	for _, r := range catalog.Recipes() {
+		rows = append(rows, table.Row{r.Name, r.Summary})
+	}
+	return a.printList(table.Row{"recipe", "what it promises"}, rows)
+}
+
+// listVariants puts the kind below the name where three columns would be too many.
+func (a *app) listVariants(recipes []variants.Recipe) error {
+	const enough = 100
+	narrow := width(a.stdout) < enough
+	header := table.Row{"variant", "kind", "how it works"}
+	if narrow {
+		header = slices.Delete(header, 1, 2)
+	}
+	var rows []table.Row
+	for _, r := range recipes {
+		for _, v := range r.Variants {
+			row := table.Row{r.Name + "/" + v.Name, v.Kind, v.Summary}
+			if narrow {
+				row = table.Row{fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), v.Summary}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return a.printList(header, rows)
+}
+
+func (a *app) listScenarios() error {
+	var rows []table.Row
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Load(name, catalog.Recipes())
 		if err != nil {
 			return err
 		}
 		clients := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Clients), " ", ","), "[]")
-		t.AppendRow(table.Row{s.Name, s.Recipe, clients, s.Question})
+		rows = append(rows, table.Row{s.Name, s.Recipe, clients, s.Question})
 	}
-	return nil
+	return a.printList(table.Row{"scenario", "recipe", "clients", "what it answers"}, rows)
+}
+
+// printList prints a table whose last column holds sentences, which are wrapped into what the others leave.
+func (a *app) printList(header table.Row, rows []table.Row) error {
+	t := results.NewTable()
+	t.AppendHeader(header)
+	t.AppendRows(rows)
+	const gap, least = 2, 20
+	left := width(a.stdout) - gap
+	last := len(header) - 1
+	for column := range last {
+		widest := 0
+		for _, row := range append(rows, header) {
+			widest = max(widest, text.LongestLineLen(fmt.Sprint(row[column])))
+		}
+		left -= widest + gap
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: last + 1, WidthMax: max(left, least), WidthMaxEnforcer: text.WrapSoft}})
+	_, err := fmt.Fprintln(a.stdout, t.Render())
+	return err
 }

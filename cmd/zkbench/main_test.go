@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
@@ -17,7 +19,15 @@ import (
 
 var live ensembletest.Shared
 
-func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
+// asBinary in the environment makes the test's binary zkbench itself, for commands that start it.
+const asBinary = "ZKBENCH_TEST_AS_BINARY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBinary) != "" {
+		main()
+	}
+	os.Exit(live.Main(m))
+}
 
 // command runs one command line and returns what it printed and its exit code.
 func command(ctx context.Context, args ...string) (stdout, stderr string, code int) {
@@ -26,7 +36,19 @@ func command(ctx context.Context, args ...string) (stdout, stderr string, code i
 	return out.String(), err.String(), code
 }
 
+// outsideCI lets the newest run be judged, wherever the test runs.
+func outsideCI(t *testing.T) {
+	t.Helper()
+	t.Setenv("CI", "")
+	t.Setenv("GITHUB_ACTIONS", "")
+}
+
+// testName is an ensemble of this process: two that run the tests at once must not get into each other's way.
+func testName(what string) string { return fmt.Sprintf("test-%s-%d", what, os.Getpid()) }
+
 func TestUsageErrors(t *testing.T) {
+	outsideCI(t)
+	t.Chdir(t.TempDir())
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	for _, tt := range []struct {
 		name string
@@ -42,7 +64,7 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecessor-wach"}, `did you mean "predecessor-watch"?`},
 		{"no clients", []string{"run", "lock-drain", "--clients", "0"}, "at least 1"},
 		{"clients that are no numbers", []string{"run", "lock-drain", "--clients", "ten,5,-3"}, `"ten", "-3"`},
-		{"more clients than file descriptors", []string{"run", "lock-drain", "--clients", "100000000"}, "ulimit -n"},
+		{"more clients than file descriptors", []string{"run", "lock-drain", "--ensemble", "embedded", "--clients", "100000000"}, "ulimit -n"},
 		{"negative repeats", []string{"run", "lock-drain", "--repeats", "-1"}, "--repeats"},
 		{"a duration without unit", []string{"run", "lock-contention", "--duration", "3"}, "duration"},
 		{"a negative hold", []string{"run", "lock-contention", "--hold", "-1s"}, "cannot be negative"},
@@ -69,6 +91,11 @@ func TestUsageErrors(t *testing.T) {
 		{"a scenario twice", []string{"run", "lock-drain", "lock-drain"}, "given twice"},
 		{"no folder for the summary", []string{"run", "lock-drain", "--summary", missing + "/s.json"}, "there is no folder"},
 		{"empty format", []string{"plot", "--format", ""}, "--format is empty"},
+		{"delays of a real server", []string{"run", "lock-drain", "--read-delay", "1ms"}, "--ensemble embedded only"},
+		{"a negative delay", []string{"run", "lock-drain", "--ensemble", "embedded", "--write-delay", "-1ms"}, "cannot be negative"},
+		{"an embedded server to keep", []string{"ensemble", "up", "--ensemble", "embedded"}, "--ensemble"},
+		{"nothing to explain", []string{"explain"}, "explain what?"},
+		{"something unknown to explain", []string{"explain", "lock/znod"}, `did you mean "lock/znode"?`},
 		{"bad ports", []string{"ensemble", "up", "--ports", "x"}, `"x"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,6 +104,9 @@ func TestUsageErrors(t *testing.T) {
 				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeUsage, stderr, tt.want)
 			}
 		})
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("mistakes left %v behind (%v)", left, err)
 	}
 }
 
@@ -163,10 +193,13 @@ func TestTexts(t *testing.T) {
 		"help":               {"--help"},
 		"help-run":           {"run", "--help"},
 		"help-plot":          {"plot", "--help"},
+		"help-report":        {"report", "--help"},
 		"help-ensemble":      {"ensemble", "--help"},
 		"help-ensemble-up":   {"ensemble", "up", "--help"},
 		"help-ensemble-down": {"ensemble", "down", "--help"},
 		"list":               {"list"},
+		"help-explain":       {"explain", "--help"},
+		"explain":            {"explain", "lock/predecessor-watch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, code := command(t.Context(), args...)
@@ -192,5 +225,22 @@ func TestCompletion(t *testing.T) {
 	}
 	if stdout, _, _ := command(t.Context(), "__complete", "run", "lock-d"); !strings.Contains(stdout, "lock-drain") {
 		t.Errorf("scenarios are not completed: %q", stdout)
+	}
+}
+
+// A claim that an engine has nothing to say about is not held against it.
+func TestJudgeableClaims(t *testing.T) {
+	var claims []results.Claim
+	for _, text := range []string{"a herd-max <= 1", "a ops/s > 1", "a heap-bytes/watch < 600"} {
+		claim, err := results.ParseClaim(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims = append(claims, claim)
+	}
+	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 3, ensemble.Process: 3, ensemble.External: 2, ensemble.Embedded: 1} {
+		if got := judgeable(slices.Clone(claims), engine); len(got) != want {
+			t.Errorf("%s: claims %v, want %d of them", engine, got, want)
+		}
 	}
 }

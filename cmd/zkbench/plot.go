@@ -3,15 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/plots"
-	"github.com/zkbench/zkbench/results"
 )
 
 // defaultPlots is where figures are written.
@@ -49,14 +46,7 @@ a dot, with the bystanders' latency beneath.`,
 }
 
 func (a *app) plot(paths []string, out string, formats []string) error {
-	if len(paths) == 0 {
-		newest, err := newestRun()
-		if err != nil {
-			return err
-		}
-		paths = []string{newest}
-	}
-	docs, err := results.ReadAll(paths)
+	docs, err := readResults(paths)
 	if err != nil {
 		return err
 	}
@@ -78,17 +68,15 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 	return nil
 }
 
-// newestRun returns the run's folder that was written to last.
+// runName is what newRun calls a run.
+const runName = "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]Z-*"
+
+// newestRun returns the folder of the run that started last, by its name: its time of modification is that of whatever was
+// done in it since.
 func newestRun() (string, error) {
-	newest, at := "", time.Time{}
-	entries, _ := os.ReadDir(defaultRuns) // a missing folder holds no runs
-	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && entry.IsDir() && info.ModTime().After(at) {
-			newest, at = filepath.Join(defaultRuns, entry.Name()), info.ModTime()
-		}
-	}
-	if newest == "" {
+	runs, err := filepath.Glob(filepath.Join(defaultRuns, runName)) // sorted, and so by time
+	if err != nil || len(runs) == 0 {
 		return "", fmt.Errorf("there are no runs in %s yet: `zkbench run lock-contention` makes one, or name a result", defaultRuns)
 	}
-	return newest, nil
+	return runs[len(runs)-1], nil
 }

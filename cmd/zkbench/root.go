@@ -34,7 +34,7 @@ func run(ctx context.Context, a app) int {
 	case code == codeInterrupted:
 		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", err)
 	case err != nil && err.Error() != "":
-		fmt.Fprintf(a.stderr, "zkbench: %s\n", err)
+		fmt.Fprintf(a.stderr, "zkbench: %s\n", strings.TrimSpace(err.Error())) // one that only has a code is an empty line
 	}
 	return code
 }
@@ -50,6 +50,7 @@ things: latency, notifications, and herd spikes.
   zkbench run lock-contention      compare three locks under 1 to 100 clients
   zkbench plot                     draw what the last run measured
   zkbench list                     what there is to run
+  zkbench explain lock/znode       how it works, and what it costs
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 3 regression; 4 a recipe broke its promise; 5 invalid or inconclusive run;
@@ -63,7 +64,8 @@ Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
-		runCommand, listCommand, plotCommand, ensembleCommand, versionCommand,
+		runCommand, listCommand, explainCommand, plotCommand, reportCommand,
+		ensembleCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))
 	}

@@ -30,6 +30,7 @@ type runFlags struct {
 	variants   []string
 	repeats    int
 	operations int
+	size       int
 	duration   time.Duration
 	warmUp     time.Duration
 	hold       time.Duration
@@ -37,6 +38,7 @@ type runFlags struct {
 	seed       uint64
 	out        string
 	summary    string
+	quick      bool
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -45,49 +47,68 @@ func runCommand(a *app) *cobra.Command {
 		Use:   "run SCENARIO…",
 		Short: "Run scenarios and compare their variants",
 		Long: `Run scenarios, by name or from a YAML file, and print how their variants
-compare. The flags of the load (--clients, --duration, …) override what the
-scenario says.
+compare; 'all' are those that come with zkbench. The flags of the load
+(--clients, --duration, …) override what the scenario says. If the scenario
+stands as it is, what it expects of its outcome is checked, too.
 
 Variants run on the same ensemble, in an order that is shuffled anew in each
 repeat. Every measurement is kept as one JSON file; 'zkbench plot' draws them.
 
 Without --servers zkbench starts three servers of its own and takes them down
 afterwards; an ensemble that 'zkbench ensemble up' has started is used instead,
-and stays up.`,
+and stays up. On a machine with neither Docker nor ZooKeeper it falls back to a
+server inside zkbench: the counts are exact there, the latencies are those of no
+ensemble.`,
 		Example: `  zkbench run lock-contention
   zkbench run lock-drain --clients 50 --summary s.json
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
+  zkbench run lock-drain --ensemble embedded
+  zkbench run all --quick
   zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: %s; or give a YAML file", strings.Join(scenarios.Names(), ", "))
+				return fmt.Errorf("which scenario? there are: all, %s; or give a YAML file", strings.Join(scenarios.Names(), ", "))
 			}
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return scenarios.Names(), cobra.ShellCompDirectiveDefault
+			return append(scenarios.Names(), allScenarios), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runScenarios(cmd, args, f) },
 	}
+	f.bindLoad(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.clients, "clients", nil, "numbers of clients, such as 1,10,50")
-	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default all of the recipe)")
 	flags.IntVar(&f.repeats, "repeats", 0, "how often to measure each variant")
-	flags.DurationVar(&f.duration, "duration", 0, "length of each measurement of a closed load")
-	flags.IntVar(&f.operations, "operations", 0, "operations per client, instead of a duration")
-	flags.DurationVar(&f.warmUp, "warm-up", 0, "load to run and discard before each measurement")
-	flags.DurationVar(&f.hold, "hold", 0, "how long a holder holds")
-	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order in which variants run")
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.summary, "summary", "", "write all metrics to this JSON `file` as well")
+	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
 	return cmd
 }
 
+// bindLoad declares the flags that make another load of a scenario.
+func (f *runFlags) bindLoad(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.clients, "clients", nil, "numbers of clients, such as 1,10,50")
+	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default all of the recipe)")
+	flags.DurationVar(&f.duration, "duration", 0, "length of each measurement of a closed load")
+	flags.IntVar(&f.operations, "operations", 0, "operations per client, instead of a duration")
+	flags.IntVar(&f.size, "size", 0, "how much there is for each client to work on")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "load to run and discard before each measurement")
+	flags.DurationVar(&f.hold, "hold", 0, "how long a holder holds")
+	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
+}
+
+// allScenarios stands for every scenario that comes with zkbench.
+const allScenarios = "all"
+
 func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
 	var selected []scenarios.Scenario
 	var errs []error
+	if slices.Equal(names, []string{allScenarios}) {
+		names = scenarios.Names()
+	}
 	for _, name := range names {
 		s, err := f.scenario(cmd, name)
 		errs = append(errs, err)
@@ -104,18 +125,25 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := f.ensemble.check(); err != nil {
 		return err
 	}
+	choice, err := a.choose(cmd.Context(), selected, f.ensemble)
+	if err != nil {
+		return err
+	}
 	run := newRun()
 	if f.out == "" {
 		f.out = filepath.Join(defaultRuns, run)
 	}
-	if err := checkSummary(f.summary); err != nil {
+	if err := checkFolder("summary", f.summary); err != nil {
 		return err
 	}
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	docs, err := a.measure(cmd.Context(), selected, f, run)
-	return errors.Join(a.report(docs, f, err), err)
+	docs, err := a.measure(cmd.Context(), selected, f, choice, run)
+	if reportErr := a.report(docs, selected, f, err); err != nil || reportErr != nil {
+		return errors.Join(reportErr, err)
+	}
+	return a.judge(docs, selected)
 }
 
 // scenario loads a scenario and lets the flags that were given override its fields.
@@ -125,17 +153,26 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	if err != nil {
 		return s, err
 	}
-	if cmd.Flags().Changed("clients") {
+	if f.quick {
+		s.Quick()
+	}
+	given := cmd.Flags().Changed
+	if slices.ContainsFunc(loadFlags(), given) {
+		s.Expect = nil // what a scenario expects, it expects of itself as it stands
+	}
+	if given("clients") {
 		if s.Clients, err = numbers("clients", f.clients); err != nil {
 			return s, err
 		}
 	}
-	given := cmd.Flags().Changed
 	if given("variants") {
 		s.Variants = f.variants
 	}
 	if given("repeats") {
 		s.Repeats = f.repeats
+	}
+	if given("size") {
+		s.Size = f.size
 	}
 	if given("seed") {
 		s.Seed = f.seed
@@ -162,10 +199,12 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	for _, p := range s.Validate(recipes) {
 		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, p.Field, p.Text))
 	}
-	if len(errs) == 0 {
-		errs = append(errs, scenarios.CheckFileLimit(s))
-	}
 	return s, errors.Join(errs...)
+}
+
+// loadFlags are the flags that make another load of a scenario.
+func loadFlags() []string {
+	return []string{"clients", "variants", "size", "duration", "operations", "warm-up", "hold", "think"}
 }
 
 // newRun names an invocation: when it was, and something that tells it from another one in the same second.
@@ -190,20 +229,36 @@ func checkOut(dir string) error {
 	return nil
 }
 
-// checkSummary notices before the run that its summary could not be written after it.
-func checkSummary(path string) error {
+// checkFolder notices before a run that a file could not be written after it.
+func checkFolder(flag, path string) error {
 	if path == "" {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("--summary %s: there is no folder %s", path, filepath.Dir(path)))
+		return usage(fmt.Errorf("--%s %s: there is no folder %s", flag, path, filepath.Dir(path)))
 	}
 	return nil
 }
 
+// choose settles which engine to measure on, and that the process may open the connections that it takes.
+func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags) (auto.Choice, error) {
+	choice := f.choice()
+	engine, err := auto.Resolve(ctx, choice, f.options(a.stderr))
+	if err != nil {
+		return choice, err
+	}
+	for _, s := range selected {
+		if err := scenarios.CheckFileLimit(s, engine); err != nil {
+			return choice, usage(err)
+		}
+	}
+	choice.Engine = string(engine)
+	return choice, nil
+}
+
 // measure runs the scenarios and returns the measurements that are whole, even if it fails.
-func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, run string) (docs []*results.Document, err error) {
-	e, err := auto.Open(ctx, f.ensemble.choice(), f.ensemble.options(a.stderr))
+func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, choice auto.Choice, run string) (docs []*results.Document, err error) {
+	e, err := auto.Open(ctx, choice, f.ensemble.options(a.stderr))
 	if err != nil {
 		return nil, err
 	}
@@ -235,41 +290,4 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		}
 	}
 	return docs, nil
-}
-
-// report prints the comparison and returns what is wrong with it. runErr is how the run ended.
-func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
-	if len(docs) == 0 {
-		_ = os.Remove(f.out) // an empty folder would only puzzle
-		return nil
-	}
-	summary := results.Summarize(docs)
-	fmt.Fprintln(a.stdout)
-	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
-	fmt.Fprintln(a.stdout)
-	var findings strings.Builder
-	results.WriteVerdict(&findings, docs)
-	fmt.Fprintln(a.stdout, results.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
-	partial := ""
-	if runErr != nil {
-		partial = "partial "
-	}
-	fmt.Fprintf(a.stdout, "\n%sresults in %s; `zkbench plot %s` draws them\n", partial, f.out, f.out)
-	var summaryErr error
-	if f.summary != "" {
-		summaryErr = results.WriteJSON(f.summary, summary)
-	}
-	return errors.Join(verdict(docs), tableErr, summaryErr)
-}
-
-// verdict returns the error whose exit code the measurements deserve; the reasons have been printed.
-func verdict(docs []*results.Document) error {
-	switch {
-	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Violations) > 0 }):
-		return exitError{codeBroken, errors.New("a recipe broke its promise")}
-	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
-		return exitError{codeInvalid, errors.New("the run is invalid: its numbers must not be used")}
-	default:
-		return nil
-	}
 }

@@ -1,12 +1,18 @@
 package conformance_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
 // fault is where a connection is cut around the next create.
@@ -16,13 +22,6 @@ const (
 	dropReply   fault = iota // the server has done it, the client does not learn so
 	dropRequest              // the server never sees it
 )
-
-func (f fault) String() string {
-	if f == dropReply {
-		return "reply lost"
-	}
-	return "request lost"
-}
 
 // errCut is what the operating system says when a connection is gone.
 var errCut = &net.OpError{Op: "write", Net: "tcp", Err: errors.New("cut by the test")}
@@ -39,6 +38,29 @@ func (c *cutter) arm()        { c.armed.Store(true) }
 func (c *cutter) fired() bool { return c.done.Load() }
 
 func (c *cutter) wrap(conn net.Conn) (net.Conn, error) { return &cutConn{Conn: conn, cutter: c}, nil }
+
+// cutting opens a session that can be cut.
+func cutting(t testing.TB, e ensemble.Ensemble, fault fault) (*client, *cutter) {
+	t.Helper()
+	cutter := &cutter{fault: fault}
+	return connect(t, e.Servers()[0].Addr, ensemble.SessionTimeout, cutter.wrap), cutter
+}
+
+// cutOnce is cutting that checks at the end that it came to that, once.
+func cutOnce(t testing.TB, e ensemble.Ensemble, fault fault) (*client, *cutter) {
+	t.Helper()
+	c, cutter := cutting(t, e, fault)
+	t.Cleanup(func() { cutter.mustHaveCutOnce(t, c) })
+	return c, cutter
+}
+
+// mustHaveCutOnce fails if the cut did not come, or was not the only one: then the test tests nothing.
+func (c *cutter) mustHaveCutOnce(t testing.TB, victim *client) {
+	t.Helper()
+	if !c.fired() || victim.ledger.Reconnects() != 1 {
+		t.Fatalf("the connection was cut: %v, and made again %d times, want once: the test tests nothing", c.fired(), victim.ledger.Reconnects())
+	}
+}
 
 type cutConn struct {
 	net.Conn
@@ -95,6 +117,13 @@ func (c *cable) wrap(conn net.Conn) (net.Conn, error) {
 	return &cableConn{Conn: conn, cable: c}, nil
 }
 
+// cabled opens a session whose connection the test can unplug, or freeze.
+func cabled(t testing.TB, e ensemble.Ensemble, timeout time.Duration) (*client, *cable) {
+	t.Helper()
+	cable := &cable{}
+	return connect(t, e.Servers()[0].Addr, timeout, cable.wrap), cable
+}
+
 // unplug cuts the connection and refuses all later ones.
 func (c *cable) unplug() {
 	c.mu.Lock()
@@ -126,6 +155,18 @@ func (c *cable) thaw() {
 	c.frozen = nil
 }
 
+// mustTimeOut calls while the server is silent: the caller must get control back all the same.
+func (c *cable) mustTimeOut(t testing.TB, what string, call func(context.Context) error) {
+	t.Helper()
+	c.freeze()
+	defer c.thaw()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s at a silent server returned %v, want context.DeadlineExceeded", what, err)
+	}
+}
+
 type cableConn struct {
 	net.Conn
 	cable *cable
@@ -143,4 +184,49 @@ func (c *cableConn) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// embeddedServer is the server of a venue where a fault can be injected at an exact request. Elsewhere the test is skipped.
+func embeddedServer(t testing.TB, v venue) *embedded.Ensemble {
+	t.Helper()
+	server, ok := v.Ensemble.(*embedded.Ensemble)
+	if !ok {
+		t.Skip("faults at an exact request need the embedded server")
+	}
+	return server
+}
+
+// writeFaults are what may happen to a write, and whether the session is lost with it.
+var writeFaults = []struct {
+	name string
+	do   embedded.Action
+	lost bool
+}{
+	{"drop before", embedded.DropBefore, false},
+	{"drop after", embedded.DropAfter, false},
+	{"expire before", embedded.ExpireBefore, true},
+	{"expire after", embedded.ExpireAfter, true},
+}
+
+// inject makes something go wrong with a client's next request of a kind.
+func inject(server *embedded.Ensemble, c *client, op wire.Opcode, do embedded.Action) *embedded.Trap {
+	return server.Inject(embedded.Fault{Session: c.conn.SessionID(), Op: op, Do: do})
+}
+
+func hasFired(trap *embedded.Trap) bool {
+	select {
+	case <-trap.Fired():
+		return true
+	default:
+		return false
+	}
+}
+
+func mustHaveFired(t testing.TB, traps ...*embedded.Trap) {
+	t.Helper()
+	for _, trap := range traps {
+		if !hasFired(trap) {
+			t.Fatal("the connection was not cut: the test tests nothing")
+		}
+	}
 }

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
@@ -19,10 +21,96 @@ import (
 
 var live ensembletest.Shared
 
-func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
+// TestMain lets more checks run at once than there are CPUs: they wait for reconnects and expiries more than they work.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "24") // unless the command line says otherwise
+	os.Exit(live.Main(m))
+}
 
 // patience bounds everything that should not take long; reaching it is a failure, not a measurement.
-const patience = 30 * time.Second
+const patience = time.Minute
+
+// venue is where a check takes place.
+type venue struct {
+	ensemble.Ensemble
+	shortest time.Duration      // session that is granted
+	begin    func(t *testing.T) // called at the start of each check
+}
+
+// liveVenue is real servers, on which all checks run at once, too: each in a directory of its own.
+func liveVenue(t *testing.T) venue {
+	t.Helper()
+	return venue{live.Get(t), 4 * time.Second, (*testing.T).Parallel}
+}
+
+// embeddedVenue is a server with short sessions, on which all checks run at once. They are long enough for a busy machine:
+// clients ping after a third of them.
+func embeddedVenue(t *testing.T) venue {
+	t.Helper()
+	const tick = 500 * time.Millisecond
+	return venue{ensembletest.Embedded(t, embedded.Config{Tick: tick}), 2 * tick, (*testing.T).Parallel}
+}
+
+// onEmbedded runs checks on an embedded server.
+func onEmbedded(t *testing.T, checks func(t *testing.T, v venue)) {
+	t.Parallel()
+	checks(t, embeddedVenue(t))
+}
+
+// onLive runs checks on real servers.
+func onLive(t *testing.T, checks func(t *testing.T, v venue)) {
+	t.Parallel()
+	checks(t, liveVenue(t))
+}
+
+// check is one thing that all variants of a recipe must do. What a recipe's checks are told of the place is its own affair.
+type check[F any] struct {
+	name string
+	do   F
+}
+
+// underTest is a variant of which nothing need be known but how a client opens it.
+type underTest[O any] struct {
+	name string
+	open O
+}
+
+func (v underTest[O]) label() string { return v.name }
+
+// named is a variant under test.
+type named interface{ label() string }
+
+// checkAll runs every check on every variant. How is up to run, which makes the place, such as a directory of its own.
+func checkAll[F any, V named](t *testing.T, v venue, checks []check[F], all []V, run func(t *testing.T, do F, variant V)) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, v, all, func(t *testing.T, variant V) { run(t, c.do, variant) })
+		})
+	}
+}
+
+// onEach does something with each variant under test, in a subtest of its name.
+func onEach[V named](t *testing.T, v venue, all []V, do func(t *testing.T, variant V)) {
+	t.Helper()
+	for _, variant := range all {
+		t.Run(variant.label(), func(t *testing.T) {
+			v.begin(t)
+			do(t, variant)
+		})
+	}
+}
+
+// onEachOf does something with each variant as the recipe describes it.
+func onEachOf(t *testing.T, v venue, recipe variants.Recipe, do func(t *testing.T, variant variants.Variant)) {
+	t.Helper()
+	for _, variant := range recipe.Variants {
+		t.Run(variant.Name, func(t *testing.T) {
+			v.begin(t)
+			do(t, variant)
+		})
+	}
+}
 
 func testContext(t testing.TB) context.Context {
 	t.Helper()
@@ -36,6 +124,16 @@ type client struct {
 	conn    *zk.Conn
 	ledger  *wire.Ledger
 	monitor *variants.Monitor
+	polls   bool // it waits by asking again and again
+}
+
+// waits tells whether the client does nothing but wait.
+func (c *client) waits() bool {
+	if c.polls {
+		counts := c.ledger.Counts()
+		return counts.Requests[wire.OpExists] > 1
+	}
+	return c.ledger.Settled()
 }
 
 // connect opens a session through a dialer, which is the ledger's own if nil.
@@ -98,25 +196,43 @@ func directory(t testing.TB, e ensemble.Ensemble) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		for _, child := range children(t, c, dir) {
-			if err := c.conn.Delete(dir+"/"+child, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-				t.Error(err)
-			}
-		}
-		if err := c.conn.Delete(dir, -1); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { removeTree(t, c, dir) })
 	return dir
+}
+
+// removeTree deletes a znode with all below it, and begins again where a client that is still closing adds to it.
+func removeTree(t testing.TB, c *client, path string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		names, _, err := c.conn.Children(path)
+		for _, name := range names {
+			removeTree(t, c, path+"/"+name)
+		}
+		if err == nil {
+			err = c.conn.Delete(path, -1)
+		}
+		if err == nil || errors.Is(err, zk.ErrNoNode) {
+			return
+		}
+		if !errors.Is(err, zk.ErrNotEmpty) || time.Now().After(deadline) {
+			t.Errorf("deleting %s: %v", path, err)
+			return
+		}
+	}
+}
+
+// catchUp lets a client's server learn of everything that others have done. A write does, also one that fails: its reply
+// comes when the server has applied all that went before. A sync does not on the leader, which answers those of its own
+// sessions before it has applied all that followers have.
+func catchUp(t testing.TB, c *client, dir string) {
+	t.Helper()
+	wantError(t, "a delete of what is not there", c.conn.Delete(dir+"/is-not-there", -1), zk.ErrNoNode)
 }
 
 // children lists a znode as the leader has it.
 func children(t testing.TB, c *client, dir string) []string {
 	t.Helper()
-	if _, err := c.conn.Sync(dir); err != nil {
-		t.Fatal(err)
-	}
+	catchUp(t, c, dir)
 	names, _, err := c.conn.Children(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,8 @@ package lock
 import (
 	"context"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
 )
 
 // ChildrenWatch is the lock in which every waiter watches the directory that all their znodes are in.
@@ -40,49 +39,38 @@ var _ Lock = (*ChildrenWatch)(nil)
 // NewChildrenWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
 func NewChildrenWatch(session variants.Session, dir string, lost <-chan struct{}) *ChildrenWatch {
 	l := &ChildrenWatch{}
-	l.init(line{session, lost, dir}, l.waitForChildren)
+	l.init(session, dir, lost, l.waitForChildren)
 	return l
 }
 
-func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine ticket) error {
-	for {
-		var watch <-chan zk.Event
-		children, err := l.list(ctx, func(dir string) ([]string, error) {
-			names, _, w, err := l.session.ChildrenW(dir)
-			watch = w
-			return names, err
-		})
-		if err != nil {
-			return err
-		}
-		if _, waiting, err := behind(mine, children); err != nil || !waiting {
-			return err
-		}
-		if err := await(ctx, l.lost, watch); err != nil {
-			return err
-		}
-	}
+func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine line.Ticket) error {
+	return l.AwaitChildren(ctx, func(children []string) (bool, error) {
+		_, waiting, err := l.Behind(mine, children)
+		return waiting, err
+	})
 }
 
 func childrenWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "children-watch",
+		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
 		Source:  "Leberknight, part 5, first form",
+		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
 		Stepped: variants.Cost{
-			Requests:      formula("1 + (N-1)/2", func(n float64) float64 { return 1 + (n-1)/2 }),
-			Writes:        constant("1", 1),
-			FailedWrites:  constant("0", 0),
-			Notifications: aloneOr(1, "(N-1)(N+2)/2N", func(n float64) float64 { return (n - 1) * (n + 2) / (2 * n) }),
-			HerdMax:       aloneOr(1, "N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      variants.PerN("1 + (N-1)/2", func(n float64) float64 { return 1 + (n-1)/2 }),
+			Writes:        variants.Constant(1),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.AloneOr(1, "(N-1)(N+2)/2N", func(n float64) float64 { return (n - 1) * (n + 2) / (2 * n) }),
+			HerdMax:       variants.AloneOr(1, "N-1", func(n float64) float64 { return n - 1 }),
 		},
 		Free: variants.Cost{
-			Requests:      formula("2N+1", func(n float64) float64 { return 2*n + 1 }),
-			Writes:        constant("2", 2),
-			FailedWrites:  constant("0", 0),
-			Notifications: formula("2N-1", func(n float64) float64 { return 2*n - 1 }),
-			HerdMax:       formula("N", func(n float64) float64 { return n }),
+			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
+			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
 		},
 		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
 			return NewChildrenWatch(s, env.Root, env.Lost), nil

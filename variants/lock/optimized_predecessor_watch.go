@@ -2,12 +2,9 @@ package lock
 
 import (
 	"context"
-	"errors"
-	"path"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
 )
 
 // PredecessorWatch is the lock in which each waiter watches only the znode just below its own.
@@ -32,64 +29,31 @@ var _ Lock = (*PredecessorWatch)(nil)
 // NewPredecessorWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
 func NewPredecessorWatch(session variants.Session, dir string, lost <-chan struct{}) *PredecessorWatch {
 	l := &PredecessorWatch{}
-	l.init(line{session, lost, dir}, l.waitForPredecessors)
+	l.init(session, dir, lost, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	return l
-}
-
-func (l *PredecessorWatch) waitForPredecessors(ctx context.Context, mine ticket) error {
-	for {
-		children, err := l.list(ctx, func(dir string) ([]string, error) {
-			names, _, err := l.session.Children(dir)
-			return names, err
-		})
-		if err != nil {
-			return err
-		}
-		predecessor, waiting, err := behind(mine, children)
-		if err != nil || !waiting {
-			return err
-		}
-		if err := l.awaitChange(ctx, predecessor); err != nil {
-			return err
-		}
-	}
-}
-
-func (l *PredecessorWatch) awaitChange(ctx context.Context, predecessor ticket) error {
-	var watch <-chan zk.Event
-	err := variants.Retry(ctx, l.lost, func() error {
-		var err error
-		_, _, watch, err = l.session.GetW(path.Join(l.dir, predecessor.name))
-		return err
-	})
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil
-	case err != nil:
-		return err
-	}
-	return await(ctx, l.lost, watch)
 }
 
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "predecessor-watch",
+		Type:    "PredecessorWatch",
 		Kind:    variants.Optimized,
 		Summary: "sequential znodes, each waiter watches the one just below its own",
 		Source:  "ZooKeeper recipes page; Junqueira and Reed, chapter 4; Leberknight, part 5",
+		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
 		Stepped: variants.Cost{
-			Requests:      formula("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
-			Writes:        constant("1", 1),
-			FailedWrites:  constant("0", 0),
-			Notifications: formula("(N-1)/N", func(n float64) float64 { return (n - 1) / n }),
-			HerdMax:       aloneOr(0, "1", func(float64) float64 { return 1 }),
+			Requests:      variants.PerN("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
+			Writes:        variants.Constant(1),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("(N-1)/N", func(n float64) float64 { return (n - 1) / n }),
+			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
 		},
 		Free: variants.Cost{
-			Requests:      aloneOr(3, "5", func(float64) float64 { return 5 }),
-			Writes:        constant("2", 2),
-			FailedWrites:  constant("0", 0),
-			Notifications: aloneOr(0, "1", func(float64) float64 { return 1 }),
-			HerdMax:       aloneOr(0, "1", func(float64) float64 { return 1 }),
+			Requests:      variants.AloneOr(3, "5", func(float64) float64 { return 5 }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
+			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
 		},
 		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
 			return NewPredecessorWatch(s, env.Root, env.Lost), nil

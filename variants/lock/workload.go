@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -17,14 +16,23 @@ const (
 	released
 )
 
-// The phases of one step. The handoff, from just before a release is sent to the moment that the next holder, who was
-// waiting by then, has the lock, is what separates the variants; the others contain waiting for one's turn.
+// The phases.
 const (
 	phaseAcquire = "acquire"
 	phaseHold    = "hold"
 	phaseRelease = "release"
 	phaseHandoff = "handoff"
 )
+
+// phases are what is timed, the most telling first.
+func phases() []variants.Phase {
+	return []variants.Phase{
+		{Name: phaseHandoff, Meaning: "from just before a release is sent until the next holder, who was waiting by then, has the lock"},
+		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, Paced: true},
+		{Name: phaseRelease, Meaning: "from just before a release is sent until its reply"},
+		{Name: phaseHold, Meaning: "what the scenario makes holders hold", Paced: true},
+	}
+}
 
 // worker is a participant: it acquires, holds and releases, the same way for every variant.
 type worker struct {
@@ -35,14 +43,10 @@ type worker struct {
 var _ variants.Participant = (*worker)(nil)
 
 // join makes a variant's Join out of its constructor.
-func join(open func(context.Context, variants.Session, variants.Env) (Lock, error)) func(context.Context, variants.Session, variants.Env) (variants.Participant, error) {
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
-		l, err := open(ctx, s, env)
-		if err != nil {
-			return nil, err
-		}
-		return &worker{lock: l, env: env}, nil
-	}
+func join(open func(context.Context, variants.Session, variants.Env) (Lock, error)) variants.JoinFunc {
+	return variants.JoinBy(open, func(l Lock, env variants.Env) variants.Participant {
+		return &worker{lock: l, env: env}
+	})
 }
 
 // Step implements [variants.Participant].
@@ -72,30 +76,7 @@ func spans(h variants.History) []variants.Span {
 	out := h.Between(phaseAcquire, requested, acquired)
 	out = append(out, h.Between(phaseHold, acquired, releasing)...)
 	out = append(out, h.Between(phaseRelease, releasing, released)...)
-	return append(out, handoffs(h)...)
-}
-
-// handoffs pairs each release with the next acquisition, if that client was already waiting; otherwise the time in
-// between is idleness, not handing over.
-func handoffs(h variants.History) []variants.Span {
-	var out []variants.Span
-	waitingSince := map[int]time.Duration{}
-	var free time.Duration
-	pending := false
-	for _, e := range h {
-		switch e.Kind {
-		case requested:
-			waitingSince[e.Client] = e.At
-		case releasing:
-			free, pending = e.At, true
-		case acquired:
-			if pending && waitingSince[e.Client] < free {
-				out = append(out, variants.Span{Phase: phaseHandoff, Client: e.Client, Start: free, End: e.At})
-			}
-			pending = false
-		}
-	}
-	return out
+	return append(out, h.Handovers(phaseHandoff, requested, releasing, acquired)...)
 }
 
 // check holds a history to the promise. Times are taken just after an acquire returned and just before a release was
@@ -108,10 +89,10 @@ func check(h variants.History) []variants.Violation {
 		switch e.Kind {
 		case acquired:
 			if holder != nobody {
-				out = append(out, violation(e, "client %d acquired the lock while client %d held it", e.Client, holder))
+				out = append(out, e.Violation("client %d acquired the lock while client %d held it", e.Client, holder))
 			}
 			if granted && e.Value <= lastToken {
-				out = append(out, violation(e, "client %d was granted fencing token %d after token %d", e.Client, e.Value, lastToken))
+				out = append(out, e.Violation("client %d was granted fencing token %d after token %d", e.Client, e.Value, lastToken))
 			}
 			holder, lastToken, granted = e.Client, e.Value, true
 		case releasing:
@@ -121,26 +102,4 @@ func check(h variants.History) []variants.Violation {
 		}
 	}
 	return out
-}
-
-func violation(e variants.Event, format string, args ...any) variants.Violation {
-	return variants.Violation{At: e.At, Text: fmt.Sprintf(format, args...)}
-}
-
-func formula(text string, at func(n float64) float64) variants.Formula {
-	return variants.Formula{Text: text, At: func(n int) float64 { return at(float64(n)) }}
-}
-
-func constant(text string, value float64) variants.Formula {
-	return formula(text, func(float64) float64 { return value })
-}
-
-// aloneOr is a formula that has another value for N = 1.
-func aloneOr(alone float64, text string, at func(n float64) float64) variants.Formula {
-	return formula(text+fmt.Sprintf(" (%g for N=1)", alone), func(n float64) float64 {
-		if n == 1 {
-			return alone
-		}
-		return at(n)
-	})
 }

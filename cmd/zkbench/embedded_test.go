@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The way from the command line to the plots, on a machine that has nothing.
+func TestRunOnABareMachine(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	t.Chdir(t.TempDir())
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "1,6", "--repeats", "2", "--summary", "s.json", "--name", testName("bare"))
+	if code != 0 {
+		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	if !strings.Contains(stderr, "FALLING BACK to the embedded server") || !strings.Contains(stderr, "no docker command") {
+		t.Errorf("it fell back without saying so, or why: %s", stderr)
+	}
+	for _, want := range []string{"lock-drain on embedded", "EMBEDDED: counts are exact", "counters confirm 12 of 12 measurements", "counts of 12 of 12 measurements equal"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, stdout)
+		}
+	}
+	checkSummaryRows(t, "s.json", "embedded")
+	if code := plotNewest(t); code != 0 {
+		t.Errorf("plot: exit code %d", code)
+	}
+	if _, stderr, code := command(t.Context(), "ensemble", "up"); code != codeFailed || !strings.Contains(stderr, "no docker command") {
+		t.Errorf("an ensemble to keep: exit code %d, %s", code, stderr)
+	}
+}
+
+// The delays that make a first look lifelike are part of the result, and of what is said about it.
+func TestServiceDelaysAreReported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--clients", "3", "--repeats", "1",
+		"--read-delay", "20us", "--write-delay", "1ms", "--name", testName("delays"))
+	if code != 0 || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "busy for 20µs with each read and for 1ms with each write") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+}
+
+// What others have published is printed beside what was measured, unless it is no ensemble that was; and a rehearsal does
+// without.
+func TestPublishedFiguresAreReported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := `name: mine
+recipe: lock
+clients: [2]
+operations: 5
+repeats: 1
+published:
+  source: a paper
+  differs: everything
+  unit: acquisitions
+  units-per-operation: 1
+  rows:
+    - {name: 200 acquisitions, operations: 200, seconds: {2: 0.5}}
+`
+	if err := os.WriteFile("mine.yaml", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const want = "published figures: acquisitions per second, beside those of a paper"
+	for _, quick := range []bool{false, true} {
+		stdout, stderr, code := command(t.Context(), "run", "./mine.yaml", "--ensemble", "embedded", fmt.Sprintf("--quick=%t", quick), "--name", testName("published"))
+		if code != 0 {
+			t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
+		}
+		if got := strings.Contains(stdout, want); got == quick {
+			t.Errorf("quick %t: published figures are printed: %t, in\n%s", quick, got, stdout)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+func explainCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain RECIPE|VARIANT|SCENARIO",
+		Short: "Explain an algorithm: its steps, its cost, what it is bad at",
+		Long: `Explain a recipe and its promise; a variant with its algorithm as numbered
+steps, its cost as formulas of the number of clients N, its source and what it
+is bad at; or a scenario and the question that it answers.`,
+		Example: "  zkbench explain lock\n  zkbench explain lock/predecessor-watch\n  zkbench explain lock-drain",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("explain what? `zkbench list` shows recipes, variants and scenarios"))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return subjects(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.explain(args[0]) },
+	}
+}
+
+// subjects is everything that can be explained.
+func subjects() []string {
+	var names []string
+	for _, r := range catalog.Recipes() {
+		names = append(names, r.Name)
+		for _, v := range r.Variants {
+			names = append(names, r.Name+"/"+v.Name)
+		}
+	}
+	return append(names, scenarios.Names()...)
+}
+
+func (a *app) explain(name string) error {
+	for _, r := range catalog.Recipes() {
+		if r.Name == name {
+			return a.explainRecipe(r)
+		}
+		for _, v := range r.Variants {
+			if r.Name+"/"+v.Name == name {
+				return a.explainVariant(r, v)
+			}
+		}
+	}
+	if slices.Contains(scenarios.Names(), name) {
+		return a.explainScenario(name)
+	}
+	return usage(fmt.Errorf("there is nothing called %q%s", name, scenarios.Nearest(name, subjects())))
+}
+
+// say prints a paragraph, and an empty line.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.stdout, "%s\n\n", results.Wrap(fmt.Sprintf(format, args...), width(a.stdout)))
+}
+
+func (a *app) explainRecipe(r variants.Recipe) error {
+	a.say("%s: %s", r.Name, r.Summary)
+	a.say("Source: %s", r.Source)
+	if err := a.listVariants([]variants.Recipe{r}); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	var rows []table.Row
+	for _, p := range r.Phases {
+		rows = append(rows, table.Row{p.Name, p.Meaning})
+	}
+	return a.printList(table.Row{"phase", "from when to when"}, rows)
+}
+
+func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
+	text, err := commentOf(r.Code, v.Type)
+	if err != nil {
+		return fmt.Errorf("%s/%s: %w", r.Name, v.Name, err)
+	}
+	a.say("%s/%s (%s): %s", r.Name, v.Name, v.Kind, v.Summary)
+	var parser comment.Parser
+	printer := comment.Printer{TextWidth: min(width(a.stdout), defaultWidth)}
+	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
+	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v).Render())
+	if !v.CanStep() {
+		a.say("It never comes to rest, so that no run of it is stepped.")
+	}
+	a.say("Bad at: %s.", v.BadAt)
+	return nil
+}
+
+// costTable shows a variant's formulas.
+func costTable(v variants.Variant) table.Writer {
+	t := table.Row{"per operation of N clients", "one by one, exactly", "at their own pace, at most"}
+	w := results.NewTable()
+	w.AppendHeader(t)
+	for _, row := range []struct {
+		name          string
+		stepped, free variants.Formula
+	}{
+		{"requests", v.Stepped.Requests, v.Free.Requests},
+		{"of them writes", v.Stepped.Writes, v.Free.Writes},
+		{"of them failed", v.Stepped.FailedWrites, v.Free.FailedWrites},
+		{"notifications", v.Stepped.Notifications, v.Free.Notifications},
+		{"largest herd", v.Stepped.HerdMax, v.Free.HerdMax},
+	} {
+		w.AppendRow(table.Row{row.name, orDash(row.stepped.Text), orDash(row.free.Text)})
+	}
+	return w
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+func (a *app) explainScenario(name string) error {
+	s, err := scenarios.Load(name, catalog.Recipes())
+	if err != nil {
+		return err
+	}
+	a.say("%s: %s", s.Name, s.Question)
+	size := ""
+	if s.Size > 1 {
+		i := slices.IndexFunc(catalog.Recipes(), func(r variants.Recipe) bool { return r.Name == s.Recipe })
+		size = fmt.Sprintf(", size %d (%s)", s.Size, catalog.Recipes()[i].Size)
+	}
+	a.say("Recipe %s, %s, %s%s, repeats: %d.", s.Recipe, s.Load(), clientsText(s.Clients), size, s.Repeats)
+	if s.Published != nil {
+		a.say("Printed beside the figures of %s.", s.Published.Source)
+	}
+	return nil
+}
+
+func clientsText(clients []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(clients), " ", ", "), "[]") + " clients"
+}
+
+// commentOf returns the comment of a type in a recipe's Go files: what explains an algorithm stands beside it, and
+// once.
+func commentOf(code fs.FS, typeName string) (string, error) {
+	files, err := fs.Glob(code, "*.go")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range files {
+		source, err := fs.ReadFile(code, name)
+		if err != nil {
+			return "", err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
+		if err != nil {
+			return "", err
+		}
+		if text, ok := commentIn(file, typeName); ok {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("its code has no type %s with a comment", typeName)
+}
+
+func commentIn(file *ast.File, typeName string) (string, bool) {
+	for _, d := range file.Decls {
+		decl, ok := d.(*ast.GenDecl)
+		if !ok || decl.Tok != token.TYPE || decl.Doc == nil {
+			continue
+		}
+		for _, spec := range decl.Specs {
+			if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == typeName {
+				return decl.Doc.Text(), true
+			}
+		}
+	}
+	return "", false
+}

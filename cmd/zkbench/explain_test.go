@@ -1,0 +1,48 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// Every variant is explained by numbered steps, its cost, its source, and what it is bad at.
+func TestEveryVariantIsExplained(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	steps := regexp.MustCompile(`(?m)^ 1\. .*(\n.*)*^ 2\. `)
+	for _, r := range catalog.Recipes() {
+		for _, v := range r.Variants {
+			name := r.Name + "/" + v.Name
+			stdout, stderr, code := command(t.Context(), "explain", name)
+			if code != 0 {
+				t.Errorf("%s: exit code %d: %s", name, code, stderr)
+				continue
+			}
+			for _, want := range []string{"Source: ", "Bad at: ", "requests", "largest herd"} {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("%s: the explanation lacks %q", name, want)
+				}
+			}
+			if !steps.MatchString(stdout) {
+				t.Errorf("%s: the algorithm is not told in numbered steps:\n%s", name, stdout)
+			}
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for _, tt := range []struct{ name, want string }{
+		{"lock", "lock/predecessor-watch"},
+		{"lock-drain", "one by one"},
+	} {
+		stdout, stderr, code := command(t.Context(), "explain", tt.name)
+		if code != 0 || !strings.Contains(stdout, tt.want) {
+			t.Errorf("explain %s: exit code %d, %s; want %q in\n%s", tt.name, code, stderr, tt.want, stdout)
+		}
+	}
+	if stdout, _, _ := command(t.Context(), "__complete", "explain", "lock/z"); !strings.Contains(stdout, "lock/znode") {
+		t.Errorf("variants are not completed: %q", stdout)
+	}
+}

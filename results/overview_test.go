@@ -1,0 +1,62 @@
+package results_test
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+)
+
+func TestParsePair(t *testing.T) {
+	for text, want := range map[string]results.Pair{
+		"b against a by ops/s":                   {Optimized: "b", Naive: "a", Metric: "ops/s"},
+		" b  against a by failover-clean-p50-ns": {Optimized: "b", Naive: "a", Metric: "failover-clean-p50-ns"},
+		"b against a":                            {},
+		"b versus a by ops/s":                    {},
+		"b against a by ops/s x":                 {},
+		"":                                       {},
+	} {
+		got, err := results.ParsePair(text)
+		if got != want || (err == nil) != (want.Naive != "") {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+}
+
+func TestOverview(t *testing.T) {
+	metrics := func(speed, notifications float64) map[string]float64 {
+		return map[string]float64{"ops/s": speed, "handoff-p50-ns": 1e9 / speed, "notifications/op": notifications, "herd-max": notifications}
+	}
+	scenario := func(name, pair string, docs ...*results.Document) []*results.Document {
+		for _, d := range docs {
+			d.Scenario.Name, d.Scenario.Overview = name, pair
+		}
+		return docs
+	}
+	docs := slices.Concat(
+		scenario("by-rate", "fast against slow by ops/s",
+			document("slow", "naive", 50, 1, metrics(97, 58.1)), document("fast", "optimized", 50, 1, metrics(502, 1)),
+			document("slow", "naive", 100, 1, metrics(1, 1)), // the other one was not measured with so many
+			document("slow", "naive", 1, 1, metrics(1, 1)), document("fast", "optimized", 1, 1, metrics(1, 1))),
+		scenario("by-time", "fast against slow by handoff-p50-ns",
+			document("slow", "naive", 2, 1, metrics(10, 2)), document("fast", "optimized", 2, 1, metrics(5, 1))),
+		scenario("not-measured", "fast against slow by take-p50-ns",
+			document("slow", "naive", 2, 1, nil), document("fast", "optimized", 2, 1, nil)),
+		scenario("by-share", "fast against slow by acquire/handoff",
+			document("slow", "naive", 2, 1, map[string]float64{"acquire/handoff": 0.125}), document("fast", "optimized", 2, 1, map[string]float64{"acquire/handoff": 0})),
+		scenario("unpaired", "", document("slow", "naive", 2, 1, metrics(10, 2))),
+		scenario("half", "fast against slow by ops/s", document("slow", "naive", 2, 1, metrics(10, 2))),
+	)
+	docs[0].Invalid = []string{"a reason"}
+	summary := results.Summarize(docs)
+	var text, markdown bytes.Buffer
+	if err := errors.Join(summary.WriteOverview(&text), summary.WriteOverviewMarkdown(&markdown)); err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "overview.txt"), text.Bytes())
+	golden.Compare(t, filepath.Join("testdata", "overview.md"), markdown.Bytes())
+}

@@ -1,0 +1,103 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// must ends the test if something that it takes for granted went wrong.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError fails unless something ended with the error that it should.
+func wantError(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s returned %v, want %v", what, err, want)
+	}
+}
+
+// errorOf is how a call ended of whose result nothing is expected.
+func errorOf[T any](_ T, err error) error { return err }
+
+// eventually asks again and again for what must come, and fails with these words otherwise.
+func eventually(t testing.TB, otherwise string, come func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !come(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+// await receives what must come, or waits for a channel to be closed that must be, and fails with these words otherwise.
+func await[T any](t testing.TB, otherwise string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal(otherwise)
+		panic("unreachable")
+	}
+}
+
+// background calls behind the caller's back. How the call ends comes through the channel.
+func background(call func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	return done
+}
+
+// untilWaiting begins in the background what must wait, and returns when it does.
+func untilWaiting[T any](ctx context.Context, t testing.TB, begin func(context.Context) <-chan T) <-chan T {
+	t.Helper()
+	waits := make(chan struct{})
+	done := begin(variants.WithWaiting(ctx, sync.OnceFunc(func() { close(waits) })))
+	select {
+	case <-waits:
+	case end := <-done:
+		t.Fatalf("what should wait went on, and ended with %v", end)
+	case <-time.After(patience):
+		t.Fatal("it neither waits nor goes on")
+	}
+	return done
+}
+
+// mustStillWait fails if what was begun in the background has ended.
+func mustStillWait[T any](t testing.TB, what string, done <-chan T) {
+	t.Helper()
+	select {
+	case end := <-done:
+		t.Fatalf("%s did not wait, and ended with %v", what, end)
+	default:
+	}
+}
+
+// closeAll closes what must close without an error.
+func closeAll[C interface{ Close(context.Context) error }](t testing.TB, all ...C) {
+	t.Helper()
+	for _, c := range all {
+		if err := c.Close(testContext(t)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// mustBeEmpty looks for znodes that nobody knows of.
+func mustBeEmpty(t testing.TB, e ensemble.Ensemble, dir string) {
+	t.Helper()
+	if left := children(t, clients(t, e, 1)[0], dir); len(left) > 0 {
+		t.Errorf("znodes are left: %v", left)
+	}
+}

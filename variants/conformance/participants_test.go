@@ -1,0 +1,227 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// keepsItsPromise lets several participants of each variant of a recipe take steps at once, and checks the history.
+func keepsItsPromise(t *testing.T, v venue, recipe variants.Recipe, participants, steps int) {
+	onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
+		for _, violation := range recipe.Check(historyOf(t, v, variant, participants, steps)) {
+			t.Error(violation.Text)
+		}
+	})
+}
+
+// historyOf is what participants do who take so many steps each, at the same time.
+func historyOf(t *testing.T, v venue, variant variants.Variant, participants, steps int) variants.History {
+	t.Helper()
+	c := newCompany(t.Context(), variant, variants.Env{
+		Clients: participants, Root: directory(t, v),
+		Hold: func(ctx context.Context, lost <-chan struct{}) error {
+			return variants.WaitFor(ctx, lost, 2*time.Millisecond)
+		},
+	})
+	c.prepare(t, clients(t, v, 1)[0])
+	c.joinAll(t, clients(t, v, participants)...)
+	c.mustStep(t, steps)
+	c.leave(t)
+	return c.history()
+}
+
+// company is those who take part in one run of a variant, and what they record.
+type company struct {
+	variant variants.Variant
+	env     variants.Env // of whoever joins next, but for what is its own
+	epoch   time.Time
+	members []variants.Participant
+
+	ctx  context.Context // of their steps
+	busy sync.WaitGroup
+
+	mu   sync.Mutex // the history may be asked for while somebody is still at work
+	logs []*variants.Log
+	errs []error // of those whose steps have failed
+}
+
+// newCompany has no members yet. They hold what they get for no time at all, unless env says otherwise.
+func newCompany(ctx context.Context, variant variants.Variant, env variants.Env) *company {
+	if env.Hold == nil {
+		env.Hold = func(ctx context.Context, _ <-chan struct{}) error { return ctx.Err() }
+	}
+	return &company{variant: variant, env: env, epoch: time.Now(), ctx: ctx}
+}
+
+// prepare makes what must be there before anybody joins.
+func (c *company) prepare(t testing.TB, by *client) {
+	t.Helper()
+	if c.variant.Prepare == nil {
+		return
+	}
+	must(t, c.variant.Prepare(testContext(t), by.conn, c.env))
+}
+
+// join adds a member with a session, which need not be what it seems.
+func (c *company) join(t testing.TB, session variants.Session, lost <-chan struct{}) variants.Participant {
+	t.Helper()
+	env, log := c.env, variants.NewLog(c.epoch, len(c.members))
+	env.Index, env.Lost = len(c.members), lost
+	env.Record = func(kind variants.EventKind, value int64) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		log.Record(kind, value)
+	}
+	p, err := c.variant.Join(testContext(t), session, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.members, c.logs = append(c.members, p), append(c.logs, log)
+	return p
+}
+
+func (c *company) joinAll(t testing.TB, cs ...*client) {
+	t.Helper()
+	for _, member := range cs {
+		c.join(t, member.conn, member.monitor.Lost())
+	}
+}
+
+// start lets a member take so many steps behind the caller's back, or as many as go well. Others may still be joining.
+func (c *company) start(member, steps int) {
+	p := c.members[member]
+	c.busy.Go(func() {
+		for step := range steps {
+			if err := stepInTime(c.ctx, p); err != nil {
+				c.failed(fmt.Errorf("participant %d, step %d: %w", member, step, err))
+				return
+			}
+		}
+	})
+}
+
+func stepInTime(ctx context.Context, p variants.Participant) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return p.Step(ctx)
+}
+
+func (c *company) failed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.errs = append(c.errs, err)
+}
+
+// end waits for all who have started, and returns how they failed.
+func (c *company) end() error {
+	c.busy.Wait()
+	return errors.Join(c.errs...)
+}
+
+func (c *company) mustEnd(t testing.TB) {
+	t.Helper()
+	if err := c.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// step lets all members take so many steps, starting at the same time.
+func (c *company) step(n int) error {
+	for i := range c.members {
+		c.start(i, n)
+	}
+	return c.end()
+}
+
+func (c *company) mustStep(t testing.TB, n int) {
+	t.Helper()
+	if err := c.step(n); err != nil {
+		t.Error(err)
+	}
+}
+
+// leave lets all members leave, one after another.
+func (c *company) leave(t testing.TB) {
+	t.Helper()
+	for i, p := range c.members {
+		if err := p.Leave(testContext(t)); err != nil {
+			t.Errorf("participant %d leaves: %v", i, err)
+		}
+	}
+}
+
+// history is what the members have recorded so far.
+func (c *company) history() variants.History {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return variants.Merge(c.logs)
+}
+
+// variantOf finds a variant of a recipe by its name.
+func variantOf(recipe variants.Recipe, name string) variants.Variant {
+	return recipe.Variants[slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == name })]
+}
+
+// phasesIn counts the spans of a history by phase.
+func phasesIn(recipe variants.Recipe, h variants.History) map[string]int {
+	phases := map[string]int{}
+	for _, span := range recipe.Spans(h) {
+		phases[span.Phase]++
+	}
+	return phases
+}
+
+// mustBreak fails unless the recipe's check finds a breach of the promise that says so.
+func mustBreak(t testing.TB, recipe variants.Recipe, h variants.History, want string) {
+	t.Helper()
+	violations := recipe.Check(h)
+	if !slices.ContainsFunc(violations, func(v variants.Violation) bool { return strings.Contains(v.Text, want) }) {
+		t.Errorf("violations %v, want one that says %q", violations, want)
+	}
+}
+
+// briefly holds for about as long as a request takes.
+func briefly(ctx context.Context, lost <-chan struct{}) error {
+	return variants.WaitFor(ctx, lost, time.Millisecond)
+}
+
+// broken changes what a session does, behind a variant's back.
+type broken func(variants.Session) variants.Session
+
+func honest(s variants.Session) variants.Session { return s }
+
+// hooked is a session in which something happens just before each operation.
+type hooked struct {
+	*zk.Conn
+	before func(op, path string)
+}
+
+func (h hooked) Get(path string) ([]byte, *zk.Stat, error) {
+	h.before("get", path)
+	return h.Conn.Get(path)
+}
+
+func (h hooked) Set(path string, data []byte, version int32) (*zk.Stat, error) {
+	h.before("set", path)
+	return h.Conn.Set(path, data, version)
+}
+
+func (h hooked) Delete(path string, version int32) error {
+	h.before("delete", path)
+	return h.Conn.Delete(path, version)
+}
+
+func (h hooked) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	h.before("multi", "")
+	return h.Conn.Multi(ops...)
+}

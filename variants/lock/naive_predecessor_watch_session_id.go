@@ -1,0 +1,59 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// PredecessorWatchSessionID is the lock that recovers from lost replies by the session id in its znode's name. It is
+// PredecessorWatch in everything else.
+//
+//  1. List <dir>. If a znode of this session is there, an earlier attempt has left it: take it for the own, go to 3.
+//  2. Create <dir>/<session id>-lock-, ephemeral and sequential. If the reply is lost, sync, then go to 1.
+//  3. List <dir>, without a watch. If the own znode is the lowest by its number, the lock is held.
+//  4. Read the next lower znode with a watch. If it is gone, go to 3.
+//  5. Wait for the watch, then go to 3: the predecessor may have given up rather than released.
+//  6. To release, or to withdraw, delete the own znode.
+//
+// The name must be looked for before every create, whether or not a reply was ever lost: it would be the same at the
+// next attempt. A GUID is new for each, and has to be looked for after a lost reply only.
+//
+// Cost of one acquire and release: 4 requests alone (getChildren, create, getChildren, delete), 6 after a wait (and
+// getData and getChildren), 2 of them writes. That is one listing more than with a GUID, of O(N) bytes. It is paid before
+// the client stands in line, so that a drain, which begins when all do, costs the same as with a GUID.
+//
+// Two locks of one session in one <dir> find each other's znode, take it for their own, and are both granted: it takes
+// a session for each. The fencing token, the same for both, gives them away.
+//
+// Source: WriteLock in ZooKeeper's recipes; the lock of Leberknight part 5, which a remark there on two threads of one
+// session corrects. WriteLock orders by number, too, since ZOOKEEPER-2931; that a waiter whose predecessor goes just
+// before it is watched waits for ever (shayhatsor/zookeeper issue 26) is not repeated here.
+type PredecessorWatchSessionID struct{ sequential }
+
+var _ Lock = (*PredecessorWatchSessionID)(nil)
+
+// NewPredecessorWatchSessionID returns the lock of one session below an existing znode dir. The session must not have
+// another there. lost is closed when the session is.
+func NewPredecessorWatchSessionID(session variants.Session, dir string, lost <-chan struct{}) *PredecessorWatchSessionID {
+	l := &PredecessorWatchSessionID{}
+	l.init(session, dir, lost, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.Mark = line.SessionID
+	return l
+}
+
+func predecessorWatchSessionIDVariant() variants.Variant {
+	v := predecessorWatchVariant()
+	v.Name = "predecessor-watch-session-id"
+	v.Type = "PredecessorWatchSessionID"
+	v.Kind = variants.Naive
+	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
+	v.Source = "WriteLock in ZooKeeper's recipes; Leberknight, part 5"
+	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
+	v.Free.Requests = variants.AloneOr(4, "6", func(float64) float64 { return 6 })
+	v.Join = join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
+		return NewPredecessorWatchSessionID(s, env.Root, env.Lost), nil
+	})
+	return v
+}
