@@ -16,8 +16,10 @@ var mayImport = map[string][]string{
 	"scenarios":             {"variants", "results", "ensemble", "ensemble/wire"}, // nobody else joins these three
 	"variants":              {},                                                   // a recipe cannot see the runner
 	"variants/line":         {"variants"},
+	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
-	"variants/catalog":      {"variants", "variants/lock"},
+	"variants/catalog":      {"variants", "variants/lock", "variants/queue"},
+	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/conformance":  {},
 	"variants/variantstest": {"variants"},
 	"results":               {},

@@ -6,11 +6,13 @@ package catalog
 import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/queue"
 )
 
 // Recipes returns all recipes in the order in which they are listed.
 func Recipes() []variants.Recipe {
 	return []variants.Recipe{
 		lock.Recipe(),
+		queue.Recipe(),
 	}
 }

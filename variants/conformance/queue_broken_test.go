@@ -1,0 +1,97 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/queue"
+)
+
+// racing is a session whose user does not mind that a delete comes too late, and that lets all such sessions read the
+// same item before any of them deletes it.
+type racing struct {
+	*zk.Conn
+	once  sync.Once
+	ready *sync.WaitGroup
+}
+
+func (r *racing) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	_, deletes := ops[len(ops)-1].(*zk.DeleteRequest)
+	if !deletes {
+		return r.Conn.Multi(ops...)
+	}
+	r.once.Do(func() { r.ready.Done(); r.ready.Wait() })
+	results, err := r.Conn.Multi(ops...)
+	if errors.Is(err, zk.ErrNoNode) {
+		return r.Conn.Multi(ops[:len(ops)-1]...) // the journal, so that the next write is in step
+	}
+	return results, err
+}
+
+// The check must be able to fail: a queue that does not look whether its delete was the one that counted hands an item
+// out twice.
+func TestQueueThatHandsAnItemOutTwiceIsCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	dir := directory(t, v)
+	var ready sync.WaitGroup
+	var sessions []variants.Session
+	for _, c := range clients(t, v, 2) {
+		ready.Add(1)
+		sessions = append(sessions, &racing{Conn: c.conn, ready: &ready})
+	}
+	h := queueSteps(t, queue.Recipe(), "list-and-delete", sessions, dir, 1)
+	mustBreak(t, queue.Recipe(), h, "had taken")
+}
+
+// losing is a session that says of its first put that it has been made, and does not make it.
+type losing struct {
+	*zk.Conn
+	once sync.Once
+}
+
+func (l *losing) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	if create, ok := ops[len(ops)-1].(*zk.CreateRequest); ok && create.Flags == zk.FlagSequence {
+		l.once.Do(func() { ops = ops[:len(ops)-1] })
+	}
+	return l.Conn.Multi(ops...)
+}
+
+// Nor may an item be lost unnoticed. Nobody misses it in the end but whoever finds the queue empty.
+func TestQueueThatLosesAnItemIsCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, variant := range queueVariants {
+		t.Run(variant.name, func(t *testing.T) {
+			dir := directory(t, v)
+			c := clients(t, v, 1)[0]
+			h := lossyQueue(t, queue.Recipe(), variant.name, 10, &losing{Conn: c.conn}, dir)
+			if violations := queue.Recipe().Check(h); len(violations) == 0 {
+				t.Error("the loss was not caught")
+			}
+		})
+	}
+}
+
+// lossyQueue steps once, and ends the step as soon as it finds nothing, which is after a number of holds.
+func lossyQueue(t *testing.T, recipe variants.Recipe, name string, holds int, session variants.Session, dir string) variants.History {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := newCompany(ctx, variantOf(recipe, name), variants.Env{
+		Clients: 1, Root: dir,
+		Hold: func(ctx context.Context, _ <-chan struct{}) error {
+			if holds--; holds == 0 {
+				time.AfterFunc(100*time.Millisecond, cancel)
+			}
+			return ctx.Err()
+		},
+	})
+	wantError(t, "a step without enough items", c.join(t, session, nil).Step(ctx), context.Canceled)
+	return c.history()
+}

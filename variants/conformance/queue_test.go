@@ -1,0 +1,430 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/queue"
+)
+
+// queueVariant is a variant under test.
+type queueVariant struct {
+	name   string
+	open   func(ctx context.Context, c *client, dir string) (queue.Queue, error)
+	claims bool // an item survives its taker's death
+	watch  bool // a taker has a watch armed
+}
+
+func (v queueVariant) label() string { return v.name }
+
+var queueVariants = []queueVariant{
+	{"list-and-delete", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewListAndDelete(ctx, c.conn, dir, c.monitor.Lost())
+	}, false, false},
+	{"lock-and-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewLockAndClaim(ctx, c.conn, dir, c.monitor.Lost())
+	}, true, true},
+	{"cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewCachedList(ctx, c.conn, dir, c.monitor.Lost())
+	}, false, false},
+	{"offset-cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewOffsetCachedList(ctx, c.conn, dir, c.monitor.Lost())
+	}, false, false},
+	{"multi-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewMultiClaim(ctx, c.conn, dir, c.monitor.Lost())
+	}, true, false},
+}
+
+type queueCheck = func(t *testing.T, v venue, dir string, variant queueVariant)
+
+// queueChecks are what every variant must pass, on every ensemble.
+var queueChecks = []check[queueCheck]{
+	{"hands out every item once", queueHandsOutEveryItemOnce},
+	{"keeps the order", queueKeepsTheOrder},
+	{"gives back", queueGivesBack},
+	{"survives a crash of a taker", queueSurvivesACrashOfATaker},
+	{"reports a lost session", queueReportsALostSession},
+	{"recovers a lost put", queueRecoversALostPut},
+	{"does not put again what was taken", queueDoesNotPutAgainWhatWasTaken},
+	{"recovers a lost take", queueRecoversALostTake},
+	{"recovers a lost done", queueRecoversALostDone},
+	{"honours a deadline of a silent server", itemQueueHonoursADeadlineOfASilentServer},
+	{"honours a cancelled context", queueHonoursACancelledContext},
+	{"ignores foreign znodes", itemQueueIgnoresForeignZnodes},
+}
+
+func TestQueue(t *testing.T)     { onEmbedded(t, checkQueues) }
+func TestLiveQueue(t *testing.T) { onLive(t, checkQueues) }
+
+// checkQueues runs every check on every variant, each in a directory of its own.
+func checkQueues(t *testing.T, v venue) {
+	checkAll(t, v, queueChecks, queueVariants, func(t *testing.T, do queueCheck, variant queueVariant) {
+		do(t, v, directory(t, v), variant)
+	})
+}
+
+// openQueue opens one client's end.
+func openQueue(t testing.TB, variant queueVariant, c *client, dir string) queue.Queue {
+	t.Helper()
+	q, err := variant.open(testContext(t), c, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func mustPut(t testing.TB, q queue.Queue, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		must(t, q.Put(testContext(t), []byte(text)))
+	}
+}
+
+// mustTake takes an item, or returns "nothing".
+func mustTake(t testing.TB, q items.Taker) string {
+	t.Helper()
+	item, ok, err := q.Take(testContext(t))
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case !ok:
+		return "nothing"
+	}
+	return string(item.Data)
+}
+
+func mustDone(t testing.TB, q items.Taker) {
+	t.Helper()
+	must(t, q.Done(testContext(t)))
+}
+
+// mustDrain takes and finishes whatever there is.
+func mustDrain(t testing.TB, q items.Taker, want ...string) {
+	t.Helper()
+	var got []string
+	for {
+		text := mustTake(t, q)
+		if text == "nothing" {
+			break
+		}
+		got = append(got, text)
+		mustDone(t, q)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("took %q, want %q", got, want)
+	}
+}
+
+// mustBeClear looks for items and claims that nobody knows of.
+func mustBeClear(t testing.TB, c *client, dir string) {
+	t.Helper()
+	for _, name := range children(t, c, dir) {
+		switch name {
+		case "journals":
+		case "claims":
+			if claims := children(t, c, dir+"/claims"); len(claims) > 0 {
+				t.Errorf("claims are left: %q", claims)
+			}
+		default:
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// queueSteps lets each session take some steps as a participant of the recipe's own workload, all at once, and returns
+// what they did.
+func queueSteps(t testing.TB, recipe variants.Recipe, name string, sessions []variants.Session, dir string, steps int) variants.History {
+	t.Helper()
+	c := newCompany(t.Context(), variantOf(recipe, name), variants.Env{Clients: len(sessions), Root: dir})
+	for i, session := range sessions {
+		c.join(t, session, nil)
+		c.start(i, steps)
+	}
+	c.mustEnd(t)
+	c.leave(t)
+	return c.history()
+}
+
+func queueHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant queueVariant) {
+	const members, steps = 4, 2
+	cs := clients(t, v, members)
+	sessions := make([]variants.Session, members)
+	for i, c := range cs {
+		sessions[i] = c.conn
+	}
+	recipe := queue.Recipe()
+	h := queueSteps(t, recipe, variant.name, sessions, dir, steps)
+	if violations := recipe.Check(h); len(violations) > 0 {
+		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
+	}
+	phases := phasesIn(recipe, h)
+	for _, phase := range []string{"put", "take", "done", "sojourn"} {
+		if phases[phase] != phases["put"] || phases[phase] == 0 {
+			t.Errorf("spans by phase: %v, want as many of each", phases)
+		}
+	}
+	mustBeClear(t, cs[0], dir)
+}
+
+// One client alone sees its items in order, even the variant that promises none among many, and whatever is put later.
+func queueKeepsTheOrder(t *testing.T, v venue, dir string, variant queueVariant) {
+	cs := clients(t, v, 2)
+	producer, consumer := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+	mustPut(t, producer, "a", "b", "c")
+	catchUp(t, cs[1], dir)
+	if got := mustTake(t, consumer); got != "a" {
+		t.Errorf("took %q, want a", got)
+	}
+	if _, _, err := consumer.Take(testContext(t)); !errors.Is(err, items.ErrHeld) {
+		t.Errorf("Take with an item in hand returned %v, want ErrHeld", err)
+	}
+	mustDone(t, consumer)
+	mustDone(t, consumer) // with nothing in hand: nothing to do
+	mustPut(t, producer, "d")
+	catchUp(t, cs[1], dir)
+	mustDrain(t, consumer, "b", "c", "d")
+	mustDrain(t, producer)
+	mustBeClear(t, cs[0], dir)
+}
+
+// An item that is given back stands where it stood.
+func queueGivesBack(t *testing.T, v venue, dir string, variant queueVariant) {
+	cs := clients(t, v, 2)
+	quitter, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+	mustPut(t, quitter, "a", "b")
+	if got := mustTake(t, quitter); got != "a" {
+		t.Errorf("took %q, want a", got)
+	}
+	must(t, quitter.Return(testContext(t)))
+	catchUp(t, cs[1], dir)
+	mustDrain(t, next, "a", "b")
+	mustBeClear(t, cs[0], dir)
+}
+
+// A taker that closes its session takes with it what it has deleted, and nothing that it has only claimed.
+func queueSurvivesACrashOfATaker(t *testing.T, v venue, dir string, variant queueVariant) {
+	cs := clients(t, v, 2)
+	crashing, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+	mustPut(t, crashing, "a", "b")
+	mustTake(t, crashing)
+	cs[0].conn.Close()
+	catchUp(t, cs[1], dir)
+	if variant.claims {
+		mustDrain(t, next, "a", "b")
+	} else {
+		mustDrain(t, next, "b")
+	}
+	mustBeClear(t, cs[1], dir)
+}
+
+// A taker that is cut off for so long that its session expires is told so, and its claim goes to somebody else.
+func queueReportsALostSession(t *testing.T, v venue, dir string, variant queueVariant) {
+	cut, cable := cabled(t, v, v.shortest)
+	other := clients(t, v, 1)[0]
+	lost, next := openQueue(t, variant, cut, dir), openQueue(t, variant, other, dir)
+	mustPut(t, next, "a", "b")
+	catchUp(t, cut, dir)
+	item, ok, err := lost.Take(testContext(t))
+	if err != nil || !ok {
+		t.Fatalf("took nothing: %v", err)
+	}
+	cable.unplug()
+	<-cut.monitor.Lost()
+	if !variant.claims {
+		if item.Lost != nil {
+			t.Error("an item that nobody else can take is said to be lost with the session")
+		}
+		if err := lost.Done(testContext(t)); err != nil {
+			t.Error(err)
+		}
+		mustDrain(t, next, "b")
+		eventually(t, "the lost session's journal stays", func() bool { return len(children(t, other, dir+"/journals")) <= 1 })
+		mustBeClear(t, other, dir)
+		return
+	}
+	<-item.Lost
+	wantError(t, "Done with a lost claim", lost.Done(testContext(t)), variants.ErrSessionLost)
+	for deadline := time.Now().Add(patience); mustTake(t, next) != "a"; { // the server has not noticed yet
+		if time.Now().After(deadline) {
+			t.Fatal("the item was lost with its taker")
+		}
+		must(t, next.Return(testContext(t)))
+		time.Sleep(time.Millisecond)
+	}
+	mustDone(t, next)
+	mustDrain(t, next, "b")
+	mustBeClear(t, other, dir)
+}
+
+func queueRecoversALostPut(t *testing.T, v venue, dir string, variant queueVariant) {
+	c, cutter := cutOnce(t, v, dropRequest)
+	q := openQueue(t, variant, c, dir)
+	cutter.arm()
+	mustPut(t, q, "a", "b")
+	mustDrain(t, q, "a", "b")
+	mustBeClear(t, c, dir)
+}
+
+// A client that comes back and does not find what it has put must not conclude that it never did: somebody took it.
+func queueDoesNotPutAgainWhatWasTaken(t *testing.T, v venue, dir string, variant queueVariant) {
+	cutter := &cutter{fault: dropReply}
+	gate := make(chan struct{}) // keeps the client from coming back
+	var dials atomic.Int64
+	c := connect(t, v.Servers()[0].Addr, ensemble.SessionTimeout, func(conn net.Conn) (net.Conn, error) {
+		if dials.Add(1) > 1 {
+			<-gate
+		}
+		return cutter.wrap(conn)
+	})
+	other := clients(t, v, 1)[0]
+	producer, consumer := openQueue(t, variant, c, dir), openQueue(t, variant, other, dir)
+	cutter.arm()
+	var wait sync.WaitGroup
+	wait.Go(func() { mustPut(t, producer, "a") })
+	eventually(t, "the item was never put", func() bool { return mustTake(t, consumer) == "a" })
+	mustDone(t, consumer)
+	close(gate)
+	wait.Wait()
+	if !cutter.fired() {
+		t.Error("the connection was not cut: the test tests nothing")
+	}
+	catchUp(t, other, dir)
+	mustDrain(t, consumer)
+	mustBeClear(t, other, dir)
+}
+
+// A take of which the client did not learn whether it had taken effect takes exactly one item.
+func queueRecoversALostTake(t *testing.T, v venue, dir string, variant queueVariant) {
+	c, cutter := cutOnce(t, v, dropReply)
+	q := openQueue(t, variant, c, dir)
+	mustPut(t, q, "a", "b")
+	cutter.arm()
+	mustDrain(t, q, "a", "b")
+	mustBeClear(t, c, dir)
+}
+
+func queueRecoversALostDone(t *testing.T, v venue, dir string, variant queueVariant) {
+	if !variant.claims {
+		t.Skip("nothing is sent")
+	}
+	c, cutter := cutOnce(t, v, dropReply)
+	q := openQueue(t, variant, c, dir)
+	mustPut(t, q, "a", "b")
+	mustTake(t, q)
+	cutter.arm()
+	mustDone(t, q)
+	mustDrain(t, q, "b")
+	mustBeClear(t, c, dir)
+}
+
+// A caller gets control back although the server does not answer at all. What it was about to take is not lost.
+func itemQueueHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, variant queueVariant) {
+	c, cable := cabled(t, v, ensemble.SessionTimeout)
+	other := clients(t, v, 1)[0]
+	q, next := openQueue(t, variant, c, dir), openQueue(t, variant, other, dir)
+	mustPut(t, q, "a", "b")
+	cable.mustTimeOut(t, "Take", func(ctx context.Context) error { _, _, err := q.Take(ctx); return err })
+	mustDone(t, q) // waits for the clean-up
+	catchUp(t, other, dir)
+	mustDrain(t, next, "a", "b")
+	mustBeClear(t, other, dir)
+}
+
+func queueHonoursACancelledContext(t *testing.T, v venue, dir string, variant queueVariant) {
+	c := clients(t, v, 1)[0]
+	q := openQueue(t, variant, c, dir)
+	mustPut(t, q, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantError(t, "Put", q.Put(ctx, nil), context.Canceled)
+	if _, _, err := q.Take(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Take returned %v, want context.Canceled", err)
+	}
+	mustDrain(t, q, "a")
+	mustBeClear(t, c, dir)
+}
+
+// Znodes of somebody else in the queue's directory are not items.
+func itemQueueIgnoresForeignZnodes(t *testing.T, v venue, dir string, variant queueVariant) {
+	c := clients(t, v, 1)[0]
+	foreign := []string{"a", "item-", "item-abc", "x-claim"}
+	for _, name := range foreign {
+		must(t, errorOf(c.conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
+	}
+	q := openQueue(t, variant, c, dir)
+	mustPut(t, q, "a")
+	mustDrain(t, q, "a")
+	left := children(t, c, dir)
+	for _, name := range foreign {
+		if !slices.Contains(left, name) {
+			t.Errorf("%s is gone: left are %q", name, left)
+		}
+	}
+}
+
+// Wherever a taker's session expires, before or after each of its writes, the item is processed, or still there for
+// somebody else, and no claim outlives the session. What was deleted first may be lost with its taker.
+func TestQueueTakerExpiresAnywhere(t *testing.T) {
+	t.Parallel()
+	for _, variant := range queueVariants {
+		for _, do := range []embedded.Action{embedded.ExpireBefore, embedded.ExpireAfter} {
+			for nth := 1; nth <= 3; nth++ {
+				t.Run(fmt.Sprintf("%s, write %d, action %d", variant.name, nth, do), func(t *testing.T) {
+					t.Parallel()
+					takerExpires(t, variant, do, nth)
+				})
+			}
+		}
+	}
+}
+
+func takerExpires(t *testing.T, variant queueVariant, do embedded.Action, nth int) {
+	e := ensembletest.Embedded(t, embedded.Config{})
+	dir := directory(t, e)
+	cs := clients(t, e, 2)
+	taker, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+	mustPut(t, next, "a", "b")
+	trap := e.Inject(embedded.Fault{Session: cs[0].conn.SessionID(), Op: wire.OpMulti, Nth: nth, Do: do})
+	_, _, err := taker.Take(testContext(t))
+	if err == nil {
+		err = taker.Done(testContext(t))
+	}
+	fired := hasFired(trap)
+	if fired != errors.Is(err, variants.ErrSessionLost) {
+		t.Errorf("session expired: %v, and the taker was told: %v", fired, err)
+	}
+	var got []string
+	for text := mustTake(t, next); text != "nothing"; text = mustTake(t, next) {
+		got = append(got, text)
+		mustDone(t, next)
+	}
+	removal := 1 // the write that removes the item
+	switch variant.name {
+	case "lock-and-claim", "multi-claim":
+		removal = 2
+	}
+	want := "a b"
+	if nth > removal || nth == removal && do == embedded.ExpireAfter {
+		want = "b"
+	}
+	if strings.Join(got, " ") != want {
+		t.Errorf("somebody else took %q, want %q", got, want)
+	}
+	mustBeClear(t, cs[1], dir)
+}

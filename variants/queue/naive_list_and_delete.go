@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// ListAndDelete is the queue in which every take lists all items and deletes the first.
+//
+//  1. To put, create <dir>/item-, persistent and sequential.
+//  2. To take, list <dir>. If there is no item, there is nothing to take.
+//  3. Read the lowest item. If it is gone, go on with the next one; after the last, go to 2.
+//  4. Delete it. If it is gone, somebody else was faster: go on with the next one; after the last, go to 2.
+//
+// Cost of an item that nobody else tries to take, as in a stepped run: 1 create, 1 listing, 1 get and 1 delete. The
+// listing is O(items) bytes, for one of them.
+//
+// Looping freely, clients that list at the same time find the same items, and try them in the same order. Once a client
+// has found an item gone it never sees it again, so that each item costs each of N clients at most one get and one
+// delete, of which N-1 fail; and a client lists again only after it was too late for an item:
+//
+//	requests  at most 1 put + N listings + N gets + N deletes
+//	writes    at most 1 + N, of which N-1 fail
+//
+// Items are taken in the order in which they were put. An item is lost if its taker dies after step 4.
+//
+// Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera); DistributedQueue among
+// ZooKeeper's own recipes does the same.
+type ListAndDelete struct{ items.Deleting }
+
+var _ Queue = (*ListAndDelete)(nil)
+
+// NewListAndDelete returns one client's end of the queue below an existing znode dir. lost is closed when the session is.
+func NewListAndDelete(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*ListAndDelete, error) {
+	q := &ListAndDelete{}
+	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// TakeNext implements [items.Algorithm].
+func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
+	for {
+		children, err := q.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		listed := line.Sorted(children, marker)
+		if len(listed) == 0 {
+			return nil, nil
+		}
+		for _, t := range listed {
+			if item, err := q.Remove(ctx, t); err != nil || item != nil {
+				return item, err
+			}
+		}
+	}
+}
+
+func listAndDeleteVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "list-and-delete",
+		Type:    "ListAndDelete",
+		Kind:    variants.Naive,
+		Summary: "every take lists the queue, then reads and deletes the first item",
+		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
+		BadAt:   "long queues, which are listed for every item, and crowds: all race for the same item, and who loses has paid for a quorum write",
+		Stepped: variants.Cost{
+			Requests:      variants.Constant(4),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.Constant(0),
+			HerdMax:       variants.Constant(0),
+		},
+		Free: variants.Cost{
+			Requests:      variants.PerN("3N+1", func(n float64) float64 { return 3*n + 1 }),
+			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
+			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Notifications: variants.Constant(0),
+			HerdMax:       variants.Constant(0),
+		},
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
+			return NewListAndDelete(ctx, s, env.Root, env.Lost)
+		}),
+	}
+}

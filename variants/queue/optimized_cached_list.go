@@ -1,0 +1,81 @@
+package queue
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// CachedList is the queue in which a client lists the items again only when it has exhausted its last list.
+//
+//  1. To put, create <dir>/item-, persistent and sequential.
+//  2. To take, if the list is empty, list <dir>. If there is no item, there is nothing to take.
+//  3. Read the first item of the list, and drop it from the list. If it is gone, go to 2.
+//  4. Delete it. If it is gone, somebody else was faster: go to 2.
+//
+// New items stand behind all that there are, so that an old list is wrong only in what is gone by now: order is kept.
+//
+// Cost of a stepped run, in which N clients put k = 10 items each, then take in turn. Each lists once, at its first turn,
+// and at each of its k-1 others finds that the N-1 items next in its list were taken since:
+//
+//	requests  per client k puts, 1 listing, k gets, k deletes, and (k-1)(N-1) gets in vain
+//	          per take: 3 + 1/k + (N-1)(k-1)/k  =  3.1 + 0.9(N-1)
+//
+// So it saves the listings, each O(items) bytes, but several clients pay with reads in vain, which are small. Alone,
+// looping freely, it is the same. With others, each item costs each client at most one get and one delete, and each
+// listing of a client has at least one item that it has not tried:
+//
+//	requests  at most 1 put + N listings + N gets + N deletes
+//	writes    at most 1 + N, of which N-1 fail
+//
+// Items are taken in the order in which they were put. An item is lost if its taker dies after step 4.
+//
+// Source: ZooKeeper recipes page, Queues ("does not need to issue another getChildren until it exhausts the list").
+type CachedList struct{ items.Cached }
+
+var _ Queue = (*CachedList)(nil)
+
+// NewCachedList returns one client's end of the queue below an existing znode dir. lost is closed when the session is.
+func NewCachedList(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*CachedList, error) {
+	q := &CachedList{}
+	q.Arrange = func(children []string) []line.Ticket { return line.Sorted(children, marker) }
+	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+func cachedListVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "cached-list",
+		Type:    "CachedList",
+		Kind:    variants.Optimized,
+		Summary: "lists the queue again only when its last list is exhausted",
+		Source:  "ZooKeeper recipes page, Queues",
+		BadAt:   "crowds: every client tries every item, and most find it gone",
+		Stepped: variants.Cost{
+			Requests:      variants.PerN("3.1 + 0.9(N-1)", func(n float64) float64 { return 3.1 + 0.9*(n-1) }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.Constant(0),
+			HerdMax:       variants.Constant(0),
+		},
+		Free: cachedFree(),
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
+			return NewCachedList(ctx, s, env.Root, env.Lost)
+		}),
+	}
+}
+
+// cachedFree is what a cached list costs at most, in whatever order it is tried.
+func cachedFree() variants.Cost {
+	return variants.Cost{
+		Requests:      variants.AloneOr(3.1, "3N+1", func(n float64) float64 { return 3*n + 1 }),
+		Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
+		FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		Notifications: variants.Constant(0),
+		HerdMax:       variants.Constant(0),
+	}
+}

@@ -1,0 +1,58 @@
+// Package queue compares five ways for many clients to take items from one queue.
+//
+// The promise, to which all are held: an item whose put was acknowledged is taken, and it is taken once. If its taker
+// dies, the claiming variants hand it to somebody else (at least once), while those that delete it first lose it (at
+// most once). Items are taken in the order in which they were put, whoever put them, except by offset-cached-list. A
+// client whose server lags behind the leader may find nothing where others have put something already.
+//
+//	variant             znodes                              cost of one take among N clients, its done included
+//	list-and-delete     <dir>/item-<seq>                    1 listing, 1 get, 1 delete; a lost race costs a delete
+//	lock-and-claim      and <dir>/claims/item-<seq>         up to 2N notifications, 1 listing, N exists, 1 get, 3 writes
+//	cached-list         <dir>/item-<seq>                    1 get, 1 delete, N-1 gets of what others took first
+//	offset-cached-list  <dir>/item-<seq>                    1 get, 1 delete
+//	multi-claim         and <dir>/item-<seq>-claim          1 listing, 1 get, 2 writes
+//
+// Each variant's own comment has the steps and the exact formulas; `zkbench run queue-drain` holds them to it.
+//
+// Every write travels in one multi with a set of a znode of the session's own, <dir>/journals/<guid>, by which a client
+// whose reply was lost learns whether the write had taken effect: see [items.Journal]. That costs no request.
+package queue
+
+import (
+	"context"
+	"embed"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Queue is one client's end of a queue.
+type Queue interface {
+	items.Taker
+	// Put appends an item. One whose ctx has ended may have been put all the same.
+	Put(ctx context.Context, data []byte) error
+}
+
+// marker starts the names of items.
+const marker = "item-"
+
+// Recipe returns the queue recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:    "queue",
+		Summary: "each item is taken once, the oldest first",
+		Source:  "ZooKeeper recipes page, Queues; Robinson, Building a distributed concurrent queue with Apache ZooKeeper; kropponline, My 1st ZooKeeper Recipe",
+		Variants: []variants.Variant{
+			listAndDeleteVariant(), lockAndClaimVariant(), cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
+		},
+		Phases:    append(items.Phases(), variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}),
+		Spans:     spans,
+		Operation: items.PhaseTake,
+		Stepping:  variants.FromStart,
+		Check:     check,
+		Code:      code,
+	}
+}
