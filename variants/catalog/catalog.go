@@ -7,12 +7,14 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/queue"
+	"github.com/zkbench/zkbench/variants/rwlock"
 )
 
 // Recipes returns all recipes in the order in which they are listed.
 func Recipes() []variants.Recipe {
 	return []variants.Recipe{
 		lock.Recipe(),
+		rwlock.Recipe(),
 		queue.Recipe(),
 	}
 }

@@ -1,0 +1,83 @@
+package rwlock
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// ChildrenWatch is the read/write lock in which every waiter watches the directory that all their znodes are in.
+//
+//  1. Create <dir>/<guid>-read- or <dir>/<guid>-write-, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  2. List <dir> and set a watch on it. A writer holds the lock if its znode is the lowest, a reader if no writer's znode
+//     is lower than its own.
+//  3. Wait for the watch, then go to 2.
+//  4. To release, or to withdraw, delete the own znode.
+//
+// The watch fires for every arrival and every departure, whomever it concerns; and since the listing that finds the
+// lock free arms it as well, a holder is notified once more.
+//
+// Cost of a drain, where f = ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait
+// behind those. The first readers' watches were used up by the arrivals, so that each of their releases notifies the w+r
+// waiters. Writer k = 1 … w armed its watch when it found itself the lowest, so its release notifies itself, w-k
+// writers and r readers. These then hold, all with armed watches, which the first of their own releases uses up:
+//
+//	notifications  f(w+r) + Σ (1 + w-k + r) for k = 1 … w, + r  =  f(w+r) + w(w+1)/2 + wr + r
+//	               (1 for N = 1, which notifies itself)
+//	requests       N deletes + f(w+r) + Σ (w-k + r) listings for k = 1 … w  =  N + f(w+r) + w(w-1)/2 + wr
+//	herd           w+r notifications from one release
+//
+// Looping freely, an acquire and release are one create, which notifies up to N-1 others, and one delete, which notifies
+// up to N: at most 2N-1 notifications, of which all but the own one lead to a listing. Events that come while a client
+// is about to list again coalesce, and holders do not list, so that there are fewer.
+//
+// Source: ZooKeeper recipes page (Shared Locks), with the watch flag that it warns of set on getChildren.
+type ChildrenWatch struct{ sequential }
+
+var _ Lock = (*ChildrenWatch)(nil)
+
+// NewChildrenWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
+func NewChildrenWatch(session variants.Session, dir string, lost <-chan struct{}) *ChildrenWatch {
+	l := &ChildrenWatch{}
+	l.init(session, dir, lost, l.waitForChildren)
+	return l
+}
+
+func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine contender) error {
+	return l.AwaitChildren(ctx, func(children []string) (bool, error) {
+		before, err := ahead(mine, children)
+		free := len(before) == 0 || mine.mode == Read && !slices.ContainsFunc(before, isWriter)
+		return !free, err
+	})
+}
+
+func childrenWatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "children-watch",
+		Type:    "ChildrenWatch",
+		Kind:    variants.Naive,
+		Summary: "sequential znodes, every waiter watches their directory",
+		Source:  "ZooKeeper recipes page, Shared Locks, with the watch that it warns of",
+		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
+		Stepped: variants.Cost{
+			Requests: perThirds("1 + (f(w+r) + w(w-1)/2 + wr)/N", func(f, w, r float64) float64 {
+				return 1 + (f*(w+r)+w*(w-1)/2+w*r)/(f+w+r)
+			}),
+			Writes:       variants.Constant(1),
+			FailedWrites: variants.Constant(0),
+			Notifications: aloneOrPerThirds(1, "(f(w+r) + w(w+1)/2 + wr + r)/N", func(f, w, r float64) float64 {
+				return (f*(w+r) + w*(w+1)/2 + w*r + r) / (f + w + r)
+			}),
+			HerdMax: aloneOrPerThirds(1, "w+r", func(_, w, r float64) float64 { return w + r }),
+		},
+		Free: variants.Cost{
+			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
+			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+		},
+		Join: join(func(s variants.Session, env variants.Env) Lock { return NewChildrenWatch(s, env.Root, env.Lost) }),
+	}
+}

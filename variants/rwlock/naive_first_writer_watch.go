@@ -1,0 +1,90 @@
+package rwlock
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// FirstWriterWatch is the read/write lock in which a waiting reader watches the lowest writer.
+//
+//  1. Create <dir>/<guid>-read- or <dir>/<guid>-write-, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  2. List <dir>, without a watch. A writer holds the lock if its znode is the lowest, a reader if no writer's znode is
+//     lower than its own.
+//  3. Read a lower znode with a watch: a writer the next lower one, a reader the lowest writer's. If it is gone, go to 2.
+//  4. Wait for the watch, then go to 2.
+//  5. To release, or to withdraw, delete the own znode.
+//
+// The lowest writer is the one whose turn comes first, and its release lets a reader go on only if no other writer
+// stands between them. So r readers behind w writers are woken w times each, to list the line and to move their watch on
+// to the next writer: a herd within a lock that is said to have none.
+//
+// Cost of a drain, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
+// those. The first readers go in the order in which they came, so that only the last of them notifies a writer:
+//
+//	notifications  w writers once + r readers w times each  =  w(1+r)
+//	requests       N deletes + a listing per notification + a getData per reader for all writers but the first
+//	               =  N + w(1+r) + r(w-1)
+//	herd           r readers and the next writer from one release; 1 if there is but one writer (N = 2, 3, 4)
+//
+// Looping freely, a delete notifies at most the N-1 others, who have one watch each; each then lists and watches once
+// more. So an acquire and release are at most 3 + 2(N-1) requests.
+//
+// Source: Apache Curator, InterProcessReadWriteLock, whose readLockPredicate watches children.get(firstWriteIndex).
+type FirstWriterWatch struct{ sequential }
+
+var _ Lock = (*FirstWriterWatch)(nil)
+
+// NewFirstWriterWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
+func NewFirstWriterWatch(session variants.Session, dir string, lost <-chan struct{}) *FirstWriterWatch {
+	l := &FirstWriterWatch{}
+	l.init(session, dir, lost, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, firstWriter) })
+	return l
+}
+
+// firstWriter returns whom to wait for, of those who stand before.
+func firstWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
+	i := len(before) - 1
+	if mode == Read {
+		i = slices.IndexFunc(before, isWriter)
+	}
+	if i < 0 {
+		return line.Ticket{}, false
+	}
+	return before[i].Ticket, true
+}
+
+func firstWriterWatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "first-writer-watch",
+		Type:    "FirstWriterWatch",
+		Kind:    variants.Naive,
+		Summary: "readers watch the lowest writer, writers the znode just below their own",
+		Source:  "Apache Curator, InterProcessReadWriteLock",
+		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
+		Stepped: variants.Cost{
+			Requests: perThirds("1 + (w(1+r) + r(w-1))/N", func(f, w, r float64) float64 {
+				return 1 + (w*(1+r)+r*(w-1))/(f+w+r)
+			}),
+			Writes:        variants.Constant(1),
+			FailedWrites:  variants.Constant(0),
+			Notifications: perThirds("w(1+r)/N", func(f, w, r float64) float64 { return w * (1 + r) / (f + w + r) }),
+			HerdMax: aloneOrPerThirds(0, "1+r, or 1 if w=1", func(_, w, r float64) float64 {
+				if w == 1 {
+					return 1
+				}
+				return 1 + r
+			}),
+		},
+		Free: variants.Cost{
+			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		},
+		Join: join(func(s variants.Session, env variants.Env) Lock { return NewFirstWriterWatch(s, env.Root, env.Lost) }),
+	}
+}

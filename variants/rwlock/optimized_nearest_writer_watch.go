@@ -1,0 +1,82 @@
+package rwlock
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// NearestWriterWatch is the read/write lock in which a waiting reader watches the last writer before it.
+//
+//  1. Create <dir>/<guid>-read- or <dir>/<guid>-write-, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  2. List <dir>, without a watch. A writer holds the lock if its znode is the lowest, a reader if no writer's znode is
+//     lower than its own.
+//  3. Read a lower znode with a watch: a writer the next lower one, a reader the next lower writer's. If it is gone, go
+//     to 2. getData leaves no watch behind on a znode that is gone, as the recipe's exists would.
+//  4. Wait for the watch, then go to 2: whoever was watched may have given up rather than released.
+//  5. To release, or to withdraw, delete the own znode.
+//
+// The last writer before a reader is the last whom it has to wait for, so that unless that writer gives up, its reader is
+// woken once. That all readers behind a writer are woken at once is no herd: all of them may go on.
+//
+// Cost of a drain, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
+// those. The first readers go in the order in which they came, so that only the last of them notifies a writer:
+//
+//	notifications  1 for each who waits  =  w+r
+//	requests       N deletes + a listing per notification  =  N + w+r
+//	herd           r notifications from the last writer's release, 1 from any other
+//
+// Looping freely, a reader waits at most once: when its writer leaves, no other is before it. Writers are not so lucky. A
+// writer behind R readers watches the last of them, and if that one leaves first, the next lower one: between 1 and R
+// wakes, 1 + 1/2 + … + 1/R on average if they leave in any order. But no reader's delete notifies more than the one writer
+// behind it. So all reads cause at most two notifications each, their own and the writer's, and all writes one: at most 2
+// per operation, each with a listing and another getData. Where only one other is there to notify, it is 1.
+//
+// Source: ZooKeeper recipes page (Shared Locks); kazoo's ReadLock and WriteLock.
+type NearestWriterWatch struct{ sequential }
+
+var _ Lock = (*NearestWriterWatch)(nil)
+
+// NewNearestWriterWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
+func NewNearestWriterWatch(session variants.Session, dir string, lost <-chan struct{}) *NearestWriterWatch {
+	l := &NearestWriterWatch{}
+	l.init(session, dir, lost, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, nearestWriter) })
+	return l
+}
+
+// nearestWriter returns whom to wait for, of those who stand before.
+func nearestWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
+	for i := len(before) - 1; i >= 0; i-- {
+		if mode == Write || isWriter(before[i]) {
+			return before[i].Ticket, true
+		}
+	}
+	return line.Ticket{}, false
+}
+
+func nearestWriterWatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "nearest-writer-watch",
+		Type:    "NearestWriterWatch",
+		Kind:    variants.Optimized,
+		Summary: "readers watch the last writer before them, writers the znode just below their own",
+		Source:  "ZooKeeper recipes page, Shared Locks; kazoo, ReadLock and WriteLock",
+		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
+		Stepped: variants.Cost{
+			Requests:      perThirds("1 + (w+r)/N", func(f, w, r float64) float64 { return 1 + (w+r)/(f+w+r) }),
+			Writes:        variants.Constant(1),
+			FailedWrites:  variants.Constant(0),
+			Notifications: perThirds("(w+r)/N", func(f, w, r float64) float64 { return (w + r) / (f + w + r) }),
+			HerdMax:       aloneOrPerThirds(0, "max(1, r)", func(_, _, r float64) float64 { return max(1, r) }),
+		},
+		Free: variants.Cost{
+			Requests:      variants.PerN("3 + 2 min(2, N-1)", func(n float64) float64 { return 3 + 2*min(2, n-1) }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("min(2, N-1)", func(n float64) float64 { return min(2, n-1) }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		},
+		Join: join(func(s variants.Session, env variants.Env) Lock { return NewNearestWriterWatch(s, env.Root, env.Lost) }),
+	}
+}

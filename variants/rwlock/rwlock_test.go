@@ -1,0 +1,239 @@
+package rwlock
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+// teller's values are modes, or modes and tokens: "r" or "w:token".
+func teller() variantstest.Teller {
+	return variantstest.Teller{
+		Events: map[string]variants.EventKind{
+			"requested": requested, "acquired": acquired, "releasing": releasing, "released": released,
+		},
+		Value: func(t testing.TB, _ string, parts []string) int64 {
+			mode, known := map[string]Mode{"r": Read, "w": Write}[parts[0]]
+			if !known {
+				t.Fatalf("%q is no mode", parts[0])
+			}
+			var token int64
+			if len(parts) > 1 {
+				token = variantstest.Number(t, parts[1])
+			}
+			return stamp(mode, token)
+		},
+	}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"readers together, then a writer, then readers", "0:acquired:r:1 1:acquired:r:2 0:releasing:r 1:releasing:r 2:acquired:w:3 2:releasing:w 0:acquired:r:4 1:acquired:r:5", ""},
+		{"granted while the release is under way", "0:acquired:w:1 0:releasing:w 1:acquired:w:2 0:released:w 1:releasing:w", ""},
+		{"readers in any order among themselves", "0:acquired:r:2 1:acquired:r:1", ""},
+		{"the first token may be anything", "0:acquired:w:-7 0:releasing:w 1:acquired:w:-6", ""},
+		{"a writer beside a reader", "0:acquired:r:1 1:acquired:w:2", "client 1 acquired the lock as a writer while client 0 held it as a reader"},
+		{"a writer beside the second of two readers", "0:acquired:r:1 1:acquired:r:2 0:releasing:r 2:acquired:w:3", "client 2 acquired the lock as a writer while client 1 held it as a reader"},
+		{"a reader beside a writer", "0:acquired:w:1 1:acquired:r:2", "client 1 acquired the lock as a reader while client 0 held it as a writer"},
+		{"two writers", "0:acquired:w:1 1:acquired:w:2", "client 1 acquired the lock as a writer while client 0 held it as a writer"},
+		{"the same client twice", "0:acquired:r:1 0:acquired:r:2", "client 0 acquired the lock as a reader while client 0 held it as a reader"},
+		{"a writer's token again", "0:acquired:w:1 0:releasing:w 1:acquired:w:1", "client 1 was granted fencing token 1 as a writer after token 1"},
+		{"a writer's token backwards", "0:acquired:w:5 0:releasing:w 1:acquired:w:4", "fencing token 4 as a writer after token 5"},
+		{"a writer's token backwards, with a reader in between", "0:acquired:w:5 0:releasing:w 2:acquired:r:9 2:releasing:r 1:acquired:w:4", "fencing token 4 as a writer after token 9"},
+		{"a writer's token below a reader's", "0:acquired:r:5 0:releasing:r 1:acquired:w:4", "fencing token 4 as a writer after token 5"},
+		{"a writer's token below an earlier reader's", "0:acquired:r:5 1:acquired:r:3 0:releasing:r 1:releasing:r 2:acquired:w:4", "fencing token 4 as a writer after token 5"},
+		{"a reader's token below a writer's", "0:acquired:w:5 0:releasing:w 1:acquired:r:4", "fencing token 4 as a reader after token 5"},
+	})
+}
+
+func TestStamp(t *testing.T) {
+	for _, token := range []int64{0, 1, math.MaxInt32, -1, math.MinInt32} {
+		for _, mode := range []Mode{Read, Write} {
+			if m, v := unstamp(stamp(mode, token)); m != mode || v != token {
+				t.Errorf("a %s's token %d comes back as a %s's %d", mode, token, m, v)
+			}
+		}
+	}
+}
+
+func TestSpans(t *testing.T) {
+	// Readers 0 and 1 hold, writer 2 waits for both, and readers 0 and 1 wait for the writer, which comes back last, when
+	// nobody is left to hand over.
+	teller().Intervals(t, spans, []variantstest.Case{{
+		"readers, a writer, readers, the writer",
+		"0:requested:r 0:acquired:r 1:requested:r 1:acquired:r 2:requested:w 0:releasing:r 0:released:r 0:requested:r" +
+			" 1:releasing:r 2:acquired:w 1:released:r 1:requested:r 2:releasing:w 0:acquired:r 1:acquired:r 2:released:w" +
+			" 0:releasing:r 1:releasing:r 2:requested:w 2:acquired:w",
+		"acquire(0)=1-2 acquire(1)=3-4 acquire(2)=5-10 acquire(0)=8-14 acquire(1)=12-15 acquire(2)=19-20 " +
+			"hold(0)=2-6 hold(1)=4-9 hold(2)=10-13 hold(0)=14-17 hold(1)=15-18 release(0)=6-7 release(1)=9-11 release(2)=13-16 " +
+			"handoff(2)=9-10 handoff(0)=13-14 handoff(1)=13-15",
+	}})
+}
+
+func TestRoles(t *testing.T) {
+	for n, want := range map[int]string{1: "R", 2: "RW", 3: "RWR", 4: "RRWR", 7: "RRRWWRR", 8: "RRRWWWRR"} {
+		var got strings.Builder
+		for i := range n {
+			got.WriteByte("RW"[role(variants.Env{Clients: n, Index: i}, 0)])
+		}
+		if got.String() != want {
+			t.Errorf("%d participants start as %s, want %s", n, got.String(), want)
+		}
+	}
+	var steps strings.Builder
+	for step := range 6 {
+		steps.WriteByte("RW"[role(variants.Env{Clients: 1}, step)])
+	}
+	if steps.String() != "RWRRWR" {
+		t.Errorf("one participant goes through %s, want RWRRWR", steps.String())
+	}
+}
+
+func TestContenders(t *testing.T) {
+	children := []string{
+		"B-write-0000000003", "A-read-0000000010", "fence", "x-read-", "Z-read-0000000002", "x-write-abc", "N-write--2147483648",
+		"a-read-b-write-0000000011", "M-lock-0000000001",
+	}
+	var got []string
+	for _, c := range contenders(children[:6]) {
+		got = append(got, fmt.Sprintf("%s:%s", c.mode, c.Name[:1]))
+	}
+	if want := "reader:Z writer:B reader:A"; strings.Join(got, " ") != want {
+		t.Errorf("in line: %v, want %s", got, want)
+	}
+	if all := contenders([]string{"N-write--2147483648", "M-read-2147483647"}); all[0].Name[0] != 'M' {
+		t.Errorf("after the counter wrapped, %s is first", all[0].Name)
+	}
+	mine := contenders(children)[0]
+	if _, err := ahead(mine, children[:2]); err == nil {
+		t.Error("a ticket that is gone went unnoticed")
+	}
+}
+
+func TestWhomToWatch(t *testing.T) {
+	for _, tt := range []struct {
+		before, firstRead, nearestRead, write string
+	}{
+		{"", "-", "-", "-"},
+		{"R0", "-", "-", "R0"},
+		{"R0 R1", "-", "-", "R1"},
+		{"W0", "W0", "W0", "W0"},
+		{"R0 W1 R2 W3 R4", "W1", "W3", "R4"},
+	} {
+		var children []string
+		for i, name := range strings.Fields(tt.before) {
+			marker := map[byte]string{'R': readMarker, 'W': writeMarker}[name[0]]
+			children = append(children, fmt.Sprintf("%s%s%010d", name, marker, i))
+		}
+		before := contenders(children)
+		for _, c := range []struct {
+			what   string
+			choose func() (string, bool)
+			want   string
+		}{
+			{"a reader, first writer", func() (string, bool) { w, ok := firstWriter(Read, before); return w.Name, ok }, tt.firstRead},
+			{"a reader, nearest writer", func() (string, bool) { w, ok := nearestWriter(Read, before); return w.Name, ok }, tt.nearestRead},
+			{"a writer, first", func() (string, bool) { w, ok := firstWriter(Write, before); return w.Name, ok }, tt.write},
+			{"a writer, nearest", func() (string, bool) { w, ok := nearestWriter(Write, before); return w.Name, ok }, tt.write},
+		} {
+			name, waiting := c.choose()
+			if got, _, _ := strings.Cut(name+"-", "-"); waiting != (c.want != "-") || waiting && got != c.want {
+				t.Errorf("behind %q, %s: watches %q (%v), want %s", tt.before, c.what, got, waiting, c.want)
+			}
+		}
+	}
+}
+
+// drained is a line of participants, their one-shot watches, and what serving it has cost.
+type drained struct {
+	variantstest.Counts
+	variant string
+	modes   []Mode
+	gone    []bool
+	holding []int       // in the order of coming to hold
+	watches map[int]int // by client: whose znode it watches; everybody's is -1
+}
+
+// look is what a client does when it has arrived or was woken.
+func (d *drained) look(client int) {
+	d.Read(1) // the listing
+	var lower []int
+	for i := range client {
+		if !d.gone[i] && (d.modes[client] == Write || d.modes[i] == Write) {
+			lower = append(lower, i)
+		}
+	}
+	if d.variant == "children-watch" {
+		d.watches[client] = -1
+	}
+	switch {
+	case len(lower) == 0:
+		d.holding = append(d.holding, client)
+	case d.variant == "children-watch":
+	case d.variant == "first-writer-watch" && d.modes[client] == Read:
+		d.Read(1)
+		d.watches[client] = lower[0]
+	default:
+		d.Read(1)
+		d.watches[client] = lower[len(lower)-1]
+	}
+}
+
+// change creates or deletes a client's znode, and returns whom that wakes.
+func (d *drained) change(client int) []int {
+	var woken []int
+	for watcher, watched := range d.watches {
+		if watched == -1 || watched == client {
+			woken = append(woken, watcher)
+		}
+	}
+	slices.Sort(woken)
+	for _, w := range woken {
+		delete(d.watches, w)
+	}
+	d.Write(len(woken))
+	return woken
+}
+
+// drain walks through a drain, and counts what comes after the line has formed.
+func drain(variant string, n int) *drained {
+	d := &drained{variant: variant, watches: map[int]int{}}
+	wake := func(woken []int) {
+		for _, w := range woken {
+			if !d.gone[w] && !slices.Contains(d.holding, w) {
+				d.look(w)
+			}
+		}
+	}
+	for i := range n {
+		woken := d.change(i)
+		d.modes = append(d.modes, role(variants.Env{Clients: n, Index: i}, 0))
+		d.gone = append(d.gone, false)
+		wake(woken)
+		d.look(i)
+	}
+	d.Counts = variantstest.Counts{Operations: float64(n)}
+	for len(d.holding) > 0 {
+		leaver := d.holding[0]
+		d.holding = d.holding[1:]
+		d.gone[leaver] = true
+		wake(d.change(leaver))
+	}
+	return d
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts {
+		d := drain(variant, n)
+		if slices.Contains(d.gone, false) {
+			t.Fatalf("%s, N=%d: somebody was never served", variant, n)
+		}
+		return d.Counts
+	})
+}
