@@ -19,8 +19,9 @@ var mayImport = map[string][]string{
 	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
 	"variants/rwlock":       {"variants", "variants/line"},
-	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/queue"},
+	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/queue", "variants/election", "variants/revocable"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
+	"variants/election":     {"variants", "variants/line"},
 	"variants/conformance":  {},
 	"variants/variantstest": {"variants"},
 	"results":               {},
@@ -36,6 +37,8 @@ var mayImport = map[string][]string{
 	"ensemble/auto":         {"ensemble", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/embedded"},
 	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded"},
 	"ensemble/conformance":  {},
+
+	"variants/revocable": {"variants", "variants/line"},
 }
 
 func TestImportDirections(t *testing.T) {

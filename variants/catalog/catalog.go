@@ -5,8 +5,10 @@ package catalog
 
 import (
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/queue"
+	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
 )
 
@@ -15,6 +17,8 @@ func Recipes() []variants.Recipe {
 	return []variants.Recipe{
 		lock.Recipe(),
 		rwlock.Recipe(),
+		revocable.Recipe(),
 		queue.Recipe(),
+		election.Recipe(),
 	}
 }

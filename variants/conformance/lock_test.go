@@ -52,6 +52,7 @@ var lockChecks = []check[lockCheck]{
 	{"is not reentrant", lockIsNotReentrant},
 	{"survives a crash in the line", lockSurvivesACrashInTheLine},
 	{"reports a lost session", lockReportsALostSession},
+	{"frees nobody else's lock", lateRelease},
 	{"survives an outage", lockSurvivesAnOutage},
 	{"recovers a lost reply", lockRecoversALostReply},
 	{"recovers a lost request", lockRecoversALostRequest},

@@ -1,0 +1,121 @@
+// Package election compares ways to elect a leader, and to find the next one when it has gone.
+//
+// The promise, to which all are held: at any moment at most one participant leads; every term has an epoch that is
+// larger than that of any term before it; and when a leader has resigned or lost its session, one of those who campaign
+// succeeds it. A leader that is cut off is told so before its session can expire at the server, if the clocks of both
+// run alike; where that is not enough, what it leads must refuse commands of an older epoch than the newest it has seen.
+//
+//	variant            znodes                  cost of one failover with m candidates left
+//	poll-1s, poll-50ms <dir>/master  ephemeral  no notification, but m requests per interval for as long as a leader leads
+//	master-znode       <dir>/master  ephemeral  m notifications, m attempts of which m-1 fail, m-1 exists
+//	leader-watch       <dir>/<guid>-n_<seq>     m notifications, m listings of m children, m-1 getData
+//	predecessor-watch  <dir>/<guid>-n_<seq>     1 notification, 1 listing
+//
+// Beside <dir>/master stands <dir>/fence, persistent, whose version is the epoch. A leader that crashes is missed only
+// when its session has expired, which takes far longer than all of this; the costs are the same then.
+//
+// Each variant's own comment has the steps and the exact formulas; `zkbench run election-drain` holds them to it, but
+// for the polling ones, which never come to rest.
+package election
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"path"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Election is one client's part in the elections to one office. Its methods may be called concurrently and then run one
+// after another.
+type Election interface {
+	// Campaign waits until the client leads. When ctx ends first, the client withdraws and the context's error comes
+	// back within about a second even from a session that does not answer; the withdrawal then goes on behind the
+	// caller's back, and a later Campaign waits for it. variants.ErrSessionLost says that the session died meanwhile.
+	Campaign(ctx context.Context) (Term, error)
+	// Resign ends the term; it costs one write, and nothing if the client does not lead. variants.ErrSessionLost says
+	// that the term had ended already, so that what was done last may have met a successor. After any other error the
+	// client leads still, and Resign may be tried again.
+	Resign(ctx context.Context) error
+}
+
+// Term is one time of leading.
+type Term struct {
+	// Epoch grows with every term; send it along with every command, so that those of a deposed leader can be refused.
+	Epoch int64
+	// Lost is closed when the session is gone or must be taken to be; the leader must stop.
+	Lost <-chan struct{}
+}
+
+// ErrLeading is returned by Campaign to a client that leads already.
+var ErrLeading = errors.New("the client leads already")
+
+// Recipe returns the election recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:    "election",
+		Summary: "at most one leader at a time, and a successor when it goes",
+		Source:  "ZooKeeper recipes page, Leader Election; Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants: []variants.Variant{
+			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
+		},
+		Phases:    phases(),
+		Spans:     spans,
+		Operation: phaseResign,
+		Stepping:  variants.FromLineUp,
+		Check:     check,
+		Code:      code,
+	}
+}
+
+// office gives what one client holds exclusively the names of an election.
+type office struct{ exclusive *variants.Exclusive[Term] }
+
+// Campaign implements [Election].
+func (o office) Campaign(ctx context.Context) (Term, error) { return o.exclusive.Acquire(ctx) }
+
+// Resign implements [Election].
+func (o office) Resign(ctx context.Context) error { return o.exclusive.Release(ctx) }
+
+// master is what the variants with one znode share. They differ in when they try to create it.
+type master struct {
+	office
+	claim variants.Claim
+	epoch int64 // while the client leads
+}
+
+// init makes a master of a way to campaign, which returns the epoch.
+func (m *master) init(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}, campaign func(context.Context) (int64, error)) error {
+	m.claim = variants.Claim{Session: session, Lost: lost, Path: path.Join(dir, "master"), Fence: path.Join(dir, "fence")}
+	m.exclusive = variants.NewExclusive(lost, ErrLeading, func(ctx context.Context) (Term, error) {
+		epoch, err := campaign(ctx)
+		if err != nil {
+			return Term{}, err
+		}
+		m.epoch = epoch
+		return Term{Epoch: epoch, Lost: lost}, nil
+	}, func(ctx context.Context) error { return m.claim.Give(ctx, m.epoch) })
+	return m.claim.EnsureFence(ctx)
+}
+
+// marker is in the names of an election's tickets; the recipe calls them n_.
+const marker = "-n_"
+
+// sequential is what the variants with tickets share: one client's place in the line. They differ in how they wait.
+type sequential struct {
+	office
+	line.Line
+}
+
+// init makes a sequential election of a way to wait.
+func (s *sequential) init(session variants.Session, dir string, lost <-chan struct{}, wait func(context.Context, line.Ticket) error) {
+	s.Line = line.New(session, dir, marker, lost)
+	s.exclusive = line.NewExclusive(&s.Line, ErrLeading, wait, func(mine line.Ticket) Term {
+		return Term{Epoch: int64(mine.Seq), Lost: lost}
+	})
+}

@@ -1,0 +1,149 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{Events: map[string]variants.EventKind{
+		"campaigning": campaigning, "withdrew": withdrew, "elected": elected,
+		"resigning": resigning, "resigned": resigned, "deposed": deposed,
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"one after the other", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:elected:2 0:resigned 1:resigning 1:resigned", ""},
+		{"a leader in the end", "0:campaigning 0:elected:1 1:campaigning", ""},
+		{"after a crash", "0:campaigning 0:elected:1 1:campaigning 0:deposed 1:elected:2", ""},
+		{"all who waited have given up", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:withdrew", ""},
+		{"the first epoch may be anything", "0:elected:-7 0:resigning 1:elected:-6", ""},
+		{"two at once", "0:elected:1 1:elected:2", "client 1 was elected while client 0 led"},
+		{"the same client twice", "0:elected:1 0:elected:2", "client 0 was elected while client 0 led"},
+		{"before the old leader was told", "0:elected:1 1:elected:2 0:deposed", "client 1 was elected while client 0 led"},
+		{"after one that is not the leader has resigned", "0:elected:1 1:resigning 1:elected:2", "client 1 was elected while client 0 led"},
+		{"an epoch again", "0:elected:1 0:resigning 1:elected:1", "epoch 1 after epoch 1"},
+		{"an epoch backwards", "0:elected:5 0:deposed 1:elected:4", "epoch 4 after epoch 5"},
+		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "nobody leads in the end, although 2 clients campaign"},
+		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "nobody leads in the end, although 1 clients campaign"},
+		{"nobody ever", "0:campaigning", "nobody leads in the end, although 1 clients campaign"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{
+		// Client 1 campaigns while 0 leads, so it fails over; client 0 comes back only after 1 has resigned.
+		{
+			"clean",
+			"0:campaigning 0:elected:1 1:campaigning 0:resigning 1:elected:2 0:resigned 1:resigning 1:resigned 0:campaigning 0:elected:3",
+			"campaign(0)=1ms campaign(1)=2ms campaign(0)=1ms lead(0)=2ms lead(1)=2ms resign(0)=2ms resign(1)=1ms failover-clean(1)=1ms",
+		},
+		{
+			"to a newcomer, while another asks too seldom",
+			"0:elected:1 1:campaigning 0:resigning 2:campaigning 2:elected:2",
+			"campaign(2)=1ms lead(0)=2ms failover-clean(2)=2ms",
+		},
+		{
+			"to nobody else",
+			"0:elected:1 1:campaigning 0:resigning 0:campaigning 0:elected:2 1:withdrew 0:resigning 1:campaigning 1:elected:3",
+			"campaign(0)=1ms campaign(1)=1ms lead(0)=2ms lead(0)=2ms",
+		},
+		{
+			"crash",
+			"0:campaigning 0:elected:1 1:campaigning 2:campaigning 2:withdrew 0:deposed 1:elected:2 1:resigning 1:resigned",
+			"campaign(0)=1ms campaign(1)=4ms lead(1)=1ms resign(1)=1ms failover-crash(1)=1ms",
+		},
+		{
+			"told after the successor led",
+			"0:campaigning 0:elected:1 1:campaigning 2:campaigning 1:elected:2 0:deposed 1:resigning 2:elected:3 1:resigned",
+			"campaign(0)=1ms campaign(1)=2ms campaign(2)=4ms lead(1)=2ms resign(1)=2ms failover-clean(2)=1ms",
+		},
+	})
+}
+
+// scripted is an election whose outcome is given.
+type scripted struct {
+	term           Term
+	refused, stays error
+}
+
+func (s scripted) Campaign(context.Context) (Term, error) { return s.term, s.refused }
+func (s scripted) Resign(context.Context) error           { return s.stays }
+
+// What a participant records is what happened to it, however its step ends.
+func TestStepRecordsHowATermEnds(t *testing.T) {
+	lost := make(chan struct{})
+	close(lost)
+	for _, tt := range []struct {
+		name     string
+		election scripted
+		want     []variants.EventKind
+	}{
+		{"resigns", scripted{}, []variants.EventKind{campaigning, elected, resigning, resigned}},
+		{"is not elected", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{campaigning, withdrew}},
+		{"loses its session", scripted{term: Term{Lost: lost}, stays: variants.ErrSessionLost}, []variants.EventKind{campaigning, elected, deposed}},
+		{"cannot resign", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{campaigning, elected, resigning}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []variants.EventKind
+			c := &candidate{election: tt.election, env: variants.Env{
+				Record: func(kind variants.EventKind, _ int64) { got = append(got, kind) },
+				Hold:   func(context.Context, <-chan struct{}) error { return nil },
+			}}
+			err := c.Step(t.Context())
+			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, variants.ErrSessionLost) {
+				t.Errorf("err = %v, want %v", err, want)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("recorded %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// simulate walks through a drain.
+func simulate(variant string, n int) variantstest.Counts {
+	c := variantstest.Counts{Operations: float64(n)}
+	watches := map[int]int{} // by candidate, whose end it waits for
+	for k := 1; k < n; k++ {
+		watches[k] = 0
+		if variant == "predecessor-watch" {
+			watches[k] = k - 1
+		}
+	}
+	for leader := range n {
+		var woken []int
+		for k, watched := range watches {
+			if watched == leader {
+				woken = append(woken, k)
+			}
+		}
+		c.Write(len(woken)) // the resignation
+		for _, k := range woken {
+			delete(watches, k)
+			if variant == "master-znode" {
+				c.Write(0) // another create
+			} else {
+				c.Read(1) // a listing
+			}
+			if k == leader+1 {
+				continue // it leads
+			}
+			c.Read(1) // exists or getData, to watch the new leader
+			watches[k] = leader + 1
+			if variant == "master-znode" {
+				c.FailedWrites++
+			}
+		}
+	}
+	return c
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }

@@ -1,0 +1,79 @@
+package election
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// LeaderWatch is the election in which all candidates watch the leader.
+//
+//  1. Create <dir>/<guid>-n_, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  2. List <dir>, without a watch. If the own znode is the smallest, the client leads.
+//  3. Read the smallest znode, which is the leader's, with a watch. If it is gone, go to 2.
+//  4. Wait for the watch, then go to 2, together with every other candidate.
+//  5. To resign, or to withdraw, delete the own znode.
+//
+// Nobody races, for the line decides who is next; but everybody is woken to learn that it is somebody else.
+//
+// Cost of a drain, where N clients campaign and lead one after another. A resignation with m candidates left notifies
+// all m; each lists m children, and all but the new leader read its znode to watch it:
+//
+//	notifications  Σ m for m = N-1 … 0  =  N(N-1)/2
+//	requests       N deletes + N(N-1)/2 listings + (N-1)(N-2)/2 reads  =  N + (N-1)²
+//	writes         N deletes
+//	herd           N-1 notifications from the first resignation
+//
+// Looping freely, a term costs a create, a listing and a delete, and up to N-1 times a read and a listing, one for each
+// leader before it. The epoch is the sequence number, which grows as long as <dir> lives, for 2^31 creates.
+//
+// Source: ZooKeeper recipes page (Leader Election), which calls it the trivial solution and warns of its herd.
+type LeaderWatch struct{ sequential }
+
+var _ Election = (*LeaderWatch)(nil)
+
+// NewLeaderWatch returns the part of one client in the elections below an existing znode dir. lost is closed when the
+// session is.
+func NewLeaderWatch(session variants.Session, dir string, lost <-chan struct{}) *LeaderWatch {
+	l := &LeaderWatch{}
+	l.init(session, dir, lost, l.waitForLeaders)
+	return l
+}
+
+func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine line.Ticket) error {
+	return l.AwaitEach(ctx, func(children []string) (leader line.Ticket, waiting bool, err error) {
+		if _, waiting, err := l.Behind(mine, children); err != nil || !waiting {
+			return line.Ticket{}, false, err
+		}
+		return line.Sorted(children, l.Marker)[0], true, nil
+	})
+}
+
+func leaderWatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "leader-watch",
+		Type:    "LeaderWatch",
+		Kind:    variants.Naive,
+		Summary: "sequential znodes, every candidate watches the leader's",
+		Source:  "ZooKeeper recipes page, Leader Election, the trivial solution",
+		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
+		Stepped: variants.Cost{
+			Requests:      variants.PerN("(N + (N-1)²)/N", func(n float64) float64 { return (n + (n-1)*(n-1)) / n }),
+			Writes:        variants.Constant(1),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("(N-1)/2", func(n float64) float64 { return (n - 1) / 2 }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		},
+		Free: variants.Cost{
+			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		},
+		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Election, error) {
+			return NewLeaderWatch(s, env.Root, env.Lost), nil
+		}),
+	}
+}

@@ -1,0 +1,105 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// The intervals that are compared: the leisurely one, and the book's example of an aggressive one.
+const (
+	slow = time.Second
+	fast = 50 * time.Millisecond
+)
+
+// Poll is the election in which the candidates ask again and again whether there is a master.
+//
+//  1. Ask with exists, without a watch, whether <dir>/master is there. If it is, go to 3.
+//  2. Create it, ephemeral. If that succeeds, the client leads.
+//  3. Wait for the interval, the first time for a random part of it, then go to 1: candidates that began together would
+//     else go on asking together, and the office would be vacant until they all do.
+//  4. To resign, delete <dir>/master.
+//
+// The create travels in one multi with a set of <dir>/fence, whose version is the epoch. The delete travels with a check
+// of that version, so that it cannot end the term of a successor. Either is one request and one transaction.
+//
+// Cost: nothing is ever notified, so no event sets off a herd. Instead each of m candidates sends a request per interval
+// T for as long as somebody else leads: m/T requests per second for nothing, and with a fixed number of candidates the
+// more per term the longer the term. So the requests have no bound that depends on N alone; with one client they are
+// exists, create and delete. An office becomes vacant unnoticed, on average T/2 before a given candidate asks, and about
+// T/(m+1) before the first of m does. Those who asked before that one had created the znode try in vain, once per term
+// at most:
+//
+//	writes   1 delete + up to N creates, of which up to N-1 fail
+//
+// A leader that resigns and campaigns again finds the office vacant, while the others wait for their interval to pass:
+// candidates may starve. Since it never comes to rest, it cannot be stepped.
+//
+// Source: Junqueira and Reed, ZooKeeper, chapter 4, which mentions it as what watches make superfluous.
+type Poll struct {
+	master
+	interval time.Duration
+}
+
+var _ Election = (*Poll)(nil)
+
+// NewPoll returns the part of one client in the elections below an existing znode dir, and makes sure that the fence
+// exists. The interval must be positive. lost is closed when the session is.
+func NewPoll(ctx context.Context, session variants.Session, dir string, interval time.Duration, lost <-chan struct{}) (*Poll, error) {
+	p := &Poll{interval: interval}
+	if err := p.init(ctx, session, dir, lost, p.campaign); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Poll) campaign(ctx context.Context) (epoch int64, err error) {
+	for pause := rand.N(p.interval); ; pause = p.interval {
+		taken, err := p.claim.Taken(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if !taken {
+			epoch, err := p.claim.Take(ctx)
+			if !errors.Is(err, zk.ErrNodeExists) {
+				return epoch, err
+			}
+		}
+		if err := variants.WaitFor(ctx, p.claim.Lost, pause); err != nil {
+			return 0, err
+		}
+		select {
+		case <-p.claim.Lost:
+			return 0, variants.ErrSessionLost
+		default:
+		}
+	}
+}
+
+func pollVariant(interval time.Duration) variants.Variant {
+	return variants.Variant{
+		Name:    fmt.Sprintf("poll-%s", interval),
+		Type:    "Poll",
+		Kind:    variants.Naive,
+		Summary: fmt.Sprintf("one znode; all candidates ask every %s whether it is there", interval),
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:   "everything at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
+		Free: variants.Cost{
+			Requests:      variants.AloneOr(3, "no bound: more the longer a term", func(float64) float64 { return math.MaxFloat64 }),
+			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
+			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Notifications: variants.Constant(0),
+			HerdMax:       variants.Constant(0),
+		},
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Election, error) {
+			return NewPoll(ctx, s, env.Root, interval, env.Lost)
+		}),
+	}
+}

@@ -1,0 +1,136 @@
+package revocable
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+// teller's events are one second apart, and grace is told in seconds.
+func teller() variantstest.Teller {
+	return variantstest.Teller{
+		Events: map[string]variants.EventKind{
+			"agreed": agreed, "forcible": agreedForced, "requested": requested, "withdrew": withdrew, "acquired": acquired,
+			"heeded": heeded, "releasing": releasing, "ousted": ousted, "released": released,
+		},
+		Apart: time.Second,
+		Value: func(t testing.TB, event string, parts []string) int64 {
+			value := variantstest.Number(t, parts[0])
+			if event == "agreed" || event == "forcible" {
+				value *= int64(time.Second)
+			}
+			return value
+		},
+	}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"nobody asks", "0:agreed:3 0:requested 0:acquired:1 - - - - 0:releasing 0:released", ""},
+		{"gives up in time", "0:agreed:3 0:acquired:1 1:requested - 0:heeded 0:releasing 1:acquired:2 0:released 1:releasing 1:released", ""},
+		{"was asked before it held", "0:agreed:3 0:requested 1:requested - - - - 0:acquired:1 - 0:releasing 1:acquired:2", ""},
+		{"whoever asked has withdrawn", "0:agreed:3 0:acquired:1 1:requested 1:withdrew - - - - 0:releasing", ""},
+		{"the first token may be anything", "0:agreed:3 0:acquired:-7 0:releasing 1:acquired:-6", ""},
+		{"two at once", "0:agreed:3 0:acquired:1 1:acquired:2", "client 1 acquired the lock while client 0 held it"},
+		{"two at once after the grace", "0:agreed:1 0:acquired:1 1:requested - - - 1:acquired:2", "client 1 acquired the lock while client 0 held it"},
+		{"a token again", "0:agreed:3 0:acquired:1 0:releasing 0:released 1:acquired:1", "fencing token 1 after token 1"},
+		{"gives up too late", "0:agreed:3 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked; the grace is 3s | nobody holds the lock in the end"},
+		{"never gives up", "0:agreed:3 0:acquired:1 1:requested - - - 2:requested", "client 0 held on for 4s after it was asked; the grace is 3s"},
+		{"nobody gets it", "0:agreed:3 0:acquired:1 1:requested 0:releasing 0:released", "nobody holds the lock in the end, although 1 clients wait"},
+		{"force after the grace", "0:forcible:3 0:acquired:1 1:requested - - 1:acquired:2 0:heeded 0:releasing 0:ousted 0:released 1:releasing", ""},
+		{"force that is noticed at once", "0:forcible:3 0:acquired:1 1:requested - - 0:heeded 0:releasing 0:ousted 1:acquired:2 0:released", ""},
+		{"force after the grace of one asked early", "0:forcible:3 1:requested 0:acquired:1 - - 1:acquired:2 0:releasing 0:ousted", ""},
+		{"force too early", "0:forcible:3 0:acquired:1 1:requested - 1:acquired:2", "asked 2s before; the grace is 3s"},
+		{"force too early for one asked early", "0:forcible:3 1:requested - - - 0:acquired:1 - 1:acquired:2", "asked 2s before; the grace is 3s"},
+		{"force after a grace that began before the holder knew", "0:forcible:3 0:requested 1:requested - - 0:acquired:1 1:acquired:2 0:releasing 0:ousted", ""},
+		{"force too early, whenever the holder knew", "0:forcible:3 0:acquired:1 1:requested 0:releasing 2:requested 1:acquired:2 2:acquired:3", "asked 2s before; the grace is 3s"},
+		{"force too early that is noticed at once", "0:forcible:9 0:acquired:1 1:requested 0:releasing 0:ousted 1:acquired:2", "client 0 lost the lock to force 2s after it was asked"},
+		{"force is not noticed", "0:forcible:1 0:acquired:1 1:requested 1:acquired:2 - - 0:releasing", "client 0 held on for 3s after the lock had been taken away"},
+		{"force is not used", "0:forcible:1 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked | nobody holds the lock in the end"},
+		{"force and a token again", "0:forcible:1 0:acquired:1 1:requested 1:acquired:1", "fencing token 1 after token 1"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"client 1 comes while 0 holds, and client 0 comes back before 1 has it; nobody asks client 0 the second time",
+		"0:requested 0:acquired:1 - 1:requested - 0:heeded 0:releasing 0:released 0:requested 1:acquired:2 - 1:heeded 1:releasing 0:acquired:3 1:released 0:releasing 0:released",
+		"acquire(0)=1s acquire(1)=6s acquire(0)=5s hold(0)=5s hold(1)=3s hold(0)=2s release(0)=1s release(1)=2s release(0)=1s " +
+			"handoff(1)=3s handoff(0)=1s revoke(0)=2s revoke(1)=2s",
+	}})
+}
+
+// scripted is a lock whose outcome is given.
+type scripted struct {
+	grant          Grant
+	refused, stays error
+}
+
+func (s scripted) Acquire(context.Context) (Grant, error) { return s.grant, s.refused }
+func (s scripted) Release(context.Context) error          { return s.stays }
+
+// What a participant records is what happened to it, however its step ends.
+func TestStepRecordsHowAHoldEnds(t *testing.T) {
+	asked := make(chan struct{})
+	close(asked)
+	for _, tt := range []struct {
+		name string
+		lock scripted
+		want []variants.EventKind
+		err  error
+	}{
+		{"nobody asks", scripted{}, []variants.EventKind{agreed, requested, acquired, releasing, released}, nil},
+		{"is asked", scripted{grant: Grant{Revoked: asked}}, []variants.EventKind{agreed, requested, acquired, heeded, releasing, released}, nil},
+		{"is forced", scripted{stays: ErrForced}, []variants.EventKind{agreed, requested, acquired, releasing, ousted, released}, nil},
+		{"withdraws", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{agreed, requested, withdrew}, variants.ErrSessionLost},
+		{"loses its session", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{agreed, requested, acquired, releasing}, variants.ErrSessionLost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []variants.EventKind
+			p := NewParticipant(tt.lock, Terms{Grace: grace}, variants.Env{
+				Record: func(kind variants.EventKind, _ int64) { got = append(got, kind) },
+				Hold:   func(context.Context, <-chan struct{}) error { return nil },
+			})
+			if err := p.Step(t.Context()); !errors.Is(err, tt.err) {
+				t.Errorf("err = %v, want %v", err, tt.err)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("recorded %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// simulate walks through a drain.
+func simulate(variant string, n int) variantstest.Counts {
+	c := variantstest.Counts{Operations: float64(n)}
+	ownArmed := make([]bool, n)
+	one := map[bool]int{true: 1}
+	hold := func(client int) { // look at the own znode with a watch
+		c.Read(1)
+		ownArmed[client] = true
+	}
+	for client := range n {
+		c.Write(0) // the create
+		c.Read(1)
+		if client > 0 {
+			holder := client - 1
+			c.Write(one[ownArmed[holder]]) // "unlock"
+			c.Read(2)                      // the newcomer watches the holder; the holder looks again
+			ownArmed[holder] = variant == "forced"
+			c.Write(1 + one[ownArmed[holder]]) // the holder's release
+			c.Read(1)                          // the newcomer lists
+		}
+		hold(client)
+	}
+	c.Write(one[ownArmed[n-1]]) // the last release
+	return c
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
