@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
 	"variants/rwlock":       {"variants", "variants/line"},
-	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/queue", "variants/election", "variants/revocable"},
+	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/queue", "variants/election", "variants/revocable"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/election":     {"variants", "variants/line"},
 	"variants/conformance":  {},
@@ -38,7 +38,8 @@ var mayImport = map[string][]string{
 	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded"},
 	"ensemble/conformance":  {},
 
-	"variants/revocable": {"variants", "variants/line"},
+	"variants/blockingqueue": {"variants", "variants/line", "variants/items"},
+	"variants/revocable":     {"variants", "variants/line"},
 }
 
 func TestImportDirections(t *testing.T) {

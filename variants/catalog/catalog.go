@@ -5,6 +5,7 @@ package catalog
 
 import (
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/blockingqueue"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/queue"
@@ -19,6 +20,7 @@ func Recipes() []variants.Recipe {
 		rwlock.Recipe(),
 		revocable.Recipe(),
 		queue.Recipe(),
+		blockingqueue.Recipe(),
 		election.Recipe(),
 	}
 }

@@ -1,0 +1,91 @@
+// Package blockingqueue compares two ways in which consumers can wait for the items of a queue.
+//
+// The promise, to which both are held: every item that was put is taken, by one consumer and once; a consumer that waits
+// while there are items is woken; and items are taken in the order in which they were put. An item that the transaction
+// of a taker has removed is the taker's: one that dies at that moment takes it along. That is at most once, as in every
+// queue in which taking is deleting.
+//
+//	variant    znodes                                     cost of one item with m consumers waiting
+//	all-watch  <dir>/items/<guid>-item-<seq>              2m notifications, m attempts of which m-1 fail
+//	ticket     those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
+//
+// Beside them each client has an ephemeral znode <dir>/journals/<guid>, which makes its writes exactly-once at no cost:
+// see [items.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` holds
+// them to it.
+package blockingqueue
+
+import (
+	"context"
+	"embed"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Queue is one client's view of a queue. Its methods are for one goroutine at a time. variants.ErrSessionLost says that
+// the session died, so that it is not known whether an item that was on its way was put or taken.
+type Queue interface {
+	Producer
+	Consumer
+}
+
+// Producer puts items into a queue.
+type Producer interface {
+	// Put appends an item; it costs one write. When ctx ends first, the context's error comes back within about a second
+	// even from a session that does not answer; the item is then taken back, unless a consumer was faster.
+	Put(ctx context.Context, data []byte) (Item, error)
+	// AwaitTaken returns when an item that this client has put is gone. A producer that does so now and then does not
+	// run away from its consumers. It costs one read, or one and a notification.
+	AwaitTaken(ctx context.Context, item Item) error
+}
+
+// Consumer takes items out of a queue: it peeks, then claims what it has seen. [Take] does both.
+type Consumer interface {
+	// Peek waits for an item and returns one that seems to be free, without taking it. When ctx ends first, the client
+	// withdraws and the context's error comes back within about a second even from a session that does not answer.
+	Peek(ctx context.Context) (Item, error)
+	// Claim takes an item that Peek has returned; false says that somebody else has it. A claim that has been sent is
+	// not given up when ctx ends, because its item might be lost: it ends with the answer or with the session.
+	Claim(ctx context.Context, item Item) (bool, error)
+	// Leave withdraws a consumer that has peeked and does not want to claim.
+	Leave(ctx context.Context) error
+}
+
+// Item is one item of a queue.
+type Item struct {
+	Data  []byte
+	place line.Ticket // zero for one that was taken before its producer knew its name
+}
+
+// Take waits for the next item and takes it.
+func Take(ctx context.Context, c Consumer) (Item, error) {
+	for {
+		item, err := c.Peek(ctx)
+		if err != nil {
+			return Item{}, err
+		}
+		if taken, err := c.Claim(ctx, item); err != nil || taken {
+			return item, err
+		}
+	}
+}
+
+// Recipe returns the blocking queue recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:       "blockingqueue",
+		Summary:    "consumers wait for items; each is taken once, in order",
+		Source:     "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
+		Variants:   []variants.Variant{allWatchVariant(), ticketVariant()},
+		Phases:     phases(),
+		Spans:      spans,
+		Operation:  phaseTake,
+		Stepping:   variants.FromLineUp,
+		Collective: true,
+		Check:      check,
+		Code:       code,
+	}
+}

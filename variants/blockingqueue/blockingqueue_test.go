@@ -1,0 +1,134 @@
+package blockingqueue
+
+import (
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{Events: map[string]variants.EventKind{
+		"putting": putting, "put": put, "requested": requested, "claiming": claiming, "taken": taken,
+		"draining": draining, "drained": drained,
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"one after the other", "9:putting:1 9:put:1 0:claiming:1 0:taken:1 9:putting:2 9:put:2 1:claiming:2 1:taken:2", ""},
+		{"taken before the put was answered", "9:putting:1 0:claiming:1 0:taken:1 9:put:1", ""},
+		{"a put that failed may be taken", "9:putting:1 0:claiming:1 0:taken:1", ""},
+		{"a put that failed may be lost", "9:putting:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2", ""},
+		{"answers cross", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:1 1:claiming:2 1:taken:2 0:taken:1", ""},
+		{"a claim that failed", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:1 1:claiming:1 0:taken:1 1:claiming:2 1:taken:2", ""},
+		{"never taken", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2", "item 1 was put and never taken"},
+		{"taken twice", "9:putting:1 9:put:1 0:claiming:1 1:claiming:1 0:taken:1 1:taken:1", "client 1 took item 1, which client 0 had taken"},
+		{"twice by the same", "9:putting:1 9:put:1 0:claiming:1 0:taken:1 0:claiming:1 0:taken:1", "client 0 took item 1, which client 0 had taken"},
+		{"never put", "0:claiming:7 0:taken:7", "item 7, which nobody had put"},
+		{"taken before it was put", "0:claiming:1 0:taken:1 9:putting:1 9:put:1", "item 1, which nobody had put"},
+		{"the wrong order", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2 1:claiming:1 1:taken:1", "item 1 after item 2"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"consumers 0 and 1 wait when the first item comes; the second is taken before its put is answered",
+		"0:requested 1:requested 9:putting:1 9:put:1 0:claiming:1 1:claiming:1 0:taken:1 9:draining:1 9:drained:1 9:putting:2 1:claiming:2 1:taken:2 9:put:2",
+		"put(9)=1ms put(9)=3ms take(0)=6ms take(1)=10ms drain(9)=1ms sojourn(0)=4ms sojourn(1)=2ms",
+	}})
+}
+
+// model is a queue with its one-shot watches.
+type model struct {
+	variantstest.Counts
+	items             int
+	onItems, onTicket map[int]bool // who watches the items, or the ticket before its own
+}
+
+func (m *model) write(fired ...map[int]bool) (woken []int) {
+	for _, watchers := range fired {
+		for k := range watchers {
+			woken = append(woken, k)
+			delete(watchers, k)
+		}
+	}
+	m.Write(len(woken))
+	return woken
+}
+
+// allWatch lets consumers 0 to c-1 take one item each; they wait already. One that is alone has yet to look.
+func (m *model) allWatch(c int, alone bool) {
+	for k := 0; k < c && !alone; k++ {
+		m.onItems[k] = true
+	}
+	for range c {
+		woken := m.write(m.onItems)
+		if alone {
+			woken = []int{0}
+		}
+		m.items++
+		for _, k := range woken {
+			m.Read(1) // the listing
+			m.onItems[k] = true
+			m.Read(1) // the item
+		}
+		for i, k := range woken {
+			if m.items > 0 {
+				m.items--
+				m.write(m.onItems)
+				continue
+			}
+			if i == 0 {
+				panic("the first one finds the item")
+			}
+			m.write()
+			m.FailedWrites++
+			m.Read(1) // it lists again
+			m.onItems[k] = true
+		}
+	}
+}
+
+// ticket does the same with a line: consumer 0 is the first.
+func (m *model) ticket(c int, alone bool) {
+	if alone {
+		m.write() // the put
+		m.write() // the ticket
+		m.Read(1) // the tickets
+		m.Read(1) // the items
+		m.Read(1) // the item
+		m.write() // the claim
+		return
+	}
+	m.onItems[0] = true
+	for k := 1; k < c; k++ {
+		m.onTicket[k] = true
+	}
+	for k := range c {
+		m.write(m.onItems)
+		m.Read(1)
+		m.Read(1)
+		next := map[int]bool{}
+		if m.onTicket[k+1] {
+			next[k+1] = true
+		}
+		for _, successor := range m.write(next, m.onItems) {
+			m.Read(1) // the tickets
+			m.Read(1) // the items
+			m.Read(1) // the items, with a watch
+			m.onItems[successor] = true
+		}
+	}
+}
+
+// simulate has each consumer take one item. With N=1, the only client is its own producer.
+func simulate(variant string, n int) variantstest.Counts {
+	takes := max(1, n-1)
+	m := model{Counts: variantstest.Counts{Operations: float64(takes)}, onItems: map[int]bool{}, onTicket: map[int]bool{}}
+	map[string]func(int, bool){"all-watch": m.allWatch, "ticket": m.ticket}[variant](takes, n == 1)
+	return m.Counts
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }

@@ -1,0 +1,129 @@
+package blockingqueue
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// What is in the names of items and of tickets.
+const (
+	itemMarker   = "-item-"
+	ticketMarker = "-ticket-"
+)
+
+// client is what the variants share: one client's journal, and how it puts. They differ in how they wait.
+type client struct {
+	lane    variants.Lane
+	items   line.Line
+	journal items.Journal
+}
+
+// open makes a client of a queue below an existing znode dir.
+func open(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*client, error) {
+	place := line.New(session, path.Join(dir, "items"), itemMarker, lost)
+	if err := variants.Ensure(ctx, session, lost, place.Dir, 0); err != nil {
+		return nil, err
+	}
+	journal, err := items.OpenJournal(ctx, session, path.Join(dir, "journals"), lost)
+	return &client{variants.NewLane(), place, journal}, err
+}
+
+// Put implements [Producer].
+func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
+	return variants.Run(ctx, c.lane, func(ctx context.Context) (Item, error) {
+		if err := ctx.Err(); err != nil {
+			return Item{}, err
+		}
+		return c.put(ctx, data)
+	}, func(item Item) {
+		ctx, cancel := variants.Cleanup(ctx)
+		defer cancel()
+		_ = c.items.Leave(ctx, item.place) // the caller has left; an item that is gone was taken
+	})
+}
+
+func (c *client) put(ctx context.Context, data []byte) (Item, error) {
+	ctx, cancel := variants.Cleanup(ctx) // what has been sent must become known
+	defer cancel()
+	guid := rand.Text()
+	results, err := c.journal.Do(ctx, &zk.CreateRequest{
+		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
+	})
+	if err != nil {
+		return Item{}, fmt.Errorf("put: %w", err)
+	}
+	if results != nil {
+		place, _ := line.Parse(path.Base(results[0].String), itemMarker)
+		return Item{data, place}, nil
+	}
+	children, err := c.items.List(ctx) // the reply with the name is lost
+	if err != nil {
+		return Item{}, fmt.Errorf("put, then look for its name: %w", err)
+	}
+	item := Item{Data: data}
+	for _, name := range children {
+		if strings.HasPrefix(name, guid) {
+			item.place, _ = line.Parse(name, itemMarker)
+		}
+	}
+	return item, nil
+}
+
+// AwaitTaken implements [Producer].
+func (c *client) AwaitTaken(ctx context.Context, item Item) error {
+	if item.place.Name == "" {
+		return nil
+	}
+	return variants.Do(ctx, c.lane, func(ctx context.Context) error {
+		return c.items.AwaitChange(ctx, item.place)
+	}, nil)
+}
+
+// read returns an item; false if it is gone.
+func (c *client) read(ctx context.Context, place line.Ticket) (Item, bool, error) {
+	item := Item{place: place}
+	err := variants.Retry(ctx, c.items.Lost, func() error {
+		var err error
+		item.Data, _, err = c.items.Session.Get(c.items.Path(place))
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return Item{}, false, nil
+	}
+	return item, err == nil, err
+}
+
+// settle runs a claim. It is never left alone: what a claim takes, its caller has to learn.
+func (c *client) settle(ctx context.Context, claim func(context.Context) (bool, error)) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	return variants.Run(context.WithoutCancel(ctx), c.lane, func(ctx context.Context) (bool, error) {
+		ctx, cancel := variants.Cleanup(ctx)
+		defer cancel()
+		return claim(ctx)
+	}, func(bool) {})
+}
+
+// remove deletes all these znodes or none; false if one was gone already.
+func (c *client) remove(ctx context.Context, paths ...string) (bool, error) {
+	var ops []any
+	for _, p := range paths {
+		ops = append(ops, &zk.DeleteRequest{Path: p, Version: -1})
+	}
+	_, err := c.journal.Do(ctx, ops...)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, err
+}

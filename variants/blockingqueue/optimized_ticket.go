@@ -1,0 +1,179 @@
+package blockingqueue
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// Ticket is the queue in which the consumers stand in a line, and only the first of them watches the items.
+//
+//  1. To put, create <dir>/items/<guid>-item-, sequential.
+//  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  3. List <dir>/tickets. If the own ticket is not the lowest, read the next lower one with a watch, wait for it, and do
+//     3 again: who stood there may have given up.
+//  4. List <dir>/items. If there is none, list again, with a watch; if there is still none, wait and do 4 again.
+//  5. Read the first item, and delete it and the own ticket in one multi: so the item goes and the next consumer comes
+//     at once, or neither.
+//
+// The first listing in 4 has no watch because the watch would be left behind where there are items, and fire at the own
+// delete. As in [AllWatch] puts and deletes carry a write to the client's journal.
+//
+// Cost of one item in a stepped run: the put wakes the first consumer, which lists, reads and deletes; that wakes the
+// next, if there is one, which lists the tickets, then the items, then the items with a watch:
+//
+//	notifications  1, and 1 for each but the last  =  2 - 1/(N-1)
+//	requests       1 put + 3, and 3 for each but the last  =  7 - 3/(N-1)
+//	writes         1 put + 1 delete, none of which fails
+//	herd           1
+//
+// A client that is alone puts, takes a ticket, lists the tickets and the items, reads and deletes: 6 requests, 3 of them
+// writes. Looping freely, one take is at most a ticket, two listings of the tickets and one read of the predecessor,
+// three listings of the items, a read and a delete, with the put 10 requests, 3 of them writes. The producer's look at
+// whether its last round has been taken (see worker) adds up to one request and one notification per round. An item that
+// comes between the two listings leaves the watch of the second one armed. So a delete notifies up to three clients: the
+// next in line, the producer, and whoever takes. Consumers are served in the order of their tickets.
+//
+// Source: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
+// semaphores let only one client watch their leases in the same way.
+type Ticket struct {
+	*client
+	tickets line.Line
+	mine    *line.Ticket // nil while not in the line
+}
+
+var _ Queue = (*Ticket)(nil)
+
+// NewTicket returns one client's view of a queue below an existing znode dir. lost is closed when the session is.
+func NewTicket(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*Ticket, error) {
+	c, err := open(ctx, session, dir, lost)
+	if err != nil {
+		return nil, err
+	}
+	tickets := line.New(session, path.Join(dir, "tickets"), ticketMarker, lost)
+	return &Ticket{client: c, tickets: tickets}, variants.Ensure(ctx, session, lost, tickets.Dir, 0)
+}
+
+// Peek implements [Consumer].
+func (q *Ticket) Peek(ctx context.Context) (Item, error) {
+	return variants.Run(ctx, q.lane, q.peek, func(Item) {
+		ctx, cancel := variants.Cleanup(ctx)
+		defer cancel()
+		_ = q.leave(ctx) // the caller has left; if this fails too, the ticket ends with the session
+	})
+}
+
+func (q *Ticket) peek(ctx context.Context) (Item, error) {
+	if q.mine == nil {
+		mine, err := q.tickets.Enter(ctx, nil, zk.FlagEphemeral)
+		if err != nil {
+			return Item{}, err
+		}
+		q.mine = &mine
+	}
+	item, err := q.wait(ctx, *q.mine)
+	if err != nil {
+		err = q.tickets.Withdraw(ctx, *q.mine, err)
+		q.mine = nil
+	}
+	return item, err
+}
+
+// wait waits for the own turn, then for an item. As long as the ticket is there, nobody else takes one.
+func (q *Ticket) wait(ctx context.Context, mine line.Ticket) (Item, error) {
+	if err := q.tickets.AwaitFirst(ctx, mine); err != nil {
+		return Item{}, fmt.Errorf("wait in %s: %w", q.tickets.Dir, err)
+	}
+	for {
+		place, err := q.awaitItem(ctx)
+		if err != nil {
+			return Item{}, fmt.Errorf("wait for %s: %w", q.items.Dir, err)
+		}
+		if item, there, err := q.read(ctx, place); err != nil || there {
+			return item, err
+		}
+	}
+}
+
+func (q *Ticket) awaitItem(ctx context.Context) (line.Ticket, error) {
+	for {
+		children, err := q.items.List(ctx)
+		if err != nil {
+			return line.Ticket{}, err
+		}
+		if found := line.Sorted(children, itemMarker); len(found) > 0 {
+			return found[0], nil
+		}
+		children, watch, err := q.items.ListW(ctx)
+		if err != nil {
+			return line.Ticket{}, err
+		}
+		if found := line.Sorted(children, itemMarker); len(found) > 0 {
+			return found[0], nil
+		}
+		if err := variants.Await(ctx, q.items.Lost, watch); err != nil {
+			return line.Ticket{}, err
+		}
+	}
+}
+
+// Claim implements [Consumer].
+func (q *Ticket) Claim(ctx context.Context, item Item) (bool, error) {
+	return q.settle(ctx, func(ctx context.Context) (bool, error) {
+		if q.mine == nil {
+			return false, nil // it has withdrawn
+		}
+		taken, err := q.remove(ctx, q.tickets.Path(*q.mine), q.items.Path(item.place))
+		if taken {
+			q.mine = nil
+		}
+		return taken, err
+	})
+}
+
+// Leave implements [Consumer].
+func (q *Ticket) Leave(ctx context.Context) error {
+	return variants.Do(ctx, q.lane, q.leave, nil)
+}
+
+func (q *Ticket) leave(ctx context.Context) error {
+	if q.mine == nil {
+		return nil
+	}
+	mine := *q.mine
+	q.mine = nil
+	return q.tickets.Withdraw(ctx, mine, nil)
+}
+
+func ticketVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "ticket",
+		Type:    "Ticket",
+		Kind:    variants.Optimized,
+		Summary: "consumers stand in a line, only the first watches the items",
+		Source:  "ZooKeeper recipes page, Locks, applied to a queue's consumers",
+		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
+		Stepped: variants.Cost{
+			Requests:      variants.AloneOr(6, "7 - 3/(N-1)", func(n float64) float64 { return 7 - 3/(n-1) }),
+			Writes:        variants.AloneOr(3, "2", func(float64) float64 { return 2 }),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.AloneOr(0, "2 - 1/(N-1)", func(n float64) float64 { return 2 - 1/(n-1) }),
+			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
+		},
+		Free: variants.Cost{
+			Requests:      variants.AloneOr(6, "10 + 1/(N-1)", func(n float64) float64 { return 10 + 1/(n-1) }),
+			Writes:        variants.Constant(3),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.AloneOr(0, "2 + 1/(N-1)", func(n float64) float64 { return 2 + 1/(n-1) }),
+			HerdMax:       variants.AloneOr(0, "3", func(float64) float64 { return 3 }),
+		},
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
+			return NewTicket(ctx, s, env.Root, env.Lost)
+		}),
+	}
+}

@@ -1,0 +1,60 @@
+package conformance_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/blockingqueue"
+)
+
+// spoiled is a session that leaves a kind of operation out of its transactions, and says that all is well.
+type spoiled struct {
+	variants.Session
+	leaveOut func(op any) bool
+}
+
+func (s spoiled) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	return s.Session.Multi(slices.DeleteFunc(slices.Clone(ops), s.leaveOut)...)
+}
+
+// deaf is a session whose watches on children never fire.
+type deaf struct{ variants.Session }
+
+func (s deaf) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	names, stat, err := s.Children(path)
+	return names, stat, nil, err
+}
+
+// The check of the promise must be able to fail.
+func TestBrokenBlockingQueuesAreCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, tt := range []struct {
+		name  string
+		spoil broken
+		want  string
+	}{
+		{"nothing is taken out", func(s variants.Session) variants.Session {
+			return spoiled{s, func(op any) bool {
+				d, ok := op.(*zk.DeleteRequest)
+				return ok && strings.Contains(d.Path, "-item-")
+			}}
+		}, "had taken"},
+		{"wake-ups are lost", func(s variants.Session) variants.Session { return deaf{s} }, "never taken"},
+	} {
+		for _, variant := range blockingqueue.Recipe().Variants {
+			t.Run(tt.name+"/"+variant.Name, func(t *testing.T) {
+				v.begin(t)
+				violations := newQueues(t, v, nil).run(variant, tt.spoil)
+				if !strings.Contains(fmt.Sprint(violations), tt.want) {
+					t.Errorf("violations %v, want one with %q", violations, tt.want)
+				}
+			})
+		}
+	}
+}

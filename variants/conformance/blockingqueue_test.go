@@ -1,0 +1,459 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/blockingqueue"
+)
+
+// queueOpener makes one client's view of a queue of one variant.
+type queueOpener func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (blockingqueue.Queue, error)
+
+var blockingQueueVariants = []underTest[queueOpener]{
+	{"all-watch", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (blockingqueue.Queue, error) {
+		return blockingqueue.NewAllWatch(ctx, s, dir, lost)
+	}},
+	{"ticket", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (blockingqueue.Queue, error) {
+		return blockingqueue.NewTicket(ctx, s, dir, lost)
+	}},
+}
+
+type blockingQueueCheck = func(t *testing.T, q queues)
+
+// blockingQueueChecks are what every variant must pass, on every ensemble.
+var blockingQueueChecks = []check[blockingQueueCheck]{
+	{"takes in order", queueTakesInOrder},
+	{"withdraws", queueWithdraws},
+	{"leaves with an item unclaimed", queueLeavesWithAnItemUnclaimed},
+	{"survives a crash of a waiting consumer", queueSurvivesACrashWhileWaiting},
+	{"survives a crash before the claim", queueSurvivesACrashBeforeTheClaim},
+	{"survives an expiry before the claim", queueSurvivesAnExpiryBeforeTheClaim},
+	{"survives an expiry while waiting", queueSurvivesAnExpiryWhileWaiting},
+	{"puts once when a reply is lost", func(t *testing.T, q queues) { queuePutsOnce(t, q, dropReply) }},
+	{"puts once when a request is lost", func(t *testing.T, q queues) { queuePutsOnce(t, q, dropRequest) }},
+	{"waits once when a reply is lost", func(t *testing.T, q queues) { queueWaitsOnce(t, q, dropReply) }},
+	{"waits once when a request is lost", func(t *testing.T, q queues) { queueWaitsOnce(t, q, dropRequest) }},
+	{"takes once when a reply is lost", func(t *testing.T, q queues) { queueTakesOnce(t, q, dropReply) }},
+	{"takes once when a request is lost", func(t *testing.T, q queues) { queueTakesOnce(t, q, dropRequest) }},
+	{"honours a deadline of a silent server", queueHonoursADeadlineOfASilentServer},
+	{"ignores foreign znodes", queueIgnoresForeignZnodes},
+}
+
+func TestBlockingQueue(t *testing.T)     { onEmbedded(t, checkBlockingQueues) }
+func TestLiveBlockingQueue(t *testing.T) { onLive(t, checkBlockingQueues) }
+
+func checkBlockingQueues(t *testing.T, v venue) {
+	checkAll(t, v, blockingQueueChecks, blockingQueueVariants, func(t *testing.T, do blockingQueueCheck, variant underTest[queueOpener]) {
+		do(t, newQueues(t, v, variant.open))
+	})
+	t.Run("keeps its promise", func(t *testing.T) {
+		onEachOf(t, v, blockingqueue.Recipe(), func(t *testing.T, variant variants.Variant) {
+			q := newQueues(t, v, nil)
+			if violations := q.run(variant, nil); len(violations) > 0 {
+				t.Errorf("violations: %v", violations)
+			}
+			q.expectEmpty()
+		})
+	})
+}
+
+// queues is one queue under test, and who looks at it from outside.
+type queues struct {
+	*testing.T
+	venue    venue
+	dir      string
+	open     queueOpener
+	observer *client
+}
+
+func newQueues(t *testing.T, v venue, open queueOpener) queues {
+	t.Helper()
+	dir := directory(t, v)
+	observer := clients(t, v, 1)[0]
+	t.Cleanup(func() { // before the directory's own clean-up, which knows of one level only
+		for _, sub := range children(t, observer, dir) {
+			for _, name := range children(t, observer, dir+"/"+sub) {
+				if err := observer.conn.Delete(dir+"/"+sub+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	return queues{t, v, dir, open, observer}
+}
+
+// of opens one client's view.
+func (q queues) of(c *client) blockingqueue.Queue {
+	q.Helper()
+	view, err := q.open(testContext(q), c.conn, q.dir, c.monitor.Lost())
+	if err != nil {
+		q.Fatal(err)
+	}
+	return view
+}
+
+// new opens the view of a new client.
+func (q queues) new() (blockingqueue.Queue, *client) {
+	q.Helper()
+	c := clients(q, q.venue, 1)[0]
+	return q.of(c), c
+}
+
+func (q queues) put(p blockingqueue.Producer, text string) blockingqueue.Item {
+	q.Helper()
+	item, err := p.Put(testContext(q), []byte(text))
+	if err != nil {
+		q.Fatal(err)
+	}
+	return item
+}
+
+func (q queues) expectTake(c blockingqueue.Consumer, want string) {
+	q.Helper()
+	if item, err := blockingqueue.Take(testContext(q), c); err != nil || string(item.Data) != want {
+		q.Errorf("took %q, %v; want %q", item.Data, err, want)
+	}
+}
+
+func (q queues) peek(c blockingqueue.Consumer) blockingqueue.Item {
+	q.Helper()
+	item, err := c.Peek(testContext(q))
+	if err != nil {
+		q.Fatal(err)
+	}
+	return item
+}
+
+// count returns how many znodes there are below a directory of the queue.
+func (q queues) count(sub string) int {
+	q.Helper()
+	if !slices.Contains(children(q, q.observer, q.dir), sub) {
+		return 0
+	}
+	return len(children(q, q.observer, q.dir+"/"+sub))
+}
+
+func (q queues) expectEmpty() {
+	q.Helper()
+	if items, tickets := q.count("items"), q.count("tickets"); items+tickets > 0 {
+		q.Errorf("%d items and %d tickets are left", items, tickets)
+	}
+}
+
+// waiting starts a take in the background, and returns when it waits. What it took comes through the channel.
+func (q queues) waiting(ctx context.Context, consumer blockingqueue.Consumer, c *client) <-chan string {
+	q.Helper()
+	took := make(chan string, 1)
+	var parked sync.WaitGroup
+	parked.Add(1)
+	once := sync.OnceFunc(parked.Done)
+	go func() {
+		item, err := blockingqueue.Take(variants.WithWaiting(ctx, once), consumer)
+		once()
+		if err != nil {
+			took <- err.Error()
+			return
+		}
+		took <- string(item.Data)
+	}()
+	parked.Wait()
+	awaitWaiting(q, c)
+	return took
+}
+
+func (q queues) expect(took <-chan string, want string) {
+	q.Helper()
+	select {
+	case got := <-took:
+		if !strings.Contains(got, want) {
+			q.Errorf("a waiting consumer ended with %q, want %q", got, want)
+		}
+	case <-time.After(patience):
+		q.Fatalf("a consumer was not woken for %q", want)
+	}
+}
+
+// run lets a producer and five consumers do a few rounds, and checks what they recorded. What is broken may fail, too.
+func (q queues) run(v variants.Variant, spoil broken) []variants.Violation {
+	q.Helper()
+	const rounds, n = 5, 6
+	ctx, session := q.Context(), honest
+	if spoil != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 2*time.Second) // somebody may wait for what never comes
+		defer cancel()
+		session = spoil
+	}
+	c := newCompany(ctx, v, variants.Env{Clients: n, Root: q.dir})
+	for i, member := range clients(q, q.venue, n) {
+		c.join(q, session(member.conn), member.monitor.Lost())
+		c.start(i, rounds)
+	}
+	if err := c.end(); err != nil && spoil == nil {
+		q.Error(err)
+	}
+	return blockingqueue.Recipe().Check(c.history())
+}
+
+func queueTakesInOrder(t *testing.T, q queues) {
+	producer, _ := q.new()
+	consumer, _ := q.new()
+	for _, text := range []string{"a", "b", "c"} {
+		q.put(producer, text)
+	}
+	for _, text := range []string{"a", "b"} {
+		q.expectTake(consumer, text)
+	}
+	q.expectTake(producer, "c") // anybody may take
+	item := q.put(producer, "d")
+	done := background(func() error { return producer.AwaitTaken(testContext(t), item) })
+	q.expectTake(consumer, "d")
+	if err := <-done; err != nil {
+		t.Errorf("AwaitTaken: %v", err)
+	}
+	if err := producer.AwaitTaken(testContext(t), item); err != nil {
+		t.Errorf("AwaitTaken of an item that is gone: %v", err)
+	}
+	q.expectEmpty()
+}
+
+// Consumers whose context ends, the first in line and one in its middle, leave nothing, and the others get the items.
+func queueWithdraws(t *testing.T, q queues) {
+	producer, _ := q.new()
+	var took []<-chan string
+	var cancels []context.CancelFunc
+	var first blockingqueue.Queue
+	for i := range 4 {
+		consumer, c := q.new()
+		if i == 0 {
+			first = consumer
+		}
+		ctx, cancel := context.WithCancel(testContext(t))
+		took, cancels = append(took, q.waiting(ctx, consumer, c)), append(cancels, cancel)
+	}
+	for _, i := range []int{2, 0} {
+		cancels[i]()
+		q.expect(took[i], context.Canceled.Error())
+	}
+	expiring, stop := context.WithTimeout(testContext(t), 50*time.Millisecond)
+	defer stop()
+	late, _ := q.new()
+	wantError(t, "Peek after its deadline", errorOf(late.Peek(expiring)), context.DeadlineExceeded)
+	q.put(producer, "x")
+	q.put(producer, "x")
+	q.expect(took[1], "x")
+	q.expect(took[3], "x")
+	q.put(producer, "y")
+	q.expectTake(first, "y") // usable again
+	q.expectEmpty()
+}
+
+// A consumer that has seen an item and does not want it leaves it to the next one.
+func queueLeavesWithAnItemUnclaimed(t *testing.T, q queues) {
+	choosy, _ := q.new()
+	other, _ := q.new()
+	q.put(other, "a")
+	q.peek(choosy)
+	if err := choosy.Leave(testContext(t)); err != nil {
+		t.Error(err)
+	}
+	q.expectTake(other, "a")
+	q.put(other, "b")
+	q.expectTake(choosy, "b")
+	q.expectEmpty()
+}
+
+// Of three waiting consumers the first two close their sessions.
+func queueSurvivesACrashWhileWaiting(t *testing.T, q queues) {
+	producer, _ := q.new()
+	ctx, cancel := context.WithCancel(testContext(t))
+	defer cancel()
+	var cs []*client
+	var took []<-chan string
+	for range 3 {
+		consumer, c := q.new()
+		cs, took = append(cs, c), append(took, q.waiting(ctx, consumer, c))
+	}
+	cs[1].conn.Close()
+	cs[0].conn.Close()
+	q.put(producer, "a")
+	q.expect(took[2], "a")
+	q.expectEmpty()
+}
+
+// A consumer that has seen an item and crashes before it claims it takes nothing along.
+func queueSurvivesACrashBeforeTheClaim(t *testing.T, q queues) {
+	producer, _ := q.new()
+	c := connect(t, q.venue.Servers()[0].Addr, q.venue.shortest, nil) // it is soon taken for lost
+	crashing := q.of(c)
+	q.put(producer, "a")
+	item := q.peek(crashing)
+	c.conn.Close()
+	next, _ := q.new()
+	q.expectTake(next, "a")
+	if taken, err := crashing.Claim(testContext(t), item); taken || err == nil {
+		t.Errorf("a claim of a closed session returned %v, %v", taken, err)
+	}
+	q.expectEmpty()
+}
+
+func queueSurvivesAnExpiryBeforeTheClaim(t *testing.T, q queues) {
+	producer, _ := q.new()
+	c, cable := cabled(t, q.venue, q.venue.shortest)
+	expiring := q.of(c)
+	q.put(producer, "a")
+	item := q.peek(expiring)
+	cable.unplug()
+	next, _ := q.new()
+	q.expectTake(next, "a")
+	if taken, err := expiring.Claim(testContext(t), item); taken || !errors.Is(err, variants.ErrSessionLost) {
+		t.Errorf("a claim of a lost session returned %v, %v, want ErrSessionLost", taken, err)
+	}
+	q.expectEmpty()
+}
+
+func queueSurvivesAnExpiryWhileWaiting(t *testing.T, q queues) {
+	producer, _ := q.new()
+	c, cable := cabled(t, q.venue, q.venue.shortest)
+	took := q.waiting(testContext(t), q.of(c), c)
+	next, other := q.new()
+	second := q.waiting(testContext(t), next, other)
+	cable.unplug()
+	q.expect(took, variants.ErrSessionLost.Error())
+	q.put(producer, "a")
+	q.expect(second, "a")
+	q.expectEmpty()
+}
+
+// cutting opens the view of a client whose connection is cut around the next create, alone or in a multi, once armed.
+func (q queues) cutting(fault fault) (blockingqueue.Queue, *client, *cutter) {
+	q.Helper()
+	c, cutter := cutting(q, q.venue, fault)
+	return q.of(c), c, cutter
+}
+
+func queuePutsOnce(t *testing.T, q queues, fault fault) {
+	t.Helper()
+	producer, c, cutter := q.cutting(fault)
+	consumer, _ := q.new()
+	cutter.arm()
+	item := q.put(producer, "a")
+	cutter.mustHaveCutOnce(t, c)
+	q.put(producer, "b")
+	if n := q.count("items"); n != 2 {
+		t.Errorf("%d items after 2 puts", n)
+	}
+	q.expectTake(consumer, "a")
+	if err := producer.AwaitTaken(testContext(t), item); err != nil {
+		t.Error(err)
+	}
+	q.expectTake(consumer, "b")
+	q.expectEmpty()
+}
+
+// The same where the item is taken before its producer has come back: looking for it would find nothing.
+func TestBlockingQueuePutsOnceWhatIsTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	onEach(t, v, blockingQueueVariants, func(t *testing.T, variant underTest[queueOpener]) {
+		q := newQueues(t, v, variant.open)
+		c, cable := cabled(t, v, ensemble.SessionTimeout)
+		producer := q.of(c)
+		consumer, _ := q.new()
+		cable.freeze()
+		put := make(chan blockingqueue.Item)
+		go func() { put <- q.put(producer, "a") }()
+		q.expectTake(consumer, "a")
+		cable.unplug()
+		cable.thaw()
+		cable.replug()
+		item := <-put
+		if err := producer.AwaitTaken(testContext(t), item); err != nil {
+			t.Error(err)
+		}
+		if c.ledger.Reconnects() == 0 {
+			t.Error("the connection was not cut: the test tests nothing")
+		}
+		q.expectEmpty()
+	})
+}
+
+// A consumer whose ticket's reply is lost stands in the line once. One without tickets has nothing to lose.
+func queueWaitsOnce(t *testing.T, q queues, fault fault) {
+	t.Helper()
+	consumer, c, cutter := q.cutting(fault)
+	producer, _ := q.new()
+	q.put(producer, "a")
+	cutter.arm()
+	item := q.peek(consumer)
+	if n := q.count("tickets"); n > 1 {
+		t.Errorf("%d tickets of one consumer", n)
+	}
+	if taken, err := consumer.Claim(testContext(t), item); err != nil || !taken {
+		t.Errorf("the claim returned %v, %v", taken, err)
+	}
+	cutter.mustHaveCutOnce(t, c) // for a variant without tickets this was the claim
+	q.expectEmpty()
+}
+
+func queueTakesOnce(t *testing.T, q queues, fault fault) {
+	t.Helper()
+	consumer, c, cutter := q.cutting(fault)
+	other, _ := q.new()
+	q.put(other, "a")
+	q.put(other, "b")
+	item := q.peek(consumer)
+	cutter.arm()
+	if taken, err := consumer.Claim(testContext(t), item); err != nil || !taken {
+		t.Errorf("a claim whose connection was cut returned %v, %v", taken, err)
+	}
+	cutter.mustHaveCutOnce(t, c)
+	q.expectTake(other, "b")
+	q.put(other, "c")
+	q.expectTake(consumer, "c")
+	q.expectEmpty()
+}
+
+// A caller gets control back although the server does not answer at all, and what it began is undone behind its back.
+func queueHonoursADeadlineOfASilentServer(t *testing.T, q queues) {
+	for _, call := range []struct {
+		name string
+		do   func(context.Context, blockingqueue.Queue) error
+	}{
+		{"Peek", func(ctx context.Context, q blockingqueue.Queue) error { _, err := q.Peek(ctx); return err }},
+		{"Put", func(ctx context.Context, q blockingqueue.Queue) error { _, err := q.Put(ctx, []byte("x")); return err }},
+	} {
+		c, cable := cabled(t, q.venue, ensemble.SessionTimeout)
+		silent := q.of(c)
+		cable.mustTimeOut(t, call.name, func(ctx context.Context) error { return call.do(ctx, silent) })
+		q.put(silent, "a") // waits for the clean-up
+		q.expectTake(silent, "a")
+		q.expectEmpty()
+	}
+}
+
+// Znodes of somebody else are neither items nor tickets.
+func queueIgnoresForeignZnodes(t *testing.T, q queues) {
+	view, _ := q.new()
+	foreign := []string{"a", "x-item-", "x-item-abc", "_c_1", "x-ticket-abc"}
+	for _, sub := range children(t, q.observer, q.dir) {
+		for _, name := range foreign {
+			must(t, errorOf(q.observer.conn.Create(q.dir+"/"+sub+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
+		}
+	}
+	q.put(view, "a")
+	q.expectTake(view, "a")
+	if n := q.count("items"); n != len(foreign) {
+		t.Errorf("%d foreign znodes are left of %d", n, len(foreign))
+	}
+}
