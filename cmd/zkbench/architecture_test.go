@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
 	"variants/rwlock":       {"variants", "variants/line"},
-	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/queue", "variants/election", "variants/revocable"},
+	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/queue", "variants/election", "variants/revocable"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/election":     {"variants", "variants/line"},
 	"variants/conformance":  {},
@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"ensemble/conformance":  {},
 
 	"variants/blockingqueue": {"variants", "variants/line", "variants/items"},
+	"variants/enqueue":       {"variants"},
 	"variants/revocable":     {"variants", "variants/line"},
 }
 

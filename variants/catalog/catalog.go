@@ -7,6 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/blockingqueue"
 	"github.com/zkbench/zkbench/variants/election"
+	"github.com/zkbench/zkbench/variants/enqueue"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/revocable"
@@ -21,6 +22,7 @@ func Recipes() []variants.Recipe {
 		revocable.Recipe(),
 		queue.Recipe(),
 		blockingqueue.Recipe(),
+		enqueue.Recipe(),
 		election.Recipe(),
 	}
 }

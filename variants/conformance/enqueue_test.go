@@ -1,0 +1,304 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/enqueue"
+)
+
+// enqueueVariant is a variant under test.
+type enqueueVariant struct {
+	name string
+	once bool // it claims to enqueue once
+	open func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error)
+}
+
+func (v enqueueVariant) label() string { return v.name }
+
+var enqueueVariants = []enqueueVariant{
+	{"blind-retry", false, func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error) {
+		return enqueue.NewBlindRetry(ctx, s, dir, lost)
+	}},
+	{"consumable-flag", true, func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error) {
+		return enqueue.NewConsumableFlag(ctx, s, dir, lost)
+	}},
+	{"guid-marker", true, func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error) {
+		return enqueue.NewGUIDMarker(ctx, s, dir, lost)
+	}},
+}
+
+type enqueueCheck = func(t *testing.T, e enqueuing)
+
+// enqueueChecks are what every variant must pass, on every ensemble.
+var enqueueChecks = []check[enqueueCheck]{
+	{"counts duplicates when replies are lost", func(t *testing.T, e enqueuing) { enqueueThroughCuts(t, e, dropReply) }},
+	{"counts duplicates when requests are lost", func(t *testing.T, e enqueuing) { enqueueThroughCuts(t, e, dropRequest) }},
+	{"survives a consumer that is faster than the retry", enqueueOfWhatIsTakenAtOnce},
+	{"can be tried again after a deadline", enqueueTriedAgain},
+	{"leaves nothing but its items", enqueueLeavesNothing},
+}
+
+func TestEnqueue(t *testing.T)     { onEmbedded(t, checkEnqueue) }
+func TestLiveEnqueue(t *testing.T) { onLive(t, checkEnqueue) }
+
+func checkEnqueue(t *testing.T, v venue) {
+	checkAll(t, v, enqueueChecks, enqueueVariants, func(t *testing.T, do enqueueCheck, variant enqueueVariant) {
+		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once}
+		e.open = func(c *client, s variants.Session) enqueue.Producer {
+			p, err := variant.open(testContext(t), s, e.dir, c.monitor.Lost())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		do(t, e)
+	})
+	t.Run("keeps its promise", func(t *testing.T) {
+		onEachOf(t, v, enqueue.Recipe(), func(t *testing.T, variant variants.Variant) {
+			e := enqueuing{queues: newQueues(t, v, nil)}
+			if violations := e.run(variant, honest); len(violations) > 0 {
+				t.Errorf("violations: %v", violations)
+			}
+			if n := e.count("items") + e.count("markers"); n > 0 {
+				t.Errorf("%d znodes are left", n)
+			}
+		})
+	})
+}
+
+// enqueuing is one queue under test and the variant that enqueues.
+type enqueuing struct {
+	queues
+	once bool
+	open func(c *client, s variants.Session) enqueue.Producer
+}
+
+func (e enqueuing) enqueue(p enqueue.Producer, key string) {
+	e.Helper()
+	must(e, p.Enqueue(testContext(e), key, []byte(key)))
+}
+
+// consume takes everything out that may be consumed, and returns how often each item was there.
+func (e enqueuing) consume() map[string]int {
+	e.Helper()
+	got := map[string]int{}
+	for _, name := range children(e, e.observer, e.dir+"/items") {
+		stored, _, err := e.observer.conn.Get(e.dir + "/items/" + name)
+		if err != nil {
+			e.Fatal(err)
+		}
+		if data, ok := enqueue.Consumable(stored); ok {
+			got[string(data)]++
+			must(e, e.observer.conn.Delete(e.dir+"/items/"+name, -1))
+		}
+	}
+	return got
+}
+
+// run lets a few producers enqueue side by side and checks what they recorded.
+func (e enqueuing) run(v variants.Variant, spoil broken) []variants.Violation {
+	e.Helper()
+	const rounds, n = 5, 3
+	c := newCompany(e.Context(), v, variants.Env{Clients: n, Root: e.dir})
+	for i, producer := range clients(e, e.venue, n) {
+		c.join(e, spoil(producer.conn), producer.monitor.Lost())
+		c.start(i, rounds)
+	}
+	c.mustEnd(e)
+	c.leave(e)
+	return enqueue.Recipe().Check(c.history())
+}
+
+// The connection is cut again and again, around the create of an item: every reply that is lost makes a duplicate, or none does.
+func enqueueThroughCuts(t *testing.T, e enqueuing, fault fault) {
+	t.Helper()
+	const cuts = 4 // the client takes a second or more to come back from each
+	c, cutter := cutting(t, e.venue, fault)
+	p := e.open(c, c.conn)
+	for i := range cuts {
+		cutter.arm()
+		e.enqueue(p, fmt.Sprint("item", i))
+	}
+	if n := c.ledger.Reconnects(); n != cuts {
+		t.Fatalf("reconnected %d times, want %d: the test does not test what it says", n, cuts)
+	}
+	copies := e.consume()
+	duplicates := 0
+	for i := range cuts {
+		n := copies[fmt.Sprint("item", i)]
+		if n == 0 {
+			t.Errorf("item %d is lost", i)
+		}
+		duplicates += n - 1
+	}
+	want := 0
+	if !e.once && fault == dropReply {
+		want = cuts
+	}
+	if duplicates != want {
+		t.Errorf("%d duplicates of %d items whose connection was cut, want %d", duplicates, cuts, want)
+	}
+}
+
+// lossy is a session that loses the reply to each write once, and lets something happen before the client learns so.
+type lossy struct {
+	variants.Session
+	meanwhile func()
+	armed     map[string]bool // by kind of write
+}
+
+func (l lossy) lose(kind string) error {
+	if !l.armed[kind] {
+		return nil
+	}
+	delete(l.armed, kind)
+	l.meanwhile()
+	return zk.ErrConnectionClosed
+}
+
+func (l lossy) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	created, err := l.Session.Create(path, data, flags, acl)
+	return created, errors.Join(err, l.lose("create"))
+}
+
+func (l lossy) Set(path string, data []byte, version int32) (*zk.Stat, error) {
+	stat, err := l.Session.Set(path, data, version)
+	if lost := l.lose("set"); lost != nil {
+		return nil, lost
+	}
+	return stat, err
+}
+
+func (l lossy) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	results, err := l.Session.Multi(ops...)
+	if lost := l.lose("multi"); lost != nil {
+		return nil, lost
+	}
+	return results, err
+}
+
+// A reply is lost, and a consumer takes the item before the producer tries again: to look for it would not help.
+func enqueueOfWhatIsTakenAtOnce(t *testing.T, e enqueuing) {
+	c := clients(t, e.venue, 1)[0]
+	taken := 0
+	session := lossy{c.conn, func() { taken += e.consume()["x"] }, map[string]bool{}}
+	p := e.open(c, session)
+	for _, kind := range []string{"create", "set", "multi"} {
+		session.armed[kind] = true
+	}
+	e.enqueue(p, "x")
+	taken += e.consume()["x"]
+	want := 1
+	if !e.once {
+		want = 2
+	}
+	if taken != want {
+		t.Errorf("the item was consumed %d times, want %d", taken, want)
+	}
+	if len(session.armed) == 3 {
+		t.Error("no reply was lost: the test tests nothing")
+	}
+}
+
+// A caller gets control back although the server does not answer, and may try again with the same key.
+func enqueueTriedAgain(t *testing.T, e enqueuing) {
+	c, cable := cabled(t, e.venue, ensemble.SessionTimeout)
+	p := e.open(c, c.conn)
+	cable.mustTimeOut(t, "Enqueue", func(ctx context.Context) error { return p.Enqueue(ctx, "x", []byte("x")) })
+	e.enqueue(p, "x")
+	got := e.consume()["x"]
+	if e.once && got != 1 || got == 0 {
+		t.Errorf("the item is in the queue %d times", got)
+	}
+}
+
+func enqueueLeavesNothing(t *testing.T, e enqueuing) {
+	c := clients(t, e.venue, 1)[0]
+	p := e.open(c, c.conn)
+	for i := range 3 {
+		e.enqueue(p, fmt.Sprint("item", i))
+	}
+	if n := e.count("markers"); n > 1 {
+		t.Errorf("%d markers of one producer", n)
+	}
+	for range 2 {
+		if err := p.Leave(testContext(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := e.count("markers"); n != 0 {
+		t.Errorf("%d markers are left", n)
+	}
+	if n := len(e.consume()); n != 3 {
+		t.Errorf("%d items in the queue, want 3", n)
+	}
+}
+
+// forgetful is a session that creates no markers, and loses the reply to each transaction once.
+type forgetful struct {
+	variants.Session
+	lost map[string]bool // by path of the item
+}
+
+func (f forgetful) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	item := ops[1].(*zk.CreateRequest)
+	results, err := f.Session.Multi(item)
+	if !f.lost[item.Path] {
+		f.lost[item.Path] = true
+		return nil, zk.ErrConnectionClosed
+	}
+	return results, err
+}
+
+// vacuous is a session whose sets of data and transactions do nothing, and say that all is well.
+type vacuous struct{ variants.Session }
+
+func (vacuous) Set(string, []byte, int32) (*zk.Stat, error) { return &zk.Stat{}, nil }
+func (vacuous) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	return make([]zk.MultiResponse, len(ops)), nil
+}
+func (vacuous) Create(path string, _ []byte, _ int32, _ []zk.ACL) (string, error) { return path, nil }
+
+// The check of the promise must be able to fail.
+func TestBrokenEnqueuesAreCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, tt := range []struct {
+		name, variant string
+		spoil         broken
+		want          string
+	}{
+		{"no markers", "guid-marker", func(s variants.Session) variants.Session {
+			return forgetful{s, map[string]bool{}}
+		}, "in the queue 2 times"},
+		{"never marked", "consumable-flag", func(s variants.Session) variants.Session {
+			return vacuous{s}
+		}, "not in the queue"},
+		{"never created", "guid-marker", func(s variants.Session) variants.Session {
+			return vacuous{s}
+		}, "not in the queue"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v.begin(t)
+			e := enqueuing{queues: newQueues(t, v, nil)}
+			must(t, ensureDirectory(e.observer, e.dir+"/items"))
+			if violations := e.run(variantOf(enqueue.Recipe(), tt.variant), tt.spoil); !strings.Contains(fmt.Sprint(violations), tt.want) {
+				t.Errorf("violations %v, want one with %q", violations, tt.want)
+			}
+		})
+	}
+}
+
+// ensureDirectory creates what a spoiled session would not.
+func ensureDirectory(c *client, path string) error {
+	_, err := c.conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
+	return err
+}

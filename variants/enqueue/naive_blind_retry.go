@@ -1,0 +1,73 @@
+package enqueue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// BlindRetry enqueues by creating the item until a reply comes.
+//
+//  1. Create <dir>/items/<key>-item-, sequential.
+//  2. If the reply is lost, go to 1.
+//
+// Each reply that is lost after the create took effect leaves one more copy of the item.
+//
+// Cost of one enqueue: 1 write. The workload's audit (see worker) adds a listing, a read and a delete: 4 requests, 2 of
+// them writes, whatever N is, and no notification.
+//
+// Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes, first approach.
+type BlindRetry struct{ producer }
+
+var _ Producer = (*BlindRetry)(nil)
+
+// NewBlindRetry returns a producer for a queue below an existing znode dir. lost is closed when the session is.
+func NewBlindRetry(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*BlindRetry, error) {
+	p, err := open(ctx, session, dir, lost)
+	return &BlindRetry{p}, err
+}
+
+// Enqueue implements [Producer].
+func (q *BlindRetry) Enqueue(ctx context.Context, key string, data []byte) error {
+	return q.run(ctx, func(ctx context.Context) error {
+		err := variants.Retry(ctx, q.lost, func() error {
+			_, err := q.create(q.item(key, flagged(ready, data)))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("create item %s: %w", key, err)
+		}
+		return nil
+	})
+}
+
+// Leave implements [Producer].
+func (q *BlindRetry) Leave(context.Context) error { return nil }
+
+func blindRetryVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "blind-retry",
+		Type:    "BlindRetry",
+		Kind:    variants.Naive,
+		Summary: "create the item again until a reply comes",
+		Source:  "Robinson, Failure modes, first approach",
+		BadAt:   "lost replies: each may leave another copy of the item",
+		Stepped: costs(4, 2),
+		Free:    costs(4, 2),
+		Join: join(enqueuing, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
+			return NewBlindRetry(ctx, s, env.Root, env.Lost)
+		}),
+	}
+}
+
+// costs is what an enqueue costs that neither waits nor fails nor meets anybody.
+func costs(requests, writes float64) variants.Cost {
+	return variants.Cost{
+		Requests:      variants.Constant(requests),
+		Writes:        variants.Constant(writes),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.Constant(0),
+		HerdMax:       variants.Constant(0),
+	}
+}
