@@ -9,6 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
@@ -23,6 +24,7 @@ func Recipes() []variants.Recipe {
 		queue.Recipe(),
 		blockingqueue.Recipe(),
 		enqueue.Recipe(),
+		priorityqueue.Recipe(),
 		election.Recipe(),
 	}
 }

@@ -1,0 +1,88 @@
+package priorityqueue
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// StaleList is the priority queue in which a client lists the items again only when it has exhausted its last list.
+//
+//  1. To put, create <dir>/queue-<priority>-, persistent and sequential, with a priority of two digits.
+//  2. To take, if the list is empty, list <dir>, the lowest priority first and then the lowest sequence number. If there
+//     is no item, there is nothing to take.
+//  3. Read the first item of the list, and drop it from the list. If it is gone, go to 2.
+//  4. Delete it. If it is gone, somebody else was faster: go to 2.
+//
+// That is right where new items always stand behind old ones. Here one that is more urgent than what is left of the list
+// waits until the list is exhausted: a priority inversion with each take till then.
+//
+// Cost of a stepped run, in which N clients put k-1 = 9 ordinary items each, then take a = 4 each, in turn, then put one
+// urgent item each, then take the other k-a. Each lists once, at its first turn, when there are none but ordinary items;
+// at each of its turns 2 to k-1 the N-1 items next in its list have been taken since. At its last turn client i finds the
+// rest of its list, N-1-i items, gone, and lists again:
+//
+//	gets in vain  N(N-1)(k-2) + N(N-1)/2 for Nk takes  =  0.85(N-1) per take
+//	requests      and 1 put, 2/k listings, 1 get and 1 delete  =  3.2 + 0.85(N-1)
+//	inversions    at each of the turns a+1 to k-1 of each client  =  0.5 per take
+//
+// Alone, looping freely, it is the same. With others, each item costs each client at most one get and one delete, and
+// each listing of a client has at least one item that it has not tried:
+//
+//	requests  at most 1 put + N listings + N gets + N deletes
+//	writes    at most 1 + N, of which N-1 fail
+//
+// Source: kazoo's Queue, which keeps its list although its items have priorities.
+type StaleList struct{ items.Cached }
+
+var _ Queue = (*StaleList)(nil)
+
+// NewStaleList returns one client's end of the queue below an existing znode dir. lost is closed when the session is.
+func NewStaleList(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*StaleList, error) {
+	q := &StaleList{}
+	q.Arrange = byUrgency
+	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// Put implements [Queue].
+func (q *StaleList) Put(ctx context.Context, p Priority, data []byte) error {
+	return put(ctx, &q.Client, p, data)
+}
+
+func staleListVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "stale-list",
+		Type:    "StaleList",
+		Kind:    variants.Naive,
+		Summary: "takes from a list of items until it is exhausted, whatever has come since",
+		Source:  "kazoo's Queue; ZooKeeper recipes page, Queues",
+		BadAt:   "what it is for: an urgent item waits until the takers' old lists are exhausted",
+		Stepped: variants.Cost{
+			Requests:      variants.PerN("3.2 + 0.85(N-1)", func(n float64) float64 { return 3.2 + 0.85*(n-1) }),
+			Writes:        variants.Constant(2),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.Constant(0),
+			HerdMax:       variants.Constant(0),
+		},
+		Free: variants.Cost{
+			Requests:      variants.AloneOr(3.2, "3N+1", func(n float64) float64 { return 3*n + 1 }),
+			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
+			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Notifications: variants.Constant(0),
+			HerdMax:       variants.Constant(0),
+		},
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
+			q, err := NewStaleList(ctx, s, env.Root, env.Lost)
+			if err != nil {
+				return nil, err
+			}
+			env.Record(items.Unordered, 0)
+			return q, nil
+		}),
+	}
+}

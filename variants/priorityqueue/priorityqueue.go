@@ -1,0 +1,127 @@
+// Package priorityqueue compares two ways to take the most urgent item out of a queue to which more urgent ones may come
+// at any time.
+//
+// The promise, to which both are held: an item whose put was acknowledged is taken, and it is taken once; it is lost if
+// its taker dies at that moment, as in every queue in which taking is deleting. What invalidated-list promises besides,
+// and stale-list does not, is that there are no priority inversions:
+//
+//	An inversion is a take of an item although its taker knew of a more urgent one, which nobody had begun to take when
+//	the take ended. A taker knows of an item if, before the take began, either its own put of that item was acknowledged,
+//	or a write (a put or a take) that it began after the item's put had been acknowledged to whoever made it.
+//
+// No client can be held to more. A read is answered by the client's own server, which may not have heard yet of what
+// others have put, so that neither a fresh listing nor the silence of a watch proves that there is nothing more urgent.
+// But the reply to a client's own write comes when its server has come as far as that write, and so behind every item
+// that had been put before. Who must not overtake items that are newer than its own last write sends a sync first.
+//
+//	variant           znodes                        cost of one take, its put included
+//	stale-list        <dir>/queue-<priority>-<seq>  1 get, 1 delete, 2 writes in all; inversions until the list ends
+//	invalidated-list  the same                      1 listing more, and 1 notification of its own delete
+//
+// Each variant's own comment has the steps and the exact formulas; `zkbench run priority-drain` holds them to it. Every
+// write travels in one multi with one to <dir>/journals/<guid>: see [items.Journal].
+package priorityqueue
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Queue is one client's end of a priority queue.
+type Queue interface {
+	items.Taker
+	// Put adds an item. One whose ctx has ended may have been put all the same.
+	Put(ctx context.Context, p Priority, data []byte) error
+}
+
+// Priority says how urgent an item is: the lower, the more urgent. Of equally urgent items the oldest is next.
+type Priority uint8
+
+// LeastUrgent is the highest priority number: there are two digits for it in an item's name.
+const LeastUrgent Priority = 99
+
+// marker starts the names of items; the priority and the sequence number follow.
+const marker = "queue-"
+
+// prefix is the name of an item without its sequence number.
+func prefix(p Priority) (string, error) {
+	if p > LeastUrgent {
+		return "", fmt.Errorf("priority %d is over %d", p, LeastUrgent)
+	}
+	return fmt.Sprintf("%s%02d-", marker, p), nil
+}
+
+// parse reads the name of an item; ok is false for a foreign znode.
+func parse(name string) (p Priority, t line.Ticket, ok bool) {
+	digits, _, ok := strings.Cut(strings.TrimPrefix(name, marker), "-")
+	n, err := strconv.ParseUint(digits, 10, 8)
+	if !ok || err != nil {
+		return 0, t, false
+	}
+	start, err := prefix(Priority(n))
+	if err != nil || !strings.HasPrefix(name, start) {
+		return 0, t, false
+	}
+	t, ok = line.Parse(name, start)
+	return Priority(n), t, ok
+}
+
+// byUrgency returns the items among the children of a directory, the most urgent first, and of equally urgent ones the
+// oldest.
+func byUrgency(children []string) []line.Ticket {
+	type item struct {
+		Priority
+		line.Ticket
+	}
+	var found []item
+	for _, name := range children {
+		if p, t, ok := parse(name); ok {
+			found = append(found, item{p, t})
+		}
+	}
+	slices.SortFunc(found, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), int(a.Seq-b.Seq))
+	})
+	tickets := make([]line.Ticket, len(found))
+	for i, f := range found {
+		tickets[i] = f.Ticket
+	}
+	return tickets
+}
+
+// put is how both variants put. They differ in how long they go by a list.
+func put(ctx context.Context, c *items.Client, p Priority, data []byte) error {
+	start, err := prefix(p)
+	if err != nil {
+		return err
+	}
+	return c.PutNamed(ctx, start, data)
+}
+
+// Recipe returns the priority queue recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:      "priorityqueue",
+		Summary:   "each item is taken once, the most urgent first",
+		Source:    "ZooKeeper recipes page, Priority Queues",
+		Variants:  []variants.Variant{staleListVariant(), invalidatedListVariant()},
+		Phases:    phases(),
+		Spans:     spans,
+		Operation: items.PhaseTake,
+		Stepping:  variants.FromStart,
+		Check:     check,
+		Code:      code,
+	}
+}

@@ -1,0 +1,169 @@
+package priorityqueue
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+// teller's items are numbers after a letter: u for an urgent one, o for an ordinary one.
+func teller() variantstest.Teller {
+	return variantstest.Teller{
+		Events: map[string]variants.EventKind{
+			"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
+			"done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
+		},
+		Value: func(t testing.TB, _ string, parts []string) int64 {
+			p, known := map[byte]int64{'u': int64(urgent), 'o': int64(ordinary)}[parts[0][0]]
+			if !known {
+				t.Fatalf("%q is no item", parts[0])
+			}
+			return variantstest.Number(t, parts[0][1:]) | p<<56
+		},
+	}
+}
+
+const (
+	bothPut = "0:putting:o1 0:put:o1 0:putting:u2 0:put:u2 " // by client 0
+	knows   = "1:putting:o3 1:put:o3 "                       // client 1 writes afterwards
+	passed  = "client 1 took item 0x3200000000000001 of priority 50, although it knew of item 0xa00000000000002 of priority 10"
+)
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"the urgent one first", bothPut + knows + "1:taking 1:took:u2 1:done:u2 1:taking 1:took:o1", ""},
+		{"in turn, by two", bothPut + knows + "1:taking 1:took:u2 0:taking 0:took:o1", ""},
+		{"an urgent one that came later", "1:putting:o1 1:put:o1 1:taking 0:putting:u2 1:took:o1 0:put:u2", ""},
+		{"an urgent one that the taker's server may not have", "1:putting:o1 1:put:o1 0:putting:u2 0:put:u2 1:taking 1:took:o1", ""},
+		{"a write that had begun before", "1:putting:o1 0:putting:u2 0:put:u2 1:put:o1 1:taking 1:took:o1", ""},
+		{"an urgent one that somebody is about to take", bothPut + knows + "0:taking 1:taking 1:took:o1 0:took:u2", ""},
+		{"given back meanwhile", bothPut + knows + "0:taking 0:took:u2 1:taking 1:took:o1 0:givenUp:u2 0:taking 0:took:u2", ""},
+		{"with its taker, who died", bothPut + knows + "0:taking 1:taking 1:took:o1", ""},
+		{"without a promise of order", "1:unordered " + bothPut + knows + "1:taking 1:took:o1", ""},
+
+		{"known by a put", bothPut + knows + "1:taking 1:took:o1", passed},
+		{"known by a take", bothPut + "0:putting:o3 0:put:o3 1:taking 1:took:o3 1:taking 1:took:o1 1:taking 1:took:u2", passed},
+		{"known because it was its own", "1:putting:u2 1:put:u2 0:putting:o1 0:put:o1 1:taking 1:took:o1", passed},
+		{"known, and taken afterwards by another", bothPut + knows + "1:taking 1:took:o1 0:taking 0:took:u2", passed},
+		{"lost: never taken", bothPut + knows + "1:taking 1:took:o1 1:taking 1:took:o3", passed + " | client 1 took item 0x3200000000000003"},
+
+		{"never put", "0:taking 0:took:o7", "which was never put"},
+		{"twice, by two", bothPut + "0:taking 1:taking 0:took:u2 1:took:u2", "client 1 took item 0xa00000000000002, which client 0 had taken"},
+		{"twice, without a promise of order", "0:unordered " + bothPut + "0:taking 1:taking 0:took:u2 1:took:u2", "which client 0 had taken"},
+		{"lost: not found", "0:unordered " + bothPut + "0:taking 0:empty", "client 0 found nothing"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"client 1 takes two ordinary items while an urgent one is there",
+		"1:unordered " + bothPut + knows + "1:taking 1:took:o1 1:taking 1:took:o3 0:taking 0:took:u2",
+		"put(0)=1ms put(0)=1ms put(1)=1ms take(1)=1ms take(1)=1ms take(0)=1ms " +
+			"sojourn(1)=7ms sojourn(1)=5ms sojourn(0)=9ms urgent(0)=9ms inversion(1)=4ms inversion(1)=6ms",
+	}})
+}
+
+func TestByUrgency(t *testing.T) {
+	var got []string
+	for _, ticket := range byUrgency([]string{
+		"queue-07-0000000003", "journals", "queue-50--2147483648", "queue-50-2147483647",
+		"queue-07-0000000002", "queue-7-0000000002", "queue-100-0000000001", "queue-00-", "item-00-0000000001", "00-0000000001",
+	}) {
+		got = append(got, ticket.Name)
+	}
+	want := []string{"queue-07-0000000002", "queue-07-0000000003", "queue-50-2147483647", "queue-50--2147483648"}
+	if !slices.Equal(got, want) {
+		t.Errorf("in order of urgency: %q, want %q", got, want)
+	}
+}
+
+// model is a stepped run in which every request is made for real on lists of numbers, of which the urgent ones are
+// negative.
+type model struct {
+	variantstest.Counts
+	stale      bool
+	items      []int // that exist, the most urgent first
+	armed      map[int]bool
+	lists      map[int][]int
+	inversions int
+}
+
+func run(variant string, n int) *model {
+	m := &model{
+		Counts: variantstest.Counts{Operations: float64(n * batch)},
+		stale:  variant == "stale-list", armed: map[int]bool{}, lists: map[int][]int{},
+	}
+	for i := range n * (batch - 1) {
+		m.put(i + 1)
+	}
+	m.takeInTurn(n, takenFirst)
+	for i := range n {
+		m.put(i - n)
+	}
+	m.takeInTurn(n, batch-takenFirst)
+	return m
+}
+
+// change is a write to the queue, which fires all watches.
+func (m *model) change() {
+	m.Write(len(m.armed))
+	clear(m.armed)
+}
+
+func (m *model) put(item int) {
+	m.change()
+	m.items = append(m.items, item)
+	slices.Sort(m.items)
+}
+
+func (m *model) takeInTurn(n, rounds int) {
+	for range rounds {
+		for c := range n {
+			m.take(c)
+		}
+	}
+}
+
+func (m *model) take(c int) {
+	for {
+		if len(m.lists[c]) == 0 || !m.stale && !m.armed[c] {
+			m.Read(1)
+			m.lists[c] = slices.Clone(m.items)
+			if !m.stale {
+				m.armed[c] = true
+			}
+		}
+		item := m.lists[c][0]
+		m.lists[c] = m.lists[c][1:]
+		m.Read(1) // get
+		if !slices.Contains(m.items, item) {
+			continue
+		}
+		m.change()
+		m.items = slices.DeleteFunc(m.items, func(i int) bool { return i == item })
+		if item > 0 && len(m.items) > 0 && m.items[0] < 0 {
+			m.inversions++
+		}
+		return
+	}
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return run(variant, n).Counts })
+}
+
+// Half of all takes from a stale list pass over an urgent item, and none from one that is invalidated.
+func TestInversions(t *testing.T) {
+	for _, v := range Recipe().Variants {
+		for _, n := range []int{1, 2, 3, 10, 50} {
+			want := map[string]int{"stale-list": n * batch / 2, "invalidated-list": 0}[v.Name]
+			if got := run(v.Name, n).inversions; got != want {
+				t.Errorf("%s, N=%d: %d inversions, want %d", v.Name, n, got, want)
+			}
+		}
+	}
+}
