@@ -5,6 +5,7 @@ package catalog
 
 import (
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/barrier"
 	"github.com/zkbench/zkbench/variants/blockingqueue"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
@@ -26,5 +27,6 @@ func Recipes() []variants.Recipe {
 		enqueue.Recipe(),
 		priorityqueue.Recipe(),
 		election.Recipe(),
+		barrier.Recipe(),
 	}
 }

@@ -1,0 +1,107 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{Events: map[string]variants.EventKind{
+		"waiting": waiting, "passed": passed, "opening": opening, "opened": opened, "gave-up": gaveUp,
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"alone", "0:opening:0 0:opened:0", ""},
+		{"one waits", "1:waiting:0 0:opening:0 0:opened:0 1:passed:0", ""},
+		{"told before the opener", "1:waiting:0 0:opening:0 1:passed:0 0:opened:0", ""},
+		{"comes late", "0:opening:0 0:opened:0 1:waiting:0 1:passed:0", ""},
+		{"the next is closed", "0:opening:0 0:opened:0 1:waiting:0 1:passed:0 1:opening:1", ""},
+		{"slow, and the next is open, too", "1:waiting:0 0:opening:0 0:opened:0 2:opening:1 2:opened:1 1:passed:0 1:waiting:1 1:passed:1", ""},
+		{"waits at one that is closed", "1:waiting:0", ""},
+		{"waits at one of which nobody knows whether it is open", "1:waiting:0 0:opening:0", ""},
+		{"gives up", "1:waiting:0 1:gave-up:0 0:opening:0 0:opened:0", ""},
+		{"early", "1:waiting:0 1:passed:0 0:opening:0 0:opened:0", "client 1 passed barrier 0 before it was opened"},
+		{"early, at the next", "0:opening:0 0:opened:0 1:waiting:0 1:passed:0 1:waiting:1 1:passed:1", "client 1 passed barrier 1 before it was opened"},
+		{"never", "1:waiting:0 2:waiting:0 0:opening:0 0:opened:0 2:passed:0", "client 1 never passed barrier 0, which was opened"},
+		{"trapped by the next", "1:waiting:0 0:opening:0 0:opened:0 0:waiting:1", "client 1 never passed barrier 0"},
+		{"late and never", "0:opening:0 0:opened:0 1:waiting:0", "client 1 never passed barrier 0"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"client 2 comes when the barrier is open: its wait is no passage",
+		"1:waiting:0 0:opening:0 0:opened:0 2:waiting:0 2:passed:0 1:passed:0",
+		"wait(2)=1ms wait(1)=5ms open(0)=1ms passage(1)=4ms",
+	}})
+}
+
+// simulate lets one client after another come to a barrier that is closed, and then opens it.
+func simulate(variant string, n int) variantstest.Counts {
+	c := variantstest.Counts{Operations: 1}
+	closed := true
+	var armed []int
+	come := func(client int) {
+		c.Read(1)
+		if closed {
+			armed = append(armed, client)
+		}
+	}
+	for client := 1; client < n; client++ {
+		come(client)
+	}
+	closed = false
+	woken := armed
+	armed = nil
+	c.Write(len(woken))
+	if variant == "recheck" {
+		for _, client := range woken {
+			come(client)
+		}
+	}
+	return c
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+
+// script is a barrier that writes down what is asked of it.
+type script struct {
+	calls []string
+	err   error
+}
+
+func (s *script) Wait(context.Context) error { s.calls = append(s.calls, "wait"); return s.err }
+func (s *script) Open(context.Context) error { s.calls = append(s.calls, "open"); return s.err }
+
+// Each barrier is opened by one participant, each in its turn; and one that could not be passed is tried again.
+func TestParticipantsTakeTurns(t *testing.T) {
+	broken := errors.New("broken")
+	for index, want := range []string{"open wait wait open wait wait", "wait open wait wait open wait", "wait wait open wait wait open"} {
+		s := &script{err: broken}
+		p := &participant{barrier: s, env: variants.Env{
+			Clients: 3, Index: index,
+			Record: func(variants.EventKind, int64) {},
+			Hold:   func(context.Context, <-chan struct{}) error { return nil },
+		}}
+		if err := p.Step(t.Context()); !errors.Is(err, broken) {
+			t.Errorf("participant %d: Step returned %v, want %v", index, err, broken)
+		}
+		s.calls, s.err = nil, nil
+		for range 6 {
+			if err := p.Step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Join(s.calls, " "); got != want {
+			t.Errorf("participant %d did %q, want %q", index, got, want)
+		}
+	}
+}
