@@ -7,6 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/barrier"
 	"github.com/zkbench/zkbench/variants/blockingqueue"
+	"github.com/zkbench/zkbench/variants/doublebarrier"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
 	"github.com/zkbench/zkbench/variants/lock"
@@ -28,5 +29,6 @@ func Recipes() []variants.Recipe {
 		priorityqueue.Recipe(),
 		election.Recipe(),
 		barrier.Recipe(),
+		doublebarrier.Recipe(),
 	}
 }

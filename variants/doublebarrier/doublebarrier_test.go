@@ -1,0 +1,208 @@
+package doublebarrier
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{Events: map[string]variants.EventKind{
+		"joined": joined, "arrived": arrived, "started": started, "finished": finished, "departed": departed, "failed": failed,
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	const (
+		two   = "0:joined:2 1:joined:2 "
+		first = two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 1:finished:0 0:departed:0 "
+	)
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"alone", "0:joined:1 0:arrived:0 0:started:0 0:finished:0 0:departed:0", ""},
+		{"one round", first + "1:departed:0", ""},
+		{"a fast one is back before a slow one has left", first + "0:arrived:1 1:departed:0 1:arrived:1 0:started:1", ""},
+		{"a fast one has finished before a slow one starts", two + "0:arrived:0 1:arrived:0 1:started:0 1:finished:0 0:started:0", ""},
+		{"one that died in the round", two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 0:departed:0 1:failed:0", ""},
+		{"one that died before it started", two + "0:arrived:0 1:arrived:0 1:failed:0 0:started:0 0:finished:0 0:departed:0", ""},
+		{"one that withdrew and came again", two + "0:arrived:0 0:failed:0 0:arrived:0 1:arrived:0 0:started:0 1:started:0", ""},
+		{
+			"started alone", two + "0:arrived:0 0:started:0 1:arrived:0",
+			"participant 0 started round 0 before participant 1 had entered",
+		},
+		{
+			"started without one that nobody heard of", "0:joined:3 1:joined:3 0:arrived:0 1:arrived:0 0:started:0",
+			"participant 0 started round 0 before participant 2 had entered",
+		},
+		{
+			"started by the last round's signal", first + "0:arrived:1 0:started:1 1:departed:0 1:arrived:1",
+			"participant 0 started round 1 before participant 1 had entered",
+		},
+		{
+			"left alone", two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 0:departed:0 1:finished:0",
+			"participant 0 left round 0 before participant 1 had finished",
+		},
+		{
+			"left one that has not even started", two + "0:arrived:0 1:arrived:0 0:started:0 0:finished:0 0:departed:0",
+			"participant 0 left round 0 before participant 1 had finished",
+		},
+		{
+			"a death in another round excuses nothing", first + "1:departed:0 0:arrived:1 1:arrived:1 0:started:1 1:started:1 0:finished:1 0:departed:1 1:finished:1 1:departed:1 1:failed:2",
+			"participant 0 left round 1 before participant 1 had finished",
+		},
+		{"started twice", first + "1:started:0", "participant 1 started round 0 twice"},
+		{"left twice", first + "0:departed:0", "participant 0 left round 0 twice"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"participant 1 leaves first, and is back before participant 0 has left",
+		"0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 1:finished:0 1:departed:0 1:arrived:1 0:departed:0",
+		"enter(0)=2ms enter(1)=2ms hold(0)=2ms hold(1)=2ms leave(1)=1ms leave(0)=4ms",
+	}})
+}
+
+// Numbers wrap: the server's counters are 32 bits wide.
+func TestTheNewestTicketIsToldFromTheStat(t *testing.T) {
+	for _, tt := range []struct {
+		seq, cversion, children int32
+		size                    int
+		want                    bool
+	}{
+		{0, 1, 1, 1, true},
+		{2, 3, 3, 3, true},
+		{2, 3, 3, 4, false},             // one is missing
+		{1, 3, 3, 3, false},             // somebody came later
+		{5, 9, 3, 3, true},              // six creations, three deletions
+		{math.MaxInt32, -3, 3, 3, true}, // 2^31 creations
+	} {
+		s := state{stat: &zk.Stat{Cversion: tt.cversion, NumChildren: tt.children}}
+		if got := s.complete(line.Ticket{Seq: tt.seq}, tt.size); got != tt.want {
+			t.Errorf("%+v: complete = %t", tt, got)
+		}
+	}
+}
+
+func TestUpTo(t *testing.T) {
+	tickets := []line.Ticket{{Name: "a", Seq: math.MaxInt32}, {Name: "b", Seq: math.MinInt32}, {Name: "c", Seq: math.MinInt32 + 1}}
+	for n, last := range tickets {
+		if got := len(upTo(last, tickets)); got != n+1 {
+			t.Errorf("%d tickets up to %v, want %d", got, last, n+1)
+		}
+	}
+}
+
+// bench is a few znodes and their one-shot watches.
+type bench struct {
+	variantstest.Counts
+	n     int
+	armed map[string]map[int]bool // who watches what
+}
+
+// read is a request, with a watch unless what is empty.
+func (b *bench) read(who int, what string) {
+	b.Read(1)
+	if what == "" {
+		return
+	}
+	if b.armed[what] == nil {
+		b.armed[what] = map[int]bool{}
+	}
+	b.armed[what][who] = true
+}
+
+// write is a request that sets off the watches on some things at once, and returns whom it wakes.
+func (b *bench) write(what ...string) (woken []int) {
+	for _, w := range what {
+		for who := range b.armed[w] {
+			woken = append(woken, who)
+		}
+		delete(b.armed, w)
+	}
+	b.Write(len(woken))
+	return woken
+}
+
+// simulate walks through one round.
+func simulate(variant string, n int) variantstest.Counts {
+	b := &bench{Counts: variantstest.Counts{Operations: float64(n)}, n: n, armed: map[string]map[int]bool{}}
+	map[string]func(*bench){"children-watch": simulateChildrenWatch, "ready-node": simulateReadyNode, "counted": simulateCounted}[variant](b)
+	return b.Counts
+}
+
+func simulateChildrenWatch(b *bench) {
+	for who := range b.n { // left by the round before
+		b.read(who, "children")
+	}
+	b.Requests = 0
+	for range 2 { // to enter, and to leave
+		waiting := map[int]bool{}
+		for who := range b.n {
+			for _, woken := range b.write("children") {
+				if waiting[woken] {
+					b.read(woken, "children")
+				}
+			}
+			b.read(who, "children")
+			waiting[who] = true
+		}
+	}
+}
+
+func simulateReadyNode(b *bench) {
+	for who := range b.n {
+		b.read(who, "ready")
+		b.write()
+		b.read(who, "")
+	}
+	b.write("ready")
+	lowest := func(left int) { // what the lowest does when it looks
+		b.read(0, "")
+		if left > 1 {
+			b.read(0, "highest")
+			return
+		}
+		for _, woken := range b.write("lowest", "ready") {
+			b.read(woken, "")
+		}
+	}
+	lowest(b.n)
+	for who := 1; who < b.n; who++ {
+		b.read(who, "")
+		if who < b.n-1 {
+			b.write()
+			b.read(who, "lowest")
+			continue
+		}
+		woken := b.write("highest")
+		b.read(who, "lowest") // it watches before the lowest has come to delete its znode: nobody goes on before all rest
+		if len(woken) != 1 || woken[0] != 0 {
+			panic("the highest should wake the lowest")
+		}
+		lowest(1)
+	}
+}
+
+func simulateCounted(b *bench) {
+	for who := range b.n {
+		b.write()
+		b.read(who, "directory")
+	}
+	b.write("directory")
+	for who := range b.n - 1 {
+		b.write()
+		b.read(who, "anchor")
+	}
+	b.read(b.n-1, "")
+	b.write("anchor")
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+
+func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }
