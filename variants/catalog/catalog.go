@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
+	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
 // Recipes returns all recipes in the order in which they are listed.
@@ -30,5 +31,6 @@ func Recipes() []variants.Recipe {
 		election.Recipe(),
 		barrier.Recipe(),
 		doublebarrier.Recipe(),
+		twophasecommit.Recipe(),
 	}
 }

@@ -1,0 +1,133 @@
+package twophasecommit
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// coordinated is what the variants share in which the coordinator collects the votes. They differ in the znodes that
+// the sites vote in.
+type coordinated struct {
+	site
+	ballots
+	watch   <-chan zk.Event // on the transaction, at sites other than the coordinator
+	verdict Decision        // at the coordinator: what it writes, and then stands by
+}
+
+// ballots are the znodes that the sites vote in.
+type ballots struct {
+	children []string                           // below the transaction, made with it
+	path     func(round int64, site int) string // of a site's ballot
+	prefix   func(round int64) string           // what a vote in this round begins with
+	missing  func() (Decision, error)           // what it means that another site's ballot is missing
+	gone     error                              // what it means that one's own is
+}
+
+func (c *coordinated) begin(int64) { c.watch, c.verdict = nil, "" }
+
+func (c *coordinated) distrust() { c.watch = nil }
+
+// prepare opens the transaction, or waits for it. The watch that reading it sets is that for its outcome.
+func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
+	if c.coordinates() {
+		return c.open(ctx, t, c.children)
+	}
+	return c.await(ctx, func(tx string) error {
+		query, _, watch, err := c.session.GetW(tx)
+		t.Query, c.watch = query, watch
+		return err
+	})
+}
+
+func (c *coordinated) decide(ctx context.Context) (Decision, error) {
+	if c.coordinates() {
+		return c.conclude(ctx)
+	}
+	round := c.current.Round
+	if err := c.cast(ctx, round); err != nil {
+		return "", err
+	}
+	tx := c.transaction(round)
+	for {
+		if c.watch == nil {
+			r, err := c.readW(ctx, tx)
+			if err != nil || r.written {
+				return Decision(r.data), withdrawn(err)
+			}
+			c.watch = r.watch
+		}
+		if err := variants.Await(ctx, c.lost, c.watch); err != nil {
+			return "", err
+		}
+		c.watch = nil
+		r, err := c.read(ctx, tx)
+		if err != nil || r.written {
+			return Decision(r.data), withdrawn(err)
+		}
+	}
+}
+
+// cast writes the own vote. It may do so again in a later call: the vote stays the same.
+func (c *coordinated) cast(ctx context.Context, round int64) error {
+	err := c.write(ctx, c.path(round, c.group.Site), c.prefix(round)+string(c.vote))
+	if errors.Is(err, zk.ErrNoNode) {
+		return c.gone
+	}
+	return err
+}
+
+// conclude collects the votes and writes the outcome. Once it has begun to write, it never collects again: a site whose
+// vote it has counted may be gone by then.
+func (c *coordinated) conclude(ctx context.Context) (Decision, error) {
+	if c.verdict == "" {
+		verdict := c.vote
+		for other := 1; other < c.group.Sites; other++ {
+			vote, err := c.voteOf(ctx, other)
+			if err != nil {
+				return "", err
+			}
+			if vote != Commit {
+				verdict = Abort
+			}
+		}
+		c.verdict = verdict
+	}
+	err := c.write(ctx, c.transaction(c.current.Round), string(c.verdict))
+	return c.verdict, withdrawn(err)
+}
+
+// voteOf waits for another site's vote.
+func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {
+	ballot := c.path(c.current.Round, other)
+	for {
+		r, err := c.readW(ctx, ballot)
+		if vote, known, err := c.count(r, err); err != nil || known {
+			return vote, err
+		}
+		if err := variants.Await(ctx, c.lost, r.watch); err != nil {
+			return "", err
+		}
+		r, err = c.read(ctx, ballot)
+		if vote, known, err := c.count(r, err); err != nil || known {
+			return vote, err
+		}
+	}
+}
+
+// count tells the vote in a ballot, if there is one in this round.
+func (c *coordinated) count(r reading, err error) (vote Decision, known bool, _ error) {
+	if errors.Is(err, zk.ErrNoNode) {
+		vote, err := c.missing()
+		return vote, true, err
+	}
+	if err != nil {
+		return "", false, err
+	}
+	text, ours := strings.CutPrefix(r.data, c.prefix(c.current.Round))
+	return Decision(text), ours && text != "", nil
+}

@@ -1,0 +1,183 @@
+package twophasecommit
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// AllWatch is the two-phase commit in which every site watches the vote of every other one.
+//
+//  1. The coordinator creates <dir>/tx-<round> with the query in it, and an empty s-<site> below it for each site. It
+//     does so in one multi, so that whoever sees the transaction sees all of it.
+//  2. Each site reads tx-<round>; if it is not there yet, the site waits for it with exists.
+//  3. Each site reads the other sites' znodes, with a watch on each. A vote that is there already is taken down.
+//  4. Each site processes the query, and votes by writing to its own znode.
+//  5. Each site waits for the watches that it has left, one after another, and reads again what was written.
+//  6. With all votes, each site decides: commit if all are for it.
+//
+// All the coordinator does is to create the znodes. The price is that each of N votes is told to N-1 sites, each of
+// which reads it.
+//
+// Cost of one transaction in steps, where all sites have set their watches before the first one votes:
+//
+//	requests       1 multi, N-1 reads of the query, N(N-1) reads with a watch, N votes, N(N-1) reads  =  2N²
+//	writes         1 multi and N votes  =  N+1
+//	notifications  N(N-1), of which one vote sets off N-1
+//
+// At its own pace, a site other than the coordinator may come too early: then it asks for the query twice, and once
+// whether it is there, which is 2(N-1) requests more in all, and N-1 notifications. A read with a watch that finds a vote
+// leaves its watch behind; it fires when the znode is deleted, instead of telling of the vote. Of two sites only one can
+// find the other's vote so, since each reads before it votes. So the multi of the transaction after the next may set off
+// N(N-1)/2 such notifications, N-1 from watches of sites that found the transaction just when they began to wait for it,
+// and N-1 to those that wait for the new one.
+//
+// The znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others.
+//
+// Source: ZooKeeper recipes page, Two-phased Commit, first form.
+type AllWatch struct {
+	site
+	votes   []Decision
+	watches []<-chan zk.Event
+}
+
+var _ Site = (*AllWatch)(nil)
+
+// NewAllWatch returns one site of a group. lost is closed when the session is.
+func NewAllWatch(session variants.Session, group Group, lost <-chan struct{}) *AllWatch {
+	s := &AllWatch{}
+	s.init(session, group, lost, s)
+	return s
+}
+
+func (s *AllWatch) ballot(site int) string {
+	return path.Join(s.transaction(s.current.Round), slot(site))
+}
+
+func (s *AllWatch) begin(int64) {
+	s.votes, s.watches = make([]Decision, s.group.Sites), make([]<-chan zk.Event, s.group.Sites)
+}
+
+func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
+	if err := s.receive(ctx, t); err != nil {
+		return err
+	}
+	for other := range s.votes {
+		if other == s.group.Site || s.votes[other] != "" || s.watches[other] != nil {
+			continue
+		}
+		if err := s.watch(ctx, other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
+	if s.coordinates() {
+		return s.open(ctx, t, slots(0, s.group.Sites))
+	}
+	return s.await(ctx, func(tx string) error {
+		query, _, err := s.session.Get(tx)
+		t.Query = query
+		return err
+	})
+}
+
+// watch takes down another site's vote, or else watches for it.
+func (s *AllWatch) watch(ctx context.Context, other int) error {
+	r, err := s.readW(ctx, s.ballot(other))
+	if err != nil {
+		return withdrawn(err)
+	}
+	if s.votes[other] = Decision(r.data); r.data == "" {
+		s.watches[other] = r.watch
+	}
+	return nil
+}
+
+func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
+	if own := s.group.Site; s.votes[own] == "" {
+		if err := s.write(ctx, s.ballot(own), string(s.vote)); err != nil {
+			return "", withdrawn(err)
+		}
+		s.votes[own] = s.vote
+	}
+	outcome := Commit
+	for other := range s.votes {
+		for s.votes[other] == "" {
+			if err := s.awaitVote(ctx, other); err != nil {
+				return "", err
+			}
+		}
+		if s.votes[other] != Commit {
+			outcome = Abort
+		}
+	}
+	return outcome, nil
+}
+
+// awaitVote waits for what is written to another site's znode and reads it.
+func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
+	if s.watches[other] == nil {
+		return s.watch(ctx, other)
+	}
+	if err := variants.Await(ctx, s.lost, s.watches[other]); err != nil {
+		return err
+	}
+	s.watches[other] = nil
+	r, err := s.read(ctx, s.ballot(other))
+	if err != nil {
+		return withdrawn(err)
+	}
+	s.votes[other] = Decision(r.data)
+	return nil
+}
+
+func (s *AllWatch) distrust() { clear(s.watches) }
+
+func (s *AllWatch) withdraw(context.Context) error { return nil }
+
+// slot names the znode that a site votes in.
+func slot(site int) string { return fmt.Sprintf("s-%d", site) }
+
+// slots names those of the sites from first on.
+func slots(first, sites int) []string {
+	var names []string
+	for site := first; site < sites; site++ {
+		names = append(names, slot(site))
+	}
+	return names
+}
+
+func allWatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "all-watch",
+		Type:    "AllWatch",
+		Kind:    variants.Naive,
+		Summary: "every site watches every other site's vote",
+		Source:  "ZooKeeper recipes page, Two-phased Commit, first form",
+		BadAt:   "crowds: every vote is told to, and read by, every other site; and a site that dies blocks them all",
+		Stepped: variants.Cost{
+			Requests:      variants.PerN("2N", func(n float64) float64 { return 2 * n }),
+			Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		},
+		Free: variants.Cost{
+			Requests:      variants.PerN("(2N²+2N-2)/N", func(n float64) float64 { return (2*n*n + 2*n - 2) / n }),
+			Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
+			FailedWrites:  variants.Constant(0),
+			Notifications: variants.PerN("(N-1)(N+1)/N", func(n float64) float64 { return (n - 1) * (n + 1) / n }),
+			HerdMax:       variants.PerN("(N-1)(N+4)/2", func(n float64) float64 { return (n - 1) * (n + 4) / 2 }),
+		},
+		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
+			return NewAllWatch(s, g, lost), nil
+		}),
+	}
+}

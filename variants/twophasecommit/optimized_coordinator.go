@@ -1,0 +1,94 @@
+package twophasecommit
+
+import (
+	"context"
+	"path"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Coordinator is the two-phase commit in which only the coordinator watches the votes, and tells the sites the outcome.
+//
+//  1. The coordinator creates <dir>/tx-<round> with the query in it, and an empty s-<site> below it for each other site,
+//     in one multi.
+//  2. Each other site reads tx-<round> with a watch, which will tell of the outcome; if it is not there yet, the site
+//     waits for it with exists.
+//  3. Each of them processes the query, and votes by writing to its own znode. The coordinator's vote needs none.
+//  4. The coordinator goes through the sites' znodes: it reads one with a watch and, unless the vote is there, waits and
+//     reads again. A site that is slow so costs a notification; those that have voted meanwhile do not.
+//  5. The coordinator writes the outcome over the query, commit if all votes are for it, once.
+//  6. The watch from step 2 fires at each site, which reads the outcome.
+//
+// Cost of one transaction in steps, where the coordinator is the first to vote and so waits for everybody:
+//
+//	requests       1 multi, 1 outcome, and for each of the N-1 others: its read of the query, its vote, two reads by the
+//	               coordinator, its read of the outcome  =  5N-3
+//	writes         1 multi, N-1 votes, 1 outcome  =  N+1
+//	notifications  N-1 of votes, each to the coordinator alone, and N-1 of the outcome, from one write  =  2(N-1)
+//
+// At its own pace, a site that comes too early asks for the query twice, and once whether it is there: 2(N-1) requests
+// and N-1 notifications more. A read by the coordinator that finds a vote saves a read and leaves its watch behind, which
+// fires when the znode is deleted: with the multi of the transaction after the next, which also wakes those who wait for
+// that one, so that it may set off 2(N-1) notifications.
+//
+// The decision comes two writes after the last vote was sent instead of one. The znodes are persistent, as the
+// coordinator creates them: a site that dies before it has voted blocks all others.
+//
+// Source: ZooKeeper recipes page, Two-phased Commit, first remedy.
+type Coordinator struct{ coordinated }
+
+var _ Site = (*Coordinator)(nil)
+
+// NewCoordinator returns one site of a group. lost is closed when the session is.
+func NewCoordinator(session variants.Session, group Group, lost <-chan struct{}) *Coordinator {
+	s := &Coordinator{}
+	s.init(session, group, lost, s)
+	s.ballots = ballots{
+		children: slots(1, group.Sites),
+		path:     func(round int64, site int) string { return path.Join(s.transaction(round), slot(site)) },
+		prefix:   func(int64) string { return "" },
+		missing:  func() (Decision, error) { return "", ErrWithdrawn },
+		gone:     ErrWithdrawn,
+	}
+	return s
+}
+
+func (s *Coordinator) withdraw(context.Context) error { return nil }
+
+func coordinatorVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "coordinator",
+		Type:    "Coordinator",
+		Kind:    variants.Optimized,
+		Summary: "only the coordinator watches the votes, and writes the outcome",
+		Source:  "ZooKeeper recipes page, Two-phased Commit, first remedy",
+		BadAt:   "failures: a site that dies before it has voted blocks all others, as does the coordinator",
+		Stepped: coordinatedSteps(),
+		Free:    coordinatedFree(variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) })),
+		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
+			return NewCoordinator(s, g, lost), nil
+		}),
+	}
+}
+
+// coordinatedSteps is what a transaction costs in steps, however the sites' znodes come about.
+func coordinatedSteps() variants.Cost {
+	return variants.Cost{
+		Requests:      variants.PerN("(5N-3)/N", func(n float64) float64 { return (5*n - 3) / n }),
+		Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.PerN("2(N-1)/N", func(n float64) float64 { return 2 * (n - 1) / n }),
+		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+	}
+}
+
+// coordinatedFree is what it costs at most at its own pace, with what one write may set off.
+func coordinatedFree(herd variants.Formula) variants.Cost {
+	return variants.Cost{
+		Requests:      variants.PerN("(7N-5)/N", func(n float64) float64 { return (7*n - 5) / n }),
+		Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.PerN("3(N-1)/N", func(n float64) float64 { return 3 * (n - 1) / n }),
+		HerdMax:       herd,
+	}
+}

@@ -1,0 +1,96 @@
+// Package twophasecommit compares three ways to let a group of sites commit a transaction, or abort it, together.
+//
+// The promise, to which all are held: in each transaction all sites that decide decide alike; they commit only if every
+// site has voted to, and abort only if one has voted against it or failed.
+//
+// Site 0 is the coordinator, and takes part in the vote like all others. With N sites, one transaction costs
+//
+//	variant                znodes                                         notifications  requests
+//	all-watch              <dir>/tx-<round>, and s-<site> below it        N(N-1)         2N²
+//	coordinator            <dir>/tx-<round>, and s-<site> below it        2(N-1)         5N-3
+//	coordinator-ephemeral  <dir>/tx-<round>, <dir>/site-<site> ephemeral  2(N-1)         5N-3
+//
+// The znodes of a transaction are deleted in the same multi that creates those of the one after the next: every site
+// must have decided a transaction before it can vote in the next one, so nobody needs them any more. That costs neither
+// a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
+//
+// No variant decides early, when the first site has voted against the transaction: this is what would let a site fall
+// behind by more than one. And all of them block when the coordinator dies, as two-phase commit does: who has voted
+// waits until its context ends.
+//
+// Each variant's own comment has the steps and the exact formulas; `zkbench run twophasecommit-drain` holds them to it.
+package twophasecommit
+
+import (
+	"context"
+	"embed"
+	"errors"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Decision is a site's vote, and what becomes of a transaction.
+type Decision string
+
+// The decisions. The empty one stands for none yet.
+const (
+	Commit Decision = "commit"
+	Abort  Decision = "abort"
+)
+
+// Transaction is what the sites are asked to commit.
+type Transaction struct {
+	Round int64 // 0 for the first of a group, one more for each after it
+	Query []byte
+}
+
+// Group says who takes part in the transactions, and which of them a site is.
+type Group struct {
+	Dir   string // an existing znode, the group's alone
+	Sites int
+	Site  int // from 0 on; 0 is the coordinator
+}
+
+// Site is one site of a group. It takes part in all transactions, one after another. Its methods may be called
+// concurrently and then run one after another.
+type Site interface {
+	// Prepare opens the next transaction at the coordinator, and waits for it at any other site, where query means
+	// nothing. Before the last transaction is decided it returns that one again.
+	Prepare(ctx context.Context, query []byte) (Transaction, error)
+	// Decide votes, and waits for the decision. A vote cannot be taken back: when ctx ends first, the transaction is in
+	// doubt, and to call Decide again, whose vote then means nothing, is the way to learn what became of it.
+	Decide(ctx context.Context, vote Decision) (Decision, error)
+	// Close withdraws the site. At the coordinator it deletes the transactions that are left, and must therefore come
+	// when all sites have decided: whoever has not is told ErrWithdrawn.
+	Close(ctx context.Context) error
+}
+
+// The errors that tell what is wrong with a transaction.
+var (
+	// ErrNotPrepared is returned by Decide when there is nothing to vote on.
+	ErrNotPrepared = errors.New("no transaction has been prepared")
+	// ErrWithdrawn says that the coordinator has closed the group before this site learned of its decision.
+	ErrWithdrawn = errors.New("the transaction was withdrawn by its coordinator")
+	// ErrTaken says that the directory holds a transaction, or a site, of somebody else.
+	ErrTaken = errors.New("the znode belongs to somebody else")
+)
+
+// Recipe returns the recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:       "twophasecommit",
+		Summary:    "all sites commit a transaction, or all abort it",
+		Source:     "ZooKeeper recipes page, Two-phased Commit",
+		Variants:   []variants.Variant{allWatchVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
+		Phases:     phases(),
+		Spans:      spans,
+		Operation:  phaseDecide,
+		Stepping:   variants.FromStart,
+		Collective: true,
+		Check:      check,
+		Code:       code,
+	}
+}
