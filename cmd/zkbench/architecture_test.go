@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
 	"variants/rwlock":       {"variants", "variants/line"},
-	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/twophasecommit", "variants/queue", "variants/election", "variants/barrier", "variants/priorityqueue", "variants/revocable", "variants/doublebarrier"},
+	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/twophasecommit", "variants/queue", "variants/election", "variants/barrier", "variants/membership", "variants/priorityqueue", "variants/revocable", "variants/doublebarrier"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/election":     {"variants", "variants/line"},
 	"variants/conformance":  {},
@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"variants/doublebarrier":  {"variants", "variants/line"},
 	"variants/enqueue":        {"variants"},
 	"variants/twophasecommit": {"variants"},
+	"variants/membership":     {"variants", "variants/line"},
 	"variants/priorityqueue":  {"variants", "variants/items", "variants/line"},
 	"variants/revocable":      {"variants", "variants/line"},
 }

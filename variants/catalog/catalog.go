@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/membership"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/revocable"
@@ -32,5 +33,6 @@ func Recipes() []variants.Recipe {
 		barrier.Recipe(),
 		doublebarrier.Recipe(),
 		twophasecommit.Recipe(),
+		membership.Recipe(),
 	}
 }

@@ -1,0 +1,95 @@
+// Package membership compares two ways to know who is in a group.
+//
+// A member is an ephemeral znode below the group's, with what others need to know of it, such as an address, as its
+// data. Every client keeps a view of the group, and is told that it is out of date by a watch on the group's children.
+// The promise, to which both are held: every view becomes what the group is, nobody is in it who never joined or has
+// left before somebody else in it joined, nobody who has left comes back, and nobody is missing who had joined before
+// somebody else in it did.
+//
+//	variant             a change of a group of N is answered by each client with
+//	relist-and-reread   a listing, and a read of every member
+//	diff-cache          a listing, and a read of the member that is new, if one is
+//
+// Both are told of every change, N times in all: that is what a watch on the children does. They differ in what they
+// make of it, which is N² reads or N. Each membership has a znode of its own name, so that what was read of a name is
+// good for as long as the name is listed.
+//
+// Each variant's own comment has the steps and the exact formulas; `zkbench run membership-drain` holds them to it.
+package membership
+
+import (
+	"context"
+	"embed"
+	"errors"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Group is one client's view of a group, and its membership if it is a member. Its methods may be called concurrently;
+// to join or to leave never waits for somebody who waits for a change. When their context ends, they return within about
+// a second even if the server is silent. All return variants.ErrSessionLost when the session, and with it the
+// membership, is gone.
+type Group interface {
+	// Join makes the client a member with this data, which does not change as long as it is one. A client that is one
+	// already is told ErrMember. When ctx ends first, it is none.
+	Join(ctx context.Context, data []byte) error
+	// Leave ends the membership; it does nothing if there is none. After any error but ErrSessionLost it goes on.
+	Leave(ctx context.Context) error
+	// View returns who is in the group, as far as this session has seen. It must not be modified. As long as the group
+	// does not change, this costs no request.
+	View(ctx context.Context) (View, error)
+	// Changed waits until the view that View returned last is out of date.
+	Changed(ctx context.Context) error
+}
+
+// ErrMember is returned to a client that joins a group which it is a member of.
+var ErrMember = errors.New("already a member of the group")
+
+// Member is one membership. A client that leaves and joins again is another member.
+type Member struct {
+	Name string // of the znode, which no other membership ever has
+	Data []byte
+}
+
+// View is who is in a group, in the order of joining.
+type View []Member
+
+// Changes returns who has joined and who has left between an earlier view and this one.
+func (v View) Changes(earlier View) (joined, left []Member) {
+	return v.without(earlier), earlier.without(v)
+}
+
+// without returns the members that are not in another view.
+func (v View) without(other View) []Member {
+	known := make(map[string]bool, len(other))
+	for _, m := range other {
+		known[m.Name] = true
+	}
+	var out []Member
+	for _, m := range v {
+		if !known[m.Name] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Recipe returns the membership recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:       "membership",
+		Summary:    "every member knows who is in the group",
+		Source:     "ZooKeeper recipes page, Group Membership; Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants:   []variants.Variant{relistAndRereadVariant(), diffCacheVariant()},
+		Phases:     phases(),
+		Spans:      spans,
+		Operation:  phaseJoin,
+		Stepping:   variants.FromLineUp,
+		Collective: true,
+		Check:      check,
+		Code:       code,
+	}
+}

@@ -1,0 +1,230 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+// teller's values are numbers, or memberships: "round.client".
+func teller() variantstest.Teller {
+	return variantstest.Teller{
+		Events: map[string]variants.EventKind{
+			"enrolled": enrolled, "joining": joining, "joined": joined, "leaving": leaving, "left": left,
+			"following": following, "gained": gained, "dropped": dropped, "viewed": viewed, "settled": settled,
+		},
+		Verbatim: true,
+		Value: func(t testing.TB, _ string, parts []string) int64 {
+			round, client, ok := strings.Cut(parts[0], ".")
+			if !ok {
+				return variantstest.Number(t, parts[0])
+			}
+			return stamp(variantstest.Number(t, round), int(variantstest.Number(t, client)))
+		},
+	}
+}
+
+func TestCheck(t *testing.T) {
+	// Two clients, both of whom see both.
+	const two = "0:enrolled:2 1:enrolled:2 0:joining:0.0 0:joined:0.0 1:joining:0.1 1:joined:0.1 " +
+		"0:gained:0.0 0:gained:0.1 0:viewed:2 1:gained:0.0 1:gained:0.1 1:viewed:2 "
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"both", two, ""},
+		{"one leaves", two + "0:leaving:0.0 0:left:0.0 1:dropped:0.0 1:viewed:1", ""},
+		{"one comes back", two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 1:dropped:0.0 1:gained:1.0 1:viewed:2", ""},
+		{"a view that lags behind", two + "0:leaving:0.0 0:left:0.0 1:viewed:2", ""},
+		{"seen before the reply to the create", "0:enrolled:2 0:joining:0.0 1:gained:0.0 1:viewed:1 0:joined:0.0", ""},
+		{"not seen before somebody later is", two + "2:joining:0.2 2:joined:0.2 0:viewed:2", ""},
+		{"gone from a view while it leaves", two + "0:leaving:0.0 1:dropped:0.0 1:viewed:1 0:left:0.0", ""},
+		{"a round", two + "0:settled:0 1:settled:0", ""},
+		{"a round, somebody of which has left since", two + "0:leaving:0.0 1:dropped:0.0 1:viewed:1 1:settled:0", ""},
+		{"a phantom", two + "0:gained:0.7 0:viewed:3", "client 0 sees client 7 of round 0, who has never joined"},
+		{
+			"one who had left", two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 1:gained:1.0 1:viewed:3",
+			"client 1 sees client 0 of round 0, who had left before client 0 of round 1 joined",
+		},
+		{
+			"one who is seen again", two + "0:leaving:0.0 0:left:0.0 1:dropped:0.0 1:viewed:1 1:gained:0.0 1:viewed:2",
+			"client 1 sees client 0 of round 0 again, whom it had seen leave",
+		},
+		{
+			"one who is missing", "0:enrolled:3 0:joining:0.0 0:joined:0.0 1:joining:0.1 1:joined:0.1 2:gained:0.1 2:viewed:1",
+			"client 2 does not see client 0 of round 0, who had joined before client 1 of round 0",
+		},
+		{"one who is missing to itself", "0:enrolled:1 0:joining:0.0 0:joined:0.0 0:viewed:0", "client 0 does not see itself"},
+		{
+			"one who is never seen", "0:enrolled:2 1:enrolled:2 1:joining:0.1 1:joined:0.1 1:gained:0.1 1:viewed:1 1:settled:0",
+			"client 1 has not seen client 0 of round 0 when the round ends",
+		},
+		{
+			"one who is seen for ever", two + "0:leaving:0.0 0:joining:1.0 1:leaving:0.1 1:joining:1.1 0:gained:1.0 0:gained:1.1 0:dropped:0.0 0:settled:1",
+			"client 0 still sees client 1 of round 0 when round 1 ends",
+		},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Intervals(t, spans, []variantstest.Case{{
+		"client 0 joins, client 1 joins, and client 0 leaves",
+		"0:enrolled:2 1:enrolled:2 0:joining:0.0 0:joined:0.0 0:gained:0.0 0:viewed:1 " + // 3 to 6
+			"0:following:0 1:joining:0.1 0:gained:0.1 0:viewed:2 1:joined:0.1 1:gained:0.0 1:gained:0.1 1:viewed:2 " + // 7 to 14
+			"1:following:0 0:leaving:0.0 0:left:0.0 1:dropped:0.0 1:viewed:1 0:dropped:0.0 0:viewed:1", // 15 to 21
+		"join(0)=3-4 join(1)=8-11 leave(0)=16-17 follow(0)=7-10 follow(1)=15-19 " +
+			"converge(0)=3-12 converge(1)=8-13 converge(0)=16-18",
+	}})
+}
+
+func TestChanges(t *testing.T) {
+	view := func(names ...string) View {
+		var v View
+		for _, name := range names {
+			v = append(v, Member{Name: name})
+		}
+		return v
+	}
+	for _, tt := range []struct {
+		name                       string
+		earlier, now, joined, left View
+	}{
+		{"nobody", nil, nil, nil, nil},
+		{"the first", nil, view("a"), view("a"), nil},
+		{"the last", view("a"), nil, nil, view("a")},
+		{"no change", view("a", "b"), view("a", "b"), nil, nil},
+		{"one for another", view("a", "b"), view("b", "c"), view("c"), view("a")},
+	} {
+		names := func(v View) string { return fmt.Sprint(v) }
+		joined, left := tt.now.Changes(tt.earlier)
+		if names(joined) != names(tt.joined) || names(left) != names(tt.left) {
+			t.Errorf("%s: joined %s, left %s, want %s and %s", tt.name, joined, left, tt.joined, tt.left)
+		}
+	}
+}
+
+// flaky is a session that has one member, whose data is read at the second attempt, and on which no watch ever fires.
+type flaky struct {
+	variants.Session
+	listings, reads int
+}
+
+func (f *flaky) ChildrenW(string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	f.listings++
+	return []string{"guid" + marker + "0000000000"}, nil, make(chan zk.Event), nil
+}
+
+func (f *flaky) Get(string) ([]byte, *zk.Stat, error) {
+	if f.reads++; f.reads == 1 {
+		return nil, nil, zk.ErrConnectionClosed
+	}
+	return []byte("a"), nil, nil
+}
+
+// A watch that was set before an outage is not waited for.
+func TestNoWatchIsTrustedAcrossAnOutage(t *testing.T) {
+	f := &flaky{}
+	g := NewDiffCache(f, "/group", nil)
+	for range 2 {
+		if view, err := g.View(t.Context()); err != nil || len(view) != 1 {
+			t.Fatalf("view %v, %v", view, err)
+		}
+		if f.listings == 1 {
+			if err := g.Changed(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if f.listings != 2 || f.reads != 2 {
+		t.Errorf("%d listings and %d reads, want 2 of each", f.listings, f.reads)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Changed(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Changed returned %v, although nothing has", err)
+	}
+}
+
+// bench is a group and what its clients know of it, by the rules of one-shot watches.
+type bench struct {
+	variantstest.Counts
+	caches       bool
+	members      []int // by number
+	armed        map[int]bool
+	known        []map[int]bool // by each client, if it caches
+	memberships  int
+	membershipOf []int
+}
+
+func newBench(variant string, n int) *bench {
+	b := &bench{caches: variant == "diff-cache", armed: map[int]bool{}, membershipOf: make([]int, n)}
+	for client := range n {
+		b.known = append(b.known, map[int]bool{})
+		b.create(client)
+	}
+	for client := range n {
+		b.refresh(client)
+	}
+	return b
+}
+
+// refresh lists the group and reads what the variant reads.
+func (b *bench) refresh(client int) {
+	b.Read(1)
+	b.armed[client] = true
+	for _, member := range b.members {
+		if b.known[client][member] {
+			continue
+		}
+		b.Read(1)
+		if b.caches {
+			b.known[client][member] = true
+		}
+	}
+}
+
+// change is a write, after which everybody who is told of it refreshes.
+func (b *bench) change(awayFromNowOn int) {
+	woken := b.armed
+	b.armed = map[int]bool{}
+	b.Write(len(woken))
+	for client := range b.membershipOf {
+		if woken[client] && client != awayFromNowOn {
+			b.refresh(client)
+		}
+	}
+}
+
+func (b *bench) create(client int) {
+	b.memberships++
+	b.membershipOf[client] = b.memberships
+	b.members = append(b.members, b.membershipOf[client])
+	b.change(-1)
+}
+
+func (b *bench) remove(client int) {
+	b.members = slices.DeleteFunc(b.members, func(m int) bool { return m == b.membershipOf[client] })
+	b.change(client)
+}
+
+// simulate lets one client after another leave and come back.
+func simulate(variant string, n int) variantstest.Counts {
+	b := newBench(variant, n)
+	b.Counts = variantstest.Counts{Operations: float64(n)}
+	for client := range n {
+		b.remove(client)
+		b.create(client)
+		b.refresh(client)
+	}
+	return b.Counts
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+
+func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

@@ -1,0 +1,85 @@
+package membership
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// RelistAndReread is the group of which everybody reads everything again whenever it changes.
+//
+//  1. To join, create <dir>/<guid>-member-, ephemeral and sequential, with the member's data. If the reply is lost, look
+//     for the GUID.
+//  2. List <dir> with a watch.
+//  3. Read the data of each member. One that is gone has left since, and is no member.
+//  4. Use this view until the watch fires, then go to 2.
+//  5. To leave, delete the own znode.
+//
+// Cost when one of N members leaves and joins again, each change coming when all others wait for their watches:
+//
+//	writes         a delete and a create
+//	notifications  the delete tells all N, the leaver included, whose watch is armed still; the create tells the N-1
+//	               others  =  2N-1, of which one transaction sets off N
+//	listings       N-1 after the delete; N after the create, the new member's own included  =  2N-1
+//	reads          N-1 others read N-1 members; then N read N  =  (N-1)² + N²
+//	requests       2 + (2N-1) + (N-1)² + N²  =  2N² + 2
+//
+// At their own pace, changes coalesce: there are no more listings than that, but all of them may find N members, which
+// makes it at most 2 + (2N-1)(N+1) requests.
+//
+// Source: ZooKeeper recipes page (Group Membership).
+type RelistAndReread struct{ group }
+
+var _ Group = (*RelistAndReread)(nil)
+
+// NewRelistAndReread returns one client's view of the group below dir, an existing znode. lost is closed when the session
+// is.
+func NewRelistAndReread(session variants.Session, dir string, lost <-chan struct{}) *RelistAndReread {
+	g := &RelistAndReread{}
+	g.init(session, dir, lost, g.reread)
+	return g
+}
+
+func (g *RelistAndReread) reread(ctx context.Context, members []line.Ticket) (View, error) {
+	view := make(View, 0, len(members))
+	for _, listed := range members {
+		m, there, err := g.get(ctx, listed)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			view = append(view, m)
+		}
+	}
+	return view, nil
+}
+
+func relistAndRereadVariant() variants.Variant {
+	stepped := cost(variants.PerN("2N²+2", func(n float64) float64 { return 2*n*n + 2 }))
+	free := cost(variants.PerN("2N²+N+1", func(n float64) float64 { return 2*n*n + n + 1 }))
+	return variants.Variant{
+		Name:    "relist-and-reread",
+		Type:    "RelistAndReread",
+		Kind:    variants.Naive,
+		Summary: "after each change, list the group and read every member again",
+		Source:  "ZooKeeper recipes page, Group Membership",
+		BadAt:   "groups of more than a few: each change of N members makes N clients read N znodes",
+		Stepped: stepped,
+		Free:    free,
+		Join: join(func(s variants.Session, env variants.Env) Group {
+			return NewRelistAndReread(s, env.Root, env.Lost)
+		}),
+	}
+}
+
+// cost is that of both variants, but for the requests.
+func cost(requests variants.Formula) variants.Cost {
+	return variants.Cost{
+		Requests:      requests,
+		Writes:        variants.Constant(2),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
+		HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+	}
+}

@@ -1,0 +1,82 @@
+package membership
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// DiffCache is the group of which everybody remembers the members, and reads only those who are new.
+//
+//  1. To join, create <dir>/<guid>-member-, ephemeral and sequential, with the member's data. If the reply is lost, look
+//     for the GUID.
+//  2. List <dir> with a watch.
+//  3. Compare the listing with the view so far: forget who is not listed any more, and read the data of who is new. One
+//     that is gone by then has left, and is no member.
+//  4. Use this view until the watch fires, then go to 2.
+//  5. To leave, delete the own znode.
+//
+// That no name is used twice is what lets the cache be trusted: a member that came back under its old name, between two
+// listings, would be taken for the one that left.
+//
+// Cost when one of N members leaves and joins again, each change coming when all others wait for their watches:
+//
+//	writes         a delete and a create
+//	notifications  the delete tells all N, the leaver included, whose watch is armed still; the create tells the N-1
+//	               others  =  2N-1, of which one transaction sets off N
+//	listings       N-1 after the delete; N after the create, the new member's own included  =  2N-1
+//	reads          none after the delete; after the create, N read the one that is new
+//	requests       2 + (2N-1) + N  =  3N + 1
+//
+// At their own pace, changes coalesce, and these are bounds. The listings remain O(N) bytes each.
+//
+// Source: Junqueira and Reed, ZooKeeper, chapter 4 (ChildrenCache).
+type DiffCache struct{ group }
+
+var _ Group = (*DiffCache)(nil)
+
+// NewDiffCache returns one client's view of the group below dir, an existing znode. lost is closed when the session is.
+func NewDiffCache(session variants.Session, dir string, lost <-chan struct{}) *DiffCache {
+	g := &DiffCache{}
+	g.init(session, dir, lost, g.readNew)
+	return g
+}
+
+func (g *DiffCache) readNew(ctx context.Context, members []line.Ticket) (View, error) {
+	known := make(map[string]Member, len(g.view))
+	for _, m := range g.view {
+		known[m.Name] = m
+	}
+	view := make(View, 0, len(members))
+	for _, listed := range members {
+		m, there := known[listed.Name]
+		if !there {
+			var err error
+			if m, there, err = g.get(ctx, listed); err != nil {
+				return nil, err
+			}
+		}
+		if there {
+			view = append(view, m)
+		}
+	}
+	return view, nil
+}
+
+func diffCacheVariant() variants.Variant {
+	both := cost(variants.PerN("3N+1", func(n float64) float64 { return 3*n + 1 }))
+	return variants.Variant{
+		Name:    "diff-cache",
+		Type:    "DiffCache",
+		Kind:    variants.Optimized,
+		Summary: "after each change, list the group and read only the members that are new",
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:   "groups of thousands that change often: each change still makes every client list them all",
+		Stepped: both,
+		Free:    both,
+		Join: join(func(s variants.Session, env variants.Env) Group {
+			return NewDiffCache(s, env.Root, env.Lost)
+		}),
+	}
+}
