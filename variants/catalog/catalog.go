@@ -7,6 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/barrier"
 	"github.com/zkbench/zkbench/variants/blockingqueue"
+	"github.com/zkbench/zkbench/variants/config"
 	"github.com/zkbench/zkbench/variants/doublebarrier"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
@@ -34,5 +35,7 @@ func Recipes() []variants.Recipe {
 		doublebarrier.Recipe(),
 		twophasecommit.Recipe(),
 		membership.Recipe(),
+		config.Recipe(),
+		config.ReadRecipe(),
 	}
 }

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+// teller's values are numbers, except of a use: "used:low-high" is one of values that may differ, "used:number" one of
+// values that are the same. See [inTwo].
+func teller() variantstest.Teller {
+	return variantstest.Teller{
+		Events: map[string]variants.EventKind{
+			"updating": updating, "writing": writing, "updated": updated, "awaiting": awaiting, "reading": reading, "used": used,
+		},
+		Value: func(t testing.TB, event string, parts []string) int64 {
+			low, high, torn := strings.Cut(parts[0], "-")
+			switch {
+			case event != "used":
+				return variantstest.Number(t, parts[0])
+			case !torn:
+				high = low
+			}
+			return variantstest.Number(t, low)<<32 | variantstest.Number(t, high)
+		},
+	}
+}
+
+// inTwo lets a function see two events for each use that a story tells of in one word.
+func inTwo[T any](of func(variants.History) []T) func(variants.History) []T {
+	return func(told variants.History) []T {
+		var h variants.History
+		for _, e := range told {
+			if e.Kind == used {
+				first := e
+				first.Kind, first.Value = oldest, e.Value>>32
+				e.Value &= math.MaxUint32
+				h = append(h, first)
+			}
+			h = append(h, e)
+		}
+		return of(h)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, inTwo(check), []variantstest.Case{
+		{"nothing", "", ""},
+		{"the first configuration", "0:used:0 0:used:0", ""},
+		{"one after the other", "0:used:0 9:updating:1 9:writing:1 0:used:1 9:updated:1 0:used:1", ""},
+		{"one is never seen", "9:writing:1 9:writing:2 0:used:2", ""},
+		{"an old one, still in use", "9:writing:1 9:updated:1 0:used:0", ""},
+		{"readers differ", "9:writing:1 0:used:1 1:used:0 1:used:1", ""},
+		{"an update again, after an error", "9:writing:1 9:writing:1 9:updated:1 0:used:1", ""},
+		{"torn", "9:writing:1 0:used:0-1", "client 0 acted on a torn configuration, of updates 0 to 1"},
+		{"torn, after another's whole one", "9:writing:1 1:used:1 0:used:0-1", "client 0 acted on a torn configuration"},
+		{"backwards", "9:writing:1 0:used:1 0:used:0", "client 0 acted on configuration 0 after 1"},
+		{"backwards in two steps", "9:writing:1 9:writing:2 0:used:2 0:used:1 0:used:1", "client 0 acted on configuration 1 after 2 | client 0 acted on configuration 1 after 2"},
+		{"not written yet", "9:updating:1 0:used:1 9:writing:1", "client 0 acted on configuration 1 when the last was 0"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, inTwo(spans), []variantstest.Case{{
+		"client 1 is late: it never sees update 1, and finds update 2 when it asks for it; client 0 uses update 1 twice",
+		"0:awaiting:1 9:updating:1 9:writing:1 9:updated:1 0:used:1 0:used:1 9:updating:2 9:writing:2 0:used:0 1:awaiting:1 1:used:2 9:updated:2",
+		"update(9)=2ms update(9)=5ms await(0)=4ms await(1)=1ms propagation(0)=2ms propagation(1)=3ms",
+	}})
+}
+
+// bench is a configuration and its readers' one-shot watches.
+type bench struct {
+	variantstest.Counts
+	armed map[int]bool
+	woken []int // by the last write
+}
+
+func (b *bench) write(watched bool) {
+	b.woken = nil
+	if watched {
+		for reader := range b.armed {
+			b.woken = append(b.woken, reader)
+		}
+		clear(b.armed)
+	}
+	b.Write(len(b.woken))
+}
+
+func (b *bench) read(reader, requests int, watch bool) {
+	b.Read(requests)
+	if watch {
+		b.armed[reader] = true
+	}
+}
+
+// simulate walks through one update in a stepped run.
+func simulate(variant string, n int) variantstest.Counts {
+	b := &bench{Counts: variantstest.Counts{Operations: 1}, armed: map[int]bool{}}
+	for reader := 1; reader < n && variant != "read-through"; reader++ {
+		b.armed[reader] = true
+	}
+	b.write(true) // the flag, or all
+	switch variant {
+	case "invalid-flag":
+		for _, reader := range b.woken {
+			b.read(reader, 1, true) // finds the flag
+		}
+		for range znodes {
+			b.write(false)
+		}
+		b.write(true)
+		for _, reader := range b.woken {
+			b.read(reader, 1+znodes, true)
+		}
+	case "read-through":
+		for reader := 1; reader < n; reader++ {
+			for range reader {
+				b.read(reader, znodes, false)
+			}
+		}
+	default:
+		for _, reader := range b.woken {
+			b.read(reader, 1+znodes, true)
+		}
+	}
+	return b.Counts
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate)
+	variantstest.SteppedCosts(t, ReadRecipe(), simulate)
+}
+
+func TestFreeCostsBoundSteppedOnes(t *testing.T) {
+	variantstest.FreeCosts(t, Recipe())
+	variantstest.FreeCosts(t, ReadRecipe())
+}
+
+// The copy pays from 5/3 uses between two updates on, notifications counted like requests: not for one use, but for two.
+func TestBreakEven(t *testing.T) {
+	for _, tt := range []struct {
+		n    int // with N/2 uses on average
+		pays bool
+	}{{2, false}, {3, false}, {4, true}, {5, true}, {20, true}} {
+		through, cached := simulate("read-through", tt.n), simulate("watched-cache", tt.n)
+		if got := cached.Requests+cached.Notifications < through.Requests+through.Notifications; got != tt.pays {
+			t.Errorf("N=%d: the copy pays: %v, want %v (%+v against %+v)", tt.n, got, tt.pays, cached, through)
+		}
+	}
+}
+
+func TestReadSpans(t *testing.T) {
+	teller().Spans(t, inTwo(readSpans), []variantstest.Case{{
+		"three uses of the same update",
+		"0:updating:1 0:writing:1 0:updated:1 1:reading:0 1:used:1 1:reading:0 2:reading:0 1:used:1 2:used:1",
+		"update(0)=2ms read(1)=1ms read(1)=2ms read(2)=2ms",
+	}})
+}
+
+// script is a configuration that returns what it is told to.
+type script struct {
+	Configuration
+	reads []int64
+	waits int
+}
+
+func (s *script) Read(context.Context) ([][]byte, error) {
+	number := s.reads[0]
+	if len(s.reads) > 1 {
+		s.reads = s.reads[1:]
+	}
+	return numbered(number), nil
+}
+
+func (s *script) Changed(context.Context) error { s.waits++; return nil }
+
+// A reader that has fallen behind catches up without waiting for updates that are over.
+func TestReaderKeepsStep(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		reads []int64
+		waits []int // that each step adds
+	}{
+		{"in step", []int64{1, 1, 1, 1, 2, 2, 2, 2, 3}, []int{1, 1, 1}},
+		{"behind", []int64{3}, []int{1, 0, 0}},
+		{"woken for nothing", []int64{0, 0, 1, 1, 1, 1, 2}, []int{3, 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{reads: tt.reads}
+			r := &reader{config: s, env: variants.Env{Record: func(variants.EventKind, int64) {}}}
+			for step, want := range tt.waits {
+				s.waits = 0
+				if err := r.Step(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if s.waits != want {
+					t.Errorf("step %d waited %d times, want %d", step+1, s.waits, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPreparedWantsAValueForEachZnode(t *testing.T) {
+	s := store{znodes: 3}
+	if _, err := s.prepared(t.Context(), func(context.Context) ([][]byte, error) { return numbered(1)[:2], nil }); err == nil {
+		t.Error("two values were accepted for three znodes")
+	}
+	broken := errors.New("broken")
+	if _, err := s.prepared(t.Context(), func(context.Context) ([][]byte, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v, want what prepare returned", err)
+	}
+}

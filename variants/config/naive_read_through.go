@@ -1,0 +1,106 @@
+package config
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// ReadThrough is the configuration that is read from the servers whenever it is used.
+//
+// The writer sets <dir>/version and <dir>/m1 … m<m> in one multi, as with [WatchedCache]. A reader:
+//
+//  1. Read <dir>/m1 … m<m>. A multi writes at once, but m reads are not one.
+//  2. If all were written by the same transaction, use them, once; the next use begins at 1. Else read on, beginning
+//     with the first, until the last m values are of one transaction.
+//
+// To act upon a change rather than to use what there is, a reader must be told of it, or it would have to poll: it reads
+// <dir>/version with a watch, and waits for that unless the version is new already.
+//
+// Cost of one update of m znodes, which each of N-1 readers reads u times:
+//
+//	writes         1
+//	notifications  none
+//	requests       the multi, and m for each read  =  1 + um(N-1), which for m = 3 is 1 + 3u(N-1). The first reader
+//	               of the workload reads once, the second twice, and so on, which makes u = N/2 on average, and
+//	               1 + 3N(N-1)/2
+//
+// Freely, each update may make each reader read up to m-1 values again: 2(N-1) more.
+//
+// Source: Junqueira and Reed, ZooKeeper, chapter 2 (on caching), and chapter 4 for the multi.
+type ReadThrough struct {
+	serial
+	versioned
+	used  int64           // transaction whose values were read last, zero if none
+	watch <-chan zk.Event // on the version, nil if there is none
+}
+
+var _ Configuration = (*ReadThrough)(nil)
+
+// NewReadThrough returns one client's view of the configuration of so many znodes below dir. lost is closed when the
+// session is.
+func NewReadThrough(session variants.Session, dir string, znodes int, lost <-chan struct{}) *ReadThrough {
+	c := &ReadThrough{versioned: versioned{newStore(session, dir, znodes, lost)}}
+	c.serial = newSerial(lost, steps{c.update, c.read, c.changed})
+	return c
+}
+
+func (c *ReadThrough) read(ctx context.Context) ([][]byte, error) {
+	values, transaction, err := c.whole(ctx, c.used)
+	if err != nil {
+		return nil, err
+	}
+	c.used = transaction
+	return values, nil
+}
+
+// changed leaves its watch behind if there is nothing to wait for, and waits for that one the next time.
+func (c *ReadThrough) changed(ctx context.Context) error {
+	if c.used == 0 {
+		return nil
+	}
+	if c.watch == nil || variants.Fired(c.watch) {
+		c.watch = nil
+		transaction, watch, err := c.version(ctx)
+		if err != nil {
+			return err
+		}
+		c.watch = watch
+		if transaction != c.used {
+			return nil
+		}
+	}
+	err := variants.Await(ctx, c.lost, c.watch)
+	if err == nil {
+		c.watch = nil
+	}
+	return err
+}
+
+func readThroughVariant() variants.Variant {
+	stepped := variants.Cost{
+		Requests:      variants.PerN("1 + 3N(N-1)/2", func(n float64) float64 { return 1 + znodes*n*(n-1)/2 }),
+		Writes:        variants.Constant(1),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.Constant(0),
+		HerdMax:       variants.Constant(0),
+	}
+	free := stepped
+	free.Requests = variants.PerN("1 + (3N/2+2)(N-1)", func(n float64) float64 { return 1 + (znodes*n/2+znodes-1)*(n-1) })
+	return variants.Variant{
+		Name:    "read-through",
+		Type:    "ReadThrough",
+		Kind:    variants.Naive,
+		Summary: "every use reads all znodes",
+		Source:  "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		BadAt:   "configurations that are used more often than they change: every use costs as many requests as there are znodes",
+		Stepped: stepped,
+		Free:    free,
+		Prepare: prepare,
+		Join: joinReading(func(s variants.Session, env variants.Env) Configuration {
+			return NewReadThrough(s, env.Root, znodes, env.Lost)
+		}),
+	}
+}

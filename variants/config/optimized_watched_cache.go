@@ -1,0 +1,138 @@
+package config
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// WatchedCache is the configuration that changes in one transaction, and of which readers keep a copy.
+//
+// The writer sets <dir>/version and <dir>/m1 … m<m> in one multi. A reader:
+//
+//  1. Read <dir>/version with a watch.
+//  2. Read <dir>/m1 … m<m>, without watches.
+//  3. If all were written by the transaction that wrote the version, keep this copy. Else there has been an update: go
+//     to 1. A multi writes at once, but m reads are not one.
+//  4. Use the copy until the watch fires, then go to 1.
+//
+// Which transaction wrote a znode tells of an update even if the connection was down meanwhile, and so does the watch
+// when the client sets it again: the server compares when the znode was changed last.
+//
+// Cost of one update of m znodes with K = N-1 readers, however often they use it:
+//
+//	writes         1
+//	notifications  K, all from the multi, which is the herd; watching each znode instead would make it Km
+//	requests       the multi, and m+1 reads for each reader  =  1 + K(m+1)  =  1 + 4(N-1) for m = 3
+//
+// Freely, this is a bound: a reader begins to read only when an update has been made since it last began.
+//
+// So between two updates it costs each reader m+2 messages, its notification included, where [ReadThrough] costs m for
+// each use: the copy pays from (m+2)/m uses on, which is 5/3 for m = 3, and 2 for a single znode, of which the version
+// would be its own.
+//
+// Source: Junqueira and Reed, ZooKeeper, chapter 2 (on caching) and chapter 4 (Order of Notifications; Multiop),
+// ZooKeeper recipes page (Configuration).
+type WatchedCache struct {
+	serial
+	versioned
+	copy  [][]byte        // nil if there is none
+	watch <-chan zk.Event // on the version, set just before the copy was read
+}
+
+var _ Configuration = (*WatchedCache)(nil)
+
+// NewWatchedCache returns one client's view of the configuration of so many znodes below dir. lost is closed when the
+// session is.
+func NewWatchedCache(session variants.Session, dir string, znodes int, lost <-chan struct{}) *WatchedCache {
+	c := &WatchedCache{versioned: versioned{newStore(session, dir, znodes, lost)}}
+	c.serial = newSerial(lost, steps{c.update, c.read, c.changed})
+	return c
+}
+
+func (c *WatchedCache) read(ctx context.Context) ([][]byte, error) {
+	if c.copy != nil && !variants.Fired(c.watch) {
+		return c.copy, nil
+	}
+	c.copy = nil
+	var values [][]byte
+	var of int64 // the transaction that made them
+	for {
+		version, watch, err := c.version(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case version < of: // and yet it was read later
+			return nil, fmt.Errorf("read the version: %w", ErrForeign)
+		case version > of:
+			if values, of, err = c.whole(ctx, version); err != nil {
+				return nil, err
+			}
+		}
+		if version == of {
+			c.copy, c.watch = values, watch
+			return values, nil
+		}
+	}
+}
+
+func (c *WatchedCache) changed(ctx context.Context) error {
+	if c.copy == nil {
+		return nil
+	}
+	err := variants.Await(ctx, c.lost, c.watch)
+	if err == nil {
+		c.copy = nil
+	}
+	return err
+}
+
+// watchedCacheCost is what one update costs, whether readers wait for it or not.
+func watchedCacheCost() variants.Cost {
+	return variants.Cost{
+		Requests:      variants.PerN("1 + 4(N-1)", func(n float64) float64 { return 1 + (znodes+1)*(n-1) }),
+		Writes:        variants.Constant(1),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+	}
+}
+
+// multiVariant is about how it is written.
+func multiVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "multi",
+		Type:    "WatchedCache",
+		Kind:    variants.Optimized,
+		Summary: "one multi changes the znodes and a version; readers watch the version and keep a copy",
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
+		BadAt:   "changes that come faster than the znodes can be read, and more of them than one request may hold",
+		Stepped: watchedCacheCost(),
+		Free:    watchedCacheCost(),
+		Prepare: prepare,
+		Join: join(func(s variants.Session, env variants.Env) Configuration {
+			return NewWatchedCache(s, env.Root, znodes, env.Lost)
+		}),
+	}
+}
+
+// watchedCacheVariant is about how it is read.
+func watchedCacheVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "watched-cache",
+		Type:    "WatchedCache",
+		Kind:    variants.Optimized,
+		Summary: "uses are served from a copy until the watch on the version fires",
+		Source:  "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		BadAt:   "configurations that change more often than they are used: every change costs a notification and a read of all",
+		Stepped: watchedCacheCost(),
+		Free:    watchedCacheCost(),
+		Prepare: prepare,
+		Join: joinReading(func(s variants.Session, env variants.Env) Configuration {
+			return NewWatchedCache(s, env.Root, znodes, env.Lost)
+		}),
+	}
+}

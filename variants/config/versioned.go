@@ -1,0 +1,103 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// ErrForeign says that something other than an update has written to the configuration: it is no more of one piece, and
+// will not be before the next update.
+var ErrForeign = errors.New("the configuration was changed by something other than an update")
+
+// versioned is what the variants with a version znode share: they write alike, and differ in how they read.
+type versioned struct{ store }
+
+func (v versioned) path() string { return path.Join(v.dir, versionName) }
+
+// update changes everything in one transaction. If its reply is lost it is sent again: should it have taken effect
+// twice, readers read the same values once more.
+func (v versioned) update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
+	values, err := v.prepared(ctx, prepare)
+	if err != nil {
+		return err
+	}
+	ops := []any{&zk.SetDataRequest{Path: v.path(), Version: -1}}
+	for i, value := range values {
+		ops = append(ops, &zk.SetDataRequest{Path: path.Join(v.dir, valueName(i)), Data: value, Version: -1})
+	}
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
+	err = variants.Retry(ctx, v.lost, func() error {
+		_, err := v.session.Multi(ops...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("change the configuration: %w", err)
+	}
+	return nil
+}
+
+// whole returns the values of one update, and the transaction that made it, which is since or a later one.
+//
+// It reads the znodes in turn until as many as there are in a row are of one transaction. Every update writes all of
+// them, and a session never reads what is older than what it has read before: so one that is older than the last was
+// not written by an update.
+func (v versioned) whole(ctx context.Context, since int64) ([][]byte, int64, error) {
+	values := make([][]byte, v.znodes)
+	newest, alike := since, 0
+	for i := 0; alike < v.znodes; i = (i + 1) % v.znodes {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		value, transaction, err := v.value(ctx, i)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case transaction < newest:
+			return nil, 0, fmt.Errorf("read %s: %w", valueName(i), ErrForeign)
+		case transaction > newest:
+			newest, alike = transaction, 0
+		}
+		values[i] = value
+		alike++
+	}
+	return values, newest, nil
+}
+
+// value returns a value and the transaction that wrote it.
+func (v versioned) value(ctx context.Context, i int) (value []byte, transaction int64, err error) {
+	err = variants.Retry(ctx, v.lost, func() error {
+		data, stat, err := v.session.Get(path.Join(v.dir, valueName(i)))
+		if err == nil {
+			value, transaction = data, stat.Mzxid
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the configuration: %w", err)
+	}
+	return value, transaction, nil
+}
+
+// version returns the transaction that made the last update, with a watch for the next one.
+func (v versioned) version(ctx context.Context) (int64, <-chan zk.Event, error) {
+	var transaction int64
+	var watch <-chan zk.Event
+	err := variants.Retry(ctx, v.lost, func() error {
+		_, stat, w, err := v.session.GetW(v.path())
+		if err == nil {
+			transaction, watch = stat.Mzxid, w
+		}
+		return err
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("read the version: %w", err)
+	}
+	return transaction, watch, nil
+}
