@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/masterworker"
 	"github.com/zkbench/zkbench/variants/membership"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
@@ -37,5 +38,6 @@ func Recipes() []variants.Recipe {
 		membership.Recipe(),
 		config.Recipe(),
 		config.ReadRecipe(),
+		masterworker.Recipe(),
 	}
 }

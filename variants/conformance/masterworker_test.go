@@ -1,0 +1,269 @@
+package conformance_test
+
+import (
+	"context"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/masterworker"
+)
+
+// masterworkerVariant is a variant under test.
+type masterworkerVariant struct {
+	name      string
+	open      func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error)
+	once      bool // a task is assigned once, whoever dies
+	pipelined bool
+}
+
+func (v masterworkerVariant) label() string { return v.name }
+
+var masterworkerVariants = []masterworkerVariant{
+	{"create-then-delete", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
+		return masterworker.NewCreateThenDelete(ctx, s, dir, lost)
+	}, false, false},
+	{"create-then-delete-pipelined", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
+		return masterworker.NewCreateThenDeletePipelined(ctx, s, dir, lost)
+	}, false, true},
+	{"multi", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
+		return masterworker.NewMulti(ctx, s, dir, lost)
+	}, true, false},
+	{"multi-pipelined", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
+		return masterworker.NewMultiPipelined(ctx, s, dir, lost)
+	}, true, true},
+}
+
+type masterworkerCheck = func(t *testing.T, s *masterworkerShop)
+
+// masterworkerChecks are what every variant must pass, on every ensemble.
+var masterworkerChecks = []check[masterworkerCheck]{
+	{"keeps its promise", masterworkerKeepsItsPromise},
+	{"survives a master that closes its session", func(t *testing.T, s *masterworkerShop) {
+		masterworkerSurvivesAMaster(t, s, masterworkerCloses)
+	}},
+	{"survives a master that is cut off", func(t *testing.T, s *masterworkerShop) {
+		masterworkerSurvivesAMaster(t, s, masterworkerIsCutOff)
+	}},
+	{"survives a master that loses a reply", func(t *testing.T, s *masterworkerShop) {
+		masterworkerSurvivesAMaster(t, s, masterworkerLosesAReply)
+	}},
+	{"takes over before the worker has executed", masterworkerTakesOverInTime},
+	{"survives two masters", masterworkerSurvivesTwoMasters},
+	{"survives a worker that dies", masterworkerSurvivesAWorker},
+	{"reports a lost session", masterworkerReportsALostSession},
+	{"recovers a lost reply", func(t *testing.T, s *masterworkerShop) { masterworkerRecovers(t, s, dropReply) }},
+	{"recovers a lost request", func(t *testing.T, s *masterworkerShop) { masterworkerRecovers(t, s, dropRequest) }},
+	{"goes on after a cancellation", masterworkerGoesOnAfterACancellation},
+	{"honours a deadline of a silent server", masterworkerHonoursADeadline},
+	{"withdraws", masterworkerWithdraws},
+	{"wants workers", masterworkerWantsWorkers},
+}
+
+func TestMasterWorker(t *testing.T)     { onEmbedded(t, checkMasterWorkers) }
+func TestLiveMasterWorker(t *testing.T) { onLive(t, checkMasterWorkers) }
+
+func checkMasterWorkers(t *testing.T, v venue) {
+	checkAll(t, v, masterworkerChecks, masterworkerVariants, func(t *testing.T, do masterworkerCheck, variant masterworkerVariant) {
+		do(t, newMasterworkerShop(t, v, variant))
+	})
+}
+
+// masterworkerShop is a place where roles can be cast one by one, and what happens in it.
+type masterworkerShop struct {
+	venue   venue
+	variant masterworkerVariant
+	dir     string
+	epoch   time.Time
+
+	mu      sync.Mutex
+	history variants.History
+}
+
+func newMasterworkerShop(t *testing.T, v venue, variant masterworkerVariant) *masterworkerShop {
+	t.Helper()
+	s := &masterworkerShop{venue: v, variant: variant, dir: directory(t, v), epoch: time.Now()}
+	c := clients(t, v, 1)[0]
+	must(t, masterworker.Create(testContext(t), c.conn, s.dir, c.monitor.Lost()))
+	t.Cleanup(func() { s.clear(t, c) })
+	if !variant.once {
+		s.record(0, masterworker.AtLeastOnce, 0)
+	}
+	return s
+}
+
+// clear removes the directories, and says so if anything is left in them.
+func (s *masterworkerShop) clear(t *testing.T, c *client) {
+	for _, sub := range []string{"tasks", "assign", "status"} {
+		dir := path.Join(s.dir, sub)
+		for _, name := range children(t, c, dir) {
+			t.Errorf("%s/%s is left", sub, name)
+			for _, task := range children(t, c, path.Join(dir, name)) {
+				_ = c.conn.Delete(path.Join(dir, name, task), -1)
+			}
+			_ = c.conn.Delete(path.Join(dir, name), -1)
+		}
+		if err := c.conn.Delete(dir, -1); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (s *masterworkerShop) record(client int, kind variants.EventKind, value int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = append(s.history, variants.Event{At: time.Since(s.epoch), Client: client, Kind: kind, Value: value})
+}
+
+// master takes over with a session of its own, or the one that is given.
+func (s *masterworkerShop) master(t *testing.T, session variants.Session, lost <-chan struct{}) masterworker.Master {
+	t.Helper()
+	m, err := s.variant.open(testContext(t), session, s.dir, lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (s *masterworkerShop) newMaster(t *testing.T) masterworker.Master {
+	t.Helper()
+	c := clients(t, s.venue, 1)[0]
+	return s.master(t, c.conn, c.monitor.Lost())
+}
+
+func mustAssign(t testing.TB, m masterworker.Master, want int) {
+	t.Helper()
+	if n, err := m.Assign(testContext(t)); err != nil || n != want {
+		t.Errorf("%d tasks were assigned (%v), want %d", n, err, want)
+	}
+}
+
+// masterworkerWorker is a worker with the session that it works in.
+type masterworkerWorker struct {
+	*masterworker.Worker
+	client *client
+	number int
+}
+
+func (s *masterworkerShop) worker(t *testing.T, number int, c *client) *masterworkerWorker {
+	t.Helper()
+	w, err := masterworker.NewWorker(testContext(t), c.conn, s.dir, "worker-"+string(rune('a'+number)), c.monitor.Lost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &masterworkerWorker{w, c, number}
+}
+
+func (s *masterworkerShop) workers(t *testing.T, n int) []*masterworkerWorker {
+	t.Helper()
+	var workers []*masterworkerWorker
+	for i, c := range clients(t, s.venue, n) {
+		workers = append(workers, s.worker(t, i, c))
+	}
+	return workers
+}
+
+// begin lets a worker read its next task, the number of which is its data.
+func (s *masterworkerShop) begin(t *testing.T, w *masterworkerWorker) (masterworker.Task, bool) {
+	t.Helper()
+	task, ok, err := w.Next(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok {
+		s.record(w.number, masterworker.Executing, int64(task.Data[0]))
+	}
+	return task, ok
+}
+
+// execute lets workers execute all tasks that they have.
+func (s *masterworkerShop) execute(t *testing.T, workers ...*masterworkerWorker) {
+	t.Helper()
+	for _, w := range workers {
+		catchUp(t, w.client, s.dir)
+		for task, ok := s.begin(t, w); ok; task, ok = s.begin(t, w) {
+			must(t, w.Done(testContext(t), task.Data))
+			s.record(w.number, masterworker.Executed, int64(task.Data[0]))
+		}
+	}
+}
+
+// submit lets a new client submit tasks with the numbers from 0 on.
+func (s *masterworkerShop) submit(t *testing.T, session variants.Session, lost <-chan struct{}, n int) *masterworker.Client {
+	t.Helper()
+	c := masterworker.NewClient(session, s.dir, lost)
+	var tasks [][]byte
+	for i := range n {
+		tasks = append(tasks, []byte{byte(i)})
+		s.record(0, masterworker.Submitting, int64(i))
+	}
+	must(t, c.Submit(testContext(t), tasks))
+	for i := range n {
+		s.record(0, masterworker.Submitted, int64(i))
+	}
+	return c
+}
+
+func (s *masterworkerShop) newClient(t *testing.T, n int) *masterworker.Client {
+	t.Helper()
+	c := clients(t, s.venue, 1)[0]
+	return s.submit(t, c.conn, c.monitor.Lost(), n)
+}
+
+// learn lets the client learn the results of all tasks but those that are left out, of which it never would.
+func (s *masterworkerShop) learn(t *testing.T, c *masterworker.Client, n int, without ...int) {
+	t.Helper()
+	for i := range n {
+		if slices.Contains(without, i) {
+			continue
+		}
+		result, err := c.Result(testContext(t), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.record(0, masterworker.Learned, int64(result[0]))
+	}
+	must(t, c.Finish(testContext(t)))
+}
+
+// close lets the workers go, and holds what happened to the promise. It returns how many executions were duplicates.
+func (s *masterworkerShop) close(t *testing.T, workers ...*masterworkerWorker) int {
+	t.Helper()
+	closeAll(t, workers...)
+	recipe := masterworker.Recipe()
+	for _, violation := range recipe.Check(s.history) {
+		t.Error(violation.Text)
+	}
+	return phasesIn(recipe, s.history)["duplicate"]
+}
+
+// masterworkerParticipants lets clients take part as the participants of a run, at their own pace.
+func masterworkerParticipants(t *testing.T, v venue, name string, n, steps int) variants.History {
+	t.Helper()
+	dir := directory(t, v)
+	staff := newCompany(t.Context(), variantOf(masterworker.Recipe(), name), variants.Env{Clients: n, Root: dir})
+	observer := clients(t, v, 1)[0]
+	staff.prepare(t, observer)
+	t.Cleanup(func() { (&masterworkerShop{dir: dir}).clear(t, observer) })
+	staff.joinAll(t, clients(t, v, n)...)
+	staff.mustStep(t, steps)
+	h := staff.history() // and nothing of what comes when they leave
+	staff.leave(t)
+	return h
+}
+
+func masterworkerKeepsItsPromise(t *testing.T, s *masterworkerShop) {
+	const n, steps = 3, 3
+	h := masterworkerParticipants(t, s.venue, s.variant.name, n, steps)
+	recipe := masterworker.Recipe()
+	if violations := recipe.Check(h); len(violations) > 0 {
+		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
+	}
+	phases := phasesIn(recipe, h)
+	if want := 10 * n * steps; phases["task"] != want || phases["execute"] != want || phases["duplicate"] != 0 {
+		t.Errorf("spans by phase: %v, want %d tasks and executions, and no duplicates", phases, want)
+	}
+}

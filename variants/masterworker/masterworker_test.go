@@ -1,0 +1,120 @@
+package masterworker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{Events: map[string]variants.EventKind{
+		"least": AtLeastOnce, "submitting": Submitting, "submitted": Submitted, "learned": Learned, "withdrawn": Withdrawn,
+		"resting": Resting, "assigning": Assigning, "assigned": Assigned, "idle": Idle, "told": Told,
+		"executing": Executing, "executed": Executed, "abandoned": Abandoned,
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	const submitted = "9:submitting:7 9:submitted:7 "
+	const done = "1:executing:7 1:executed:7 9:learned:7 "
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"one task", submitted + done, ""},
+		{"learned before the report was acknowledged", submitted + "1:executing:7 9:learned:7 1:executed:7", ""},
+		{"executed before the submission was acknowledged", "9:submitting:7 1:executing:7 1:executed:7 9:submitted:7 9:learned:7", ""},
+		{"never acknowledged, and lost", "9:submitting:7", ""},
+		{"withdrawn", submitted + "9:withdrawn:0", ""},
+		{"its worker died", submitted + "1:executing:7 1:abandoned:7 2:executing:7 2:executed:7 9:learned:7", ""},
+		{"its worker learned late that it was dead", submitted + "1:executing:7 2:executing:7 2:executed:7 9:learned:7 1:abandoned:7", ""},
+		{"a duplicate that may be", "0:least:0 " + submitted + done + "2:executing:7 2:executed:7", ""},
+		{"a duplicate", submitted + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
+		{"a duplicate at one worker", submitted + done + "1:executing:7 1:executed:7", "worker 1 executed task 7, which worker 1 had executed"},
+		{"two abandon, two do not", submitted + "1:executing:7 1:abandoned:7 2:executing:7 3:executing:7 9:learned:7", "worker 3 executed task 7, which worker 2 had executed"},
+		{"lost", submitted, "task 7 of client 9 was never executed"},
+		{"lost, with duplicates allowed", "0:least:0 " + submitted, "task 7 of client 9 was never executed"},
+		{"lost on the way back", submitted + "1:executing:7 1:executed:7", "executed, but its client never learned the result"},
+		{"somebody else withdrew", submitted + "8:withdrawn:0", "task 7 of client 9 was never executed"},
+		{"from nowhere", "1:executing:3", "worker 1 executed task 3, which was never submitted"},
+		{"a result from nowhere", "9:learned:3", "client 9 learned the result of task 3, which was never submitted"},
+		{"a result before the execution", submitted + "9:learned:7 1:executing:7", "client 9 learned the result of task 7, which nobody had executed"},
+		{"a result twice", submitted + done + "9:learned:7", "client 9 learned the result of task 7 twice"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"a task is executed, and once more after its client has learned the result",
+		"0:least:0 1:idle:0 0:resting:0 9:submitting:7 9:submitted:7 0:assigning:0 1:told:0 0:assigned:0 " +
+			"1:executing:7 1:executed:7 9:learned:7 2:executing:7 2:executed:7",
+		"assign(0)=2ms execute(1)=1ms execute(2)=1ms idle(0)=3ms idle(1)=5ms task(9)=7ms duplicate(2)=3ms",
+	}})
+}
+
+// bench is a few znodes and their one-shot watches.
+type bench struct {
+	variantstest.Counts
+	armed map[string]int
+}
+
+func (b *bench) readW(znode string) {
+	b.Read(1)
+	b.armed[znode] = 1
+}
+
+// write makes one transaction, in which some znodes, or their lists of children, change.
+func (b *bench) write(changed ...string) {
+	woken := 0
+	for _, znode := range changed {
+		woken += b.armed[znode]
+		delete(b.armed, znode)
+	}
+	b.Write(woken)
+}
+
+// simulate walks through one batch.
+func simulate(variant string, n int) variantstest.Counts {
+	multi := strings.HasPrefix(variant, "multi")
+	b := &bench{Counts: variantstest.Counts{Operations: float64(share * n)}, armed: map[string]int{"tasks": 1}}
+	inbox := func(worker int) string { return fmt.Sprint("assign/", worker%n) }
+	status := func(task int) string { return fmt.Sprint("status/", task) }
+	for worker := range n {
+		b.armed[inbox(worker)] = 1
+	}
+	b.write("tasks", "status")
+	for task := range share * n {
+		b.readW(status(task))
+	}
+	b.Read(2) // the workers and the tasks
+	for task := range share * n {
+		b.Read(1)
+		if multi {
+			b.write("tasks", inbox(task))
+		} else {
+			b.write(inbox(task))
+			b.write("tasks")
+		}
+	}
+	b.readW("tasks")
+	for worker := range n {
+		b.Read(1)
+		for i := range share {
+			b.Read(1)
+			b.write(status(worker+i*n), inbox(worker))
+		}
+		b.readW(inbox(worker))
+	}
+	b.Read(share * n)
+	var statuses []string
+	for task := range share * n {
+		statuses = append(statuses, status(task))
+	}
+	b.write(append(statuses, "status")...)
+	return b.Counts
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+
+func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }
