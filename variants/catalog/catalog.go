@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/variants/doublebarrier"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/enqueue"
+	"github.com/zkbench/zkbench/variants/hiddenchannel"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/masterworker"
 	"github.com/zkbench/zkbench/variants/membership"
@@ -39,5 +40,6 @@ func Recipes() []variants.Recipe {
 		config.Recipe(),
 		config.ReadRecipe(),
 		masterworker.Recipe(),
+		hiddenchannel.Recipe(),
 	}
 }

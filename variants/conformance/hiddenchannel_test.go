@@ -1,0 +1,460 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/hiddenchannel"
+)
+
+// hiddenOpener makes one client's view of a value, in one variant.
+type hiddenOpener func(ctx context.Context, s variants.Session, znode string, mail hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error)
+
+// hiddenVariants are the variants under test, by name.
+var hiddenVariants = []underTest[hiddenOpener]{
+	{"message-then-read", func(ctx context.Context, s variants.Session, znode string, mail hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error) {
+		return hiddenchannel.NewMessageThenRead(ctx, s, znode, mail, lost)
+	}},
+	{"sync-then-read", func(ctx context.Context, s variants.Session, znode string, mail hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error) {
+		return hiddenchannel.NewSyncThenRead(ctx, s, znode, mail, lost)
+	}},
+	{"watch", func(ctx context.Context, s variants.Session, znode string, _ hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error) {
+		return hiddenchannel.NewWatch(ctx, s, znode, lost)
+	}},
+}
+
+// hiddenSite is where one check takes place: a value "0", and the mailbox of its readers.
+type hiddenSite struct {
+	venue
+	znode string
+	mail  *hiddenchannel.Mailbox
+	open  hiddenOpener
+}
+
+// value opens one client's view.
+func (s hiddenSite) value(t testing.TB, c *client) hiddenchannel.Value {
+	return s.valueOver(t, c, c.conn)
+}
+
+// valueOver opens one client's view over a session that is not what it seems.
+func (s hiddenSite) valueOver(t testing.TB, c *client, session variants.Session) hiddenchannel.Value {
+	t.Helper()
+	v, err := s.open(testContext(t), session, s.znode, s.mail, c.monitor.Lost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+type hiddenCheck = func(t *testing.T, s hiddenSite)
+
+// hiddenChecks are what every variant must pass, on every ensemble.
+var hiddenChecks = []check[hiddenCheck]{
+	{"tells of updates", hiddenTellsOfUpdates},
+	{"tells who is slow of the newest", hiddenTellsWhoIsSlowOfTheNewest},
+	{"withdraws", hiddenWithdraws},
+	{"finishes what it began", hiddenFinishesWhatItBegan},
+	{"wants one writer", hiddenWantsOneWriter},
+	{"survives a writer that dies", hiddenSurvivesAWriterThatDies},
+	{"survives a reader that dies", hiddenSurvivesAReaderThatDies},
+	{"reports a lost session", hiddenReportsALostSession},
+	{"tells of an update during an outage", hiddenTellsOfAnUpdateDuringAnOutage},
+	{"recovers from cuts", hiddenRecoversFromCuts},
+	{"honours a deadline of a silent server", hiddenHonoursADeadlineOfASilentServer},
+}
+
+func TestHiddenChannel(t *testing.T)     { onEmbedded(t, checkHiddenChannels) }
+func TestLiveHiddenChannel(t *testing.T) { onLive(t, checkHiddenChannels) }
+
+// checkHiddenChannels runs every check on every variant, each with a value of its own, beside which no znode may be left.
+func checkHiddenChannels(t *testing.T, v venue) {
+	checkAll(t, v, hiddenChecks, hiddenVariants, func(t *testing.T, do hiddenCheck, variant underTest[hiddenOpener]) {
+		dir, keeper := directory(t, v), clients(t, v, 1)[0]
+		must(t, hiddenchannel.Create(testContext(t), keeper.conn, dir+"/value", []byte("0")))
+		do(t, hiddenSite{v, dir + "/value", hiddenchannel.NewMailbox(), variant.open})
+		if left := children(t, keeper, dir); !slices.Equal(left, []string{"value"}) {
+			t.Errorf("znodes %v, want the value alone", left)
+		}
+	})
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, hiddenchannel.Recipe(), 5, 20) })
+}
+
+func hiddenMustUpdate(t testing.TB, v hiddenchannel.Value, data string) {
+	t.Helper()
+	must(t, v.Update(testContext(t), []byte(data)))
+}
+
+// hiddenMustRead reads a value until it is that of a version, of which the client has been told: its server may lag
+// behind.
+func hiddenMustRead(t testing.TB, v hiddenchannel.Value, version int64, want string) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		r, err := v.Read(testContext(t))
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case r.Version == version && string(r.Data) == want:
+			return
+		case r.Version >= version || time.Now().After(deadline):
+			t.Fatalf("read %q, version %d, want %q, version %d", r.Data, r.Version, want, version)
+		}
+	}
+}
+
+// hiddenChanged waits for an update behind the caller's back.
+func hiddenChanged(ctx context.Context, v hiddenchannel.Value) <-chan error {
+	return background(func() error { return errorOf(v.Changed(ctx)) })
+}
+
+func hiddenMustBeTold(t testing.TB, done <-chan error) {
+	t.Helper()
+	if err := <-done; err != nil {
+		t.Fatalf("Changed returned %v", err)
+	}
+}
+
+func hiddenTellsOfUpdates(t *testing.T, s hiddenSite) {
+	cs := clients(t, s, 4)
+	writer := s.value(t, cs[0])
+	var readers []hiddenchannel.Value
+	for _, c := range cs[1:] {
+		r := s.value(t, c)
+		hiddenMustRead(t, r, 0, "0")
+		readers = append(readers, r)
+	}
+	for version, data := range []string{"", "one", "two", "three"} {
+		if version == 0 {
+			continue
+		}
+		var waiting []<-chan error
+		for _, r := range readers {
+			waiting = append(waiting, hiddenChanged(testContext(t), r))
+		}
+		hiddenMustUpdate(t, writer, data)
+		for i, r := range readers {
+			hiddenMustBeTold(t, waiting[i])
+			hiddenMustRead(t, r, int64(version), data)
+		}
+	}
+}
+
+func hiddenTellsWhoIsSlowOfTheNewest(t *testing.T, s hiddenSite) {
+	cs := clients(t, s, 2)
+	writer, reader := s.value(t, cs[0]), s.value(t, cs[1])
+	hiddenMustRead(t, reader, 0, "0")
+	for _, data := range []string{"1", "2", "3"} {
+		hiddenMustUpdate(t, writer, data)
+	}
+	hiddenMustBeTold(t, hiddenChanged(testContext(t), reader))
+	hiddenMustReadAtLast(t, reader, 3)
+	waiting := hiddenChanged(testContext(t), reader)
+	hiddenMustUpdate(t, writer, "4")
+	hiddenMustBeTold(t, waiting)
+	hiddenMustRead(t, reader, 4, "4")
+}
+
+// hiddenMustReadAtLast reads until a version comes. A watch tells of the first of several updates, and the reader's server
+// may lag behind the others.
+func hiddenMustReadAtLast(t testing.TB, v hiddenchannel.Value, version int64) {
+	t.Helper()
+	ctx := testContext(t)
+	for {
+		r, err := v.Read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Version == version {
+			return
+		}
+	}
+}
+
+// A reader that gives up waiting has missed nothing, and a writer that was not allowed to begin has changed nothing.
+func hiddenWithdraws(t *testing.T, s hiddenSite) {
+	cs := clients(t, s, 2)
+	writer, reader := s.value(t, cs[0]), s.value(t, cs[1])
+	hiddenMustRead(t, reader, 0, "0")
+	ctx, cancel := context.WithCancel(testContext(t))
+	waiting := hiddenChanged(ctx, reader)
+	cancel()
+	wantError(t, "a cancelled Changed", <-waiting, context.Canceled)
+	wantError(t, "a cancelled Update", writer.Update(ctx, []byte("never")), context.Canceled)
+	wantError(t, "a cancelled Read", errorOf(reader.Read(ctx)), context.Canceled)
+	hiddenMustUpdate(t, writer, "1")
+	hiddenMustBeTold(t, hiddenChanged(testContext(t), reader))
+	hiddenMustRead(t, reader, 1, "1")
+}
+
+// A writer that is cancelled when it has begun updates, and the readers are told.
+func hiddenFinishesWhatItBegan(t *testing.T, s hiddenSite) {
+	cs := clients(t, s, 2)
+	ctx, cancel := context.WithCancel(testContext(t))
+	writer := s.valueOver(t, cs[0], hooked{cs[0].conn, func(op, _ string) {
+		if op == "set" {
+			cancel()
+		}
+	}})
+	reader := s.value(t, cs[1])
+	hiddenMustRead(t, reader, 0, "0")
+	must(t, writer.Update(ctx, []byte("1")))
+	hiddenMustBeTold(t, hiddenChanged(testContext(t), reader))
+	hiddenMustRead(t, reader, 1, "1")
+}
+
+func hiddenWantsOneWriter(t *testing.T, s hiddenSite) {
+	cs := clients(t, s, 2)
+	one, other := s.value(t, cs[0]), s.value(t, cs[1])
+	hiddenMustUpdate(t, one, "1")
+	wantError(t, "a second writer", other.Update(testContext(t), []byte("2")), hiddenchannel.ErrOvertaken)
+}
+
+// When a writer dies before, or loses its session around, an update, its successor goes on from what there is.
+func hiddenSurvivesAWriterThatDies(t *testing.T, s hiddenSite) {
+	reader := s.value(t, clients(t, s, 1)[0])
+	hiddenMustRead(t, reader, 0, "0")
+	closing := connect(t, s.Servers()[0].Addr, s.shortest, nil)
+	writer := s.valueOver(t, closing, hooked{closing.conn, func(op, _ string) {
+		if op == "set" {
+			closing.conn.Close()
+		}
+	}})
+	if err := writer.Update(testContext(t), []byte("never")); err == nil {
+		t.Error("a writer without a session has updated")
+	}
+	expiring, cable := cabled(t, s, s.shortest)
+	writer = s.value(t, expiring)
+	hiddenMustUpdate(t, writer, "1")
+	hiddenMustBeTold(t, hiddenChanged(testContext(t), reader))
+	hiddenMustRead(t, reader, 1, "1")
+	cable.unplug()
+	wantError(t, "Update", writer.Update(testContext(t), []byte("never")), variants.ErrSessionLost)
+	waiting := hiddenChanged(testContext(t), reader)
+	hiddenMustUpdate(t, s.value(t, clients(t, s, 1)[0]), "2")
+	hiddenMustBeTold(t, waiting)
+	hiddenMustRead(t, reader, 2, "2")
+}
+
+func hiddenSurvivesAReaderThatDies(t *testing.T, s hiddenSite) {
+	cs := clients(t, s, 3)
+	writer, dying, other := s.value(t, cs[0]), s.value(t, cs[1]), s.value(t, cs[2])
+	hiddenMustRead(t, dying, 0, "0")
+	hiddenMustRead(t, other, 0, "0")
+	ctx, cancel := context.WithCancel(testContext(t))
+	dead := hiddenChanged(ctx, dying)
+	waiting := hiddenChanged(testContext(t), other)
+	cs[1].conn.Close()
+	hiddenMustUpdate(t, writer, "1")
+	hiddenMustBeTold(t, waiting)
+	hiddenMustRead(t, other, 1, "1")
+	cancel()
+	<-dead
+}
+
+func hiddenReportsALostSession(t *testing.T, s hiddenSite) {
+	cut, cable := cabled(t, s, s.shortest)
+	v := s.value(t, cut)
+	hiddenMustRead(t, v, 0, "0")
+	waiting := hiddenChanged(testContext(t), v)
+	cable.unplug()
+	wantError(t, "Changed", <-waiting, variants.ErrSessionLost)
+	for name, err := range map[string]error{
+		"Changed": <-hiddenChanged(testContext(t), v),
+		"Update":  v.Update(testContext(t), []byte("never")),
+		"Read":    func() error { _, err := v.Read(testContext(t)); return err }(),
+	} {
+		if !errors.Is(err, variants.ErrSessionLost) {
+			t.Errorf("%s after the session was lost returned %v, want ErrSessionLost", name, err)
+		}
+	}
+}
+
+func hiddenTellsOfAnUpdateDuringAnOutage(t *testing.T, s hiddenSite) {
+	cut, cable := cabled(t, s, ensemble.SessionTimeout)
+	reader, writer := s.value(t, cut), s.value(t, clients(t, s, 1)[0])
+	hiddenMustRead(t, reader, 0, "0")
+	waiting := hiddenChanged(testContext(t), reader)
+	cable.unplug()
+	hiddenMustUpdate(t, writer, "1")
+	cable.replug()
+	hiddenMustBeTold(t, waiting)
+	hiddenMustRead(t, reader, 1, "1")
+}
+
+// The connection is cut around each kind of request. An update takes effect once, and no reader misses it.
+func hiddenRecoversFromCuts(t *testing.T, s hiddenSite) {
+	server := embeddedServer(t, s.venue)
+	cs := clients(t, s, 2)
+	writer, reader := s.value(t, cs[0]), s.value(t, cs[1])
+	hiddenMustRead(t, reader, 0, "0")
+	version := int64(0)
+	for _, action := range []embedded.Action{embedded.DropBefore, embedded.DropAfter} {
+		version++
+		data := strconv.FormatInt(version, 10)
+		traps := []*embedded.Trap{
+			inject(server, cs[0], wire.OpSetData, action),
+			inject(server, cs[1], wire.OpGetData, action),
+		}
+		waiting := hiddenChanged(testContext(t), reader)
+		hiddenMustUpdate(t, writer, data)
+		hiddenMustBeTold(t, waiting)
+		hiddenMustRead(t, reader, version, data)
+		mustHaveFired(t, traps...)
+	}
+}
+
+// A caller gets control back although the server does not answer, and what it did not learn is still news.
+func hiddenHonoursADeadlineOfASilentServer(t *testing.T, s hiddenSite) {
+	frozen, cable := cabled(t, s, ensemble.SessionTimeout)
+	other := s.value(t, clients(t, s, 1)[0])
+	v := s.value(t, frozen)
+	hiddenMustRead(t, v, 0, "0")
+	hiddenMustUpdate(t, other, "1")
+	cable.mustTimeOut(t, "Read", func(ctx context.Context) error { _, err := v.Read(ctx); return err })
+	hiddenMustBeTold(t, hiddenChanged(testContext(t), v))
+	hiddenMustRead(t, v, 1, "1")
+	cable.mustTimeOut(t, "Update", func(ctx context.Context) error { return v.Update(ctx, []byte("2")) })
+	hiddenMustUpdate(t, v, "3") // when the one before has been brought to an end
+	hiddenMustRead(t, v, 3, "3")
+}
+
+// hiddenLagging is a session at a server that lags one read behind.
+type hiddenLagging struct {
+	variants.Session
+	catchUp bool // when it is asked to sync
+	mu      sync.Mutex
+	data    []byte
+	stat    *zk.Stat
+}
+
+func (s *hiddenLagging) Sync(path string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path, err := s.Session.Sync(path)
+	if err == nil && s.catchUp {
+		s.data, s.stat, err = s.Session.Get(path)
+	}
+	return path, err
+}
+
+// behind returns what there was, and keeps what there is for the next time.
+func (s *hiddenLagging) behind(data []byte, stat *zk.Stat, err error) ([]byte, *zk.Stat, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, oldStat := s.data, s.stat
+	s.data, s.stat = data, stat
+	if oldStat == nil || err != nil {
+		return data, stat, err
+	}
+	return old, oldStat, nil
+}
+
+func (s *hiddenLagging) Get(path string) ([]byte, *zk.Stat, error) {
+	return s.behind(s.Session.Get(path))
+}
+
+func (s *hiddenLagging) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, watch, err := s.Session.GetW(path)
+	data, stat, err = s.behind(data, stat, err)
+	return data, stat, watch, err
+}
+
+// hiddenLiar is a session that reads every value as what alter makes of it.
+type hiddenLiar struct {
+	variants.Session
+	alter func(data []byte) []byte
+}
+
+func (s hiddenLiar) Get(path string) ([]byte, *zk.Stat, error) {
+	data, stat, err := s.Session.Get(path)
+	return s.alter(data), stat, err
+}
+
+func (s hiddenLiar) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, watch, err := s.Session.GetW(path)
+	return s.alter(data), stat, watch, err
+}
+
+// A server that lags behind makes reads stale, which is counted. It is a breach of the promise only where there is one;
+// what nobody may read is, everywhere.
+func TestStaleReads(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	lagging := func(s variants.Session) variants.Session { return &hiddenLagging{Session: s} }
+	syncing := func(s variants.Session) variants.Session { return &hiddenLagging{Session: s, catchUp: true} }
+	foreign := func(s variants.Session) variants.Session {
+		return hiddenLiar{s, func([]byte) []byte { return []byte("1000") }}
+	}
+	backwards := func(s variants.Session) variants.Session {
+		return hiddenLiar{s, func(data []byte) []byte {
+			if string(data) == "3" {
+				return []byte("1")
+			}
+			return data
+		}}
+	}
+	const none, some = false, true
+	for _, tt := range []struct {
+		name, variant string
+		spoil         broken
+		stale         bool
+		want          string // violation
+	}{
+		{"sound", "message-then-read", honest, none, ""},
+		{"lagging", "message-then-read", lagging, some, ""},
+		{"lagging, and syncs", "message-then-read", syncing, some, ""},
+		{"lagging, and does not sync", "sync-then-read", lagging, some, ""},
+		{"lagging, and syncs", "sync-then-read", syncing, none, ""},
+		{"lagging", "watch", lagging, some, "when it had been told of"},
+		{"foreign", "message-then-read", foreign, none, "read update 1000 when the last was"},
+		{"foreign", "sync-then-read", foreign, none, "read update 1000 when the last was"},
+		{"foreign", "watch", foreign, none, "read update 1000 when the last was"},
+		{"backwards", "message-then-read", backwards, some, "client 1 read update 1 after 2"},
+		{"backwards", "sync-then-read", backwards, some, "client 1 read update 1 after 2"},
+		{"backwards", "watch", backwards, some, "client 1 read update 1 after 2"},
+	} {
+		t.Run(tt.name+" "+tt.variant, func(t *testing.T) {
+			v.begin(t)
+			h := hiddenHistory(t, v, tt.variant, tt.spoil)
+			recipe := hiddenchannel.Recipe()
+			if stale := phasesIn(recipe, h)["stale"] > 0; stale != tt.stale {
+				t.Errorf("stale reads: %t, want %t", stale, tt.stale)
+			}
+			violations := recipe.Check(h)
+			caught := slices.ContainsFunc(violations, func(v variants.Violation) bool { return strings.Contains(v.Text, tt.want) })
+			if tt.want == "" && len(violations) > 0 || tt.want != "" && !caught {
+				t.Errorf("violations %v, want %q", violations, tt.want)
+			}
+		})
+	}
+}
+
+// hiddenHistory is what happens when a writer updates a few times, each time when the only reader, whose session is not
+// what it seems, has read the update before.
+func hiddenHistory(t *testing.T, v venue, name string, spoil broken) variants.History {
+	t.Helper()
+	cs := clients(t, v, 2)
+	c := newCompany(t.Context(), variantOf(hiddenchannel.Recipe(), name), variants.Env{Clients: len(cs), Root: directory(t, v)})
+	c.prepare(t, cs[0])
+	c.join(t, cs[0].conn, cs[0].monitor.Lost())
+	c.join(t, spoil(cs[1].conn), cs[1].monitor.Lost())
+	for range 4 {
+		for _, p := range c.members {
+			must(t, p.Step(testContext(t)))
+		}
+	}
+	c.leave(t)
+	return c.history()
+}

@@ -1,0 +1,79 @@
+// Package hiddenchannel compares three ways to learn of an update that somebody else has made.
+//
+// A writer updates a znode and tells the readers so by a message that does not go through ZooKeeper, a hidden channel. A
+// reader's own server may not have the update yet when the message comes: what it then reads is stale.
+//
+// The promise, to which all are held: nobody reads what was never written, nobody's reads go back in time, and with the
+// variant that watches nobody who was told of an update reads what was before it. The others do not promise that much.
+// What share of their reads is stale is measured, as stale/read.
+//
+//	variant            one update with K readers                         stale reads
+//	message-then-read  1 write, K messages, K reads                      while the reader's server lags behind
+//	sync-then-read     1 write, K messages, K syncs, K reads             hardly any
+//	watch              1 write, K notifications, K reads with a watch    none
+//
+// One server alone never lags behind itself, so there is nothing stale on an embedded or a standalone one. One writer at
+// a time is assumed; which client that is, an election decides.
+//
+// Each variant's own comment has the steps and the exact formulas; `zkbench run hiddenchannel-drain` holds them to it.
+package hiddenchannel
+
+import (
+	"context"
+	"embed"
+	"errors"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+//go:embed naive_*.go optimized_*.go
+var code embed.FS
+
+// Value is one client's view of a value in a znode that one client updates and others follow. Its methods may be called
+// concurrently and then run one after another. When their context ends, they return within about a second even if the
+// server is silent. All return variants.ErrSessionLost when the session is gone: what a new session reads may be older.
+type Value interface {
+	// Update replaces the value and lets the readers know. Once it has begun it is finished even if ctx ends.
+	Update(ctx context.Context, data []byte) error
+	// Changed waits until the client is told of a version that it did not know of, and returns the newest it then knows of.
+	// Read is what to call next.
+	Changed(ctx context.Context) (version int64, err error)
+	// Read returns the value as the client's server has it. If its version is smaller than what Changed has returned, it is
+	// stale.
+	Read(ctx context.Context) (Reading, error)
+}
+
+// Reading is a value with its version, which counts the updates: 0 is what the znode was created with.
+type Reading struct {
+	Version int64
+	Data    []byte
+}
+
+// Mail is the hidden channel, such as a connection between the clients, or a message broker. A message is the version
+// that an update has made; so a reader can tell whether what it reads is stale.
+type Mail interface {
+	// Send tells all readers of a version.
+	Send(ctx context.Context, version int64) error
+	// Receive waits until the client has been told of a version after the given one, and returns the newest.
+	Receive(ctx context.Context, after int64) (version int64, err error)
+}
+
+// ErrOvertaken is returned by Update if somebody else has updated the value: there must be one writer.
+var ErrOvertaken = errors.New("somebody else has updated the value")
+
+// Recipe returns the recipe with its variants, naive ones first.
+func Recipe() variants.Recipe {
+	return variants.Recipe{
+		Name:       "hiddenchannel",
+		Summary:    "reads never go back; how many are stale is measured",
+		Source:     "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
+		Variants:   []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
+		Phases:     phases(),
+		Spans:      spans,
+		Operation:  phaseUpdate,
+		Stepping:   variants.FromStart,
+		Collective: true,
+		Check:      check,
+		Code:       code,
+	}
+}

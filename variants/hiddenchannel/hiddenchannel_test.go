@@ -1,0 +1,162 @@
+package hiddenchannel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{
+		Events: map[string]variants.EventKind{
+			"writing": writing, "written": written, "awaiting": awaiting, "told": told, "read": read, "fresh": fresh,
+		},
+		Verbatim: true,
+	}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"the first value", "1:read:0 1:read:0", ""},
+		{"told and read", "1:read:0 0:writing:1 0:written:1 1:told:1 1:read:1", ""},
+		{"told before the writer knows", "0:writing:1 1:told:1 1:read:1 0:written:1", ""},
+		{"a later one", "0:writing:1 1:told:1 0:writing:2 1:read:2", ""},
+		{"readers differ", "0:writing:1 1:told:1 1:read:1 2:told:1 2:read:0 2:read:1", ""},
+		{"stale, where nothing else is promised", "0:writing:1 0:written:1 1:told:1 1:read:0", ""},
+		{"a promise, kept", "1:fresh:0 1:read:0 0:writing:1 1:told:1 1:read:1", ""},
+		{"a promise, and nobody told", "1:fresh:0 1:read:0 0:writing:1 0:written:1 1:read:0", ""},
+		{"stale against the promise", "1:fresh:0 0:writing:1 1:told:1 1:read:0", "client 1 read update 0 when it had been told of 1"},
+		{"never written", "0:writing:1 1:read:2", "client 1 read update 2 when the last was 1"},
+		{"not written yet", "1:told:1 1:read:1 0:writing:1", "client 1 read update 1 when the last was 0"},
+		{"backwards", "0:writing:1 0:writing:2 1:read:2 1:read:1", "client 1 read update 1 after 2"},
+		{"backwards in two steps", "0:writing:1 0:writing:2 1:read:2 2:read:0 1:read:0", "client 1 read update 0 after 2"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"client 1 reads the old value first, which is a stale read, and no propagation; client 2 reads without being told",
+		"1:awaiting:1 0:writing:1 1:told:1 0:written:1 1:read:0 2:read:1 1:awaiting:1 1:told:1 1:read:1",
+		"update(0)=2ms await(1)=2ms await(1)=1ms read(1)=2ms read(1)=1ms stale(1)=2ms propagation(2)=4ms propagation(1)=7ms",
+	}})
+}
+
+// simulate lets the writer update once, and everybody who is told do what they do.
+func simulate(variant string, n int) variantstest.Counts {
+	c := variantstest.Counts{Operations: 1}
+	watching, mailed := map[int]bool{}, map[int]bool{}
+	for reader := 1; reader < n; reader++ {
+		if variant == "watch" {
+			watching[reader] = true
+		} else {
+			mailed[reader] = true
+		}
+	}
+	c.Write(len(watching))
+	for reader := 1; reader < n; reader++ {
+		if mailed[reader] && variant == "sync-then-read" {
+			c.Read(1)
+		}
+		if mailed[reader] || watching[reader] {
+			c.Read(1)
+		}
+	}
+	return c
+}
+
+func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+
+// script is a value that says and returns what it is told to.
+type script struct {
+	Value
+	tells, reads []int64
+}
+
+func (s *script) Changed(context.Context) (int64, error) {
+	version := s.tells[0]
+	s.tells = s.tells[1:]
+	return version, nil
+}
+
+func (s *script) Read(context.Context) (Reading, error) {
+	number := s.reads[0]
+	s.reads = s.reads[1:]
+	return Reading{Version: number, Data: numbered(number)}, nil
+}
+
+// A reader takes one step for each update, whether what it reads is stale or not, and none that nobody would tell it of.
+func TestReaderKeepsStep(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		tells, reads []int64
+		left         []int // tells that are left after each step
+	}{
+		{"in step", []int64{1, 2, 3}, []int64{1, 2, 3}, []int{2, 1, 0}},
+		{"stale", []int64{1, 2}, []int64{0, 1}, []int{1, 0}},
+		{"reads a later one", []int64{1, 4}, []int64{3, 4}, []int{1, 1, 1, 0}},
+		{"told of a later one", []int64{3}, []int64{2}, []int{0, 0, 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{tells: tt.tells, reads: tt.reads}
+			r := &reader{value: s, env: variants.Env{Record: func(variants.EventKind, int64) {}}}
+			for step, want := range tt.left {
+				if err := r.Step(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if len(s.tells) != want {
+					t.Errorf("%d messages are left after step %d, want %d", len(s.tells), step+1, want)
+				}
+			}
+		})
+	}
+}
+
+func TestMailbox(t *testing.T) {
+	m := NewMailbox()
+	var wait sync.WaitGroup
+	for after := range int64(3) {
+		wait.Go(func() {
+			if version, err := m.Receive(t.Context(), after); err != nil || version <= after || version > 3 {
+				t.Errorf("received %d (%v) after %d, want a later one", version, err, after)
+			}
+		})
+	}
+	for _, version := range []int64{1, 3, 2} {
+		if err := m.Send(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Wait()
+	if version, err := m.Receive(t.Context(), 0); err != nil || version != 3 {
+		t.Errorf("received %d (%v), want the newest, 3", version, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Receive(ctx, 3); !errors.Is(err, context.Canceled) {
+		t.Errorf("Receive without news returned %v, want context.Canceled", err)
+	}
+}
+
+// The participants of one root share a mailbox, which is gone with the last of them.
+func TestPostOffice(t *testing.T) {
+	p := &postOffice{boxes: map[string]*sharedBox{}}
+	one, same, other := p.rent("/one"), p.rent("/one"), p.rent("/other")
+	if one != same || one == other {
+		t.Error("the mailboxes are not those of their roots")
+	}
+	p.giveBack("/one")
+	if p.rent("/one") != one {
+		t.Error("the mailbox was gone before its last tenant")
+	}
+	p.giveBack("/one")
+	p.giveBack("/one")
+	p.giveBack("/other")
+	if len(p.boxes) != 0 {
+		t.Errorf("%d mailboxes are left", len(p.boxes))
+	}
+}

@@ -1,0 +1,96 @@
+package hiddenchannel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Mailbox is a hidden channel within one process. It keeps the newest message for everybody.
+type Mailbox struct {
+	mu      sync.Mutex
+	version int64
+	news    chan struct{} // closed with the next message
+}
+
+var _ Mail = (*Mailbox)(nil)
+
+// NewMailbox returns an empty mailbox.
+func NewMailbox() *Mailbox { return &Mailbox{news: make(chan struct{})} }
+
+// Send implements [Mail].
+func (m *Mailbox) Send(_ context.Context, version int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if version > m.version {
+		m.version = version
+		close(m.news)
+		m.news = make(chan struct{})
+	}
+	return nil
+}
+
+// Receive implements [Mail].
+func (m *Mailbox) Receive(ctx context.Context, after int64) (int64, error) {
+	for {
+		version, news := m.newest()
+		if version > after {
+			return version, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func (m *Mailbox) newest() (int64, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.version, m.news
+}
+
+// correspond makes a follower tell, and be told, by mail.
+func correspond(f *follower, mail Mail, read func(context.Context) (Reading, error)) {
+	f.steps = steps{
+		announce: func(ctx context.Context, version int64) error {
+			if err := mail.Send(ctx, version); err != nil {
+				return fmt.Errorf("tell of version %d: %w", version, err)
+			}
+			return nil
+		},
+		changed: func(ctx context.Context) (int64, error) {
+			version, err := f.receive(ctx, mail)
+			if err != nil {
+				return 0, fmt.Errorf("wait for a message: %w", err)
+			}
+			f.known = max(f.known, version)
+			return f.known, nil
+		},
+		read: read,
+	}
+}
+
+// receive waits for mail, or for the session to be lost.
+func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel(nil)
+	watching.Go(func() {
+		select {
+		case <-f.lost:
+			cancel(variants.ErrSessionLost)
+		case <-ctx.Done():
+		}
+	})
+	version, err := mail.Receive(ctx, f.known)
+	if err != nil && errors.Is(context.Cause(ctx), variants.ErrSessionLost) {
+		err = variants.ErrSessionLost
+	}
+	return version, err
+}

@@ -1,0 +1,67 @@
+package hiddenchannel
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// MessageThenRead is the value whose readers read it when a message says that it has changed.
+//
+// The writer:
+//
+//  1. Set the znode, with the version that it has.
+//  2. When that is acknowledged, send the new version to all readers.
+//
+// A reader:
+//
+//  1. Wait for a message.
+//  2. Read the znode.
+//
+// An update is acknowledged when a majority of the servers has it on disk, and the writer's own server has applied it. The
+// reader's server may be another: then a message that is faster than the commit on its way to that server makes the
+// reader read what was before. Nothing that the reader does at its own server alone can exclude that.
+//
+// As the message carries the version, a reader could at least tell that it has read something stale. One that is only
+// told that there is news could not.
+//
+// Cost of one update with K = N-1 readers:
+//
+//	requests       1 write and K reads  =  N
+//	notifications  none
+//
+// Freely, a reader that is slow reads once for several messages: the same is a bound.
+//
+// Source: Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2.
+type MessageThenRead struct{ *follower }
+
+var _ Value = (*MessageThenRead)(nil)
+
+// NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel,
+// lost is closed when the session is.
+func NewMessageThenRead(ctx context.Context, session variants.Session, znode string, mail Mail, lost <-chan struct{}) (*MessageThenRead, error) {
+	f, err := follow(ctx, session, znode, lost)
+	if err != nil {
+		return nil, err
+	}
+	correspond(f, mail, f.get)
+	return &MessageThenRead{f}, nil
+}
+
+func messageThenReadVariant() variants.Variant {
+	cost := updates(variants.PerN("N", func(n float64) float64 { return n }), variants.Constant(0))
+	return variants.Variant{
+		Name:    "message-then-read",
+		Type:    "MessageThenRead",
+		Kind:    variants.Naive,
+		Summary: "the writer sends a message, upon which readers read the znode",
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
+		BadAt:   "anything that must not act on the past: a reader whose server lags behind reads the old value and goes on",
+		Stepped: cost,
+		Free:    cost,
+		Prepare: prepare,
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, mail Mail) (Value, error) {
+			return NewMessageThenRead(ctx, s, znode(env), mail, env.Lost)
+		}),
+	}
+}

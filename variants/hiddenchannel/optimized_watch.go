@@ -1,0 +1,77 @@
+package hiddenchannel
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Watch is the value whose readers are told by ZooKeeper: the znode itself is the channel.
+//
+// The writer sets the znode, with the version that it has. A reader:
+//
+//  1. Read the znode with a watch.
+//  2. Wait for the watch, and go to 1.
+//
+// The notification comes from the reader's own server, when that has applied the update: what is read then is that
+// update, or a later one. A reader that is slow misses versions, but not the newest, as reading sets the watch again.
+//
+// Cost of one update with K = N-1 readers, which have their watches set:
+//
+//	requests       1 write and K reads  =  N
+//	notifications  K, all from that write, which is the herd
+//
+// Freely, updates that come faster than a reader reads share one notification: the same is a bound.
+//
+// Source: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads).
+type Watch struct{ *follower }
+
+var _ Value = (*Watch)(nil)
+
+// NewWatch returns one client's view of the value at an existing znode. lost is closed when the session is.
+func NewWatch(ctx context.Context, session variants.Session, znode string, lost <-chan struct{}) (*Watch, error) {
+	f, err := follow(ctx, session, znode, lost)
+	if err != nil {
+		return nil, err
+	}
+	f.steps = steps{
+		announce: func(context.Context, int64) error { return nil },
+		changed:  f.awaitChange,
+		read:     f.getW,
+	}
+	return &Watch{f}, nil
+}
+
+// awaitChange waits for the watch, which tells that there is a version after the one that was read. Without a watch,
+// there is something to be read.
+func (f *follower) awaitChange(ctx context.Context) (int64, error) {
+	if f.watch != nil {
+		if err := variants.Await(ctx, f.lost, f.watch); err != nil {
+			return 0, err
+		}
+		f.watch = nil
+		f.known++
+	}
+	return f.known, nil
+}
+
+func watchVariant() variants.Variant {
+	cost := updates(
+		variants.PerN("N", func(n float64) float64 { return n }),
+		variants.PerN("N-1", func(n float64) float64 { return n - 1 }))
+	return variants.Variant{
+		Name:    "watch",
+		Type:    "Watch",
+		Kind:    variants.Optimized,
+		Summary: "readers watch the znode, and read it when they are notified",
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:   "crowds: one write wakes all readers, who all read at once",
+		Stepped: cost,
+		Free:    cost,
+		Prepare: prepare,
+		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, _ Mail) (Value, error) {
+			env.Record(fresh, 0)
+			return NewWatch(ctx, s, znode(env), env.Lost)
+		}),
+	}
+}
