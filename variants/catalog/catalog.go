@@ -20,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
+	"github.com/zkbench/zkbench/variants/watchload"
 )
 
 // Recipes returns all recipes in the order in which they are listed.
@@ -41,5 +42,6 @@ func Recipes() []variants.Recipe {
 		config.ReadRecipe(),
 		masterworker.Recipe(),
 		hiddenchannel.Recipe(),
+		watchload.Recipe(),
 	}
 }

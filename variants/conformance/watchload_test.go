@@ -1,0 +1,451 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/watchload"
+)
+
+// watchloadTopics is how many topics the feeds here have.
+const watchloadTopics = 2
+
+// watchloadVariant is a variant under test.
+type watchloadVariant struct {
+	name   string
+	open   func(ctx context.Context, s variants.Session, g watchload.Group, lost <-chan struct{}) (watchload.Feed, error)
+	shared bool // the publisher's death is told to all, as the znodes are its own
+}
+
+func (v watchloadVariant) label() string { return v.name }
+
+func watchloadVariants() []watchloadVariant {
+	return []watchloadVariant{
+		{"one-znode", func(ctx context.Context, s variants.Session, g watchload.Group, lost <-chan struct{}) (watchload.Feed, error) {
+			return watchload.NewOneZnode(ctx, s, g, lost)
+		}, true},
+		{"znode-per-watch", func(ctx context.Context, s variants.Session, g watchload.Group, lost <-chan struct{}) (watchload.Feed, error) {
+			return watchload.NewZnodePerWatch(ctx, s, g, lost)
+		}, false},
+	}
+}
+
+type watchloadCheck = func(t *testing.T, v venue, dir string, variant watchloadVariant)
+
+// watchloadChecks are what every variant must pass, on every ensemble.
+var watchloadChecks = []check[watchloadCheck]{
+	{"tells all", watchloadTellsAll},
+	{"goes on after a cancellation", watchloadGoesOnAfterACancellation},
+	{"completes a publication that was cut short", watchloadCompletesAPublication},
+	{"survives a watcher that closes its session", watchloadSurvivesAWatcherThatCloses},
+	{"survives a watcher whose session expires", watchloadSurvivesAWatcherThatExpires},
+	{"survives a publisher that dies", watchloadSurvivesAPublisherThatDies},
+	{"reports a lost session", watchloadReportsALostSession},
+	{"recovers a lost reply", watchloadRecoversALostReply},
+	{"recovers a lost request", watchloadRecoversALostRequest},
+	{"publishes once though a reply is lost", watchloadPublishesOnce},
+	{"honours a deadline of a silent server", watchloadHonoursADeadline},
+	{"respects foreign znodes", watchloadRespectsForeignZnodes},
+	{"refuses what makes no sense", watchloadRefuses},
+}
+
+func TestWatchload(t *testing.T)     { onEmbedded(t, checkWatchload) }
+func TestLiveWatchload(t *testing.T) { onLive(t, checkWatchload) }
+
+func checkWatchload(t *testing.T, v venue) {
+	checkAll(t, v, watchloadChecks, watchloadVariants(), func(t *testing.T, do watchloadCheck, variant watchloadVariant) {
+		do(t, v, directory(t, v), variant)
+	})
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, watchload.Recipe(), 12, 15) })
+}
+
+// watchloadFeeds opens the feeds of all clients, client 0 first.
+func watchloadFeeds(t testing.TB, dir string, variant watchloadVariant, cs ...*client) []watchload.Feed {
+	t.Helper()
+	var feeds []watchload.Feed
+	for i, c := range cs {
+		group := watchload.Group{Dir: dir, Clients: len(cs), Client: i, Topics: watchloadTopics}
+		feed, err := variant.open(testContext(t), c.conn, group, c.monitor.Lost())
+		if err != nil {
+			t.Fatal(err)
+		}
+		feeds = append(feeds, feed)
+	}
+	for _, c := range cs { // what one has created, all see
+		catchUp(t, c, dir)
+	}
+	return feeds
+}
+
+func watchloadWatch(t testing.TB, want int, feeds ...watchload.Feed) {
+	t.Helper()
+	for i, f := range feeds {
+		for topic := range watchloadTopics {
+			if got, err := f.Watch(testContext(t), topic); err != nil || got != want {
+				t.Fatalf("client %d found %d publications of topic %d (%v), want %d", i, got, topic, err, want)
+			}
+		}
+	}
+}
+
+func watchloadPublish(t testing.TB, publisher watchload.Feed) {
+	t.Helper()
+	for topic := range watchloadTopics {
+		must(t, publisher.Publish(testContext(t), topic))
+	}
+}
+
+func watchloadMustBeTold(t testing.TB, feeds ...watchload.Feed) {
+	t.Helper()
+	for i, f := range feeds {
+		for topic := range watchloadTopics {
+			if err := f.Changed(testContext(t), topic); err != nil {
+				t.Fatalf("client %d was not told of topic %d: %v", i, topic, err)
+			}
+		}
+	}
+}
+
+// watchloadClose closes feeds, after which nothing may be left.
+func watchloadClose(t testing.TB, v venue, dir string, feeds ...watchload.Feed) {
+	t.Helper()
+	closeAll(t, feeds...)
+	mustBeEmpty(t, v, dir)
+}
+
+// More clients than one multi tells: each is told of every publication, once.
+func watchloadTellsAll(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	const rounds = 3
+	cs := clients(t, v, 23)
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	for round := range rounds {
+		watchloadWatch(t, round, feeds...)
+		watchloadPublish(t, feeds[0])
+		watchloadMustBeTold(t, feeds...)
+	}
+	for i, c := range cs {
+		if got := c.ledger.Notified(); got != rounds*watchloadTopics {
+			t.Errorf("client %d received %d notifications, want %d", i, got, rounds*watchloadTopics)
+		}
+	}
+	watchloadClose(t, v, dir, feeds...)
+}
+
+func watchloadGoesOnAfterACancellation(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	cs := clients(t, v, 2)
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	watchloadWatch(t, 0, feeds...)
+	ctx, cancel := context.WithCancel(testContext(t))
+	waited := background(func() error { return feeds[1].Changed(ctx, 0) })
+	awaitWaiting(t, cs[1])
+	cancel()
+	wantError(t, "a cancelled Changed", <-waited, context.Canceled)
+	watchloadPublish(t, feeds[0])
+	watchloadMustBeTold(t, feeds...)
+	watchloadWatch(t, 1, feeds...)
+	watchloadClose(t, v, dir, feeds...)
+}
+
+// A publication whose context ends between two of its writes is completed by the next call, and nobody is told twice.
+func watchloadCompletesAPublication(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	cs := clients(t, v, 12) // which is two multis
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	watchloadWatch(t, 0, feeds...)
+	ctx, cancel := context.WithCancel(testContext(t))
+	publisher, cable := cabled(t, v, ensemble.SessionTimeout)
+	must(t, feeds[0].Close(testContext(t)))
+	writes, cut := 0, 3 // the multi that creates, and one that publishes, come before
+	if variant.shared {
+		cut = 2 // one set publishes to all
+	}
+	hook := hooked{publisher.conn, func(op, _ string) {
+		if op != "multi" && op != "set" {
+			return
+		}
+		if writes++; writes == cut {
+			cable.unplug()
+			cancel()
+		}
+	}}
+	group := watchload.Group{Dir: dir, Clients: len(cs), Topics: watchloadTopics}
+	var err error
+	if feeds[0], err = variant.open(testContext(t), hook, group, publisher.monitor.Lost()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cs { // the znodes of the first publisher are gone, and those of the second are there
+		catchUp(t, c, dir)
+	}
+	for _, f := range feeds {
+		for topic := range watchloadTopics {
+			must(t, errorOf(f.Watch(testContext(t), topic)))
+		}
+	}
+	if err := feeds[0].Publish(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a publication that was cut short returned %v, want context.Canceled", err)
+	}
+	cable.replug()
+	watchloadPublish(t, feeds[0])
+	watchloadMustBeTold(t, feeds...)
+	watchloadWatch(t, 1, feeds...)
+	watchloadClose(t, v, dir, feeds...)
+}
+
+func watchloadSurvivesAWatcherThatCloses(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	cs := clients(t, v, 4)
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	watchloadWatch(t, 0, feeds...)
+	cs[2].conn.Close()
+	watchloadSurvives(t, v, dir, cs, feeds)
+}
+
+func watchloadSurvivesAWatcherThatExpires(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	cs := clients(t, v, 4)
+	mortal, cable := cabled(t, v, v.shortest)
+	cs[2] = mortal
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	watchloadWatch(t, 0, feeds...)
+	watchloadPublish(t, feeds[0]) // once with all, so that the next must find out that one has gone
+	watchloadMustBeTold(t, feeds...)
+	watchloadWatch(t, 1, feeds...)
+	cable.unplug()
+	<-cs[2].monitor.Lost()
+	watchloadPublish(t, feeds[0]) // perhaps before the server knows
+	watchloadMustBeTold(t, feeds[0], feeds[1], feeds[3])
+	watchloadWatch(t, 2, feeds[0], feeds[1], feeds[3])
+	watchloadAwaitGone(t, v, dir, "-c-2")
+	watchloadPublish(t, feeds[0])
+	watchloadMustBeTold(t, feeds[0], feeds[1], feeds[3])
+	watchloadClose(t, v, dir, feeds[0], feeds[1], feeds[3])
+}
+
+// watchloadSurvives goes on without the third client.
+func watchloadSurvives(t *testing.T, v venue, dir string, cs []*client, feeds []watchload.Feed) {
+	t.Helper()
+	alive := []watchload.Feed{feeds[0], feeds[1], feeds[3]}
+	for round := range 2 {
+		watchloadPublish(t, feeds[0])
+		watchloadMustBeTold(t, alive...)
+		watchloadWatch(t, round+1, alive...)
+	}
+	if got, want := cs[1].ledger.Notified(), 2*watchloadTopics; got != want {
+		t.Errorf("a client received %d notifications, want %d", got, want)
+	}
+	watchloadClose(t, v, dir, alive...)
+}
+
+// watchloadAwaitGone returns when no znode with such a name is left.
+func watchloadAwaitGone(t testing.TB, v venue, dir, suffix string) {
+	t.Helper()
+	c := clients(t, v, 1)[0]
+	its := func(name string) bool { return strings.HasSuffix(name, suffix) }
+	eventually(t, "a dead client's znodes stay", func() bool { return !slices.ContainsFunc(children(t, c, dir), its) })
+}
+
+// Where the znodes are the publisher's, all learn that it has gone; elsewhere they wait.
+func watchloadSurvivesAPublisherThatDies(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	cs := clients(t, v, 3)
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	watchloadWatch(t, 0, feeds...)
+	cs[0].conn.Close()
+	for _, f := range feeds[1:] {
+		ctx, want := testContext(t), watchload.ErrClosed
+		if !variant.shared {
+			want = context.DeadlineExceeded
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+		}
+		if err := f.Changed(ctx, 0); !errors.Is(err, want) {
+			t.Errorf("Changed returned %v, want %v", err, want)
+		}
+	}
+	watchloadClose(t, v, dir, feeds[1:]...)
+}
+
+func watchloadReportsALostSession(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	publisher, publishers := cabled(t, v, v.shortest)
+	watcher, watchers := cabled(t, v, v.shortest)
+	feeds := watchloadFeeds(t, dir, variant, publisher, watcher)
+	watchloadWatch(t, 0, feeds...)
+	waited := background(func() error { return feeds[1].Changed(testContext(t), 0) })
+	awaitWaiting(t, watcher)
+	watchers.unplug()
+	wantError(t, "Changed without a session", <-waited, variants.ErrSessionLost)
+	publishers.unplug()
+	<-publisher.monitor.Lost()
+	wantError(t, "Publish without a session", feeds[0].Publish(testContext(t), 0), variants.ErrSessionLost)
+	wantError(t, "Watch without a session", errorOf(feeds[1].Watch(testContext(t), 0)), variants.ErrSessionLost)
+	wantError(t, "Close without a session", feeds[0].Close(testContext(t)), variants.ErrSessionLost)
+	watchloadAwaitGone(t, v, dir, "")
+}
+
+// The connection is cut around the multi that creates a client's znodes.
+func watchloadRecoversALostReply(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	watchloadRecovers(t, v, dir, variant, dropReply)
+}
+
+func watchloadRecoversALostRequest(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	watchloadRecovers(t, v, dir, variant, dropRequest)
+}
+
+func watchloadRecovers(t *testing.T, v venue, dir string, variant watchloadVariant, fault fault) {
+	t.Helper()
+	cut, cutter := cutting(t, v, fault)
+	cutter.arm()
+	feeds := watchloadFeeds(t, dir, variant, cut, clients(t, v, 1)[0])
+	cutter.mustHaveCutOnce(t, cut)
+	watchloadWatch(t, 0, feeds...)
+	watchloadPublish(t, feeds[0])
+	watchloadMustBeTold(t, feeds...)
+	cutter.arm() // its next multi, which deletes or sets
+	watchloadClose(t, v, dir, feeds...)
+}
+
+// The connection is cut around the write that publishes.
+func watchloadPublishesOnce(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	server := embeddedServer(t, v)
+	cs := clients(t, v, 2)
+	feeds := watchloadFeeds(t, dir, variant, cs...)
+	op := map[bool]wire.Opcode{true: wire.OpSetData, false: wire.OpMulti}[variant.shared]
+	for round, action := range []embedded.Action{embedded.DropBefore, embedded.DropAfter} {
+		watchloadWatch(t, round, feeds...)
+		trap := inject(server, cs[0], op, action)
+		watchloadPublish(t, feeds[0])
+		mustHaveFired(t, trap)
+		watchloadMustBeTold(t, feeds...)
+	}
+	watchloadWatch(t, 2, feeds...)
+	if got, want := cs[1].ledger.Notified(), 2*watchloadTopics; got != want {
+		t.Errorf("a client received %d notifications, want %d", got, want)
+	}
+	watchloadClose(t, v, dir, feeds...)
+}
+
+func watchloadHonoursADeadline(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	frozen, cable := cabled(t, v, ensemble.SessionTimeout)
+	feeds := watchloadFeeds(t, dir, variant, frozen, clients(t, v, 1)[0])
+	watchloadWatch(t, 0, feeds...)
+	cable.mustTimeOut(t, "Publish", func(ctx context.Context) error { return feeds[0].Publish(ctx, 0) })
+	cable.mustTimeOut(t, "Watch", func(ctx context.Context) error { _, err := feeds[0].Watch(ctx, 1); return err })
+	if err := feeds[1].Changed(testContext(t), 0); err != nil { // the publication went on behind the caller's back
+		t.Error(err)
+	}
+	watchloadClose(t, v, dir, feeds...)
+}
+
+// What somebody else has left in the directory is neither adopted nor deleted.
+func watchloadRespectsForeignZnodes(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	cs := clients(t, v, 2)
+	feeds := watchloadFeeds(t, dir, variant, cs[0])
+	group := watchload.Group{Dir: dir, Clients: 1, Topics: watchloadTopics}
+	wantError(t, "opening what is somebody else's", errorOf(variant.open(testContext(t), cs[1].conn, group, cs[1].monitor.Lost())), watchload.ErrTaken)
+	watchloadWatch(t, 0, feeds...)
+	watchloadClose(t, v, dir, feeds...)
+}
+
+func watchloadRefuses(t *testing.T, v venue, dir string, variant watchloadVariant) {
+	feeds := watchloadFeeds(t, dir, variant, clients(t, v, 2)...)
+	wantError(t, "client 1 publishes", feeds[1].Publish(testContext(t), 0), watchload.ErrNotPublisher)
+	wantError(t, "Changed without Watch", feeds[1].Changed(testContext(t), 0), watchload.ErrNotWatched)
+	watchloadClose(t, v, dir, feeds...)
+	wantError(t, "Watch after the end", errorOf(feeds[1].Watch(testContext(t), 0)), watchload.ErrClosed)
+}
+
+// watchloadHasty is a session whose watches fire as soon as they are set.
+type watchloadHasty struct{ variants.Session }
+
+func (h watchloadHasty) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	there, stat, _, err := h.Session.ExistsW(path)
+	fired := make(chan zk.Event, 1)
+	fired <- zk.Event{Type: zk.EventNodeDataChanged}
+	return there, stat, fired, err
+}
+
+// watchloadForetelling is a session to which everything has been published already.
+type watchloadForetelling struct{ variants.Session }
+
+func (f watchloadForetelling) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	there, stat, watch, err := f.Session.ExistsW(path)
+	if stat != nil {
+		stat.Version++
+	}
+	return there, stat, watch, err
+}
+
+// watchloadDeaf is a session whose watches never fire.
+type watchloadDeaf struct{ variants.Session }
+
+func (d watchloadDeaf) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	there, stat, _, err := d.Session.ExistsW(path)
+	return there, stat, make(chan zk.Event), err
+}
+
+// The check must be able to fail: a client that is told too early, of what was never published, or not at all.
+func TestBrokenWatchloadIsCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, variant := range watchload.Recipe().Variants {
+		for name, tt := range map[string]struct {
+			wrap broken
+			want string
+		}{
+			"hasty":       {func(s variants.Session) variants.Session { return watchloadHasty{s} }, "there had been 0"},
+			"foretelling": {func(s variants.Session) variants.Session { return watchloadForetelling{s} }, "there had been 0"},
+			"deaf":        {func(s variants.Session) variants.Session { return watchloadDeaf{s} }, "never told"},
+		} {
+			t.Run(variant.Name+"/"+name, func(t *testing.T) {
+				violations := watchload.Recipe().Check(brokenWatchload(t, v, variant, tt.wrap))
+				if len(violations) == 0 || !strings.Contains(violations[0].Text, tt.want) {
+					t.Errorf("violations %v, want %q", violations, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// brokenWatchload lets client 1 do what it can through its session before client 0 publishes, and returns what both did
+// until then. Client 1 may wait still.
+func brokenWatchload(t *testing.T, v venue, variant variants.Variant, wrap broken) variants.History {
+	t.Helper()
+	cs := clients(t, v, 2)
+	turn := make(chan struct{})
+	c := newCompany(t.Context(), variant, variants.Env{
+		Clients: 2, Size: watchloadTopics, Root: directory(t, v),
+		Hold: func(context.Context, <-chan struct{}) error { <-turn; return nil },
+	})
+	c.join(t, cs[0].conn, cs[0].monitor.Lost())
+	c.join(t, wrap(cs[1].conn), cs[1].monitor.Lost())
+	ctx, cancel := context.WithCancel(testContext(t))
+	rest := make(chan struct{}, 2)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer func() { rest <- struct{}{} }()
+		_ = c.members[1].Step(variants.WithWaiting(ctx, func() { // it waits, and is told nothing more
+			select {
+			case rest <- struct{}{}:
+			default:
+			}
+		}))
+	})
+	<-rest
+	wait.Go(func() { close(turn) })
+	if err := c.members[0].Step(ctx); err != nil {
+		t.Error(err)
+	}
+	h := c.history()
+	cancel()
+	wait.Wait()
+	c.leave(t)
+	return h
+}

@@ -1,0 +1,85 @@
+package watchload
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// OneZnode is a feed in which all clients watch the same znode for a topic.
+//
+//  1. The publisher creates an ephemeral znode <dir>/t-<topic> for each topic.
+//  2. Each client asks with exists whether the znode is there, and leaves a watch. The version in the reply tells how
+//     often the topic has been published.
+//  3. The publisher sets the znode, to nothing: the version is what counts. It asks for the version that its last
+//     publication made, so that one whose reply was lost is not made twice.
+//  4. All watches on the znode fire, at all clients, in that one transaction.
+//
+// Cost of one watch, when all N clients watch a topic and it is published once:
+//
+//	requests       its exists, and 1/N of the set
+//	writes         1/N of the set
+//	notifications  1
+//	herd           N, as one set fires the watches of all
+//
+// What a watch holds in its server: an entry in the znode's set of connections, an entry in the connection's set of paths,
+// and the path, which comes with each request anew. The znode's set itself is shared by all who watch it. The first watch
+// of a connection also makes that set, so that many clients with one watch each take more than few with many.
+//
+// At their own pace, clients that are slower than the publisher find in step 2 that they have missed a publication, and
+// go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
+//
+// Source: ZooKeeper's WatchManager; Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches.
+type OneZnode struct{ *feed }
+
+var _ Feed = OneZnode{}
+
+// NewOneZnode opens one client's feed. lost is closed when the session is.
+func NewOneZnode(ctx context.Context, session variants.Session, group Group, lost <-chan struct{}) (OneZnode, error) {
+	f := OneZnode{newFeed(session, group, lost)}
+	f.place = func(topic int) string { return path.Join(f.group.Dir, fmt.Sprintf("t-%d", topic)) }
+	if group.Client == 0 {
+		for topic := range group.Topics {
+			f.own = append(f.own, f.place(topic))
+		}
+	}
+	return f, f.open(ctx)
+}
+
+// Publish implements [Feed].
+func (f OneZnode) Publish(ctx context.Context, topic int) error {
+	return f.publish(ctx, topic, func(ctx context.Context, p *publication) error {
+		err := f.once(ctx, p, func() error {
+			_, err := f.session.Set(f.place(topic), nil, p.count)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("set %s: %w", f.place(topic), err)
+		}
+		return nil
+	})
+}
+
+func oneZnodeVariant() variants.Variant {
+	share := variants.PerN("1/N", func(n float64) float64 { return 1 / n })
+	cost := variants.Cost{
+		Requests:      variants.PerN("1 + 1/N", func(n float64) float64 { return 1 + 1/n }),
+		Writes:        share,
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.Constant(1),
+		HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+	}
+	return variants.Variant{
+		Name:    "one-znode",
+		Type:    "OneZnode",
+		Kind:    variants.Naive,
+		Summary: "all clients watch the same znode",
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		BadAt:   "crowds: one write wakes all who watch at once, however many",
+		Stepped: cost,
+		Free:    cost,
+		Join:    join(NewOneZnode),
+	}
+}

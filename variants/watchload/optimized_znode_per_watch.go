@@ -1,0 +1,126 @@
+package watchload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// batch is how many znodes are set in one transaction, and so the largest herd. The texts contain this number.
+const batch = 10
+
+// ZnodePerWatch is a feed in which each client watches a znode of its own for each topic.
+//
+//  1. Each client creates an ephemeral znode <dir>/t-<topic>-c-<client> for each topic.
+//  2. It asks with exists whether the znode is there, and leaves a watch. The version in the reply tells how often the
+//     topic has been published.
+//  3. The publisher sets the znodes of a topic, those of 10 clients in each multi, one multi after the other. It asks
+//     for the version that its last publication made, so that a multi whose reply was lost is not made twice.
+//  4. Each multi fires 10 watches. One that fails because a client has gone changes nothing: the publisher leaves that
+//     client out from now on, and sends it again.
+//
+// Cost of one watch, when all N clients watch a topic and it is published once:
+//
+//	requests       its exists, and its share of ⌈N/10⌉ multis for N watches  =  1 + ⌈N/10⌉/N
+//	writes         ⌈N/10⌉/N
+//	notifications  1
+//	herd           10, or N if there are less
+//
+// What a watch holds in its server: an entry in the table of paths, the path, a set of connections of which there is only
+// one, and an entry in the connection's set of paths. Every server keeps the znode besides, in a tree that is
+// not counted with the watch.
+//
+// At their own pace, clients that are slower than the publisher find in step 2 that they have missed a publication, and
+// go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
+//
+// Source: ZooKeeper's WatchManager; Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches.
+type ZnodePerWatch struct {
+	*feed
+	members []int // the clients that are still there; belongs to the lane's owner
+}
+
+var _ Feed = (*ZnodePerWatch)(nil)
+
+// NewZnodePerWatch opens one client's feed. lost is closed when the session is.
+func NewZnodePerWatch(ctx context.Context, session variants.Session, group Group, lost <-chan struct{}) (*ZnodePerWatch, error) {
+	f := &ZnodePerWatch{feed: newFeed(session, group, lost)}
+	f.place = func(topic int) string { return f.znode(topic, group.Client) }
+	for topic := range group.Topics {
+		f.own = append(f.own, f.place(topic))
+	}
+	for client := range group.Clients {
+		f.members = append(f.members, client)
+	}
+	return f, f.open(ctx)
+}
+
+func (f *ZnodePerWatch) znode(topic, client int) string {
+	return path.Join(f.group.Dir, fmt.Sprintf("t-%d-c-%d", topic, client))
+}
+
+// Publish implements [Feed].
+func (f *ZnodePerWatch) Publish(ctx context.Context, topic int) error {
+	return f.publish(ctx, topic, func(ctx context.Context, p *publication) error {
+		for p.told < len(f.members) {
+			if err := f.publishTo(ctx, topic, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// publishTo tells the next few members, or finds that one of them has gone.
+func (f *ZnodePerWatch) publishTo(ctx context.Context, topic int, p *publication) error {
+	some := f.members[p.told:min(p.told+batch, len(f.members))]
+	var ops []any
+	for _, client := range some {
+		ops = append(ops, &zk.SetDataRequest{Path: f.znode(topic, client), Version: p.count})
+	}
+	var results []zk.MultiResponse
+	err := f.once(ctx, p, func() error {
+		var err error
+		results, err = f.session.Multi(ops...)
+		return err
+	})
+	gone := slices.IndexFunc(results, func(r zk.MultiResponse) bool { return errors.Is(r.Error, zk.ErrNoNode) })
+	switch {
+	case err == nil:
+		p.told += len(some)
+		return nil
+	case gone >= 0:
+		f.members = slices.Delete(f.members, p.told+gone, p.told+gone+1)
+		return ctx.Err()
+	default:
+		return fmt.Errorf("set %s and others: %w", f.znode(topic, some[0]), err)
+	}
+}
+
+func znodePerWatchVariant() variants.Variant {
+	multis := func(n float64) float64 { return math.Ceil(n / batch) }
+	cost := variants.Cost{
+		Requests:      variants.PerN("1 + ⌈N/10⌉/N", func(n float64) float64 { return 1 + multis(n)/n }),
+		Writes:        variants.PerN("⌈N/10⌉/N", func(n float64) float64 { return multis(n) / n }),
+		FailedWrites:  variants.Constant(0),
+		Notifications: variants.Constant(1),
+		HerdMax:       variants.PerN("min(N, 10)", func(n float64) float64 { return min(n, batch) }),
+	}
+	return variants.Variant{
+		Name:    "znode-per-watch",
+		Type:    "ZnodePerWatch",
+		Kind:    variants.Optimized,
+		Summary: "each watch has a znode of its own; the publisher sets 10 of them at a time",
+		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		BadAt:   "memory: each watch has a znode on every server, and nothing to share; and a publication takes N/10 writes",
+		Stepped: cost,
+		Free:    cost,
+		Join:    join(NewZnodePerWatch),
+	}
+}

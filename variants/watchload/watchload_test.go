@@ -1,0 +1,100 @@
+package watchload
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+func teller() variantstest.Teller {
+	return variantstest.Teller{Events: map[string]variants.EventKind{
+		"arming": arming, "armed": armed, "missed": missed, "publishing": publishing, "published": published, "told": told, "failed": failed,
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	teller().Check(t, check, []variantstest.Case{
+		{"nothing", "", ""},
+		{"told", "0:armed:0 1:armed:0 0:publishing:0 1:told:0 0:published:0 0:told:0", ""},
+		{"again", "1:armed:0 0:publishing:0 1:told:0 0:published:0 1:armed:0 0:publishing:0 0:published:0 1:told:0", ""},
+		{"late", "0:publishing:0 0:published:0 1:armed:0 1:missed:0 1:armed:0 0:publishing:0 1:told:0 0:published:0", ""},
+		{"late while it is published", "0:publishing:0 1:armed:0 1:missed:0 0:published:0", ""},
+		{"two topics", "1:armed:0 1:armed:1 0:publishing:1 1:told:1 0:published:1", ""},
+		{"the publisher died in between", "1:armed:0 0:publishing:0 0:failed:0", ""},
+		{"the client gave up", "1:armed:0 0:publishing:0 0:published:0 1:failed:0", ""},
+		{"not published yet", "1:armed:0 1:told:0", "client 1 was told of publication 1 of topic 0, and there had been 0"},
+		{
+			"told of the next before it comes", "1:armed:0 0:publishing:0 1:told:0 0:published:0 1:armed:0 1:told:0",
+			"client 1 was told of publication 2 of topic 0, and there had been 1",
+		},
+		{
+			"told of another topic", "1:armed:0 1:armed:1 0:publishing:1 1:told:0 0:published:1",
+			"publication 1 of topic 0, and there had been 0 | client 1 was never told of publication 1 of topic 1",
+		},
+		{"missed what was never published", "1:armed:0 1:missed:0", "client 1 was told of publication 1 of topic 0, and there had been 0"},
+		{"twice", "1:armed:0 0:publishing:0 1:told:0 1:told:0 0:published:0", "client 1 was told of topic 0 twice"},
+		{"never", "1:armed:0 0:publishing:0 0:published:0", "client 1 was never told of publication 1 of topic 0"},
+		{"never, although others were", "1:armed:0 2:armed:0 0:publishing:0 2:told:0 0:published:0", "client 1 was never told"},
+		{"a failure of somebody else excuses nothing", "1:armed:0 0:publishing:0 0:published:0 2:failed:0", "client 1 was never told"},
+	})
+}
+
+func TestSpans(t *testing.T) {
+	teller().Spans(t, spans, []variantstest.Case{{
+		"client 1 misses the second publication of topic 0 and is told of the third",
+		"1:arming:0 1:armed:0 1:arming:1 1:armed:1 0:publishing:0 1:told:0 0:publishing:1 1:told:1 " +
+			"0:publishing:0 1:arming:0 1:armed:0 1:missed:0 1:arming:0 1:armed:0 0:publishing:0 1:told:0",
+		"arm(1)=1ms arm(1)=1ms delivery(1)=1ms watch(1)=5ms delivery(1)=1ms watch(1)=5ms " +
+			"arm(1)=1ms watch(1)=2ms arm(1)=1ms delivery(1)=1ms watch(1)=3ms fan-out(0)=3ms fan-out(0)=0ms fan-out(0)=1ms",
+	}})
+}
+
+// simulate lets all clients watch all topics and publishes each once, by the rules of one-shot watches, and counts.
+func simulate(variant string, clients, topics int) variantstest.Counts {
+	counts := variantstest.Counts{Operations: float64(clients * topics)}
+	watchers := map[string]map[int]bool{} // by znode
+	place := func(topic, client int) string {
+		if variant == "one-znode" {
+			client = 0
+		}
+		return fmt.Sprintf("%d of %d", topic, client)
+	}
+	for client := range clients {
+		for topic := range topics {
+			counts.Read(1)
+			znode := place(topic, client)
+			if watchers[znode] == nil {
+				watchers[znode] = map[int]bool{}
+			}
+			watchers[znode][client] = true
+		}
+	}
+	for topic := range topics {
+		unset := map[string]bool{}
+		for client := range clients {
+			unset[place(topic, client)] = true
+		}
+		for len(unset) > 0 {
+			fired, sets := 0, 0
+			for znode := range unset {
+				if sets++; sets > 10 { // in one transaction
+					break
+				}
+				fired += len(watchers[znode])
+				delete(watchers, znode)
+				delete(unset, znode)
+			}
+			counts.Write(fired)
+		}
+	}
+	return counts
+}
+
+// The formulas hold for every size.
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	for _, topics := range []int{1, 2, 7} {
+		variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return simulate(variant, n, topics) })
+	}
+}
