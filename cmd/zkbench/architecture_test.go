@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"variants/variantstest": {"variants"},
 	"results":               {},
 	"results/golden":        {},
+	"results/paired":        {},
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire"},

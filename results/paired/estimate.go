@@ -1,0 +1,102 @@
+package paired
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Estimate says how much slower, for people to look at; all but the number of pairs are ratios. The bounds invert the
+// signed-rank test, hence hold if log-ratios spread evenly to both sides; with ties they are wider than need be. Where
+// there are too few pairs for the confidence, the interval has no end there: Low is 0, High and Upper +Inf.
+type Estimate struct {
+	Pairs         int
+	Median        float64 // the one that a Rule looks at
+	HodgesLehmann float64 // median of the means of any two log-ratios: steadier than Median, pulled more by outliers
+	Low, High     float64 // 95 % interval, two-sided; needs 6 pairs
+	Upper         float64 // 95 % bound, one-sided: "no slower than"; needs 5 pairs
+}
+
+// Summarize estimates the ratio from log-ratios.
+func Summarize(logRatios []float64) (Estimate, error) {
+	if len(logRatios) == 0 {
+		return Estimate{}, errors.New("nothing can be estimated from no pairs")
+	}
+	if err := usable(logRatios); err != nil {
+		return Estimate{}, err
+	}
+	means := walshAverages(logRatios)
+	untied := untiedNull(len(logRatios))
+	low, high := bounds(means, cut(untied, 0.025))
+	_, upper := bounds(means, cut(untied, 0.05))
+	return Estimate{
+		Pairs:         len(logRatios),
+		Median:        math.Exp(median(slices.Sorted(slices.Values(logRatios)))),
+		HodgesLehmann: math.Exp(median(means)),
+		Low:           math.Exp(low),
+		High:          math.Exp(high),
+		Upper:         math.Exp(upper),
+	}, nil
+}
+
+// Resolution returns the ratio up to which a move is within the machine's own noise, from an A/A calibration: pairs of
+// which both sides are the same. It is the farther end of the 95 % interval, to whichever side, and no nearer to 1 than
+// the median, in which a bias of the set-up would show. Take as many pairs as a screen has: more of them narrow it.
+func Resolution(logRatios []float64) (float64, error) {
+	if needed := PairsNeeded(0.025); len(logRatios) < needed {
+		return math.Inf(1), fmt.Errorf("%d A/A pairs have no 95 %% interval: take at least %d", len(logRatios), needed)
+	}
+	e, err := Summarize(logRatios)
+	if err != nil {
+		return math.Inf(1), fmt.Errorf("calibrating: %w", err)
+	}
+	return max(e.High, 1/e.Low, e.Median, 1/e.Median), nil
+}
+
+// walshAverages returns the mean of every log-ratio with itself and with each other one, sorted.
+func walshAverages(logRatios []float64) []float64 {
+	means := make([]float64, 0, len(logRatios)*(len(logRatios)+1)/2)
+	for i, a := range logRatios {
+		for _, b := range logRatios[i:] {
+			means = append(means, a/2+b/2) // not (a+b)/2, which can overflow
+		}
+	}
+	slices.Sort(means)
+	return means
+}
+
+// untiedNull is the null distribution of the sum of the ranks 1 to pairs.
+func untiedNull(pairs int) []float64 {
+	ranks := make([]int, pairs)
+	for i := range ranks {
+		ranks[i] = i + 1
+	}
+	return nullDistribution(ranks)
+}
+
+// cut returns how many Walsh averages lie outside of a bound with error probability alpha: as many as there are sums of
+// ranks, from 0 up, that together are less probable than alpha.
+func cut(untied []float64, alpha float64) int {
+	p, sums := 0.0, 0
+	for _, chance := range untied {
+		if p += chance; p >= alpha {
+			break
+		}
+		sums++
+	}
+	return sums
+}
+
+// bounds returns the outermost Walsh averages that are not cut off; if none can be, there is no bound.
+func bounds(means []float64, outside int) (low, high float64) {
+	if outside == 0 {
+		return math.Inf(-1), math.Inf(1)
+	}
+	return means[outside-1], means[len(means)-outside]
+}
+
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return sorted[(n-1)/2]/2 + sorted[n/2]/2
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package paired_test
+
+const raceDetector = false
