@@ -194,6 +194,7 @@ func TestTexts(t *testing.T) {
 		"help-run":           {"run", "--help"},
 		"help-plot":          {"plot", "--help"},
 		"help-report":        {"report", "--help"},
+		"help-compare":       {"compare", "--help"},
 		"help-ensemble":      {"ensemble", "--help"},
 		"help-ensemble-up":   {"ensemble", "up", "--help"},
 		"help-ensemble-down": {"ensemble", "down", "--help"},

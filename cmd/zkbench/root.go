@@ -64,7 +64,7 @@ Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
-		runCommand, listCommand, explainCommand, plotCommand, reportCommand,
+		runCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand,
 		ensembleCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// writeRun leaves a run's folder: two variants in turns, in which each operation takes so many requests.
+func writeRun(t *testing.T, dir, scenario string, first, step, repeats int, requests float64) {
+	t.Helper()
+	for i := range repeats {
+		for j, variant := range []string{"znode", "predecessor-watch"} {
+			d := &results.Document{
+				Schema: results.Schema, Run: dir, Started: time.Unix(0, 0).Add(time.Duration(first+step*i)*time.Minute + time.Duration(j)*time.Second),
+				Scenario: results.Scenario{Name: scenario}, Environment: results.Environment{Engine: "container"}, Recipe: "lock", Variant: variant, Kind: "naive", Phases: []string{"handoff"}, Clients: 5, Repeat: i + 1,
+				Herd:    results.Herd{Grouping: results.GroupedByZxid},
+				Metrics: map[string]results.Metric{"ops/s": {Value: 100 / requests, Unit: "1/s"}, "requests/op": {Value: requests, Unit: "per op"}},
+			}
+			if err := d.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("COLUMNS", "80")
+	writeRun(t, "old", "a", 0, 2, 7, 4)
+	writeRun(t, "new", "a", 1, 2, 7, 5)
+	writeRun(t, filepath.Join(defaultRuns, "20260102T030405Z-ab12"), "a", 0, 1, 3, 4)
+	for i := range 6 {
+		writeRun(t, fmt.Sprintf("base-%d", i), "a", 2*i, 1, 1, 4)
+		writeRun(t, fmt.Sprintf("head-%d", i), "a", 2*i+1, 1, 1, 5)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"two runs", []string{"old", "new"}, []string{"a on container: new, the base is old", "0.80×", "1.25×", "worse"}},
+		{"three runs", []string{"old", "new", "results/runs/20260102T030405Z-ab12"}, []string{"a on container: new, the base is old", "a on container: results/runs/20260102T030405Z-ab12, the base is old"}},
+		{"runs in turns", []string{"base-*", "head-*"}, []string{"a on container: head-*, the base is base-*", "[1.25, 1.25]  worse"}},
+		{"one run", []string{"old"}, []string{"a on container: variants of old, the base is lock/predecessor-watch", "lock/znode, 7 repeats"}},
+		{"one run with another base", []string{"old", "--base", "lock/znode"}, []string{"the base is lock/znode"}},
+		{"the newest run", nil, []string{"variants of results/runs/20260102T030405Z-ab12", "3 pairs, at least 6 are needed"}},
+		{"one metric", []string{"old", "new", "--metrics", "req*"}, []string{"requests/op"}},
+		{"markdown", []string{"old", "new", "--format", "markdown"}, []string{"| 5 | lock/znode | ops/s |"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := command(t.Context(), append([]string{"compare"}, tt.args...)...)
+			if code != codeOK || stderr != "" {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("%q is missing in\n%s", want, stdout)
+				}
+			}
+		})
+	}
+	stdout, _, _ := command(t.Context(), "compare", "old", "new", "--format", "json")
+	var c struct{ Schema int }
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Schema != 1 {
+		t.Errorf("JSON of schema %d, %v", c.Schema, err)
+	}
+	stdout, _, _ = command(t.Context(), "compare", "old", "new", "--format", "csv")
+	if lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll(); err != nil || len(lines) != 5 {
+		t.Errorf("%d lines of CSV, %v", len(lines), err)
+	}
+}
+
+// What cannot be compared is the user's to mend; what cannot be read is a failure.
+func TestCompareRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeRun(t, "a", "a", 0, 1, 1, 4)
+	writeRun(t, "b", "b", 0, 1, 1, 4)
+	writeRun(t, "cut", "a", 0, 1, 1, 4)
+	files, err := results.Files("cut")
+	if err == nil {
+		err = os.Truncate(files[0], 100)
+	}
+	if err == nil {
+		err = os.Mkdir("empty", 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"nothing in common", []string{"a", "b"}, codeUsage, "b has b with 5 clients: lock/predecessor-watch, lock/znode"},
+		{"itself", []string{"a", "./a"}, codeUsage, "given twice"},
+		{"a copy", []string{"a", "a/a_lock-znode_n5_r1.json"}, codeUsage, "stands on both sides"},
+		{"a single file", []string{"a/a_lock-znode_n5_r1.json"}, codeUsage, "has no two variants"},
+		{"unknown metric", []string{"a", "--metrics", "ops/min"}, codeUsage, "there are: ops/s, requests/op"},
+		{"bad pattern", []string{"a", "--metrics", "[x"}, codeUsage, "is no pattern"},
+		{"unknown format", []string{"a", "--format", "jsn"}, codeUsage, `did you mean "json"?`},
+		{"unknown subject", []string{"a", "--across", "enginee"}, codeUsage, `did you mean "engine"?`},
+		{"base of two runs", []string{"a", "b", "--base", "znode"}, codeUsage, "of a single run"},
+		{"unknown base", []string{"a", "--base", "znod"}, codeUsage, "no such variant"},
+		{"truncated", []string{"a", "cut"}, codeFailed, "truncated"},
+		{"empty folder", []string{"a", "empty"}, codeFailed, "holds no results"},
+		{"no such folder", []string{"a", "none"}, codeFailed, "no such file or folder"},
+		{"a pattern that matches nothing", []string{"a", "none-*"}, codeFailed, "no such file or folder"},
+		{"no runs", nil, codeFailed, "there are no runs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := command(t.Context(), append([]string{"compare"}, tt.args...)...)
+			if code != tt.code || !strings.Contains(stderr, tt.want) || stdout != "" {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it; printed %q", code, tt.code, stderr, tt.want, stdout)
+			}
+		})
+	}
+}
