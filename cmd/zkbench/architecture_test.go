@@ -12,7 +12,7 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/wire"},
+	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/wire", "results/gate"},
 	"scenarios":             {"variants", "results", "ensemble", "ensemble/wire"}, // nobody else joins these three
 	"variants":              {},                                                   // a recipe cannot see the runner
 	"variants/line":         {"variants"},
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"results/golden":        {},
 	"results/paired":        {},
 	"results/compare":       {"results", "results/paired"},
+	"results/gate":          {"results", "results/paired"},
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire"},

@@ -49,6 +49,7 @@ things: latency, notifications, and herd spikes.
 
   zkbench run lock-contention      compare three locks under 1 to 100 clients
   zkbench plot                     draw what the last run measured
+  zkbench gate                     judge the last run, such as in CI
   zkbench list                     what there is to run
   zkbench explain lock/znode       how it works, and what it costs
 
@@ -64,8 +65,8 @@ Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
-		runCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand,
-		ensembleCommand, versionCommand,
+		runCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
+		calibrateCommand, ensembleCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))
 	}

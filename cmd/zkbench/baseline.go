@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
+)
+
+// defaultBaselines is where baselines are kept.
+const defaultBaselines = "results/baselines"
+
+func baselineCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "baseline",
+		Short: "Keep counts for 'zkbench gate --baseline' to demand",
+		Long: `Keep what variants cost in counts: requests, writes, failed writes and
+notifications per operation, and the largest herd. Where a variant's formulas
+are exact, such as in a drain, the gate demands these counts to the last one;
+where a load runs free, they are the formulas' upper bounds.
+
+There is one file per scenario, for a repository: small, sorted, and made for
+being read in a diff.`,
+		Example: `  zkbench run lock-drain --ensemble embedded && zkbench baseline save
+  zkbench baseline diff
+  zkbench baseline show lock-drain`,
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		names := []string{"save", "show", "diff"}
+		if len(args) == 0 {
+			return usage(errors.New("baseline needs one of: save, show, diff"))
+		}
+		return oneOf("baseline", args[0], names)
+	}
+	var dir string
+	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` of the baselines")
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "save [RESULT…]", Short: "Save the counts of results (default: the newest run)",
+			Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
+			RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
+		},
+		&cobra.Command{
+			Use: "show [SCENARIO…]", Short: "Show what is saved",
+			RunE: func(_ *cobra.Command, args []string) error { return a.showBaselines(args, dir) },
+		},
+		&cobra.Command{
+			Use: "diff [RESULT…]", Short: "Show what saving results would change (default: the newest run)",
+			RunE: func(_ *cobra.Command, args []string) error { return a.diffBaselines(args, dir) },
+		},
+	)
+	return cmd
+}
+
+// baselinesOf makes baselines of results, which replace what there is of the same.
+func baselinesOf(paths []string, dir string) (old, fresh map[string]gate.Baseline, err error) {
+	docs, err := readResults(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	if fresh, err = gate.BaselinesOf(docs); err != nil {
+		return nil, nil, exitError{codeInvalid, err}
+	}
+	old = map[string]gate.Baseline{}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 0 {
+		if old, err = gate.ReadBaselines(dir); err != nil {
+			return nil, nil, usage(err)
+		}
+	}
+	for name, b := range fresh {
+		fresh[name] = b.Over(old[name])
+	}
+	return old, fresh, nil
+}
+
+func (a *app) saveBaselines(paths []string, dir string) error {
+	_, fresh, err := baselinesOf(paths, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if err := fresh[name].Write(dir); err != nil {
+			return fmt.Errorf("save the baseline of %s: %w", name, err)
+		}
+		fmt.Fprintf(a.stdout, "%s: %d rows\n", filepath.Join(dir, name+".json"), len(fresh[name].Rows))
+	}
+	return nil
+}
+
+func (a *app) showBaselines(names []string, dir string) error {
+	all, err := gate.ReadBaselines(dir)
+	if err != nil {
+		return usage(err)
+	}
+	known := slices.Sorted(maps.Keys(all))
+	if len(names) == 0 {
+		names = known
+	}
+	for i, name := range names {
+		if err := oneOf("SCENARIO", name, known); err != nil {
+			return err
+		}
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintf(a.stdout, "%s: %s\n\n%s\n", name, all[name].Load, renderBaseline(all[name]))
+	}
+	return nil
+}
+
+func renderBaseline(b gate.Baseline) string {
+	t := results.NewTable()
+	header := table.Row{"clients", "variant"}
+	for _, metric := range results.CountMetrics() {
+		header = append(header, metric)
+	}
+	t.AppendHeader(header)
+	for _, row := range b.Rows {
+		line := table.Row{row.Clients, row.Variant}
+		for _, metric := range results.CountMetrics() {
+			switch v, ok := row.Counts[metric]; {
+			case !ok:
+				line = append(line, "–")
+			case row.Exact:
+				line = append(line, fmt.Sprintf("%.6g", v))
+			default:
+				line = append(line, fmt.Sprintf("≤ %.6g", v))
+			}
+		}
+		t.AppendRow(line)
+	}
+	return t.Render()
+}
+
+func (a *app) diffBaselines(paths []string, dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return usage(fmt.Errorf("--dir: %w: `zkbench baseline save` makes it", err))
+	}
+	old, fresh, err := baselinesOf(paths, dir)
+	if err != nil {
+		return err
+	}
+	t := results.NewTable()
+	t.AppendHeader(table.Row{"scenario", "clients", "variant", "metric", "saved", "now"})
+	changes := 0
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		was := old[name]
+		was.Scenario = name
+		for _, d := range was.Diff(fresh[name]) {
+			changes++
+			t.AppendRow(table.Row{d.Scenario, d.Clients, d.Variant, d.Metric, countOrDash(d.Old), countOrDash(d.New)})
+		}
+		if was.Schema != 0 && was.Load != fresh[name].Load {
+			fmt.Fprintf(a.stdout, "%s is of another load now: %s, not %s\n", name, fresh[name].Load, was.Load)
+		}
+	}
+	if changes == 0 {
+		fmt.Fprintln(a.stdout, "saving these results would change nothing")
+		return nil
+	}
+	_, err = fmt.Fprintln(a.stdout, t.Render())
+	return err
+}
+
+func countOrDash(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.6g", *v)
+}

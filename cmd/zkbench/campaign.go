@@ -1,0 +1,377 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/container"
+	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
+)
+
+// defaultCampaigns is where pairs of runs are kept.
+const defaultCampaigns = "results/campaigns"
+
+// pairFlags are the flags of commands that measure pairs of runs.
+type pairFlags struct {
+	base, head     string
+	pairs, confirm int
+	metrics        []string
+	seed           uint64
+	out            string
+	cache          string
+	load           runFlags
+	ensemble       ensembleFlags
+}
+
+func (f *pairFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.pairs, "pairs", 10, "pairs of runs to measure")
+	flags.Uint64Var(&f.seed, "order-seed", 0, "seed of the order within pairs (default drawn)")
+	flags.StringVar(&f.out, "out", "", "folder for runs (default "+defaultCampaigns+"/…)")
+	flags.StringVar(&f.cache, "cache", "", "`file` with calibrations (default: cached)")
+	f.load.bindLoad(cmd)
+	f.ensemble.bind(cmd)
+}
+
+// cacheFile returns where calibrations are kept.
+func (f *pairFlags) cacheFile() (string, error) {
+	if f.cache != "" {
+		return f.cache, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", usage(fmt.Errorf("%w: say with --cache where calibrations are kept", err))
+	}
+	return filepath.Join(dir, "zkbench", "calibration.json"), nil
+}
+
+// start runs one build of zkbench to its end, with what it says going to log, and returns its exit code.
+type start func(ctx context.Context, binary string, args []string, log io.Writer) (code int, err error)
+
+// campaign is pairs of runs of two builds on one ensemble.
+type campaign struct {
+	base, head string
+	scenario   string
+	args       []string // of each run, besides those that differ
+	dir        string
+	random     *rand.Rand
+	progress   io.Writer
+	start      start
+	judgeable  func(pair [2][]*results.Document) error // of the first pair; nil if there is nothing to ask for
+
+	done       int // pairs
+	Orders     []string
+	unreadable []error
+}
+
+// measure measures so many pairs more, and returns those there are if it fails, the last of which may lack a side. extra
+// are flags with values, which take the place of those of all runs.
+func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][2][]*results.Document, error) {
+	var out [][2][]*results.Document
+	for i := range pairs {
+		c.done++
+		first := c.random.IntN(2) // drawn, so that no drift and no rhythm can favour a side
+		seed := strconv.FormatUint(c.random.Uint64(), 10)
+		c.Orders = append(c.Orders, sides()[first]+" first")
+		var pair [2][]*results.Document
+		for _, side := range []int{first, 1 - first} {
+			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, i+1, pairs, sides()[side])
+			docs, err := c.run(ctx, side, slices.Concat(extra, []string{"--seed", seed}))
+			pair[side] = docs
+			if err != nil {
+				return append(out, pair), err
+			}
+		}
+		out = append(out, pair)
+		if c.done == 1 && c.judgeable != nil {
+			if err := c.judgeable(pair); err != nil {
+				return out, exitError{codeInvalid, fmt.Errorf("no further pair would help: %w (%s)", err, c.dir)}
+			}
+		}
+	}
+	return out, nil
+}
+
+func sides() [2]string { return [2]string{"base", "head"} }
+
+// run starts one side of the current pair and returns its documents. That they are invalid, or of a broken recipe, is
+// theirs to say.
+func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*results.Document, error) {
+	dir := filepath.Join(c.dir, fmt.Sprintf("pair-%02d", c.done), sides()[side])
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(dir + ".log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	binary := []string{c.base, c.head}[side]
+	args := slices.Concat([]string{"run", c.scenario, "--repeats", "1", "--out", dir}, without(c.args, extra), extra)
+	code, err := c.start(ctx, binary, args, log)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	case !slices.Contains([]int{codeOK, codeRegression, codeBroken, codeInvalid}, code):
+		return nil, fmt.Errorf("%s %s exited with %d:\n%s", binary, strings.Join(args, " "), code, lastLines(log.Name()))
+	}
+	evidence := gate.Read([]string{dir})
+	c.unreadable = append(c.unreadable, evidence.Unreadable...)
+	broken := slices.ContainsFunc(evidence.Documents, func(d *results.Document) bool { return len(d.Violations) > 0 })
+	if sides()[side] == "head" && code == codeBroken && !broken {
+		return nil, exitError{codeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name())}
+	}
+	return evidence.Documents, nil
+}
+
+// without returns the flags that are not among others; a list that was given twice would be added up.
+func without(flags, others []string) []string {
+	var out []string
+	for i := 0; i+1 < len(flags); i += 2 {
+		if !slices.Contains(others, flags[i]) {
+			out = append(out, flags[i], flags[i+1])
+		}
+	}
+	return out
+}
+
+// lastLines returns the end of a log.
+func lastLines(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(len(lines)-5, 0):], []byte("\n")))
+}
+
+// startProcess runs a binary in a process group of its own: a Ctrl-C on the terminal reaches it once, through ctx, and not
+// twice, which would keep it from taking down what it has started.
+func startProcess(ctx context.Context, binary string, args []string, log io.Writer) (int, error) {
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	err := cmd.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return codeOK, err
+}
+
+// campaign measures pairs of a scenario, and confirms what they flag.
+func (a *app) campaign(cmd *cobra.Command, scenario string, f *pairFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
+	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs, rules.Metrics = f.pairs, f.confirm, withUnits(f.metrics)
+	if err := rules.Validate(); err != nil {
+		return evidence, nil, usage(err)
+	}
+	cache, err := f.cacheFile()
+	if err != nil {
+		return evidence, nil, err
+	}
+	if rules.Calibration, err = gate.ReadCalibration(cache); err != nil {
+		return evidence, nil, usage(err)
+	}
+	err = a.withCampaign(cmd, scenario, f, func(ctx context.Context, c *campaign) error {
+		if sameContent(c.base, c.head) {
+			notes = append(notes, "both sides are the same build: an A/A")
+		}
+		c.judgeable = rules.Judgeable
+		p := &gate.Pairs{}
+		defer func() { evidence = gate.Evidence{Pairs: p, Unreadable: c.unreadable} }() // what was found stands, whatever happens after
+		if p.Screen, err = c.measure(ctx, f.pairs); err != nil {
+			return err
+		}
+		if variants, clients := p.Flagged(*rules); len(variants) > 0 {
+			fmt.Fprintf(a.stderr, "the first %d pairs flag %s: measuring %d fresh ones\n", f.pairs, strings.Join(variants, ", "), f.confirm)
+			p.Confirm, err = c.measure(ctx, f.confirm, "--variants", strings.Join(variants, ","), "--clients", joinNumbers(clients))
+		}
+		return err
+	})
+	return evidence, notes, err
+}
+
+// sameContent tells whether two files hold the same; not, if one cannot be read, which is somebody else's to say.
+func sameContent(a, b string) bool {
+	x, errX := os.ReadFile(a)
+	y, errY := os.ReadFile(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// withUnits lets the name of a time go without its unit, as claims do.
+func withUnits(metrics []string) []string {
+	var out []string
+	for _, name := range metrics {
+		if !strings.Contains(name, "/") && !strings.HasSuffix(name, "-ns") {
+			name += "-ns"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func joinNumbers(numbers []int) string {
+	var out []string
+	for _, n := range numbers {
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, ",")
+}
+
+// withCampaign prepares a campaign, starts its ensemble, and takes that down afterwards, whatever happens.
+func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, measure func(context.Context, *campaign) error) (err error) {
+	c, err := a.newCampaign(cmd, scenario, f)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	where, down, err := a.share(ctx, f.ensemble, cmd.Flags().Changed("name"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return errors.Join(err, down(context.WithoutCancel(ctx)))
+	}
+	defer func() { err = errors.Join(err, down(context.WithoutCancel(ctx))) }()
+	c.args = append(c.args, where...)
+	fmt.Fprintf(a.stderr, "everything is kept in %s; each run has the flags %s\n", c.dir, strings.Join(c.args, " "))
+	err = measure(ctx, c)
+	return errors.Join(err, results.WriteJSON(filepath.Join(c.dir, "campaign.json"), map[string]any{
+		"scenario": scenario, "base": c.base, "head": c.head, "args": c.args, "order_seed": f.seed, "orders": c.Orders,
+	}))
+}
+
+// newCampaign checks all that can be wrong before the first run.
+func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*campaign, error) {
+	if err := f.ensemble.check(); err != nil {
+		return nil, err
+	}
+	if _, err := f.load.scenario(cmd, scenario); err != nil {
+		return nil, usage(err)
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &campaign{base: f.base, head: f.head, scenario: scenario, dir: f.out, progress: a.stderr, start: startProcess}
+	for _, binary := range []*string{&c.base, &c.head} {
+		if *binary == "" {
+			*binary = own
+		}
+		if *binary, err = exec.LookPath(*binary); err != nil {
+			return nil, usage(fmt.Errorf("%w: name a zkbench that can be run", err))
+		}
+	}
+	for _, name := range loadFlags() {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			c.args = append(c.args, "--"+name, strings.Trim(flag.Value.String(), "[]"))
+		}
+	}
+	if c.dir == "" {
+		c.dir = filepath.Join(defaultCampaigns, newRun())
+	}
+	if entries, err := os.ReadDir(c.dir); err == nil && len(entries) > 0 {
+		return nil, usage(fmt.Errorf("--out %s is not empty: choose another folder", c.dir))
+	}
+	if !cmd.Flags().Changed("order-seed") {
+		f.seed = rand.Uint64() //nolint:gosec // a draw, no secret
+	}
+	c.random = rand.New(rand.NewPCG(f.seed, 0)) //nolint:gosec // likewise
+	return c, nil
+}
+
+// share makes an ensemble ready that all runs of a campaign use: one of its own, or the one that was named and is up. It
+// returns the flags by which a run finds it, and what takes it down. On the embedded engine each run has its own.
+func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []string, down func(context.Context) error, err error) {
+	stay := func(context.Context) error { return nil }
+	if f.servers != "" {
+		return []string{"--servers", f.servers}, stay, nil
+	}
+	if !named {
+		f.name = fmt.Sprintf("gate-%d", os.Getpid())
+	}
+	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
+	if err != nil {
+		return nil, nil, err
+	}
+	where = []string{"--ensemble", string(engine), "--name", f.name}
+	if engine == ensemble.Embedded {
+		if f.engine != string(ensemble.Embedded) {
+			return nil, nil, usage(errors.New("times of the embedded server are no ensemble's: mend what is missing, or choose it with --ensemble embedded"))
+		}
+		if f.readDelay+f.writeDelay > 0 {
+			where = append(where, "--read-delay", f.readDelay.String(), "--write-delay", f.writeDelay.String())
+		}
+		return where, stay, nil
+	}
+	switch err := kept(ctx, engine, f.name); {
+	case err == nil: // somebody else's, who wants it to stay
+		return where, stay, nil
+	case !errors.Is(err, ensemble.ErrNotUp):
+		return nil, nil, fmt.Errorf("is ensemble %q up? %w", f.name, err)
+	}
+	down, err = a.startShared(ctx, engine, f)
+	return where, down, err
+}
+
+// startShared starts an ensemble that outlives the runs, and returns what takes it down. If that fails, the engine itself
+// has removed what it had started; whatever else has the name is not ours.
+func (a *app) startShared(ctx context.Context, engine ensemble.Engine, f ensembleFlags) (down func(context.Context) error, err error) {
+	opts := f.options(a.stderr)
+	opts.Lifetime = ensemble.Kept
+	choice := f.choice()
+	choice.Engine = string(engine)
+	fmt.Fprintf(a.stderr, "starting an ensemble for all runs; should this be killed, `zkbench ensemble down --name %s` removes it\n", f.name)
+	e, err := auto.Open(ctx, choice, opts)
+	if err != nil {
+		return nil, err
+	}
+	down = func(ctx context.Context) error { return takeDown(ctx, engine, f.name) }
+	if r, ok := e.(releaser); ok { // the runs claim it, one after the other
+		if err := r.Release(); err != nil {
+			return nil, errors.Join(err, down(context.WithoutCancel(ctx)))
+		}
+	}
+	return down, nil
+}
+
+// kept returns nil if an ensemble of that name is kept up on the engine, and ErrNotUp only if there certainly is none.
+func kept(ctx context.Context, engine ensemble.Engine, name string) error {
+	if engine == ensemble.Container {
+		_, err := container.Find(ctx, name)
+		return err
+	}
+	_, err := process.Find(name)
+	return err
+}
+
+func takeDown(ctx context.Context, engine ensemble.Engine, name string) error {
+	var err error
+	if engine == ensemble.Container {
+		_, err = container.Down(ctx, name)
+	} else {
+		_, err = process.Down(name)
+	}
+	return err
+}

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// drained measures a small drain in the working directory and returns the run's folder.
+func drained(t *testing.T) string {
+	t.Helper()
+	_, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "4", "--repeats", "1", "--ensemble", "embedded", "--out", "run", "--name", testName("gate"))
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	return "run"
+}
+
+// A result that lost a metric, a truncated file, a missing one and an empty folder are never a pass.
+func TestGateFailsClosed(t *testing.T) {
+	outsideCI(t)
+	t.Chdir(t.TempDir())
+	if stdout, _, code := command(t.Context(), "gate"); code != codeInvalid {
+		t.Errorf("without any run: exit code %d\n%s", code, stdout)
+	}
+	dir := drained(t)
+	for _, args := range [][]string{{"gate", dir}, {"baseline", "save", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
+		if stdout, stderr, code := command(t.Context(), args...); code != codeOK {
+			t.Fatalf("%v: exit code %d: %s\n%s", args, code, stderr, stdout)
+		}
+	}
+	files, err := results.Files(dir)
+	if err != nil || len(files) != 3 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	demand := func(what string) {
+		t.Helper()
+		for _, args := range [][]string{{"gate", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
+			if stdout, _, code := command(t.Context(), args...); code != codeInvalid {
+				t.Errorf("%s, %v: exit code %d\n%s", what, args, code, stdout)
+			}
+		}
+	}
+	for _, metric := range []string{results.NotificationsPerOp, results.HerdMax, results.Violations, results.BytesPerOp} {
+		var d results.Document
+		if err := json.Unmarshal(whole, &d); err != nil {
+			t.Fatal(err)
+		}
+		delete(d.Metrics, metric)
+		if err := results.WriteJSON(files[0], d); err != nil {
+			t.Fatal(err)
+		}
+		demand("without " + metric)
+	}
+	if err := os.WriteFile(files[0], whole[:len(whole)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	demand("a truncated file")
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	demand("a missing file")
+	for _, file := range files[1:] {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	demand("an empty folder")
+}
+
+// A run that was interrupted before it came to a variant, and a scenario that was not run, are missed.
+func TestGateMissesWhatWasNotRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir := drained(t)
+	for _, tt := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"gate", dir, "--require", "lock-drain"}, codeOK},
+		{[]string{"gate", dir, "--require", "lock-drain,queue-drain"}, codeInvalid},
+		{[]string{"gate", dir, "--require", "lock-drain", "--require", "queue-drain"}, codeInvalid},
+	} {
+		if stdout, _, code := command(t.Context(), tt.args...); code != tt.want {
+			t.Errorf("%v: exit code %d, want %d\n%s", tt.args, code, tt.want, stdout)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, code := command(t.Context(), "gate", dir); code != codeInvalid || !strings.Contains(stdout, "znode with 4 clients has 0 of 1 repeats") {
+		t.Errorf("without a variant: exit code %d\n%s", code, stdout)
+	}
+}
+
+// The newest run is the one that started last, whatever has been done in which since; where nobody looks, it has to be named.
+func TestGateOfTheNewestRun(t *testing.T) {
+	outsideCI(t)
+	t.Chdir(t.TempDir())
+	newest := filepath.Join(defaultRuns, "20260102T030405Z-ab12")
+	for _, dir := range []string{newest, filepath.Join(defaultRuns, "20251231T235959Z-ffff"), filepath.Join(defaultRuns, "zzz")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(drained(t), filepath.Join(defaultRuns, "new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(newest), os.Rename(filepath.Join(defaultRuns, "new"), newest)); err != nil {
+		t.Fatal(err)
+	}
+	touched := filepath.Join(defaultRuns, "20251231T235959Z-ffff", "plot.png")
+	if err := os.WriteFile(touched, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, code := command(t.Context(), "gate"); code != codeOK || !strings.Contains(stdout, "judged "+newest+", measured at 20") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+	for _, name := range []string{"CI", "GITHUB_ACTIONS"} {
+		outsideCI(t)
+		t.Setenv(name, "true")
+		if _, stderr, code := command(t.Context(), "gate"); code != codeUsage || !strings.Contains(stderr, "which RESULT?") {
+			t.Errorf("with %s: exit code %d, %s", name, code, stderr)
+		}
+	}
+}
+
+// A verdict of an earlier gate must not outlive a gate that did not get so far; and what is to be read stays.
+func TestGateRemovesEarlierVerdicts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"g.json", "g.xml", "r.yaml"} {
+		if err := os.WriteFile(name, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "g.json", "--junit", "g.xml"); code != codeUsage {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if left, err := filepath.Glob("g.*"); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "./r.yaml"); code != codeUsage || !strings.Contains(stderr, "something to be read") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if _, err := os.Stat("r.yaml"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a container run is held to does not depend on what lies before it.
+func TestExpectationsOfSeveralRuns(t *testing.T) {
+	s, err := scenarios.Load("lock-contention", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := func(engine ensemble.Engine) *results.Document {
+		d := &results.Document{Scenario: results.Scenario{Name: s.Name, Mode: string(s.Mode), Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp),
+			Hold: time.Duration(s.Hold), Think: time.Duration(s.Think), ClientCounts: fmt.Sprint(s.Clients), Operations: s.Operations, Variants: strings.Join(s.Variants, ",")}}
+		d.Environment.Engine = string(engine)
+		return d
+	}
+	changed := document(ensemble.Container)
+	changed.Scenario.Hold = time.Hour
+	times := func(docs ...*results.Document) (n int, notes []string) {
+		claims, notes := expectations(docs)
+		for _, c := range claims {
+			if c.IsTime() {
+				n++
+			}
+		}
+		return n, notes
+	}
+	alone, notes := times(document(ensemble.Container))
+	if alone == 0 || len(notes) > 0 {
+		t.Fatalf("%d claims about times, %q", alone, notes)
+	}
+	for _, tt := range []struct {
+		name  string
+		docs  []*results.Document
+		want  int
+		notes int
+	}{
+		{"embedded", []*results.Document{document(ensemble.Embedded)}, 0, 0},
+		{"embedded before it", []*results.Document{document(ensemble.Embedded), document(ensemble.Container)}, alone, 0},
+		{"another load before it", []*results.Document{changed, document(ensemble.Container)}, alone, 1},
+		{"another load", []*results.Document{changed}, 0, 1},
+	} {
+		if n, notes := times(tt.docs...); n != tt.want || len(notes) != tt.notes {
+			t.Errorf("%s: %d claims about times and notes %q, want %d and %d", tt.name, n, notes, tt.want, tt.notes)
+		}
+	}
+}
+
+// make gate judges what was measured, and nothing else.
+func TestMakeGate(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("there is no make")
+	}
+	if _, err := os.ReadFile("../../Makefile"); err != nil { // read here, too, so that go test knows what its result depends on
+		t.Fatal(err)
+	}
+	fake := filepath.Join(t.TempDir(), "zkbench")
+	script := "#!/bin/sh\nif [ $1 = gate ]; then echo judged \"$@\"; exit 0; fi\necho its last words\nexit $FAKE_CODE\n"
+	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for code, judged := range map[int]bool{0: true, 1: false, 2: false, 3: true, 4: false, 5: true, 130: false} {
+		cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "-o", "build", "gate", "ZKBENCH="+fake)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("FAKE_CODE=%d", code), "MAKEFLAGS=")
+		out, err := cmd.CombinedOutput()
+		if strings.Contains(string(out), "judged gate") != judged || (err == nil) != judged {
+			t.Errorf("a run that exits with %d: %v\n%s", code, err, out)
+		}
+		if code != 0 && !strings.Contains(string(out), "its last words") || judged && !strings.Contains(string(out), ",lock-drain,") {
+			t.Errorf("a run that exits with %d says\n%s", code, out)
+		}
+	}
+}
+
+// swapped returns all recipes, with a predecessor-watch that works as children-watch does; with its formulas, too, as
+// they would be after a change of both.
+func swapped(formulas bool) []variants.Recipe {
+	recipes := catalog.Recipes()
+	recipe := recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == "lock" })]
+	variant := func(name string) *variants.Variant {
+		return &recipe.Variants[slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == name })]
+	}
+	good, herd := variant("predecessor-watch"), variant("children-watch")
+	good.Join = herd.Join
+	if formulas {
+		good.Stepped, good.Free = herd.Stepped, herd.Free
+	}
+	return recipes
+}
+
+// planted runs a scenario of the given recipes on the embedded server and returns the folder of its results.
+func planted(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) string {
+	t.Helper()
+	dir := t.TempDir()
+	runner := scenarios.Runner{
+		Ensemble: ensembletest.Embedded(t, embedded.Config{}), Recipes: recipes, Run: "plant",
+		Progress: func(int, int, string) {},
+		Save:     func(d *results.Document) error { return d.Write(dir) },
+	}
+	if err := runner.RunScenario(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The real plant: somebody replaces the optimized lock by the one with a herd.
+func TestGateCatchesAHerd(t *testing.T) {
+	baselines, err := filepath.Abs("../../" + defaultBaselines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain, err := scenarios.Load("lock-drain", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain.Repeats = 1
+	herd := planted(t, drain, swapped(true))
+	for _, args := range [][]string{{"gate", herd}, {"gate", herd, "--baseline", baselines}} {
+		if stdout, _, code := command(t.Context(), args...); code != codeRegression || !strings.Contains(stdout, "predecessor-watch") {
+			t.Errorf("%v: exit code %d\n%s", args, code, stdout)
+		}
+	}
+	// If the formulas stay what they were, the numbers are void before anybody compares them.
+	if stdout, _, code := command(t.Context(), "gate", planted(t, drain, swapped(false)), "--baseline", baselines); code != codeInvalid {
+		t.Errorf("formulas that do not fit: exit code %d\n%s", code, stdout)
+	}
+	// A free-running load has bounds, which are the same whatever becomes of the code.
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "mine", "lock", []string{"predecessor-watch"}, []int{8}, 20, 1
+	s.Hold = scenarios.Duration(time.Millisecond)
+	own := t.TempDir()
+	if _, stderr, code := command(t.Context(), "baseline", "save", planted(t, s, catalog.Recipes()), "--dir", own); code != codeOK {
+		t.Fatalf("baseline: exit code %d: %s", code, stderr)
+	}
+	if stdout, _, code := command(t.Context(), "gate", planted(t, s, swapped(false)), "--baseline", own); code != codeRegression {
+		t.Errorf("a free load: exit code %d\n%s", code, stdout)
+	}
+}
+
+func TestGateRulesWaiversAndOutputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("GITHUB_ACTIONS", "true")
+	dir := drained(t)
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("rules.yaml", "- {scenario: lock-*, check: children-watch herd-max <= 1}\n- {scenario: lock-drain, check: violations == 0}\n")
+	waiver := "- {metric: herd-max, scenario: lock-drain, variant: children-watch, ceiling: 3, reason: known, link: here, expires: %s}\n"
+	write("waivers.yaml", fmt.Sprintf(waiver, time.Now().UTC().Format(time.DateOnly)))
+	write("expired.yaml", fmt.Sprintf(waiver, "2020-01-01"))
+	stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md", "--benchfmt", "g.txt")
+	if code != codeRegression || strings.Count(stdout, "::error title=regression%3A lock-drain n=4 children-watch herd-max <= 1::it is 3%2C against 1") > 1 || !strings.Contains(stdout, "::error title=regression") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+	for _, file := range []string{"g.json", "g.xml", "g.md", "g.txt"} {
+		if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--waivers", "waivers.yaml"); code != codeOK || strings.Contains(stdout, "::error") {
+		t.Errorf("waived: exit code %d\n%s", code, stdout)
+	}
+	if _, stderr, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--waivers", "expired.yaml"); code != codeUsage || !strings.Contains(stderr, "expired on 2020-01-01") {
+		t.Errorf("expired: exit code %d, %s", code, stderr)
+	}
+}
+
+func TestBaselineShowAndDiff(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir := drained(t)
+	for _, step := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"baseline", "save", dir}, "lock-drain.json: 3 rows"},
+		{[]string{"baseline", "show", "lock-drain"}, "predecessor-watch"},
+		{[]string{"baseline", "diff", dir}, "would change nothing"},
+	} {
+		if stdout, stderr, code := command(t.Context(), step.args...); code != codeOK || !strings.Contains(stdout, step.want) {
+			t.Errorf("%v: exit code %d: %s%s", step.args, code, stdout, stderr)
+		}
+	}
+	file := filepath.Join(defaultBaselines, "lock-drain.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), `"herd-max": 3`, `"herd-max": 2`, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, _, _ := command(t.Context(), "baseline", "diff", dir); !strings.Contains(stdout, "herd-max  2      3") {
+		t.Errorf("a difference is shown as\n%s", stdout)
+	}
+}

@@ -1,0 +1,149 @@
+package gate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// free returns a document of a free-running load, whose formulas are bounds.
+func free(notifications float64) *results.Document {
+	d := timed(1)
+	d.Expected.Exact, d.Window.Operations = false, 1000
+	d.Metrics[results.NotificationsPerOp] = results.Metric{Value: notifications}
+	d.Expected.Costs = map[string]results.Cost{results.NotificationsPerOp: {Value: 1}}
+	return d
+}
+
+func TestBaselines(t *testing.T) {
+	second := func(change func(d *results.Document)) []*results.Document {
+		one, two := planted(1), planted(1)
+		one.Scenario.Repeats, two.Scenario.Repeats, two.Repeat = 2, 2, 2
+		change(two)
+		return []*results.Document{one, two}
+	}
+	changed := func(change func(d *results.Document)) []*results.Document {
+		d := planted(1)
+		change(d)
+		return []*results.Document{d}
+	}
+	for _, tt := range []struct {
+		name  string
+		of    *results.Document
+		docs  []*results.Document
+		code  int
+		says  string // in a check, or in a note
+		other string
+	}{
+		{name: "the same", of: planted(1), docs: []*results.Document{planted(1)}, code: 0},
+		{name: "one notification more in a whole drain", of: planted(1), docs: []*results.Document{planted(1.02)}, code: 3, says: "it is 1.02, against 1"},
+		{name: "less", of: planted(1), docs: []*results.Document{planted(0.98)}, code: 0, says: "improved"},
+		{name: "one bad repeat of two", of: planted(1), docs: second(func(d *results.Document) { d.Metrics[results.NotificationsPerOp] = results.Metric{Value: 2} }), code: 3, says: "repeat 2"},
+		{name: "another size", of: planted(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "another load"},
+		{name: "other clients", of: planted(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.ClientCounts = 10, "[10]" }), code: 5, says: "the results have not"},
+		{name: "one variant more", of: planted(1), docs: append(changed(func(d *results.Document) { d.Variant = "new" }), planted(1)), code: 0, says: "the baseline has no new"},
+		{name: "no baseline of this", of: planted(1), docs: changed(func(d *results.Document) { d.Scenario.Name = "new" }), code: 5, says: "none of the baselines"},
+		{name: "guessed herds", of: func() *results.Document {
+			d := planted(1)
+			d.Expected.Costs[results.HerdMax] = results.Cost{}
+			return d
+		}(), docs: changed(func(d *results.Document) {
+			d.Herd.Grouping = "path and time"
+			d.Metrics[results.HerdMax] = results.Metric{Value: 2}
+		}), code: 5, says: "herds are guessed"},
+		{name: "within the bound", of: free(0.5), docs: []*results.Document{free(0.9)}, code: 0},
+		{name: "less than before is no improvement of a bound", of: free(0.9), docs: []*results.Document{free(0.5)}, code: 0},
+		{name: "over the bound", of: free(0.5), docs: []*results.Document{free(1.2)}, code: 3, says: "it is 1.2, against 1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			baselines, err := BaselinesOf([]*results.Document{tt.of})
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			for _, b := range baselines {
+				if err := b.Write(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if baselines, err = ReadBaselines(dir); err != nil {
+				t.Fatal(err)
+			}
+			r := Judge(Evidence{Documents: tt.docs}, Rules{Baselines: baselines})
+			var said strings.Builder
+			for _, c := range r.Checks {
+				said.WriteString(c.Why + "\n")
+			}
+			said.WriteString(strings.Join(r.Notes, "\n"))
+			if r.Code != tt.code || !strings.Contains(said.String(), tt.says) {
+				t.Errorf("exit code %d, want %d; said %s, want %q in it", r.Code, tt.code, said.String(), tt.says)
+			}
+		})
+	}
+}
+
+// A drain that was not run is told of; other loads take long, and nobody expects them every time.
+func TestBaselinesWithoutResults(t *testing.T) {
+	baselines, err := BaselinesOf([]*results.Document{planted(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]string{"not-run": "drain", "too-long": "closed"} {
+		b := baselines["self-test"]
+		b.Scenario, b.Load.Mode = name, mode
+		baselines[name] = b
+	}
+	r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, Rules{Baselines: baselines})
+	if r.Code != 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "not-run") {
+		t.Errorf("exit code %d, notes %q", r.Code, r.Notes)
+	}
+}
+
+// A row without counts would demand nothing, and is not written.
+func TestBaselineRowsWithoutCounts(t *testing.T) {
+	silent := planted(1)
+	silent.Variant, silent.Expected.Costs = "silent", nil
+	if b, err := BaselinesOf([]*results.Document{silent}); err == nil || !strings.Contains(err.Error(), "silent with 50 clients") {
+		t.Errorf("alone: %+v, %v", b, err)
+	}
+	if b, err := BaselinesOf([]*results.Document{silent, planted(1)}); err != nil || len(b["self-test"].Rows) != 1 {
+		t.Errorf("beside another: %+v, %v", b, err)
+	}
+}
+
+func TestWhatIsNoBaseline(t *testing.T) {
+	invalid, other, again := planted(1), planted(1), planted(2)
+	invalid.Invalid = []string{"x"}
+	other.Scenario.Operations, other.Clients = 7, 10
+	again.Repeat = 2
+	for name, docs := range map[string][]*results.Document{
+		"nothing": nil, "an invalid result": {invalid}, "two loads": {planted(1), other}, "repeats that differ": {planted(1), again},
+	} {
+		if b, err := BaselinesOf(docs); err == nil {
+			t.Errorf("%s became a baseline: %+v", name, b)
+		}
+	}
+	for name, text := range map[string]string{
+		"a.json":   `{"schema": 1, "scenario": "a", "rows": [], "load": {}}`,
+		"b.json":   `{"schema": 2, "scenario": "b", "rows": [{}], "load": {}}`,
+		"c.json":   `{"schema": 1, "scenario": "other", "rows": [{}]}`,
+		"d.json":   `{"schema": 1, "scenario": "d", "rows": [{"count": 1}]}`,
+		"e.json":   `{"schema": 1, "scenario": "e", "rows": [{"counts": {"herd-mox": 1}}]}`,
+		"f.json":   `{"schema": 1, "scen`,
+		"g.json":   `{"schema": 1, "scenario": "g", "rows": [{"counts": {"herd-max": 1}}]}`,
+		"h.json":   `{"schema": 1, "scenario": "h", "rows": [{"exact": true, "counts": {}}]}`,
+		"i.json":   `{"schema": 1, "scenario": "i", "rows": [{"exact": true, "counts": {"herd-max": 1}}]} {}`,
+		"none.txt": ``,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := ReadBaselines(dir); err == nil {
+			t.Errorf("%s is accepted: %+v", text, b)
+		}
+	}
+}

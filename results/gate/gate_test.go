@@ -1,0 +1,400 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// Every set of outcomes, and the exit code by precedence: 4 > 1 > 5 > 3 > 0.
+func TestExitCodeOfEveryCombination(t *testing.T) {
+	outcomes := []Outcome{Pass, Waived, Regression, Inconclusive, Invalid, Error, Violation, "never heard of"}
+	for set := range 1 << len(outcomes) {
+		var checks []Check
+		has := map[Outcome]bool{}
+		for i, o := range outcomes {
+			if set&(1<<i) != 0 {
+				checks = append(checks, Check{Outcome: o})
+				has[o] = true
+			}
+		}
+		want := 0
+		switch {
+		case has[Violation]:
+			want = 4
+		case has[Error]:
+			want = 1
+		case has[Inconclusive], has[Invalid], has["never heard of"], set == 0:
+			want = 5
+		case has[Regression]:
+			want = 3
+		}
+		for range 2 { // the order of checks means nothing
+			if got := ExitCode(checks); got != want {
+				t.Errorf("%v: exit code %d, want %d", slices.Sorted(maps.Keys(has)), got, want)
+			}
+			if r := NewReport(checks, nil); r.Code != want || r.Passed() != (want == 0) {
+				t.Errorf("%v: the report says %d, want %d", slices.Sorted(maps.Keys(has)), r.Code, want)
+			}
+			slices.Reverse(checks)
+		}
+	}
+}
+
+func TestSelfTest(t *testing.T) {
+	var codes []int
+	for _, p := range SelfTest(now) {
+		codes = append(codes, p.Report.Code)
+		if !p.Caught() {
+			t.Errorf("%s: exit code %d, want %d: %+v", p.Name, p.Report.Code, p.Want, p.Report.Checks[0])
+		}
+	}
+	if fmt.Sprint(codes) != "[3 3 0 5 5 0]" {
+		t.Errorf("exit codes %v", codes)
+	}
+}
+
+// outcomeOf returns what became of the checks of that rule, and fails if there is none.
+func outcomeOf(t *testing.T, r Report, rule string) Check {
+	t.Helper()
+	for _, c := range r.Checks { // the worst comes first
+		if c.Rule == rule {
+			return c
+		}
+	}
+	t.Fatalf("no check %q in %+v", rule, r.Checks)
+	return Check{}
+}
+
+// Whatever is wrong with a result by itself keeps the gate shut, without any rule of the user's.
+func TestBuiltInChecks(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule string
+		spoil      func(d *results.Document)
+		want       Outcome
+		code       int
+	}{
+		{"nothing wrong", "valid", func(*results.Document) {}, Pass, 0},
+		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, Violation, 4},
+		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, Violation, 4},
+		{"invalid", "valid", func(d *results.Document) { d.Invalid = []string{"a reason"} }, Invalid, 5},
+		{"an old schema", "schema", func(d *results.Document) { d.Schema = 0 }, Inconclusive, 5},
+		{"oracles that disagree", "oracles agree", func(d *results.Document) { d.Oracle = results.Oracle{Checked: true, ClientWrites: 1} }, Invalid, 5},
+		{"an oracle that was not asked", "oracles agree", func(d *results.Document) { d.Oracle = results.Oracle{ClientWrites: 1} }, Pass, 0},
+		{"dropped values", "nothing dropped", func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Dropped: 1}} }, Invalid, 5},
+		{"a lost session", "sessions kept", func(d *results.Document) { d.Health.SessionsLost = 1 }, Invalid, 5},
+		{"a missing metric", "metrics present", func(d *results.Document) { delete(d.Metrics, results.BytesPerOp) }, Inconclusive, 5},
+		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, Inconclusive, 5},
+		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.ClientCounts = "[10 50]" }, Inconclusive, 5},
+		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = "planted,other" }, Inconclusive, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := planted(1)
+			tt.spoil(d)
+			r := Judge(Evidence{Documents: []*results.Document{d}}, Rules{})
+			if c := outcomeOf(t, r, tt.rule); c.Outcome != tt.want || r.Code != tt.code {
+				t.Errorf("%s (%s), exit code %d; want %s, %d", c.Outcome, c.Why, r.Code, tt.want, tt.code)
+			}
+		})
+	}
+}
+
+// Each metric of a closed load is missed if it is gone, from the only repeat or from one of two.
+func TestEachMissingMetricIsNoticed(t *testing.T) {
+	for name := range timed(1).Metrics {
+		alone, one, two := timed(1), timed(1), timed(1)
+		for _, d := range []*results.Document{one, two} {
+			d.Scenario.Repeats = 2
+		}
+		two.Repeat = 2
+		one.Metrics["extra"], two.Metrics["extra"] = results.Metric{}, results.Metric{}
+		delete(alone.Metrics, name)
+		delete(one.Metrics, name)
+		for _, docs := range [][]*results.Document{{alone}, {one, two}} {
+			if r := Judge(Evidence{Documents: docs}, Rules{}); r.Code != 5 {
+				t.Errorf("without %s in %d documents: exit code %d", name, len(docs), r.Code)
+			}
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	d := planted(1)
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Judge(e, Rules{}).Code != 0 {
+		t.Errorf("a whole folder is read as %+v", e)
+	}
+	empty := t.TempDir()
+	for _, path := range []string{empty, filepath.Join(empty, "none.json")} {
+		if e := Read([]string{path}); len(e.Unreadable) != 1 || Judge(e, Rules{}).Code != 5 {
+			t.Errorf("%s is read as %+v", path, e)
+		}
+	}
+	file := filepath.Join(dir, d.Filename())
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Repeat = 2
+	d.Violations = []results.Violation{{Text: "two holders"}}
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, length := range []int{0, 1, len(text) / 2, len(text) - 2} {
+		if err := os.WriteFile(file, text[:length], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if e := Read([]string{file}); Judge(e, Rules{}).Code != 5 {
+			t.Errorf("cut after %d bytes: %+v", length, e)
+		}
+		if code := Judge(Read([]string{dir}), Rules{}).Code; code != 4 {
+			t.Errorf("a truncated file hides the violation in another: exit code %d", code)
+		}
+	}
+}
+
+func claim(t *testing.T, text string) Claim {
+	t.Helper()
+	c, err := results.ParseClaim(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Claim{Claim: c, Source: FromFile, Scenario: "self-*"}
+}
+
+func TestClaims(t *testing.T) {
+	busy := func(d *results.Document) { d.Health.MachineCPU = 0.99 }
+	embedded := func(d *results.Document) { d.Environment.Engine = "embedded" }
+	guessed := func(d *results.Document) { d.Herd.Grouping = "path and time" }
+	throttled := func(d *results.Document) { d.Health.Throttled = 1 }
+	for _, tt := range []struct {
+		claim  string
+		change func(d *results.Document)
+		adjust func(c *Claim)
+		want   Outcome
+	}{
+		{claim: "planted notifications/op <= 1", want: Pass},
+		{claim: "planted notifications/op < 1", want: Regression},
+		{claim: "planted wait-p99 < 2ms", want: Pass},
+		{claim: "planted wait-p99 < 900us", want: Regression},
+		{claim: "planted violations == 0", want: Pass},
+		{claim: "* notifications/op == 1", want: Pass},
+		{claim: "planted ops/s > 2000", want: Regression},
+		{claim: "planted wait-p98 < 2ms", want: Inconclusive},
+		{claim: "other notifications/op <= 1", want: Inconclusive},
+		{claim: "planted notifications/op <= 1 x other", want: Inconclusive},
+		{claim: "planted wait-p99 < 2ms", change: busy, want: Inconclusive},
+		{claim: "planted wait-p99-ns < 2 x planted", change: busy, want: Pass},
+		{claim: "planted wait-p99-ns < 2 x planted", change: throttled, want: Inconclusive},
+		{claim: "planted notifications/op <= 1", change: busy, want: Pass},
+		{claim: "planted wait-p99 < 2ms", change: embedded, want: Inconclusive},
+		{claim: "planted notifications/op <= 1", change: embedded, want: Pass},
+		{claim: "planted herd-max <= 1", change: guessed, want: Pass},
+		{claim: "planted herd-max >= 1", change: guessed, want: Inconclusive},
+		{claim: "planted notifications/op <= 0.96", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
+		{claim: "planted notifications/op <= 0.94", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Regression},
+		{claim: "planted notifications/op >= 1.04", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
+		{claim: "planted notifications/op == 1.04", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
+		{claim: "planted notifications/op == 1.04", want: Regression},
+		{claim: "planted notifications/op <= 1", adjust: func(c *Claim) { c.Clients = 10 }, want: Inconclusive},
+		{claim: "planted notifications/op <= 1", adjust: func(c *Claim) { c.Scenario = "lock-*" }, want: Inconclusive},
+	} {
+		d, c := timed(1), claim(t, tt.claim)
+		if tt.change != nil {
+			tt.change(d)
+		}
+		if tt.adjust != nil {
+			tt.adjust(&c)
+		}
+		r := Judge(Evidence{Documents: []*results.Document{d}}, Rules{Claims: []Claim{c}})
+		if got := outcomeOf(t, r, strings.Replace(c.String(), Every+" ", "planted ", 1)); got.Outcome != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.claim, got.Outcome, got.Why, tt.want)
+		}
+	}
+}
+
+// Of two conditions, the claim might hold under one and fail under the other.
+func TestClaimsUnderTwoConditions(t *testing.T) {
+	for name, change := range map[string]func(d *results.Document){
+		"engine": func(d *results.Document) { d.Environment.Engine = "process" },
+		"load":   func(d *results.Document) { d.Scenario.Hold = time.Second },
+		"size":   func(d *results.Document) { d.Scenario.Size = 2 },
+		"build":  func(d *results.Document) { d.Environment.Zkbench = "another" },
+	} {
+		for _, text := range []string{"planted notifications/op <= 1", "* notifications/op <= 1", "other notifications/op <= 1 x planted"} {
+			one, two, other := planted(1), planted(2), planted(1)
+			other.Variant = "other"
+			change(two)
+			for _, docs := range [][]*results.Document{{one, two, other}, {two, one, other}} {
+				checks := judgeClaims(docs, []Claim{claim(t, text)})
+				if c := NewReport(checks, nil).Checks[0]; c.Outcome != Inconclusive || !strings.Contains(c.Why, "two conditions") {
+					t.Errorf("another %s, %s: %s (%s)", name, text, c.Outcome, c.Why)
+				}
+			}
+		}
+	}
+}
+
+// A claim about every variant but one says nothing where that one is the only one.
+func TestClaimsWithoutAVariant(t *testing.T) {
+	checks := judgeClaims([]*results.Document{planted(1)}, []Claim{claim(t, "* notifications/op <= 1 x planted")})
+	if len(checks) != 1 || checks[0].Outcome != Inconclusive {
+		t.Errorf("%+v", checks)
+	}
+}
+
+func TestRequired(t *testing.T) {
+	for name, want := range map[string]int{"self-test": 0, "other": 5} {
+		if r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, Rules{Required: []string{name}}); r.Code != want {
+			t.Errorf("%s: exit code %d, want %d", name, r.Code, want)
+		}
+	}
+}
+
+// An interrupted run may have lost whole variants, of which only the recipe knows.
+func TestVariantsThatTheScenarioDoesNotName(t *testing.T) {
+	for _, tt := range []struct {
+		named string
+		of    []string
+		want  int
+	}{{"", nil, 0}, {"", []string{"planted"}, 0}, {"", []string{"planted", "lost"}, 5}, {"planted", []string{"planted", "lost"}, 0}} {
+		d := planted(1)
+		d.Scenario.Variants = tt.named
+		rules := Rules{VariantsOf: func(*results.Document) []string { return tt.of }}
+		if r := Judge(Evidence{Documents: []*results.Document{d}}, rules); r.Code != tt.want {
+			t.Errorf("%q of %v: exit code %d, want %d", tt.named, tt.of, r.Code, tt.want)
+		}
+	}
+}
+
+func TestParseRules(t *testing.T) {
+	claims, err := ParseRules("r.yaml", []byte(`
+- scenario: lock-*
+  check: predecessor-watch acquire-p99 < 250ms
+  clients: 50
+- {scenario: lock-drain, check: violations == 0}
+- {scenario: lock-drain, check: requests/op <= 2, tolerance: 0.05}
+`))
+	if err != nil || len(claims) != 3 || claims[0].Value != 250e6 || claims[0].Clients != 50 || claims[1].Variant != Every || claims[2].Tolerance != 0.05 {
+		t.Errorf("%+v, %v", claims, err)
+	}
+	_, err = ParseRules("r.yaml", []byte(`
+- scenario: lock-*
+  chek: violations == 0
+- {scenario: "[", check: "a b"}
+- {scenario: lock-drain, check: wait-p99 < 3ms, tolerance: 0.1, clients: many}
+- {scenario: lock-drain, check: wait-p99 < 3ms, tolerance: 0.1}
+- {scenario: lock-drain, check: herd-max < 3, tolerance: .nan}
+- nothing
+- {scenario: lock-drain, check: herd-max < 3, clients: 0}
+- {scenario: lock-drain, check: herd-max < 3, clients: -1}
+- {scenario: lock-drain, check: herd-max < +Inf}
+- {scenario: lock-drain, check: herd-max < 1e999}
+`))
+	for _, want := range []string{
+		`r.yaml:3: there is no field "chek"; did you mean "check"?`, `r.yaml:2: check is missing`, `r.yaml:4: check: wants`, `r.yaml:4: scenario: "[" is no pattern`,
+		`r.yaml:5: clients: wants a whole number`, `r.yaml:6: tolerance: is for counts`, `r.yaml:7: tolerance: wants a share`, "r.yaml:8: wants `field: value` lines",
+		"r.yaml:9: clients: wants at least 1, not 0", "r.yaml:10: clients: wants at least 1, not -1", "r.yaml:11: check: wants a number", "r.yaml:12: check: wants a number",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+	for _, text := range []string{"", "[]", "a: b", "- a: [", "- scenario:\n  check: violations == 0",
+		"- {scenario: a, check: violations == 0}\n---\n- {scenario: a, check: herd-max < 1}", "- {scenario: a, check: violations == 0}\n...\n- {a"} {
+		if _, err := ParseRules("r.yaml", []byte(text)); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
+const waiverText = `- metric: notifications/op
+  scenario: self-test
+  variant: planted
+  ceiling: 2
+  reason: a workaround until the next release
+  link: https://example.org/1
+  expires: %s
+`
+
+func TestWaivers(t *testing.T) {
+	waivers, err := ParseWaivers("w.yaml", fmt.Appendf(nil, waiverText, "2026-03-04"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for notifications, want := range map[float64]struct {
+		code  int
+		notes int
+	}{1: {0, 1}, 2: {0, 0}, 3: {3, 0}} {
+		rules := Rules{Claims: []Claim{claim(t, "planted notifications/op <= 1")}, Waivers: waivers}
+		r := Judge(Evidence{Documents: []*results.Document{planted(notifications)}}, rules)
+		if r.Code != want.code || len(r.Notes) != want.notes {
+			t.Errorf("%g notifications: exit code %d, notes %q; want %+v", notifications, r.Code, r.Notes, want)
+		}
+	}
+	// A waiver lets regressions through, and nothing else.
+	broken := planted(2)
+	broken.Invalid = []string{"x"}
+	if r := Judge(Evidence{Documents: []*results.Document{broken}}, Rules{Claims: []Claim{claim(t, "planted notifications/op <= 1")}, Waivers: waivers}); r.Code != 5 {
+		t.Errorf("a waiver lets an invalid result through: %d", r.Code)
+	}
+}
+
+// Where less is worse, it takes a floor: a ceiling would let everything through. And a waiver may be about one rule only.
+func TestWhatAWaiverCovers(t *testing.T) {
+	for _, tt := range []struct {
+		claim  string
+		change func(w *Waiver)
+		want   int
+	}{
+		{"planted notifications/op >= 3", func(w *Waiver) { w.Floor = new(0.5) }, 0},
+		{"planted notifications/op >= 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
+		{"planted notifications/op >= 3", func(w *Waiver) { w.Floor = new(2.0) }, 3},
+		{"planted notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
+		{"planted notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(0.5) }, 3},
+		{"planted notifications/op <= 0", func(w *Waiver) { w.Floor = new(2.0) }, 3},
+		{"planted notifications/op == 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
+		{"planted notifications/op == 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
+		{"planted notifications/op <= 0", func(w *Waiver) { w.Floor = new(0.5) }, 3},
+		{"planted notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "planted notifications/op <= 0" }, 0},
+		{"planted notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "== baseline" }, 3},
+	} {
+		w := Waiver{Metric: results.NotificationsPerOp, Scenario: "self-test", Variant: "planted"}
+		tt.change(&w)
+		rules := Rules{Claims: []Claim{claim(t, tt.claim)}, Waivers: []Waiver{w}}
+		if r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, rules); r.Code != tt.want {
+			t.Errorf("%s, %+v: exit code %d, want %d", tt.claim, w, r.Code, tt.want)
+		}
+	}
+}
+
+func TestWaiverMistakes(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{fmt.Sprintf(waiverText, "2026-03-03"), "w.yaml:1: expired on 2026-03-03"},
+		{fmt.Sprintf(waiverText, "soon"), "wants a day"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: .nan", 1), "wants a number that something"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "  ceiling: 2\n", "", 1), "wants either a ceiling"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  floor: 1", 1), "wants either a ceiling"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  clients: 0", 1), "clients: wants at least 1"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  rule: ''", 1), "rule: is empty"},
+		{fmt.Sprintf(waiverText, "2026-03-04") + "---\n[]\n", "wants one document"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "  link: https://example.org/1\n", "", 1), "link is missing"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "a workaround until the next release", `" "`, 1), "reason: is empty"},
+	} {
+		if _, err := ParseWaivers("w.yaml", []byte(tt.text), now); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s\nerror %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}

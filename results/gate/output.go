@@ -1,0 +1,203 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// WriteJSON replaces the file at path by the whole report.
+func (r Report) WriteJSON(path string) error { return results.WriteJSON(path, r) }
+
+// replace writes a file in one step, so that no reader sees half of it.
+func replace(path string, text []byte) error {
+	if err := renameio.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteMarkdown replaces the file at path by the verdict as a table, such as for the summary of a step on GitHub.
+func (r Report) WriteMarkdown(path string) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "### zkbench gate\n\n%s\n", escapeMarkdown(r.Summary()))
+	if shown := r.shown(); len(shown) > 0 {
+		fmt.Fprint(&b, "\n| outcome | check | why |\n|---|---|---|\n")
+		for _, c := range shown {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", escapeMarkdown(c.label()), escapeMarkdown(c.title()), escapeMarkdown(c.Why))
+		}
+	}
+	if len(r.Notes) > 0 {
+		fmt.Fprintln(&b)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "- %s\n", escapeMarkdown(note))
+	}
+	return replace(path, b.Bytes())
+}
+
+// escapeMarkdown keeps text from being taken for markup, or from ending its cell.
+func escapeMarkdown(text string) string {
+	return strings.NewReplacer("|", `\|`, "\r", " ", "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
+}
+
+// WriteAnnotations prints each failing check as a workflow command of GitHub's, which shows it beside the change.
+func (r Report) WriteAnnotations(w io.Writer) error {
+	for _, c := range r.Checks {
+		if !c.failed() {
+			continue
+		}
+		title := fmt.Sprintf("%s: %s", c.Outcome, c.title())
+		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", escapeProperty(title), escapeData(c.Why)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func escapeData(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+}
+
+func escapeProperty(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
+}
+
+// The elements of JUnit's XML, as far as CI systems agree on them.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr"`
+		Tests   int          `xml:"tests,attr"`
+		Fails   int          `xml:"failures,attr"`
+		Errors  int          `xml:"errors,attr"`
+		Skipped int          `xml:"skipped,attr"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name    string      `xml:"name,attr"`
+		Tests   int         `xml:"tests,attr"`
+		Fails   int         `xml:"failures,attr"`
+		Errors  int         `xml:"errors,attr"`
+		Skipped int         `xml:"skipped,attr"`
+		Cases   []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		Failure *junitMessage `xml:"failure"`
+		Error   *junitMessage `xml:"error"`
+		Skipped *junitMessage `xml:"skipped"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+	}
+)
+
+// WriteJUnit replaces the file at path by a test suite for each scenario, and a test case for each check: a regression or a
+// violation is a failure, what could not be judged an error, what is waived is skipped.
+func (r Report) WriteJUnit(path string) error {
+	all := junitSuites{Name: "zkbench gate"}
+	for _, c := range r.Checks {
+		name := c.Scenario
+		if name == "" {
+			name = "evidence"
+		}
+		i := slices.IndexFunc(all.Suites, func(s junitSuite) bool { return s.Name == name })
+		if i < 0 {
+			i = len(all.Suites)
+			all.Suites = append(all.Suites, junitSuite{Name: name})
+		}
+		all.Suites[i].add(c)
+	}
+	for _, s := range all.Suites {
+		all.Tests, all.Fails, all.Errors, all.Skipped = all.Tests+s.Tests, all.Fails+s.Fails, all.Errors+s.Errors, all.Skipped+s.Skipped
+	}
+	text, err := xml.MarshalIndent(all, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
+}
+
+func (s *junitSuite) add(c Check) {
+	test := junitCase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Class: "zkbench." + s.Name}
+	switch c.Outcome {
+	case Pass:
+	case Waived:
+		test.Skipped = &junitMessage{Message: c.Why}
+		s.Skipped++
+	case Regression, Violation:
+		test.Failure = &junitMessage{c.Why, string(c.Outcome)}
+		s.Fails++
+	default:
+		test.Error = &junitMessage{c.Why, string(c.Outcome)}
+		s.Errors++
+	}
+	s.Tests++
+	s.Cases = append(s.Cases, test)
+}
+
+// WriteBenchfmt replaces the file at path by the measurements in the format of Go's benchmarks, one line per repeat, for
+// benchstat. Of pairs, each line says which build it is of: benchstat -col build.
+func (e Evidence) WriteBenchfmt(path string) error {
+	builds := []struct {
+		name string
+		docs []*results.Document
+	}{{"", e.Documents}, {"base", nil}, {"head", nil}}
+	if e.Pairs != nil {
+		for _, pair := range slices.Concat(e.Pairs.Screen, e.Pairs.Confirm) {
+			builds[1].docs = append(builds[1].docs, pair[0]...)
+			builds[2].docs = append(builds[2].docs, pair[1]...)
+		}
+	}
+	var b bytes.Buffer
+	writeUnits(&b, slices.Concat(builds[0].docs, builds[1].docs, builds[2].docs))
+	for _, build := range builds {
+		if len(build.docs) > 0 && build.name != "" {
+			fmt.Fprintf(&b, "\nbuild: %s\n", build.name)
+		}
+		for _, d := range build.docs {
+			writeBenchmark(&b, d)
+		}
+	}
+	return replace(path, b.Bytes())
+}
+
+// writeUnits says of each metric which direction is better, and of those that never vary that a single value is the value.
+func writeUnits(w io.Writer, docs []*results.Document) {
+	units := map[string]string{}
+	for _, d := range docs {
+		for name := range d.Metrics {
+			units[name] = "better=lower"
+			if name == results.OpsPerSecond {
+				units[name] = "better=higher"
+			}
+		}
+	}
+	inexact := slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.Expected.Exact })
+	for _, name := range results.CountMetrics() {
+		if _, measured := units[name]; measured && !inexact {
+			units[name] = "assume=exact better=lower"
+		}
+	}
+	for _, name := range sortedKeys(units) {
+		fmt.Fprintf(w, "Unit %s %s\n", name, units[name])
+	}
+}
+
+func writeBenchmark(w io.Writer, d *results.Document) {
+	fmt.Fprintf(w, "BenchmarkZkbench/scenario=%s/variant=%s/clients=%d %d", d.Scenario.Name, d.Variant, d.Clients, max(d.Window.Operations, 1))
+	for _, name := range sortedKeys(d.Metrics) {
+		fmt.Fprintf(w, " %v %s", d.Metrics[name].Value, name)
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,237 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+)
+
+// failing is a report with an outcome of each kind.
+func failing(t *testing.T) (Report, Evidence) {
+	t.Helper()
+	rules := Rules{Paired: DefaultPairRules(now)}
+	baselines, err := BaselinesOf([]*results.Document{planted(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules.Baselines = baselines
+	rules.Claims = []Claim{
+		claim(t, "planted requests/op > 3"), claim(t, "planted herd-max >= 2"), claim(t, "planted writes/op == 0"), claim(t, "planted wait-p50 < 3ms"),
+	}
+	rules.Waivers = []Waiver{{Metric: results.HerdMax, Scenario: "self-test", Variant: "planted", Floor: new(0.0), Reason: "a|b", Link: "https://example.org/1", Expires: "2026-12-31"}}
+	p := plantedPairs(1.5, rules.Paired)
+	broken := planted(2)
+	broken.Violations = []results.Violation{{Text: "50 % of all: two, at once\nand <again>"}}
+	e := Evidence{Documents: []*results.Document{broken}, Unreadable: []error{errors.New("x.json is truncated")}, Pairs: &p}
+	return Judge(e, rules), e
+}
+
+func TestTable(t *testing.T) {
+	r, _ := failing(t)
+	for _, width := range []int{80, 120} {
+		var b bytes.Buffer
+		if err := r.WriteTable(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		for _, line := range lines {
+			if n := len([]rune(line)); n > width {
+				t.Errorf("a line of %d columns: %s", n, line)
+			}
+		}
+		if !strings.Contains(lines[2], "VIOLATION") || !strings.HasPrefix(lines[len(lines)-2]+lines[len(lines)-1], "VIOLATION: ") && width == 80 {
+			t.Errorf("the worst does not come first, or the verdict not last:\n%s", b.String())
+		}
+		if width == 80 {
+			golden.Compare(t, "testdata/table.txt", b.Bytes())
+		}
+	}
+}
+
+func write(t *testing.T, to func(path string) error) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := to(path); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestJSON(t *testing.T) {
+	r, _ := failing(t)
+	var got struct {
+		Schema  int     `json:"schema"`
+		Verdict Outcome `json:"verdict"`
+		Code    int     `json:"exit_code"`
+		Checks  []struct {
+			Outcome Outcome
+			Why     string
+			Value   *float64
+			Screen  *struct{ Pairs int }
+		} `json:"checks"`
+	}
+	if err := json.Unmarshal(write(t, r.WriteJSON), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != 1 || got.Verdict != Violation || got.Code != 4 || len(got.Checks) != len(r.Checks) {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range got.Checks {
+		if c.Outcome != Pass && c.Why == "" {
+			t.Errorf("a check without a reason: %+v", c)
+		}
+	}
+	text, err := json.Marshal(Stage{Upper: results.Number(inf())})
+	if err != nil || !strings.Contains(string(text), `"upper_bound":null`) {
+		t.Errorf("an infinity becomes %s, %v", text, err)
+	}
+}
+
+func inf() float64 { x := 0.0; return 1 / x }
+
+// The structure on which the JUnit schemas in use agree: one root of suites, suites of cases, of which each has at most one
+// result; and sums that are sums.
+func TestJUnit(t *testing.T) {
+	r, _ := failing(t)
+	text := write(t, r.WriteJUnit)
+	checkJUnitNesting(t, text)
+	var got junitSuites
+	if err := xml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	var all junitSuites
+	for _, s := range got.Suites {
+		var sum junitSuite
+		for _, c := range s.Cases {
+			results := 0
+			for i, message := range []*junitMessage{c.Failure, c.Error, c.Skipped} {
+				if message != nil {
+					results++
+					*[]*int{&sum.Fails, &sum.Errors, &sum.Skipped}[i]++
+				}
+			}
+			if c.Name == "" || c.Class == "" || results > 1 {
+				t.Errorf("case %+v", c)
+			}
+		}
+		if s.Tests != len(s.Cases) || s.Fails != sum.Fails || s.Errors != sum.Errors || s.Skipped != sum.Skipped {
+			t.Errorf("suite %s counts wrongly", s.Name)
+		}
+		all.Tests, all.Fails, all.Errors, all.Skipped = all.Tests+s.Tests, all.Fails+s.Fails, all.Errors+s.Errors, all.Skipped+s.Skipped
+	}
+	if all.Tests != got.Tests || all.Fails != got.Fails || all.Errors != got.Errors || all.Skipped != got.Skipped || got.Tests != len(r.Checks) ||
+		got.Fails == 0 || got.Errors == 0 || got.Skipped == 0 {
+		t.Errorf("sums: %+v", all)
+	}
+}
+
+// checkJUnitNesting fails if an element stands where the schemas have none.
+func checkJUnitNesting(t *testing.T, text []byte) {
+	t.Helper()
+	parents := map[string]string{"testsuites": "", "testsuite": "testsuites", "testcase": "testsuite", "failure": "testcase", "error": "testcase", "skipped": "testcase"}
+	stack := []string{""}
+	for decoder := xml.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			if parent, known := parents[e.Name.Local]; !known || parent != stack[len(stack)-1] {
+				t.Errorf("<%s> within <%s>", e.Name.Local, stack[len(stack)-1])
+			}
+			stack = append(stack, e.Name.Local)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+		}
+	}
+}
+
+func TestAnnotations(t *testing.T) {
+	r := NewReport([]Check{{Rule: "a", Scenario: "s,t:u", Outcome: Violation, Why: "50 %: two,\r\nat once"}, {Rule: "b", Outcome: Pass}}, nil)
+	var b bytes.Buffer
+	if err := r.WriteAnnotations(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "::error title=violation%3A s%2Ct%3Au a::50 %25: two,%0D%0Aat once\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+// A table in Markdown is one line per check, whatever is in it.
+func TestMarkdown(t *testing.T) {
+	r, _ := failing(t)
+	text := string(write(t, r.WriteMarkdown))
+	for line := range strings.Lines(text) {
+		if cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); strings.HasPrefix(line, "|") && cells != 4 {
+			t.Errorf("%d cell borders in %s", cells, line)
+		}
+	}
+	if !strings.Contains(text, `a\|b`) || !strings.Contains(text, "&lt;again&gt;") {
+		t.Errorf("not escaped:\n%s", text)
+	}
+}
+
+// What benchstat reads with is what reads it here.
+func TestBenchfmt(t *testing.T) {
+	_, e := failing(t)
+	e.Pairs = nil
+	text := write(t, e.WriteBenchfmt)
+	reader := benchfmt.NewReader(bytes.NewReader(text), "file")
+	lines := 0
+	for reader.Scan() {
+		switch rec := reader.Result().(type) {
+		case *benchfmt.Result:
+			lines++
+			if v, ok := rec.Value(results.NotificationsPerOp); !ok || v != 2 || rec.Iters != 50 {
+				t.Errorf("%+v", rec)
+			}
+			if name := rec.Name.String(); name != "Zkbench/scenario=self-test/variant=planted/clients=50" {
+				t.Errorf("name %s", name)
+			}
+		case *benchfmt.SyntaxError:
+			t.Error(rec)
+		}
+	}
+	if reader.Err() != nil || lines != 1 {
+		t.Errorf("%d lines, %v", lines, reader.Err())
+	}
+	for key, want := range map[string]string{"assume": "exact", "better": "lower"} {
+		if m := reader.Units().Get(results.NotificationsPerOp, key); m == nil || m.Value != want {
+			t.Errorf("unit metadata %s: %+v, want %s", key, m, want)
+		}
+	}
+}
+
+func TestBenchfmtOfPairs(t *testing.T) {
+	p := plantedPairs(1, DefaultPairRules(now))
+	text := write(t, Evidence{Pairs: &p}.WriteBenchfmt)
+	var builds []string
+	for reader := benchfmt.NewReader(bytes.NewReader(text), "file"); reader.Scan(); {
+		if rec, ok := reader.Result().(*benchfmt.Result); ok {
+			builds = append(builds, rec.GetConfig("build"))
+		}
+	}
+	if len(builds) != 20 || len(slices.Compact(builds)) != 2 {
+		t.Errorf("builds %v", builds)
+	}
+}

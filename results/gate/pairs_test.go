@@ -1,0 +1,276 @@
+package gate
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// head returns the head's document of a pair.
+func head(p Pairs, i int) *results.Document { return p.Screen[i][1][0] }
+
+// withTails gives both sides of each pair 10,000 samples, of which the slowest of the head's take so many times as long.
+func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
+	t.Helper()
+	for i, pair := range pairs {
+		for side, factor := range []int{1, slowdown} {
+			values := slices.Repeat([]time.Duration{time.Millisecond}, 10_000)
+			for j := range 20 {
+				values[j] = time.Duration(factor) * time.Duration(1000+i) * time.Millisecond
+			}
+			h, err := results.NewHistogram(values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair[side][0].Histograms["wait"] = h
+		}
+	}
+}
+
+func TestPairs(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		slowdown float64
+		spoil    func(p *Pairs, r *PairRules)
+		code     int
+		says     string
+	}{
+		{"the same", 1, nil, 0, ""},
+		{"faster", 0.5, nil, 0, ""},
+		{"slower", 1.5, nil, 3, "REGRESSION"},
+		{"slower, and not confirmed", 1.5, func(p *Pairs, r *PairRules) { p.Confirm = plantedPairs(1, *r).Screen }, 5, "instead of the 20"},
+		{"slower, and noise", 1.5, func(p *Pairs, r *PairRules) {
+			p.Confirm = slices.Concat(plantedPairs(1, *r).Screen, plantedPairs(1, *r).Screen)
+		}, 0, ""},
+		{"slower, without confirmation", 1.5, func(p *Pairs, _ *PairRules) { p.Confirm = nil }, 5, "0 pairs instead of"},
+		{"too few pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = p.Screen[:9] }, 5, "9 pairs instead of the 10"},
+		{"no pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = nil }, 5, "no pair has any result"},
+		{"a missing side", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0] = nil }, 5, "pair 4 lacks a side"},
+		{"a metric that one head lacks", 1, func(p *Pairs, _ *PairRules) { delete(head(*p, 3).Metrics, "wait-p50-ns") }, 5, "wait-p50-ns"},
+		{"a metric that nobody has", 1, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"nap-p50-ns"} }, 5, "nap-p50-ns"},
+		{"dropped values", 1, func(p *Pairs, _ *PairRules) {
+			head(*p, 3).Histograms["wait"] = results.Histogram{Samples: 5000, Dropped: 1}
+		}, 5, "too long for the histogram"},
+		{"a metric of zero", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Metrics["wait-p50-ns"] = results.Metric{} }, 5, "pair 4"},
+		{"another engine", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Engine = "process" }, 5, "measured elsewhere"},
+		{"another kernel", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Kernel = "1.0" }, 5, "measured elsewhere"},
+		{"another setting", 1, func(p *Pairs, _ *PairRules) {
+			head(*p, 3).Environment.ServerConfig = map[string]string{"tickTime": "1"}
+		}, 5, "tickTime"},
+		{"another disk", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.TxnLog = "tmpfs" }, 5, "another disk"},
+		{"another port", 1, func(p *Pairs, _ *PairRules) {
+			head(*p, 3).Environment.ServerConfig = map[string]string{"clientPort": "1", "dataDirSize": "67108880", "server.1": "x", "dataLogDir": "/y"}
+		}, 0, ""},
+		{"another load", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Scenario.Hold = time.Second }, 5, "another load"},
+		{"a generator out of CPU", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.Throttled = 1 }, 5, "out of CPU"},
+		{"a busy machine, to both alike", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.MachineCPU = 1 }, 3, ""},
+		{"a violation of the head's", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Violations = []results.Violation{{}} }, 4, ""},
+		{"a violation of the base's", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0][0].Violations = []results.Violation{{}} }, 5, ""},
+		{"an invalid run", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Invalid = []string{"x"} }, 5, ""},
+		{"slower, within the effect that matters in a tail", 1.3, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99-ns"} }, 0, ""},
+		{"a slower tail", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99-ns"} }, 3, ""},
+		{"a tail of few samples", 2, func(p *Pairs, r *PairRules) {
+			r.Metrics = []string{"wait-p99-ns"}
+			head(*p, 3).Histograms["wait"] = results.Histogram{Samples: 999}
+		}, 5, "it takes 1000"},
+		{"a farther tail of few samples", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, 5, "it takes 10000"},
+		{"a farther tail", 1, func(p *Pairs, r *PairRules) {
+			r.Metrics = []string{"wait-p99.9-ns"}
+			withTails(t, p.Screen, 1)
+		}, 0, ""},
+		{"a slower farther tail", 1, func(p *Pairs, r *PairRules) {
+			r.Metrics = []string{"wait-p99.9-ns"}
+			p.Confirm = slices.Concat(plantedPairs(1, *r).Screen, plantedPairs(1, *r).Screen)
+			withTails(t, p.Screen, 2)
+			withTails(t, p.Confirm, 2)
+		}, 3, ""},
+		{"a maximum", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-max-ns"} }, 1, "a maximum is one operation"},
+		{"a count", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{results.RequestsPerOp} }, 1, "counts need no pairs"},
+		{"a rule that cannot reject", 2, func(_ *Pairs, r *PairRules) { r.Rule.ScreenPairs = 4 }, 1, "4 pairs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rules := DefaultPairRules(now)
+			p := plantedPairs(tt.slowdown, rules)
+			if tt.spoil != nil {
+				tt.spoil(&p, &rules)
+			}
+			r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules})
+			var said strings.Builder
+			for _, c := range r.Checks {
+				said.WriteString(c.Why + "\n")
+			}
+			if r.Code != tt.code || !strings.Contains(said.String(), tt.says) {
+				t.Errorf("exit code %d, want %d; said %s, want %q in it", r.Code, tt.code, said.String(), tt.says)
+			}
+		})
+	}
+}
+
+// Only what the screen flags is confirmed.
+func TestFlagged(t *testing.T) {
+	rules := DefaultPairRules(now)
+	p, slow := plantedPairs(1, rules), plantedPairs(1.5, rules)
+	for i := range p.Screen {
+		for side := range p.Screen[i] {
+			d := slow.Screen[i][side][0]
+			d.Variant, d.Clients = "slow", 10
+			p.Screen[i][side] = append(p.Screen[i][side], d)
+		}
+	}
+	if variants, clients := p.Flagged(rules); !slices.Equal(variants, []string{"slow"}) || !slices.Equal(clients, []int{10}) {
+		t.Errorf("flagged: %v with %v clients", variants, clients)
+	}
+}
+
+// Of what was not flagged, no confirmation is missed.
+func TestConfirmationOfSome(t *testing.T) {
+	rules := DefaultPairRules(now)
+	p, same := plantedPairs(1.5, rules), plantedPairs(1, rules)
+	for i := range p.Screen {
+		for side := range p.Screen[i] {
+			d := same.Screen[i][side][0]
+			d.Variant = "same"
+			p.Screen[i][side] = append(p.Screen[i][side], d)
+		}
+	}
+	r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules})
+	for _, c := range r.Checks {
+		if want := map[string]Outcome{"same": Pass, "planted": Regression}[c.Variant]; c.Source == FromPairs && c.Outcome != want {
+			t.Errorf("%s of %s: %s (%s), want %s", c.Metric, c.Variant, c.Outcome, c.Why, want)
+		}
+	}
+	if r.Code != 3 {
+		t.Errorf("exit code %d", r.Code)
+	}
+}
+
+// A machine that moves by more than a slowdown is not believed; one that nobody has calibrated lately is, but told of.
+func TestCalibration(t *testing.T) {
+	rules := DefaultPairRules(now)
+	same, slower := plantedPairs(1, rules), plantedPairs(1.5, rules)
+	entries, err := Calibrate(same, rules)
+	if err != nil || len(entries) != 3 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	for i := range entries {
+		if r := entries[i].Resolution; !(r > 1 && r < 1.1) {
+			t.Errorf("resolution of a quiet machine: %g", r)
+		}
+		entries[i].Resolution = 2
+	}
+	file := filepath.Join(t.TempDir(), "zkbench", "calibration.json")
+	for range 2 { // the second time it replaces
+		c, err := ReadCalibration(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Keep(file, entries); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := ReadCalibration(file)
+	if err != nil || len(kept.Entries) != 3 {
+		t.Fatalf("kept: %+v, %v", kept, err)
+	}
+	for _, tt := range []struct {
+		name   string
+		when   time.Time
+		change func(d *results.Document)
+		code   int
+		notes  int
+	}{
+		{"calibrated", now.Add(time.Hour), func(*results.Document) {}, 5, 0}, // neither flagged nor ruled out
+		{"too long ago", now.AddDate(0, 0, 8), func(*results.Document) {}, 3, 1},
+		{"from the future", now.Add(-time.Hour), func(*results.Document) {}, 3, 1},
+		{"elsewhere", now, func(d *results.Document) { d.Environment.CPUs = 7 }, 3, 1},
+		{"another load", now, func(d *results.Document) { d.Scenario.Duration = time.Minute }, 3, 1},
+		{"another scenario", now, func(d *results.Document) { d.Scenario.Name = "x" }, 3, 1},
+	} {
+		p := Pairs{}
+		for i, from := range [][][2][]*results.Document{slower.Screen, slower.Confirm} {
+			to := []*[][2][]*results.Document{&p.Screen, &p.Confirm}[i]
+			for _, pair := range from {
+				a, b := *pair[0][0], *pair[1][0]
+				tt.change(&a)
+				tt.change(&b)
+				*to = append(*to, [2][]*results.Document{{&a}, {&b}})
+			}
+		}
+		rules.Calibration, rules.Now = kept, tt.when
+		r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules})
+		if r.Code != tt.code || len(r.Notes) != tt.notes {
+			t.Errorf("%s: exit code %d, notes %q; want %d, %d", tt.name, r.Code, r.Notes, tt.code, tt.notes)
+		}
+	}
+}
+
+func TestWhatIsNoCalibration(t *testing.T) {
+	rules := DefaultPairRules(now)
+	few, mixed := plantedPairs(1, rules), plantedPairs(1, rules)
+	invalid, herds := plantedPairs(1, rules), plantedPairs(1, rules)
+	head(invalid, 2).Invalid = []string{"x"}
+	delete(herds.Screen[3][0][0].Metrics, results.HerdMax)
+	few.Screen = few.Screen[:CalibrationPairs-1]
+	head(mixed, 2).Environment.Engine = "process"
+	for name, p := range map[string]Pairs{"nothing": {}, "too few pairs": few, "two engines": mixed, "an invalid run": invalid, "a missing metric": herds} {
+		if entries, err := Calibrate(p, rules); err == nil {
+			t.Errorf("%s calibrates: %+v", name, entries)
+		}
+	}
+}
+
+// A ceiling for a time in nanoseconds does not let a ratio through.
+func TestWaiversOfPairs(t *testing.T) {
+	rules := DefaultPairRules(now)
+	rules.Metrics = []string{"wait-p50-ns"}
+	p := plantedPairs(1.5, rules)
+	for metric, want := range map[string]int{"wait-p50-ns": 3, "wait-p50-ns ratio": 0} {
+		w := Waiver{Metric: metric, Scenario: "self-test", Variant: "planted", Ceiling: new(2.0)}
+		if r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules, Waivers: []Waiver{w}}); r.Code != want {
+			t.Errorf("a waiver for %s: exit code %d, want %d", metric, r.Code, want)
+		}
+	}
+}
+
+// What no later pair can mend is known after the first one.
+func TestJudgeable(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(pair *[2][]*results.Document, r *PairRules)
+		want  string
+	}{
+		{"whole", func(*[2][]*results.Document, *PairRules) {}, ""},
+		{"no base", func(p *[2][]*results.Document, _ *PairRules) { p[0] = nil }, "base has no result"},
+		{"no head", func(p *[2][]*results.Document, _ *PairRules) { p[1] = nil }, "head has no result"},
+		{"a misspelt metric", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wiat-p50-ns"} }, "among: ops/s, wait-p50-ns, wait-p90-ns, wait-p99-ns"},
+		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, ""},
+		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "ops/s of the first pair's head was not measured"},
+	} {
+		rules := DefaultPairRules(now)
+		pair := plantedPairs(1, rules).Screen[0]
+		tt.spoil(&pair, &rules)
+		switch err := rules.Judgeable(pair); {
+		case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// The head is held to claims as any result is; the base is not.
+func TestClaimsAboutTheHead(t *testing.T) {
+	for side, want := range []int{0, 3} {
+		rules := DefaultPairRules(now)
+		p := plantedPairs(1, rules)
+		for _, pair := range p.Screen {
+			pair[side][0].Metrics[results.NotificationsPerOp] = results.Metric{Value: 2}
+		}
+		r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules, Claims: []Claim{claim(t, "planted notifications/op <= 1")}})
+		if r.Code != want {
+			t.Errorf("side %d: exit code %d, want %d", side, r.Code, want)
+		}
+	}
+}
