@@ -55,25 +55,24 @@ func TestLiveRunner(t *testing.T) {
 	}
 }
 
-// measure runs a scenario and returns its documents.
-func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) ([]*results.Document, error) {
+// measure runs a scenario and hands on its documents.
+func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe, save func(*results.Document)) error {
 	t.Helper()
-	var docs []*results.Document
 	runner := scenarios.Runner{
 		Ensemble: e,
 		Recipes:  recipes,
 		Run:      strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
-		Save:     func(d *results.Document) error { docs = append(docs, d); return nil },
+		Save:     func(d *results.Document) error { save(d); return nil },
 		Progress: func(int, int, string) {},
 	}
-	err := runner.RunScenario(ctx, s)
-	return docs, err
+	return runner.RunScenario(ctx, s)
 }
 
 func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
 	t.Helper()
-	docs, err := measure(t.Context(), t, e, s, recipes)
-	if err != nil {
+	var docs []*results.Document
+	keep := func(d *results.Document) { docs = append(docs, d) }
+	if err := measure(t.Context(), t, e, s, recipes, keep); err != nil {
 		t.Fatal(err)
 	}
 	return docs
@@ -283,18 +282,21 @@ func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
 	s.Name, s.Recipe, s.Clients, s.Repeats = "interrupted", "lock", []int{5}, 1000
 	s.Duration = scenarios.Duration(50 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(2*time.Second, cancel)
-	docs, err := measure(ctx, t, e, s, catalog.Recipes())
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted run returned %v", err)
-	}
-	if len(docs) == 0 {
-		t.Error("no whole measurement was kept")
-	}
-	for _, d := range docs {
+	defer cancel()
+	saved := 0
+	err := measure(ctx, t, e, s, catalog.Recipes(), func(d *results.Document) {
+		if saved++; saved == 3 {
+			time.AfterFunc(70*time.Millisecond, cancel) // in the middle of one of the next
+		}
 		if len(d.Violations) > 0 {
 			t.Errorf("violations: %v", d.Violations)
 		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted run returned %v", err)
+	}
+	if saved < 3 {
+		t.Errorf("%d whole measurements were kept, want those before the interrupt", saved)
 	}
 	conn, err := ensemble.Connect(t.Context(), e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
 	if err != nil {
