@@ -69,13 +69,7 @@ func sameRow(a, b *Document) bool {
 // SameConditions tells whether two documents were measured under the same load on the same kind of servers and machine,
 // so that they may stand in one figure.
 func (d *Document) SameConditions(o *Document) bool {
-	a, b := d.Scenario, o.Scenario
-	for _, s := range []*Scenario{&a, &b} { // what does not shape a single measurement
-		s.Repeats, s.Seed, s.ClientCounts, s.Variants, s.Overview = 0, 0, "", "", ""
-		s.Size = max(s.Size, 1)
-	}
-	x, y := d.Environment, o.Environment
-	return a == b && x.Engine == y.Engine && x.ZooKeeper == y.ZooKeeper && x.CPU == y.CPU && x.CPUs == y.CPUs && x.Zkbench == y.Zkbench
+	return d.Scenario.Name == o.Scenario.Name && len(d.Unlike(o)) == 0
 }
 
 // GroupRepeats returns the documents in groups that differ only in their repeat, in the order of tables.

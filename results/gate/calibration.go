@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -24,7 +24,7 @@ const CalibrationPairs = 6
 // calibrationSchema is the version of the calibration's file.
 const calibrationSchema = 1
 
-// Fingerprint is what a measurement of time depends on besides the build, and what must not differ between its two sides.
+// Fingerprint is whose resolution a calibration tells: machine and servers.
 type Fingerprint struct {
 	CPU       string `json:"cpu"`
 	CPUs      int    `json:"cpus"`
@@ -41,36 +41,27 @@ func FingerprintOf(d *results.Document) Fingerprint {
 	return Fingerprint{e.CPU, e.CPUs, e.Memory, e.Kernel, e.Engine, e.ZooKeeper, e.Image}
 }
 
-// differs names the first thing by which two documents must not be compared; empty if there is none.
+// differs names the first thing by which two documents must not be compared; empty if there is none. That the builds are
+// not the same is what pairs are about.
 func differs(a, b *results.Document) string {
-	x, y := FingerprintOf(a), FingerprintOf(b)
-	if x != y {
-		return fmt.Sprintf("measured elsewhere: %+v, not %+v", y, x)
-	}
-	if s, t := a.Environment.Settings(), b.Environment.Settings(); !maps.Equal(s, t) {
-		for _, name := range slices.Concat(sortedKeys(s), sortedKeys(t)) {
-			if s[name] != t[name] {
-				return fmt.Sprintf("other server settings: %s is %q, not %q", name, t[name], s[name])
-			}
+	for _, c := range a.Unlike(b) {
+		if c.Aspect != results.BuildAspect {
+			return fmt.Sprintf("measured under another %s (%s): %q, not %q", c.Name, c.Aspect, b.Conditions()[c], a.Conditions()[c])
 		}
-	}
-	if s, t := a.Environment.TxnLog, b.Environment.TxnLog; s != t {
-		return fmt.Sprintf("another disk for the transaction log: %q, not %q", t, s)
-	}
-	if a.Environment.SessionTimeout != b.Environment.SessionTimeout {
-		return fmt.Sprintf("another session timeout: %s, not %s", b.Environment.SessionTimeout, a.Environment.SessionTimeout)
-	}
-	if s, t := loadText(a), loadText(b); s != t {
-		return fmt.Sprintf("another load: %s, not %s", t, s)
 	}
 	return ""
 }
 
 // loadText says under which load a document was measured; other loads have other times.
 func loadText(d *results.Document) string {
-	s := d.Scenario
-	return fmt.Sprintf("%s size=%d operations=%d duration=%s warm-up=%s hold=%s think=%s bystanders=%d/s",
-		s.Mode, max(s.Size, 1), s.Operations, s.Duration, s.WarmUp, s.Hold, s.Think, s.BystanderRate)
+	conditions := d.Conditions()
+	var parts []string
+	for _, c := range results.SortedConditions(conditions) {
+		if c.Aspect == results.LoadAspect {
+			parts = append(parts, fmt.Sprintf("%s %s", c.Name, conditions[c]))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Resolution is what a machine moved by itself, in one metric.

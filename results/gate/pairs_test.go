@@ -56,16 +56,16 @@ func TestPairs(t *testing.T) {
 			head(*p, 3).Histograms["wait"] = results.Histogram{Samples: 5000, Dropped: 1}
 		}, 5, "too long for the histogram"},
 		{"a metric of zero", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Metrics["wait-p50-ns"] = results.Metric{} }, 5, "pair 4"},
-		{"another engine", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Engine = "process" }, 5, "measured elsewhere"},
-		{"another kernel", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Kernel = "1.0" }, 5, "measured elsewhere"},
+		{"another engine", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Engine = "process" }, 5, "measured under another engine"},
+		{"another kernel", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Kernel = "1.0" }, 5, "measured under another kernel"},
 		{"another setting", 1, func(p *Pairs, _ *PairRules) {
 			head(*p, 3).Environment.ServerConfig = map[string]string{"tickTime": "1"}
 		}, 5, "tickTime"},
-		{"another disk", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.TxnLog = "tmpfs" }, 5, "another disk"},
+		{"another disk", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.TxnLog = "tmpfs" }, 5, "measured under another transaction log"},
 		{"another port", 1, func(p *Pairs, _ *PairRules) {
 			head(*p, 3).Environment.ServerConfig = map[string]string{"clientPort": "1", "dataDirSize": "67108880", "server.1": "x", "dataLogDir": "/y"}
 		}, 0, ""},
-		{"another load", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Scenario.Hold = time.Second }, 5, "another load"},
+		{"another load", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Scenario.Hold = time.Second }, 5, "measured under another hold (load)"},
 		{"a generator out of CPU", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.Throttled = 1 }, 5, "out of CPU"},
 		{"a busy machine, to both alike", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.MachineCPU = 1 }, 3, ""},
 		{"a violation of the head's", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Violations = []results.Violation{{}} }, 4, ""},

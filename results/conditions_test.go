@@ -1,0 +1,84 @@
+package results_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// measured is a document with something in every condition.
+func measured() *results.Document {
+	return &results.Document{
+		Scenario: results.Scenario{Name: "lock-drain", Mode: "drain", Repeats: 3, Seed: 1},
+		Environment: results.Environment{
+			Engine: "container", ZooKeeper: "3.9.3", Image: "zookeeper", Servers: []string{"a:1", "b:1", "c:1"},
+			ServerConfig: map[string]string{"tickTime": "2000", "clientPort": "1"}, TxnLog: "/a (ext4 on /dev/vda)",
+			SessionTimeout: time.Second, Zkbench: "1.0", Go: "go1.26", OS: "debian", Kernel: "6.1", CPU: "EPYC", CPUs: 2, Memory: 24 << 30,
+		},
+	}
+}
+
+func TestUnlike(t *testing.T) {
+	type document = results.Document
+	for name, change := range map[string]func(*document){
+		"load mode":                func(d *document) { d.Scenario.Mode = "closed" },
+		"load size":                func(d *document) { d.Scenario.Size = 5 },
+		"load operations":          func(d *document) { d.Scenario.Operations = 5 },
+		"load duration":            func(d *document) { d.Scenario.Duration = time.Second },
+		"load warm-up":             func(d *document) { d.Scenario.WarmUp = time.Second },
+		"load hold":                func(d *document) { d.Scenario.Hold = time.Second },
+		"load think":               func(d *document) { d.Scenario.Think = time.Second },
+		"load heap":                func(d *document) { d.Scenario.Heap = true },
+		"load bystander rate":      func(d *document) { d.Scenario.BystanderRate = 7 },
+		"engine engine":            func(d *document) { d.Environment.Engine = "process" },
+		"zookeeper ZooKeeper":      func(d *document) { d.Environment.ZooKeeper = "3.8.0" },
+		"zookeeper image":          func(d *document) { d.Environment.Image = "" },
+		"settings servers":         func(d *document) { d.Environment.Servers = nil },
+		"settings tickTime":        func(d *document) { d.Environment.ServerConfig = nil },
+		"settings session timeout": func(d *document) { d.Environment.SessionTimeout = time.Minute },
+		"settings transaction log": func(d *document) { d.Environment.TxnLog = "/a (tmpfs)" },
+		"machine CPU":              func(d *document) { d.Environment.CPU = "Xeon" },
+		"machine CPUs":             func(d *document) { d.Environment.CPUs = 4 },
+		"machine memory":           func(d *document) { d.Environment.Memory = 8 << 30 },
+		"machine kernel":           func(d *document) { d.Environment.Kernel = "6.2" },
+		"machine operating system": func(d *document) { d.Environment.OS = "ubuntu" },
+		"zkbench zkbench":          func(d *document) { d.Environment.Zkbench = "1.1" },
+		"zkbench Go":               func(d *document) { d.Environment.Go = "go1.27" },
+	} {
+		a, b := measured(), measured()
+		change(b)
+		got := a.Unlike(b)
+		if len(got) != 1 || string(got[0].Aspect)+" "+got[0].Name != name || a.SameConditions(b) || b.SameConditions(a) {
+			t.Errorf("%s: unlike in %v; same: %t", name, got, a.SameConditions(b))
+		}
+	}
+}
+
+// What does not shape a measurement keeps none from standing beside another.
+func TestSameConditions(t *testing.T) {
+	type document = results.Document
+	for name, change := range map[string]func(*document){
+		"nothing":            func(*document) {},
+		"the seed":           func(d *document) { d.Scenario.Seed = 2 },
+		"repeats":            func(d *document) { d.Scenario.Repeats = 1 },
+		"the other variants": func(d *document) { d.Scenario.Variants = "znode" },
+		"one of one":         func(d *document) { d.Scenario.Size = 1 },
+		"another port": func(d *document) {
+			d.Environment.ServerConfig = map[string]string{"tickTime": "2000", "clientPort": "2"}
+		},
+		"another folder":    func(d *document) { d.Environment.TxnLog = "/b (ext4 on /dev/vda)" },
+		"where they listen": func(d *document) { d.Environment.Servers = []string{"x:1", "y:1", "z:1"} },
+	} {
+		a, b := measured(), measured()
+		change(b)
+		if !a.SameConditions(b) {
+			t.Errorf("%s: unlike in %v", name, a.Unlike(b))
+		}
+	}
+	b := measured()
+	b.Scenario.Name = "lock-contention"
+	if measured().SameConditions(b) {
+		t.Error("two scenarios were taken for one")
+	}
+}
