@@ -3,6 +3,7 @@ package ensemble
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -35,35 +36,54 @@ func TryClaim(name string) (*Claim, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	lock := claimFile(name)
-	ok, err := lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("claim ensemble %q: %w", name, err)
+	for {
+		lock, err := tryLock(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && lock.Locked() && !isCurrent(lock): // it was just removed with a claim: again
+			if err := lock.Unlock(); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, fmt.Errorf("claim ensemble %q: %w", name, err)
+		case !lock.Locked():
+			return nil, fmt.Errorf("ensemble %q is %w: wait for it, two runs on one machine would measure each other", name, ErrBusy)
+		default:
+			return &Claim{lock}, nil
+		}
 	}
-	if !ok {
-		return nil, fmt.Errorf("ensemble %q is %w: wait for it, two runs on one machine would measure each other", name, ErrBusy)
-	}
-	return &Claim{lock}, nil
 }
 
-// claimFolder is the same for all users, whatever their TMPDIR: they may share one Docker engine.
-const claimFolder = "/tmp"
-
-// claimFile stays in place when it is released: removing it would let two claimants lock two files of one name. One
-// that is there is opened without O_CREATE, which the kernel refuses for somebody else's file in a sticky folder.
-func claimFile(name string) *flock.Flock {
+// tryLock locks the file of an ensemble's claim, unless somebody else has. A file that is there is opened without O_CREATE,
+// which the kernel refuses for somebody else's file in a sticky folder.
+func tryLock(name string) (*flock.Flock, error) {
 	path := filepath.Join(claimFolder, "zkbench-"+name+".lock")
 	flags := os.O_CREATE | os.O_RDONLY
 	if _, err := os.Stat(path); err == nil {
 		flags = os.O_RDONLY
 	}
-	return flock.New(path, flock.SetPermissions(0o666), flock.SetFlag(flags))
+	lock := flock.New(path, flock.SetPermissions(0o666), flock.SetFlag(flags))
+	_, err := lock.TryLock()
+	return lock, err
 }
 
-// Release gives the ensemble back. It is safe to call on nil and more than once.
+// isCurrent tells whether the file that was locked is the one that others will try to lock.
+func isCurrent(lock *flock.Flock) bool {
+	locked, errLocked := lock.Stat()
+	there, errThere := os.Stat(lock.Path())
+	return errLocked == nil && errThere == nil && os.SameFile(locked, there)
+}
+
+// claimFolder is the same for all users, whatever their TMPDIR: they may share one Docker engine.
+const claimFolder = "/tmp"
+
+// Release gives the ensemble back, and leaves no file. It is safe to call on nil and more than once.
+//
+// The file is removed while it is locked; who has opened it meanwhile, and locks it after, sees that it is no longer the
+// one of that name. Another user's file in a sticky folder stays, and may.
 func (c *Claim) Release() error {
-	if c == nil {
+	if c == nil || !c.lock.Locked() {
 		return nil
 	}
+	_ = os.Remove(c.lock.Path())
 	return c.lock.Unlock()
 }

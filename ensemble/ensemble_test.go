@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,11 +141,6 @@ func TestClientPorts(t *testing.T) {
 
 func TestClaimIsExclusive(t *testing.T) {
 	name := fmt.Sprintf("claim-test-%d", time.Now().UnixNano())
-	t.Cleanup(func() {
-		for _, suffix := range []string{"", "-other"} {
-			os.Remove("/tmp/zkbench-" + name + suffix + ".lock")
-		}
-	})
 	first, err := ensemble.TryClaim(name)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +159,44 @@ func TestClaimIsExclusive(t *testing.T) {
 	if err != nil {
 		t.Errorf("a claim after release: %v", err)
 	}
-	_ = again.Release()
+	if err := errors.Join(first.Release(), again.Release()); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob("/tmp/zkbench-" + name + "*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// The file of a claim comes and goes with it, and still nobody has a claim beside somebody else.
+func TestClaimsAreExclusiveUnderContention(t *testing.T) {
+	name := fmt.Sprintf("claim-test-%d", time.Now().UnixNano())
+	var holders, claims atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for claims.Load() < 2000 {
+				claim, err := ensemble.TryClaim(name)
+				if errors.Is(err, ensemble.ErrBusy) {
+					runtime.Gosched()
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d hold one claim", n)
+				}
+				claims.Add(1)
+				time.Sleep(time.Microsecond) // the others go on
+				holders.Add(-1)
+				if err := claim.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A name becomes part of a path that is removed with everything in it.
