@@ -30,13 +30,21 @@ func run(ctx context.Context, a app) int {
 		err = usage(err)
 	}
 	code := exitCode(ctx, err)
-	switch {
+	switch text := said(err); {
 	case code == codeInterrupted:
-		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", err)
-	case err != nil && err.Error() != "":
-		fmt.Fprintf(a.stderr, "zkbench: %s\n", strings.TrimSpace(err.Error())) // one that only has a code is an empty line
+		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", text)
+	case text != "":
+		fmt.Fprintf(a.stderr, "zkbench: %s\n", text)
 	}
 	return code
+}
+
+// said is an error's text. Of several errors that were joined, one that only has a code is an empty line.
+func said(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.TrimSpace(err.Error())
 }
 
 func rootCommand(a *app) *cobra.Command {
