@@ -5,8 +5,11 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/renameio/v2"
 
@@ -70,28 +73,36 @@ func escapeProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
 }
 
-// The elements of JUnit's XML, as far as CI systems agree on them.
+// The elements of JUnit's XML, as both Ant's schema, which knows no attributes of the root, and Jenkins' accept them.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
-		Name    string       `xml:"name,attr"`
-		Tests   int          `xml:"tests,attr"`
-		Fails   int          `xml:"failures,attr"`
-		Errors  int          `xml:"errors,attr"`
-		Skipped int          `xml:"skipped,attr"`
 		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name    string      `xml:"name,attr"`
-		Tests   int         `xml:"tests,attr"`
-		Fails   int         `xml:"failures,attr"`
-		Errors  int         `xml:"errors,attr"`
-		Skipped int         `xml:"skipped,attr"`
-		Cases   []junitCase `xml:"testcase"`
+		ID         int             `xml:"id,attr"`
+		Package    string          `xml:"package,attr"`
+		Name       string          `xml:"name,attr"`
+		Timestamp  string          `xml:"timestamp,attr"` // of the judgement, in UTC
+		Host       string          `xml:"hostname,attr"`
+		Tests      int             `xml:"tests,attr"`
+		Fails      int             `xml:"failures,attr"`
+		Errors     int             `xml:"errors,attr"`
+		Skipped    int             `xml:"skipped,attr"`
+		Time       int             `xml:"time,attr"` // zero: judging takes none
+		Properties []junitProperty `xml:"properties>property"`
+		Cases      []junitCase     `xml:"testcase"`
+		Out        string          `xml:"system-out"`
+		Err        string          `xml:"system-err"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
 	}
 	junitCase struct {
 		Name    string        `xml:"name,attr"`
 		Class   string        `xml:"classname,attr"`
+		Time    int           `xml:"time,attr"`
 		Failure *junitMessage `xml:"failure"`
 		Error   *junitMessage `xml:"error"`
 		Skipped *junitMessage `xml:"skipped"`
@@ -105,7 +116,7 @@ type (
 // WriteJUnit replaces the file at path by a test suite for each scenario, and a test case for each check: a regression or a
 // violation is a failure, what could not be judged an error, what is waived is skipped.
 func (r Report) WriteJUnit(path string) error {
-	all := junitSuites{Name: "zkbench gate"}
+	var all junitSuites
 	for _, c := range r.Checks {
 		name := c.Scenario
 		if name == "" {
@@ -114,18 +125,28 @@ func (r Report) WriteJUnit(path string) error {
 		i := slices.IndexFunc(all.Suites, func(s junitSuite) bool { return s.Name == name })
 		if i < 0 {
 			i = len(all.Suites)
-			all.Suites = append(all.Suites, junitSuite{Name: name})
+			all.Suites = append(all.Suites, r.suite(i, name))
 		}
 		all.Suites[i].add(c)
-	}
-	for _, s := range all.Suites {
-		all.Tests, all.Fails, all.Errors, all.Skipped = all.Tests+s.Tests, all.Fails+s.Fails, all.Errors+s.Errors, all.Skipped+s.Skipped
 	}
 	text, err := xml.MarshalIndent(all, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
 	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
+}
+
+// suite is one that has no cases yet.
+func (r Report) suite(id int, name string) junitSuite {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return junitSuite{
+		ID: id, Package: "zkbench", Name: name, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05"), Host: host,
+		Properties: []junitProperty{{"verdict", string(r.Verdict)}, {"exit code", strconv.Itoa(r.Code)}},
+		Out:        strings.Join(r.Notes, "\n"),
+	}
 }
 
 func (s *junitSuite) add(c Check) {
