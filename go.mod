@@ -43,3 +43,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 )
+
+tool golang.org/x/perf/cmd/benchstat

@@ -189,7 +189,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// What benchstat reads with is what reads it here.
+// What benchstat reads with is what reads it here, for what it does not print.
 func TestBenchfmt(t *testing.T) {
 	_, e := failing(t)
 	e.Pairs = nil
@@ -216,6 +216,35 @@ func TestBenchfmt(t *testing.T) {
 	for key, want := range map[string]string{"assume": "exact", "better": "lower"} {
 		if m := reader.Units().Get(results.NotificationsPerOp, key); m == nil || m.Value != want {
 			t.Errorf("unit metadata %s: %+v, want %s", key, m, want)
+		}
+	}
+}
+
+// benchstat itself, in the version of go.mod, compares the builds of pairs, and takes exact counts as what they are.
+func TestBenchstat(t *testing.T) {
+	p := plantedPairs(1.5, DefaultPairRules(now))
+	_, e := failing(t)
+	e.Pairs = nil
+	for name, tt := range map[string]struct {
+		e    Evidence
+		args []string
+		want []string
+	}{
+		"pairs":  {Evidence{Pairs: &p}, []string{"-col", "build", "-filter", ".unit:wait-p50-ns"}, []string{"base", "head", "vs base", "(p=0.000 n=30)"}},
+		"counts": {e, []string{"-filter", ".unit:notifications/op"}, []string{"clients=50", "2.000"}},
+	} {
+		path := filepath.Join(t.TempDir(), "bench.txt")
+		if err := tt.e.WriteBenchfmt(path); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"tool", "benchstat"}, tt.args, []string{path})...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
 		}
 	}
 }
