@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Claim is what a scenario expects of its outcome, at its largest number of clients, where each metric is the median of
-// the repeats: "predecessor-watch herd-max <= 1", "children-watch notifications/op >= 10 x predecessor-watch", or
+// Claim is what a scenario expects of its outcome, at its largest number of clients: "predecessor-watch herd-max <= 1", "children-watch notifications/op >= 10 x predecessor-watch", or
 // "predecessor-watch acquire-p99 < 250ms".
 type Claim struct {
 	Variant string
@@ -105,13 +104,36 @@ func Judge(rows []Row, claims []Claim) []Judgement {
 }
 
 // Measure returns what a claim compares under that many clients: the variant's metric and its bound. It is an error if
-// one of them was not measured.
+// one of them was not measured, or if nothing can be a multiple of the other. Of several repeats, times and heaps have their
+// median; of counts, the repeat decides that speaks most against the claim, as a median would hide one of three.
 func (c Claim) Measure(rows []Row, clients int) (got, bound float64, err error) {
-	if got, err = measured(rows, c.Variant, c.Metric, clients); err != nil || c.Of == "" {
-		return got, c.Value, err
+	a, err := measured(rows, c.Variant, c.Metric, clients)
+	if err != nil || c.Of == "" {
+		return c.worst(a, strings.HasPrefix(c.Op, ">"), c.Value), c.Value, err
 	}
-	of, err := measured(rows, c.Of, c.Metric, clients)
-	return got, c.Value * of, err
+	b, err := measured(rows, c.Of, c.Metric, clients)
+	if err != nil {
+		return 0, 0, err
+	}
+	of := c.worst(b, strings.HasPrefix(c.Op, "<"), a.Value/c.Value)
+	if of == 0 {
+		return 0, 0, fmt.Errorf("%s of %s is 0, which has no multiples", c.Metric, c.Of)
+	}
+	return c.worst(a, strings.HasPrefix(c.Op, ">"), c.Value*of), c.Value * of, nil
+}
+
+// worst returns the smallest or the largest of the repeats; of a claim of equality, the one that is farther from a value.
+func (c Claim) worst(m Aggregated, smallest bool, from float64) float64 {
+	switch {
+	case c.IsTime(), c.NeedsHeap():
+		return m.Value
+	case c.Op == "==":
+		smallest = from-m.Min > m.Max-from
+	}
+	if smallest {
+		return m.Min
+	}
+	return m.Max
 }
 
 // MostClients returns the largest number of clients of any row, which is where claims are judged; 0 without rows.
@@ -123,15 +145,15 @@ func MostClients(rows []Row) int {
 	return most
 }
 
-func measured(rows []Row, variant, metric string, clients int) (float64, error) {
+func measured(rows []Row, variant, metric string, clients int) (Aggregated, error) {
 	for _, r := range rows {
 		if r.Clients == clients && r.Variant == variant {
 			if m, ok := r.Metrics[metric]; ok {
-				return m.Value, nil
+				return m, nil
 			}
 		}
 	}
-	return 0, fmt.Errorf("%s of %s was not measured", metric, variant)
+	return Aggregated{}, fmt.Errorf("%s of %s was not measured", metric, variant)
 }
 
 // Compare tells whether a comparison, as a [Claim] writes it, is true; an operator that no claim can have means ==.

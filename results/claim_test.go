@@ -43,9 +43,11 @@ func TestParseClaimWithADuration(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	row := func(variant string, clients int, notifications float64) results.Row {
-		return results.Row{Variant: variant, Clients: clients, Metrics: map[string]results.Aggregated{results.NotificationsPerOp: {Value: notifications}}}
+		return results.Row{Variant: variant, Clients: clients, Metrics: map[string]results.Aggregated{
+			results.NotificationsPerOp: {Value: notifications, Min: notifications, Max: notifications},
+		}}
 	}
-	rows := []results.Row{row("naive", 10, 9), row("good", 10, 1), row("naive", 50, 49), row("good", 50, 1)}
+	rows := []results.Row{row("naive", 10, 9), row("good", 10, 1), row("naive", 50, 49), row("good", 50, 1), row("none", 50, 0)}
 	for _, tt := range []struct {
 		claim string
 		want  bool
@@ -53,6 +55,7 @@ func TestJudge(t *testing.T) {
 		{"good notifications/op <= 1", true}, {"good notifications/op < 1", false}, {"naive notifications/op == 49", true},
 		{"naive notifications/op >= 40 x good", true}, {"naive notifications/op >= 50 x good", false},
 		{"good notifications/op > 0.01 x naive", true},
+		{"good notifications/op < 1 x none", false}, {"none notifications/op < 1 x good", true}, // no multiple of nothing
 		{"other notifications/op >= 0", false}, {"good herd-max <= 1", false}, {"good notifications/op <= 1 x other", false},
 	} {
 		c, err := results.ParseClaim(tt.claim)
@@ -61,6 +64,35 @@ func TestJudge(t *testing.T) {
 		}
 		if j := results.Judge(rows, []results.Claim{c})[0]; j.Holds != tt.want || j.Why == "" {
 			t.Errorf("%s: %+v, want %t", tt.claim, j, tt.want)
+		}
+	}
+}
+
+// The repeat that speaks most against a claim decides, unless it is about a time.
+func TestJudgeOfRepeats(t *testing.T) {
+	row := func(variant, metric string, values ...float64) results.Row {
+		var group []*results.Document
+		for _, v := range values {
+			group = append(group, &results.Document{Metrics: map[string]results.Metric{metric: {Value: v}}})
+		}
+		return results.Row{Variant: variant, Metrics: results.Aggregate(group)}
+	}
+	rows := []results.Row{
+		row("a", results.HerdMax, 1, 49, 1), row("b", results.HerdMax, 1, 1, 1), row("c", results.HerdMax, 20, 1, 20),
+		row("t", "wait-p50-ns", 1, 49, 1),
+	}
+	for claim, want := range map[string]bool{
+		"a herd-max <= 1": false, "a herd-max == 1": false, "a herd-max == 49": false, "a herd-max < 50": true, "a herd-max >= 1": true,
+		"c herd-max >= 20": false, "c herd-max > 0": true, "c herd-max == 20": false, "b herd-max == 1": true,
+		"b herd-max <= 1 x a": true, "b herd-max < 1 x c": false, "c herd-max >= 1 x b": true, "c herd-max >= 0.5 x a": false,
+		"t wait-p50-ns <= 1": true, "t wait-p50-ns >= 2": false,
+	} {
+		c, err := results.ParseClaim(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := results.Judge(rows, []results.Claim{c})[0]; j.Holds != want {
+			t.Errorf("%s: %+v, want %t", claim, j, want)
 		}
 	}
 }

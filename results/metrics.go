@@ -304,6 +304,16 @@ func CountMetrics() []string {
 	return []string{NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, HerdMax}
 }
 
+// IsMaximum tells whether a single operation decides the metric.
+func IsMaximum(metric string) bool { return strings.HasSuffix(metric, "-max-ns") }
+
+// HasDirection tells whether less of a metric is better, or more of it. A herd that arrives at once hits the servers
+// harder; one that arrives over a long time keeps its last members waiting.
+func HasDirection(metric string) bool { return metric != HerdSpreadP99 }
+
+// MoreIsBetter tells the only metric that should be high.
+func MoreIsBetter(metric string) bool { return metric == OpsPerSecond }
+
 // Guessed tells whether a metric is one that these servers do not tell: where herds are guessed, their size proves nothing.
 func (d *Document) Guessed(metric string) bool {
 	return metric == HerdMax && d.Herd.Grouping == byPathAndTime
@@ -316,8 +326,12 @@ func (d *Document) AgainstCount(metric string, want float64) int {
 	return cmp.Compare(math.Round(d.Metrics[metric].Value*ops), math.Round(want*ops))
 }
 
-// Exceeds tells whether a metric is over an upper bound by more than what the two edges of the window may have cut.
+// Exceeds tells whether a metric is over an upper bound; an average by more than what the two edges of a window may have
+// cut. A load of so many operations has no edges: it begins and ends at rest.
 func (d *Document) Exceeds(metric string, bound float64) bool {
+	if metric == HerdMax || d.Scenario.Operations > 0 {
+		return d.Metrics[metric].Value > bound
+	}
 	ops := float64(d.Window.Operations)
 	return d.Metrics[metric].Value*ops > bound*(ops+cutOperations*float64(d.Clients))
 }

@@ -458,3 +458,26 @@ func TestHeapPerWatch(t *testing.T) {
 		}
 	}
 }
+
+// Only an average of a window has edges to be forgiven for.
+func TestExceeds(t *testing.T) {
+	for _, tt := range []struct {
+		metric            string
+		value             float64
+		operations, asked int
+		want              bool
+	}{
+		{results.RequestsPerOp, 1, 100, 0, false},
+		{results.RequestsPerOp, 1.2, 100, 0, false}, // of 10 clients, 20 operations may be cut
+		{results.RequestsPerOp, 1.21, 100, 0, true},
+		{results.RequestsPerOp, 1.01, 100, 10, true}, // none is
+		{results.HerdMax, 2, 100, 0, true},
+		{results.HerdMax, 1, 100, 0, false},
+	} {
+		d := &results.Document{Clients: 10, Window: results.Window{Operations: int64(tt.operations)}, Metrics: map[string]results.Metric{tt.metric: {Value: tt.value}}}
+		d.Scenario.Operations = tt.asked
+		if got := d.Exceeds(tt.metric, 1); got != tt.want {
+			t.Errorf("%+v: %t", tt, got)
+		}
+	}
+}

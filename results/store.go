@@ -89,7 +89,23 @@ func ReadAll(paths []string) ([]*Document, error) {
 
 // Files returns the documents in a run's folder, by their names; other files, such as a summary, may lie beside them.
 func Files(dir string) ([]string, error) {
-	return filepath.Glob(filepath.Join(dir, "*_n[0-9]*_r[0-9]*.json"))
+	return Matching(dir, "*_n[0-9]*_r[0-9]*.json")
+}
+
+// Matching returns the files of a folder whose names match a pattern, as filepath.Match has it. The folder's own name is no
+// pattern, whatever is in it; one that is not there has no files.
+func Matching(dir, pattern string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if ok, err := filepath.Match(pattern, e.Name()); err != nil || ok {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
 }
 
 func resultFiles(path string) ([]string, error) {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -164,8 +165,11 @@ func (m *measurement) expected() results.Expected {
 		results.FailedWritesPerOp:  cost.FailedWrites,
 		results.HerdMax:            cost.HerdMax,
 	} {
-		if f.At != nil {
-			e.Costs[name] = results.Cost{Formula: f.Text, Value: f.At(m.site.clients)}
+		if f.At == nil {
+			continue
+		}
+		if value := f.At(m.site.clients); !math.IsInf(value, 1) {
+			e.Costs[name] = results.Cost{Formula: f.Text, Value: value}
 		}
 	}
 	return e

@@ -141,7 +141,8 @@ type Cost struct {
 	HerdMax       Formula // notifications set off by the worst single transaction
 }
 
-// Formula is a cost as a function of N, the number of participants: for people and for machines.
+// Formula is a cost as a function of N, the number of participants: for people and for machines. It is infinite where there
+// is no bound.
 type Formula struct {
 	Text string
 	At   func(n int) float64

@@ -69,11 +69,8 @@ func baselinesOf(paths []string, dir string) (old, fresh map[string]gate.Baselin
 	if fresh, err = gate.BaselinesOf(docs); err != nil {
 		return nil, nil, exitError{codeInvalid, err}
 	}
-	old = map[string]gate.Baseline{}
-	if files, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(files) > 0 {
-		if old, err = gate.ReadBaselines(dir); err != nil {
-			return nil, nil, usage(err)
-		}
+	if old, err = gate.ReadBaselines(dir); err != nil && !errors.Is(err, gate.ErrNoBaselines) {
+		return nil, nil, usage(err)
 	}
 	for name, b := range fresh {
 		fresh[name] = b.Over(old[name])

@@ -63,7 +63,7 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.stdout, "\nkept in %s for 7 days\n", cache)
+	fmt.Fprintf(a.stdout, "\nkept in %s for %d days\n", cache, gate.CalibrationDays)
 	return nil
 }
 

@@ -78,7 +78,7 @@ type campaign struct {
 	judgeable  func(pair [2][]*results.Document) error // of the first pair; nil if there is nothing to ask for
 
 	done       int // pairs
-	Orders     []string
+	orders     []string
 	unreadable []error
 }
 
@@ -90,7 +90,7 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 		c.done++
 		first := c.random.IntN(2) // drawn, so that no drift and no rhythm can favour a side
 		seed := strconv.FormatUint(c.random.Uint64(), 10)
-		c.Orders = append(c.Orders, sides()[first]+" first")
+		c.orders = append(c.orders, sides()[first]+" first")
 		var pair [2][]*results.Document
 		for _, side := range []int{first, 1 - first} {
 			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, i+1, pairs, sides()[side])
@@ -193,7 +193,7 @@ func (a *app) campaign(cmd *cobra.Command, scenario string, f *pairFlags, rules 
 	if rules.Calibration, err = gate.ReadCalibration(cache); err != nil {
 		return evidence, nil, usage(err)
 	}
-	err = a.withCampaign(cmd, scenario, f, func(ctx context.Context, c *campaign) error {
+	err = a.withCampaign(cmd, scenario, f, func(ctx context.Context, c *campaign) (err error) {
 		if sameContent(c.base, c.head) {
 			notes = append(notes, "both sides are the same build: an A/A")
 		}
@@ -258,7 +258,7 @@ func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, me
 	fmt.Fprintf(a.stderr, "everything is kept in %s; each run has the flags %s\n", c.dir, strings.Join(c.args, " "))
 	err = measure(ctx, c)
 	return errors.Join(err, results.WriteJSON(filepath.Join(c.dir, "campaign.json"), map[string]any{
-		"scenario": scenario, "base": c.base, "head": c.head, "args": c.args, "order_seed": f.seed, "orders": c.Orders,
+		"scenario": scenario, "base": c.base, "head": c.head, "args": c.args, "order_seed": f.seed, "orders": c.orders,
 	}))
 }
 

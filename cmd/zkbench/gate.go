@@ -274,7 +274,11 @@ func expectations(docs []*results.Document) (claims []gate.Claim, notes []string
 		}
 		found, whole := expected(name, byScenario[name])
 		claims = append(claims, found...)
-		if !whole {
+		switch {
+		case whole:
+		case len(found) > 0:
+			notes = append(notes, name+" ran under another load than it has here, too, of which it expects nothing")
+		default:
 			notes = append(notes, name+" ran under another load than it has here: what it expects is not judged")
 		}
 	}
@@ -289,21 +293,16 @@ func expected(name string, docs []*results.Document) (claims []gate.Claim, whole
 	if err != nil {
 		return nil, false
 	}
-	var engines []ensemble.Engine
-	whole = true
-	for _, d := range docs {
-		if !asItStands(s, d.Scenario) {
-			whole = false
-			continue
-		}
-		engines = append(engines, ensemble.Engine(d.Environment.Engine))
-	}
+	own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !asItStands(s, d.Scenario) })
 	for _, c := range s.Claims() {
-		if slices.ContainsFunc(engines, func(e ensemble.Engine) bool { return len(judgeable([]results.Claim{c}, e)) > 0 }) {
+		told := func(d *results.Document) bool {
+			return len(judgeable([]results.Claim{c}, ensemble.Engine(d.Environment.Engine), d.Guessed(c.Metric))) > 0
+		}
+		if slices.ContainsFunc(own, told) {
 			claims = append(claims, gate.Claim{Claim: c, Source: gate.FromScenario, Scenario: name, Clients: slices.Max(s.Clients)})
 		}
 	}
-	return claims, whole
+	return claims, len(own) == len(docs)
 }
 
 // variantsOf returns the variants of which a scenario that names none consists.

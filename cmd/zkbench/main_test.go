@@ -272,8 +272,11 @@ func TestJudgeableClaims(t *testing.T) {
 		claims = append(claims, claim)
 	}
 	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 3, ensemble.Process: 3, ensemble.External: 2, ensemble.Embedded: 1} {
-		if got := judgeable(slices.Clone(claims), engine); len(got) != want {
+		if got := judgeable(slices.Clone(claims), engine, false); len(got) != want {
 			t.Errorf("%s: claims %v, want %d of them", engine, got, want)
+		}
+		if got := judgeable(slices.Clone(claims), engine, true); len(got) != want-1 {
+			t.Errorf("%s, where herds are guessed: claims %v, want %d of them", engine, got, want-1)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (a *app) judge(docs []*results.Document, selected []scenarios.Scenario) err
 		own := rowsOf(s, rows)
 		claims := s.Claims()
 		if len(own) > 0 {
-			claims = judgeable(claims, ensemble.Engine(own[0].Engine))
+			claims = judgeable(claims, ensemble.Engine(own[0].Engine), own[0].Guessed)
 		}
 		for _, j := range results.Judge(own, claims) {
 			total++
@@ -167,11 +167,12 @@ func (a *app) judge(docs []*results.Document, selected []scenarios.Scenario) err
 	return nil
 }
 
-// judgeable leaves out what an engine has nothing to say about: no time is an ensemble's on the embedded server, and
-// only servers that zkbench has started tell what is in their memory.
-func judgeable(claims []results.Claim, engine ensemble.Engine) []results.Claim {
+// judgeable leaves out what servers have nothing to say about: no time is an ensemble's on the embedded server, old ones
+// leave herds to be guessed, and only those that zkbench has started tell what is in their memory.
+func judgeable(claims []results.Claim, engine ensemble.Engine, guessed bool) []results.Claim {
 	return slices.DeleteFunc(claims, func(c results.Claim) bool {
 		return c.IsTime() && engine == ensemble.Embedded ||
+			c.Metric == results.HerdMax && guessed ||
 			c.NeedsHeap() && (engine == ensemble.Embedded || engine == ensemble.External)
 	})
 }

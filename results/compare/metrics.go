@@ -81,13 +81,3 @@ func isCount(metric string) bool {
 
 // isHerd tells whether a metric depends on which notifications belong together, which old servers do not tell.
 func isHerd(metric string) bool { return strings.HasPrefix(metric, "herd-") }
-
-// isMaximum tells whether a single operation decides the metric.
-func isMaximum(metric string) bool { return strings.HasSuffix(metric, "-max-ns") }
-
-// hasDirection tells whether less of a metric is better, or more of it. A herd that arrives at once hits the servers
-// harder; one that arrives over a long time keeps its last members waiting.
-func hasDirection(metric string) bool { return metric != results.HerdSpreadP99 }
-
-// moreIsBetter tells the only metric that should be high.
-func moreIsBetter(metric string) bool { return metric == results.OpsPerSecond }

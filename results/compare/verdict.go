@@ -44,7 +44,7 @@ func (m match) row(metric, obstacle string) Row {
 	switch {
 	case isCount(metric) && m.exact():
 		r.Verdict, r.Reason = m.compareCounts(metric)
-	case isMaximum(metric):
+	case results.IsMaximum(metric):
 		r.Reason = maximum
 	case obstacle != "":
 		r.Reason = obstacle
@@ -135,7 +135,7 @@ func (r *Row) comparePairs(m match) {
 	}
 	r.Pairs = e.Pairs
 	r.Ratio, r.Low, r.High = results.Number(e.Median), results.Number(e.Low), results.Number(e.High)
-	if moreIsBetter(r.Metric) { // an estimate is of how much worse
+	if results.MoreIsBetter(r.Metric) { // an estimate is of how much worse
 		r.Ratio, r.Low, r.High = results.Number(1/e.Median), results.Number(1/e.High), results.Number(1/e.Low)
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)
@@ -148,7 +148,7 @@ func decide(e paired.Estimate, metric string) (Verdict, string) {
 	switch {
 	case e.Pairs < needed:
 		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, results.Plural(e.Pairs, "pair"), needed)
-	case !hasDirection(metric):
+	case !results.HasDirection(metric):
 		return Unsure, noDirection
 	case e.Low > 1 && e.Median > 1:
 		return Worse, beyondInterval
@@ -196,7 +196,7 @@ func estimate(pairs []pair, metric string) (paired.Estimate, error) {
 	var ratios []float64
 	for _, p := range pairs {
 		head, base := p.other.Metrics[metric].Value, p.base.Metrics[metric].Value
-		if moreIsBetter(metric) {
+		if results.MoreIsBetter(metric) {
 			head, base = base, head
 		}
 		ratio, err := paired.LogRatio(head, base)

@@ -93,7 +93,7 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 	d := group[0]
 	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Exact: d.Expected.Exact, Counts: map[string]float64{}}
 	for _, other := range group {
-		if !other.Sound() {
+		if !other.Sound() || starvedGenerator(other) != "" {
 			return row, fmt.Errorf("%s: its numbers must not be used: run it again", other.Filename())
 		}
 	}
@@ -127,15 +127,21 @@ func (b Baseline) row(variant string, clients int) *BaselineRow {
 	return &b.Rows[i]
 }
 
-// Over returns the baseline with the rows of an older one that it has no newer ones for, so that results of one variant can
-// be saved without those of the others. One of another load is forgotten.
+// Over returns the baseline with what an older one has and it has not: rows, so that results of one variant can be saved
+// without those of the others; and counts, as those who save cannot always tell how large a herd was. One of another load is
+// forgotten.
 func (b Baseline) Over(old Baseline) Baseline {
 	if b.Load != old.Load {
 		return b
 	}
 	for _, row := range old.Rows {
-		if b.row(row.Variant, row.Clients) == nil {
+		switch newer := b.row(row.Variant, row.Clients); {
+		case newer == nil:
 			b.Rows = append(b.Rows, row)
+		case newer.Exact == row.Exact:
+			counts := maps.Clone(row.Counts)
+			maps.Copy(counts, newer.Counts)
+			newer.Counts = counts
 		}
 	}
 	return b
@@ -196,11 +202,14 @@ func (b Baseline) Write(dir string) error {
 	return results.WriteJSON(filepath.Join(dir, b.Scenario+".json"), b)
 }
 
+// ErrNoBaselines is wrapped by the error of a folder that has none.
+var ErrNoBaselines = errors.New("holds no baselines")
+
 // ReadBaselines returns the baselines in a folder, by scenario. A folder without any is an error: it would demand nothing.
 func ReadBaselines(dir string) (map[string]Baseline, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	files, err := results.Matching(dir, "*.json")
 	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no baselines: `zkbench baseline save RESULT… --dir %s` makes them", dir, dir)
+		return nil, fmt.Errorf("%s %w: `zkbench baseline save RESULT… --dir %s` makes them", dir, ErrNoBaselines, dir)
 	}
 	out := map[string]Baseline{}
 	var errs []error
@@ -249,6 +258,9 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
+// largestCount is more than any operation can cost, and less than what arithmetic makes infinite.
+const largestCount = 1e12
+
 // problem returns what keeps a row from demanding what its author thinks; empty if nothing does.
 func (b Baseline) problem(text []byte) string {
 	var given struct{ Rows []struct{ Exact *bool } } // left out, it would quietly make bounds of exact counts
@@ -263,7 +275,10 @@ func (b Baseline) problem(text []byte) string {
 		case len(row.Counts) == 0:
 			return where + " has no counts, and would demand nothing: remove it"
 		}
-		for name := range row.Counts {
+		for name, count := range row.Counts {
+			if count > largestCount {
+				return fmt.Sprintf("%s: %s of %g is no bound: save it anew", where, name, count)
+			}
 			if !slices.Contains(results.CountMetrics(), name) {
 				return fmt.Sprintf("%s: %s is not one of the counts of a baseline (%s)", where, name, strings.Join(results.CountMetrics(), ", "))
 			}
@@ -361,15 +376,14 @@ func (r BaselineRow) compare(c *Check, d *results.Document) {
 	switch {
 	case !measured:
 		outcome, why = Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, c.Metric)
+	case d.Guessed(c.Metric):
+		outcome, why = Inconclusive, fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, herdsAreGuessed)
 	case r.Exact && !d.Expected.Exact:
 		outcome, why = Inconclusive, "the baseline is exact, and this load is not"
 	case r.Exact && d.AgainstCount(c.Metric, limit) > 0, !r.Exact && d.Exceeds(c.Metric, limit):
 		outcome, why = Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g", d.Repeat, m.Value, limit)
 	case r.Exact && d.AgainstCount(c.Metric, limit) < 0:
-		why = fmt.Sprintf("improved: it is %.6g, against %.6g; `zkbench baseline save` keeps that", m.Value, limit)
-	}
-	if outcome == Regression && d.Guessed(c.Metric) {
-		outcome, why = Inconclusive, why+"; "+herdsAreGuessed
+		why, c.better = fmt.Sprintf("improved: it is %.6g, against %.6g; `zkbench baseline save` keeps that", m.Value, limit), true
 	}
 	if measured && (c.Value == nil || m.Value > float64(*c.Value)) {
 		c.Value = number(m.Value)

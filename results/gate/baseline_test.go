@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +56,11 @@ func TestBaselines(t *testing.T) {
 			d.Herd.Grouping = "path and time"
 			d.Metrics[results.HerdMax] = results.Metric{Value: 2}
 		}), code: 5, says: "herds are guessed"},
+		{name: "guessed herds that are smaller", of: func() *results.Document {
+			d := planted(1)
+			d.Expected.Costs[results.HerdMax] = results.Cost{}
+			return d
+		}(), docs: changed(func(d *results.Document) { d.Herd.Grouping = "path and time" }), code: 5, says: "herds are guessed"},
 		{name: "within the bound", of: free(0.5), docs: []*results.Document{free(0.9)}, code: 0},
 		{name: "less than before is no improvement of a bound", of: free(0.9), docs: []*results.Document{free(0.5)}, code: 0},
 		{name: "over the bound", of: free(0.5), docs: []*results.Document{free(1.2)}, code: 3, says: "it is 1.2, against 1"},
@@ -145,5 +152,38 @@ func TestWhatIsNoBaseline(t *testing.T) {
 		if b, err := ReadBaselines(dir); err == nil {
 			t.Errorf("%s is accepted: %+v", text, b)
 		}
+	}
+}
+
+// Saving over a baseline takes nothing from what it demands.
+func TestOverKeepsWhatIsNotMeasuredAgain(t *testing.T) {
+	old := Baseline{Rows: []BaselineRow{
+		{Clients: 10, Variant: "a", Exact: true, Counts: map[string]float64{results.HerdMax: 9, results.NotificationsPerOp: 2}},
+		{Clients: 10, Variant: "b", Exact: true, Counts: map[string]float64{results.HerdMax: 9}},
+		{Clients: 10, Variant: "c", Exact: true, Counts: map[string]float64{results.HerdMax: 9}},
+	}}
+	fresh := Baseline{Rows: []BaselineRow{
+		{Clients: 10, Variant: "a", Exact: true, Counts: map[string]float64{results.NotificationsPerOp: 1}}, // herds were guessed
+		{Clients: 10, Variant: "c", Counts: map[string]float64{results.NotificationsPerOp: 1}},
+	}}
+	got := fresh.Over(old)
+	for variant, want := range map[string]map[string]float64{
+		"a": {results.HerdMax: 9, results.NotificationsPerOp: 1}, "b": {results.HerdMax: 9}, "c": {results.NotificationsPerOp: 1},
+	} {
+		if row := got.row(variant, 10); row == nil || !maps.Equal(row.Counts, want) {
+			t.Errorf("%s: %+v, want %v", variant, row, want)
+		}
+	}
+}
+
+// A count that nothing can exceed demands nothing.
+func TestABoundThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	b := Baseline{Schema: BaselineSchema, Scenario: "x", Rows: []BaselineRow{{Clients: 1, Variant: "a", Counts: map[string]float64{results.RequestsPerOp: math.MaxFloat64}}}}
+	if err := b.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadBaselines(dir); err == nil || !strings.Contains(err.Error(), "is no bound") {
+		t.Errorf("%v", err)
 	}
 }

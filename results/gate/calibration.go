@@ -15,31 +15,14 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-// calibrationDays is how long a calibration tells something about the machine as it is.
-const calibrationDays = 7
+// CalibrationDays is how long a calibration tells something about the machine as it is.
+const CalibrationDays = 7
 
 // CalibrationPairs is how many A/A pairs it takes at least until their spread has a 95 % interval.
 const CalibrationPairs = 6
 
 // calibrationSchema is the version of the calibration's file.
-const calibrationSchema = 1
-
-// Fingerprint is whose resolution a calibration tells: machine and servers.
-type Fingerprint struct {
-	CPU       string `json:"cpu"`
-	CPUs      int    `json:"cpus"`
-	Memory    int64  `json:"memory_bytes"`
-	Kernel    string `json:"kernel"`
-	Engine    string `json:"engine"`
-	ZooKeeper string `json:"zookeeper"`
-	Image     string `json:"image,omitempty"`
-}
-
-// FingerprintOf returns where a document was measured.
-func FingerprintOf(d *results.Document) Fingerprint {
-	e := d.Environment
-	return Fingerprint{e.CPU, e.CPUs, e.Memory, e.Kernel, e.Engine, e.ZooKeeper, e.Image}
-}
+const calibrationSchema = 2
 
 // differs names the first thing by which two documents must not be compared; empty if there is none. That the builds are
 // not the same is what pairs are about.
@@ -52,29 +35,28 @@ func differs(a, b *results.Document) string {
 	return ""
 }
 
-// loadText says under which load a document was measured; other loads have other times.
-func loadText(d *results.Document) string {
+// fingerprint names everything that a document's times depend on besides the build.
+func fingerprint(d *results.Document) string {
 	conditions := d.Conditions()
 	var parts []string
 	for _, c := range results.SortedConditions(conditions) {
-		if c.Aspect == results.LoadAspect {
-			parts = append(parts, fmt.Sprintf("%s %s", c.Name, conditions[c]))
+		if c.Aspect != results.BuildAspect {
+			parts = append(parts, fmt.Sprintf("%s: %s", c.Name, conditions[c]))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
 
 // Resolution is what a machine moved by itself, in one metric.
 type Resolution struct {
-	Fingerprint Fingerprint `json:"fingerprint"`
-	Scenario    string      `json:"scenario"`
-	Load        string      `json:"load"`
-	Variant     string      `json:"variant"`
-	Clients     int         `json:"clients"`
-	Metric      string      `json:"metric"`
-	Resolution  float64     `json:"resolution"` // a ratio from 1 upwards
-	Pairs       int         `json:"pairs"`
-	Measured    time.Time   `json:"measured"`
+	Fingerprint string    `json:"fingerprint"` // of load, servers and machine
+	Scenario    string    `json:"scenario"`
+	Variant     string    `json:"variant"`
+	Clients     int       `json:"clients"`
+	Metric      string    `json:"metric"`
+	Resolution  float64   `json:"resolution"` // a ratio from 1 upwards
+	Pairs       int       `json:"pairs"`
+	Measured    time.Time `json:"measured"`
 }
 
 func (r Resolution) sameAs(o Resolution) bool {
@@ -92,7 +74,7 @@ type Calibration struct {
 func (c *Calibration) Find(d *results.Document, metric string, now time.Time) (Resolution, bool) {
 	want := entryFor(d, metric)
 	for _, e := range c.Entries {
-		if age := now.Sub(e.Measured); e.sameAs(want) && age >= 0 && age <= calibrationDays*24*time.Hour {
+		if age := now.Sub(e.Measured); e.sameAs(want) && age >= 0 && age <= CalibrationDays*24*time.Hour {
 			return e, true
 		}
 	}
@@ -100,7 +82,7 @@ func (c *Calibration) Find(d *results.Document, metric string, now time.Time) (R
 }
 
 func entryFor(d *results.Document, metric string) Resolution {
-	return Resolution{Fingerprint: FingerprintOf(d), Scenario: d.Scenario.Name, Load: loadText(d), Variant: d.Variant, Clients: d.Clients, Metric: metric}
+	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
 }
 
 // Calibrate returns the resolutions that A/A pairs show, both sides of which are the same build.

@@ -13,9 +13,6 @@ import (
 // Every is the variant of a claim about every one that was measured.
 const Every = "*"
 
-// embedded is the engine on which no time is an ensemble's.
-const embedded = "embedded"
-
 // Claim is a claim with what it is about, and who makes it.
 type Claim struct {
 	results.Claim
@@ -98,7 +95,7 @@ func (c Claim) check(scenario string, clients int, rows []results.Row, docs []*r
 	if doubts := c.doubts(clients, docs); doubts != "" {
 		out.Outcome, out.Why = Inconclusive, out.Why+"; "+doubts
 	}
-	if out.Outcome == Regression && c.guessed(clients, docs) {
+	if c.guessed(clients, docs) {
 		out.Outcome, out.Why = Inconclusive, out.Why+"; "+herdsAreGuessed
 	}
 	return out
@@ -120,7 +117,7 @@ func (c Claim) ambiguous(clients int, rows []results.Row) bool {
 	return false
 }
 
-// herdsAreGuessed is why the size of a herd cannot convict anybody.
+// herdsAreGuessed is why the size of a herd can neither convict nor acquit anybody.
 const herdsAreGuessed = "these servers do not tell which transaction caused a notification, so that herds are guessed"
 
 // guessed tells whether the claim is about what some of the documents can only guess.
@@ -157,12 +154,15 @@ func (c Claim) doubts(clients int, docs []*results.Document) string {
 		if !c.IsTime() || d.Clients != clients || d.Variant != c.Variant && d.Variant != c.Of {
 			continue
 		}
-		if d.Environment.Engine == embedded {
+		if d.Environment.Engine == results.Embedded {
 			return "no time on the embedded server is an ensemble's"
 		}
 		reasons := d.Saturated()
 		if c.Of == "" { // what delays both sides alike says little against their ratio
 			reasons = d.Delayed()
+		}
+		if err := scarce(d, c.Metric); err != nil {
+			reasons = append(reasons, err.Error())
 		}
 		if len(reasons) > 0 {
 			return strings.Join(reasons, "; ")

@@ -61,6 +61,7 @@ type Check struct {
 	Confirm  *Stage          `json:"confirmation,omitempty"`
 
 	lessIsWorse bool // than Limit, so that a ceiling would let everything through
+	better      bool // than it has to be, which can be kept
 }
 
 func number(v float64) *results.Number { n := results.Number(v); return &n }

@@ -92,6 +92,11 @@ func TestBuiltInChecks(t *testing.T) {
 		{"an oracle that was not asked", "oracles agree", func(d *results.Document) { d.Oracle = results.Oracle{ClientWrites: 1} }, Pass, 0},
 		{"dropped values", "nothing dropped", func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Dropped: 1}} }, Invalid, 5},
 		{"a lost session", "sessions kept", func(d *results.Document) { d.Health.SessionsLost = 1 }, Invalid, 5},
+		{"a free-running load without CPU", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.Throttled = false, 1 }, Inconclusive, 5},
+		{"a drain without CPU", "load as asked for", func(d *results.Document) { d.Health.Throttled = 1 }, Pass, 0},
+		{"the embedded server without CPU", "load as asked for", func(d *results.Document) {
+			d.Expected.Exact, d.Health.Throttled, d.Environment.Engine = false, 1, "embedded"
+		}, Pass, 0},
 		{"a missing metric", "metrics present", func(d *results.Document) { delete(d.Metrics, results.BytesPerOp) }, Inconclusive, 5},
 		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, Inconclusive, 5},
 		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.ClientCounts = "[10 50]" }, Inconclusive, 5},
@@ -136,6 +141,17 @@ func TestRead(t *testing.T) {
 	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Judge(e, Rules{}).Code != 0 {
 		t.Errorf("a whole folder is read as %+v", e)
 	}
+	d.Scenario.Repeats = 2 // of which there is one, however often it is given
+	again := t.TempDir()
+	if err := d.Write(again); err != nil {
+		t.Fatal(err)
+	}
+	for _, paths := range [][]string{{again, again}, {again, filepath.Join(again, d.Filename())}, {again, again + "/."}} {
+		if e := Read(paths); len(e.Documents) != 1 || Judge(e, Rules{}).Code != 5 {
+			t.Errorf("%q: %d documents, want 1, and a missing repeat", paths, len(e.Documents))
+		}
+	}
+	d.Scenario.Repeats = 1
 	empty := t.TempDir()
 	for _, path := range []string{empty, filepath.Join(empty, "none.json")} {
 		if e := Read([]string{path}); len(e.Unreadable) != 1 || Judge(e, Rules{}).Code != 5 {
@@ -165,6 +181,30 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A copy of a result is no second repeat.
+func TestCopiesAreNoRepeats(t *testing.T) {
+	one, two := planted(1), planted(1)
+	one.Scenario.Repeats, two.Scenario.Repeats = 2, 2
+	if r := Judge(Evidence{Documents: []*results.Document{one, two}}, Rules{}); r.Code != 5 {
+		t.Errorf("exit code %d", r.Code)
+	}
+}
+
+// The name of a folder is no pattern, by which another one would be judged.
+func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
+	dir := t.TempDir()
+	sound, broken := planted(1), planted(1)
+	broken.Violations = []results.Violation{{Text: "two holders"}}
+	for name, d := range map[string]*results.Document{"out1": sound, "out[1]": broken} {
+		if err := d.Write(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := Judge(Read([]string{filepath.Join(dir, "out[1]")}), Rules{}); r.Code != 4 {
+		t.Errorf("exit code %d, want 4", r.Code)
+	}
+}
+
 func claim(t *testing.T, text string) Claim {
 	t.Helper()
 	c, err := results.ParseClaim(text)
@@ -179,6 +219,8 @@ func TestClaims(t *testing.T) {
 	embedded := func(d *results.Document) { d.Environment.Engine = "embedded" }
 	guessed := func(d *results.Document) { d.Herd.Grouping = "path and time" }
 	throttled := func(d *results.Document) { d.Health.Throttled = 1 }
+	few := func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Samples: 100}} }
+	starving := func(d *results.Document) { d.Window.UnfinishedWaits, d.Window.StarvingWaits = 50, 49 }
 	for _, tt := range []struct {
 		claim  string
 		change func(d *results.Document)
@@ -201,7 +243,12 @@ func TestClaims(t *testing.T) {
 		{claim: "planted notifications/op <= 1", change: busy, want: Pass},
 		{claim: "planted wait-p99 < 2ms", change: embedded, want: Inconclusive},
 		{claim: "planted notifications/op <= 1", change: embedded, want: Pass},
-		{claim: "planted herd-max <= 1", change: guessed, want: Pass},
+		{claim: "planted herd-max <= 1", change: guessed, want: Inconclusive},
+		{claim: "planted wait-p99 < 2ms", change: few, want: Inconclusive},
+		{claim: "planted wait-p50 < 2ms", change: few, want: Pass},
+		{claim: "planted wait-p99 < 2ms", change: starving, want: Inconclusive},
+		{claim: "planted wait-p50 < 2ms", change: starving, want: Pass},
+		{claim: "planted wait-p50 < 2ms", change: func(d *results.Document) { few(d); starving(d) }, want: Inconclusive},
 		{claim: "planted herd-max >= 1", change: guessed, want: Inconclusive},
 		{claim: "planted notifications/op <= 0.96", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
 		{claim: "planted notifications/op <= 0.94", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Regression},
@@ -302,11 +349,15 @@ func TestParseRules(t *testing.T) {
 - {scenario: lock-drain, check: herd-max < 3, clients: -1}
 - {scenario: lock-drain, check: herd-max < +Inf}
 - {scenario: lock-drain, check: herd-max < 1e999}
+- {scenario: lock-drain, check: requests/op >= 0}
+- {scenario: lock-drain, check: violations > -1}
+- {scenario: lock-drain, check: a wait-p50 <= 1 x a}
 `))
 	for _, want := range []string{
 		`r.yaml:3: there is no field "chek"; did you mean "check"?`, `r.yaml:2: check is missing`, `r.yaml:4: check: wants`, `r.yaml:4: scenario: "[" is no pattern`,
 		`r.yaml:5: clients: wants a whole number`, `r.yaml:6: tolerance: is for counts`, `r.yaml:7: tolerance: wants a share`, "r.yaml:8: wants `field: value` lines",
 		"r.yaml:9: clients: wants at least 1, not 0", "r.yaml:10: clients: wants at least 1, not -1", "r.yaml:11: check: wants a number", "r.yaml:12: check: wants a number",
+		"r.yaml:13: check: no metric is below 0, so that >= 0 is always true", "r.yaml:14: check: no metric is below 0", "r.yaml:15: check: a is compared with itself",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in\n%v", want, err)

@@ -198,9 +198,11 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 	units := map[string]string{}
 	for _, d := range docs {
 		for name := range d.Metrics {
-			units[name] = "better=lower"
-			if name == results.OpsPerSecond {
+			switch {
+			case results.MoreIsBetter(name):
 				units[name] = "better=higher"
+			case results.HasDirection(name):
+				units[name] = "better=lower"
 			}
 		}
 	}

@@ -18,6 +18,8 @@ type Pairs struct {
 	Screen, Confirm [][2][]*results.Document
 }
 
+func sides() [2]string { return [2]string{"base", "head"} }
+
 // PairRules is how pairs are judged.
 type PairRules struct {
 	Metrics     []string    // empty: throughput, and the median and p90 of the recipe's first phase
@@ -44,7 +46,7 @@ func (r PairRules) Validate() error {
 		switch {
 		case !claim.IsTime():
 			errs = append(errs, fmt.Errorf("%s is no time or rate: counts need no pairs; hold them to a baseline", name))
-		case strings.HasSuffix(name, "-max-ns"):
+		case results.IsMaximum(name):
 			errs = append(errs, fmt.Errorf("%s: a maximum is one operation, and says nothing about the others", name))
 		}
 	}
@@ -164,7 +166,7 @@ func judgePairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	if len(places) == 0 {
 		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: Inconclusive, Why: "no pair has any result"}), nil
 	}
-	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == embedded }) {
+	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }) {
 		notes = append(notes, "measured on the embedded server: what is compared are times of a server in memory, and of no ensemble")
 	}
 	for _, where := range places {
@@ -225,15 +227,14 @@ func (r PairRules) metrics(d *results.Document) []string {
 // is to be compared.
 func (r PairRules) Judgeable(pair [2][]*results.Document) error {
 	for i, docs := range pair {
-		side := [2]string{"base", "head"}[i]
+		side := sides()[i]
 		if len(docs) == 0 {
 			return fmt.Errorf("the first pair's %s has no result: see its log", side)
 		}
 		for _, d := range docs {
 			for _, metric := range r.metrics(d) {
-				name := strings.Replace(metric, "-p99.9-ns", "-p99-ns", 1) // which is computed from the same histogram
-				if _, measured := d.Metrics[name]; !measured {
-					return fmt.Errorf("%s of the first pair's %s was not measured for %s; choose with --metrics among: %s", metric, side, d.Variant, decidable(d))
+				if _, err := valueOf(d, metric); err != nil {
+					return fmt.Errorf("the first pair's %s, %s: %w; choose with --metrics among: %s", side, d.Variant, err, decidable(d))
 				}
 			}
 		}
@@ -245,7 +246,7 @@ func (r PairRules) Judgeable(pair [2][]*results.Document) error {
 func decidable(d *results.Document) string {
 	var names []string
 	for _, name := range sortedKeys(d.Metrics) {
-		if (results.Claim{Metric: name}).IsTime() && !strings.HasSuffix(name, "-max-ns") {
+		if _, err := valueOf(d, name); err == nil && (results.Claim{Metric: name}).IsTime() && !results.IsMaximum(name) {
 			names = append(names, name)
 		}
 	}
@@ -260,7 +261,7 @@ func (r PairRules) resolution(d *results.Document, metric string) (float64, stri
 		}
 	}
 	return 1, fmt.Sprintf("not calibrated for %s on this machine, or not within %d days: a slowdown has to exceed the minimum effect only; "+
-		"`zkbench calibrate %s` measures what the machine moves by itself, which costs power where that is much", d.Scenario.Name, calibrationDays, d.Scenario.Name)
+		"`zkbench calibrate %s` measures what the machine moves by itself, which costs power where that is much", d.Scenario.Name, CalibrationDays, d.Scenario.Name)
 }
 
 // compare judges one metric at one place.
@@ -325,7 +326,7 @@ func logRatios(pairs [][2][]*results.Document, where place, metric string) ([]fl
 		if err != nil {
 			return nil, fmt.Errorf("pair %d, head: %w", i+1, err)
 		}
-		if metric == results.OpsPerSecond { // more is better
+		if results.MoreIsBetter(metric) {
 			base, head = head, base
 		}
 		ratio, err := paired.LogRatio(head, base)
@@ -341,26 +342,51 @@ func valueOf(d *results.Document, metric string) (float64, error) {
 	if d == nil {
 		return 0, errors.New("there is no result")
 	}
-	if name, ok := strings.CutSuffix(metric, "-ns"); ok {
-		h := d.Histograms[name[:max(strings.LastIndex(name, "-p"), 0)]]
-		switch {
-		case h.Dropped > 0:
-			return 0, fmt.Errorf("%d latencies were too long for the histogram of %s", h.Dropped, metric)
-		case h.Samples < needed(metric):
-			return 0, fmt.Errorf("%s of %d samples: it takes %d in each run; lengthen --duration", metric, h.Samples, needed(metric))
-		case strings.HasSuffix(metric, "-p99.9-ns"): // is no metric of a document, and in its histogram
-			decoded, err := h.Decode()
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", metric, err)
-			}
-			return float64(decoded.ValueAtPercentile(99.9)), nil
+	if err := scarce(d, metric); err != nil {
+		return 0, err
+	}
+	if h, ok := percentileOf(d, metric); ok && strings.HasSuffix(metric, "-p99.9-ns") { // is no metric of a document
+		decoded, err := h.Decode()
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", metric, err)
 		}
+		return float64(decoded.ValueAtPercentile(99.9)), nil
 	}
 	m, ok := d.Metrics[metric]
 	if !ok {
 		return 0, fmt.Errorf("%s was not measured", metric)
 	}
 	return m.Value, nil
+}
+
+// percentileOf returns the latencies of which a metric is a percentile; false if it is none.
+func percentileOf(d *results.Document, metric string) (results.Histogram, bool) {
+	name, isTime := strings.CutSuffix(metric, "-ns")
+	h, there := d.Histograms[name[:max(strings.LastIndex(name, "-p"), 0)]]
+	return h, isTime && there
+}
+
+// scarce returns why a percentile rests on too little to decide anything; nil if it does not, or if the metric is none.
+func scarce(d *results.Document, metric string) error {
+	h, ok := percentileOf(d, metric)
+	switch {
+	case !ok:
+		return nil
+	case h.Dropped > 0:
+		return fmt.Errorf("%d latencies were too long for the histogram of %s", h.Dropped, metric)
+	case h.Samples < needed(metric):
+		return fmt.Errorf("%s of %d samples: it takes %d in each run; lengthen --duration", metric, h.Samples, needed(metric))
+	case hides(d, metric, h.Samples):
+		return fmt.Errorf("%s leaves out %d waits that were going on for longer than the p99 when the window ended: clients starve", metric, d.Window.StarvingWaits)
+	default:
+		return nil
+	}
+}
+
+// hides tells whether a percentile would be another if it knew of the waits that had not ended: one in the tail at once,
+// another if these are many.
+func hides(d *results.Document, metric string, samples int64) bool {
+	return d.Window.Starves() && (isTail(metric) || 10*int64(d.Window.StarvingWaits) > samples)
 }
 
 // incomparable returns why the two sides must not be compared at one place; empty if they may.
@@ -380,12 +406,12 @@ func (p Pairs) incomparable(where place) string {
 		if first == nil {
 			first = base
 		}
-		for side, d := range map[string]*results.Document{"base": base, "head": head} {
+		for side, d := range [2]*results.Document{base, head} {
 			if difference := differs(first, d); difference != "" {
-				return fmt.Sprintf("pair %d, %s: %s", i+1, side, difference)
+				return fmt.Sprintf("pair %d, %s: %s", i+1, sides()[side], difference)
 			}
 			if reasons := d.Saturated(); len(reasons) > 0 {
-				return fmt.Sprintf("pair %d, %s: %s", i+1, side, strings.Join(reasons, "; "))
+				return fmt.Sprintf("pair %d, %s: %s", i+1, sides()[side], strings.Join(reasons, "; "))
 			}
 		}
 	}

@@ -188,6 +188,10 @@ func TestCalibration(t *testing.T) {
 		{"from the future", now.Add(-time.Hour), func(*results.Document) {}, 3, 1},
 		{"elsewhere", now, func(d *results.Document) { d.Environment.CPUs = 7 }, 3, 1},
 		{"another load", now, func(d *results.Document) { d.Scenario.Duration = time.Minute }, 3, 1},
+		{"another disk", now, func(d *results.Document) { d.Environment.TxnLog = "/x (tmpfs)" }, 3, 1},
+		{"other settings", now, func(d *results.Document) { d.Environment.ServerConfig = map[string]string{"tickTime": "7"} }, 3, 1},
+		{"another number of servers", now, func(d *results.Document) { d.Environment.Servers = []string{"a", "b"} }, 3, 1},
+		{"another build", now, func(d *results.Document) { d.Environment.Zkbench = "x" }, 5, 0},
 		{"another scenario", now, func(d *results.Document) { d.Scenario.Name = "x" }, 3, 1},
 	} {
 		p := Pairs{}
@@ -247,8 +251,9 @@ func TestJudgeable(t *testing.T) {
 		{"no base", func(p *[2][]*results.Document, _ *PairRules) { p[0] = nil }, "base has no result"},
 		{"no head", func(p *[2][]*results.Document, _ *PairRules) { p[1] = nil }, "head has no result"},
 		{"a misspelt metric", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wiat-p50-ns"} }, "among: ops/s, wait-p50-ns, wait-p90-ns, wait-p99-ns"},
-		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, ""},
-		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "ops/s of the first pair's head was not measured"},
+		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, "it takes 10000 in each run"},
+		{"no percentile of a phase", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"herd-spread-p99-ns"} }, "was not measured"},
+		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "the first pair's head, planted: ops/s was not measured"},
 	} {
 		rules := DefaultPairRules(now)
 		pair := plantedPairs(1, rules).Screen[0]

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/zkbench/zkbench/results"
 )
@@ -10,8 +11,14 @@ import (
 // truncated file is inconclusive, and does not hide what the others say.
 func Read(paths []string) Evidence {
 	var e Evidence
+	seen := map[string]bool{}
 	for _, path := range paths {
 		for _, file := range filesIn(path) {
+			whole, err := filepath.Abs(file)
+			if err == nil && seen[whole] {
+				continue // given twice, such as by its folder and by its name: one measurement all the same
+			}
+			seen[whole] = true
 			docs, err := results.ReadAll([]string{file})
 			if err != nil {
 				e.Unreadable = append(e.Unreadable, err)

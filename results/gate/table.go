@@ -42,7 +42,7 @@ func (r Report) shown() []Check {
 }
 
 // improved tells whether a check passed with advice to keep what was gained.
-func (c Check) improved() bool { return c.Outcome == Pass && strings.HasPrefix(c.Why, "improved") }
+func (c Check) improved() bool { return c.Outcome == Pass && c.better }
 
 // WriteTable prints the verdict in at most width columns, and about one screen: what fails with its reasons, what passes
 // as numbers.

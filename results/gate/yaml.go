@@ -145,6 +145,9 @@ func (c *Claim) read(check string) []string {
 	if c.Claim, err = results.ParseClaim(check); err != nil {
 		problems = append(problems, "check: "+err.Error())
 	}
+	if err == nil {
+		problems = append(problems, c.alwaysTrue()...)
+	}
 	if _, err := path.Match(c.Scenario, ""); err != nil || c.Scenario == "" {
 		problems = append(problems, fmt.Sprintf("scenario: %q is no pattern", c.Scenario))
 	}
@@ -155,6 +158,18 @@ func (c *Claim) read(check string) []string {
 		problems = append(problems, "tolerance: is for counts; of a time, choose the limit")
 	}
 	return problems
+}
+
+// alwaysTrue returns why the claim could not fail.
+func (c *Claim) alwaysTrue() []string {
+	switch {
+	case c.Of == c.Variant:
+		return []string{fmt.Sprintf("check: %s is compared with itself", c.Of)}
+	case c.Of == "" && (c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0):
+		return []string{fmt.Sprintf("check: no metric is below 0, so that %s %g is always true", c.Op, c.Value)}
+	default:
+		return nil
+	}
 }
 
 // Waiver lets one regression through, up to a limit and until a day, because somebody has taken the responsibility.

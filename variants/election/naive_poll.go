@@ -92,7 +92,7 @@ func pollVariant(interval time.Duration) variants.Variant {
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "everything at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(3, "no bound: more the longer a term", func(float64) float64 { return math.MaxFloat64 }),
+			Requests:      variants.AloneOr(3, "no bound: more the longer a term", func(float64) float64 { return math.Inf(1) }),
 			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
 			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
 			Notifications: variants.Constant(0),

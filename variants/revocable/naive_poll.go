@@ -66,7 +66,7 @@ func pollVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks, without its watch",
 		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, who wait for the next one; and a holder that does not listen keeps the lock",
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.MaxFloat64 }),
+			Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.Inf(1) }),
 			Writes:        variants.AloneOr(2, "3", func(float64) float64 { return 3 }),
 			FailedWrites:  variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
 			Notifications: variants.AloneOr(0, "1", func(float64) float64 { return 1 }),

@@ -130,7 +130,7 @@ func forcedVariant() variants.Variant {
 	v.Stepped.Notifications = variants.PerN("(3N-2)/N", func(n float64) float64 { return (3*n - 2) / n })
 	v.Stepped.HerdMax = variants.AloneOr(1, "2", func(float64) float64 { return 2 })
 	v.Free = variants.Cost{
-		Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.MaxFloat64 }),
+		Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.Inf(1) }),
 		Writes:        variants.AloneOr(2, "4", func(float64) float64 { return 4 }),
 		FailedWrites:  variants.AloneOr(0, "2", func(float64) float64 { return 2 }),
 		Notifications: variants.AloneOr(1, "3", func(float64) float64 { return 3 }),
