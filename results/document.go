@@ -223,10 +223,11 @@ const (
 	latenessMark   = 0.25 // of the bystanders' p99, due to zkbench's own late start
 )
 
-// Saturated returns the reasons why zkbench itself was short of CPU, so that the load was not what it should have been.
+// Saturated returns the reasons why zkbench itself was short of CPU, so that the load was not what it should have been. Where
+// the server is in the same process, that it uses much of the CPU says nothing about the load.
 func (d *Document) Saturated() []string {
 	var out []string
-	if d.Health.ClientCPU > clientCPUMark {
+	if d.Health.ClientCPU > clientCPUMark && d.Environment.Engine != Embedded {
 		out = append(out, fmt.Sprintf("zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark))
 	}
 	if d.Health.Throttled > 0 {

@@ -43,6 +43,9 @@ func TestCampaign(t *testing.T) {
 		t.Errorf("over other results: exit code %d, %s", code, stderr)
 	}
 	stdout, stderr, code = command(t.Context(), append([]string{"calibrate", "lock-contention", "--out", "d"}, load...)...)
+	if code == codeInvalid && strings.Contains(stderr, "out of CPU") {
+		t.Skip("a control group that throttles cannot be calibrated")
+	}
 	if _, err := os.Stat("cache/c.json"); err != nil || code != codeOK || !strings.Contains(stdout, "handoff-p50-ns") {
 		t.Errorf("calibrate: exit code %d, %v: %s\n%s", code, err, stderr, stdout)
 	}

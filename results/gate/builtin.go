@@ -117,9 +117,9 @@ func lostSessions(d *results.Document) string {
 }
 
 // starvedGenerator tells of clients that looped more slowly than they should have: less contention makes smaller counts, too.
-// The steps of a drain wait for each other, and the embedded server lives in the same process.
+// The steps of a drain wait for each other.
 func starvedGenerator(d *results.Document) string {
-	if d.Expected.Exact || d.Environment.Engine == results.Embedded {
+	if d.Expected.Exact {
 		return ""
 	}
 	return strings.Join(d.Saturated(), "; ")

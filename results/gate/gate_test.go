@@ -94,8 +94,9 @@ func TestBuiltInChecks(t *testing.T) {
 		{"a lost session", "sessions kept", func(d *results.Document) { d.Health.SessionsLost = 1 }, Invalid, 5},
 		{"a free-running load without CPU", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.Throttled = false, 1 }, Inconclusive, 5},
 		{"a drain without CPU", "load as asked for", func(d *results.Document) { d.Health.Throttled = 1 }, Pass, 0},
-		{"the embedded server without CPU", "load as asked for", func(d *results.Document) {
-			d.Expected.Exact, d.Health.Throttled, d.Environment.Engine = false, 1, "embedded"
+		{"a generator that takes all CPUs", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.ClientCPU = false, 0.9 }, Inconclusive, 5},
+		{"an embedded server that does", "load as asked for", func(d *results.Document) {
+			d.Expected.Exact, d.Health.ClientCPU, d.Environment.Engine = false, 0.9, "embedded"
 		}, Pass, 0},
 		{"a missing metric", "metrics present", func(d *results.Document) { delete(d.Metrics, results.BytesPerOp) }, Inconclusive, 5},
 		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, Inconclusive, 5},
