@@ -118,11 +118,11 @@ func split(docs []*results.Document) []set {
 // subject ends the titles of a set's figures: what was measured on.
 func (s set) subject() string {
 	e := s.docs[0].Environment
-	servers := "servers"
-	if len(e.Servers) == 1 {
-		servers = "server"
+	where := fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), results.Plural(len(e.Servers), "server"), e.Engine)
+	if e.Engine == results.Embedded {
+		where = "the embedded server"
 	}
-	text := fmt.Sprintf("%s on ZooKeeper %s, %d %s (%s)", s.docs[0].Scenario.Name, e.ZooKeeper, len(e.Servers), servers, e.Engine)
+	text := s.docs[0].Scenario.Name + " on " + where
 	if hold := s.docs[0].Scenario.Hold; hold > 0 {
 		text += fmt.Sprintf(", hold %s", hold)
 	}

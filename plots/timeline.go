@@ -52,7 +52,7 @@ func middle(group []*results.Document) *results.Document { return group[len(grou
 func (s set) timeline(naive, optimized *results.Document) figure {
 	slowest := max(slowestBystander(naive), slowestBystander(optimized))
 	top := s.dotsPanel(naive)
-	top.Title.Text = fmt.Sprintf("Every notification, %s, %s\n%s (%s)", clientsText(naive.Clients), s.subject(), naive.Variant, naive.Kind)
+	top.Title.Text = fmt.Sprintf("Every notification, %s\n%s\n%s (%s)", clientsText(naive.Clients), s.subject(), naive.Variant, naive.Kind)
 	lower := s.dotsPanel(optimized)
 	lower.Title.Text = fmt.Sprintf("%s (%s)", optimized.Variant, optimized.Kind)
 	last := bystanderPanel(optimized, slowest)

@@ -280,7 +280,7 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 			*binary = own
 		}
 		if *binary, err = exec.LookPath(*binary); err != nil {
-			return nil, usage(fmt.Errorf("%w: name a zkbench that can be run", err))
+			return nil, usage(fmt.Errorf("%w: name a zkbench that can be run, such as ./old-zkbench", err))
 		}
 	}
 	for _, name := range loadFlags() {

@@ -149,6 +149,7 @@ func TestCutShort(t *testing.T) {
 		{gate.Pass, nil, codeOK},
 		{gate.Pass, errors.New("x"), codeFailed},
 		{gate.Regression, errors.New("x"), codeFailed},
+		{gate.Violation, context.Canceled, codeInterrupted},
 		{gate.Violation, errors.New("x"), codeBroken},
 		{gate.Pass, exitError{codeBroken, errors.New("x")}, codeBroken},
 		{gate.Regression, exitError{codeInvalid, errors.New("x")}, codeInvalid},

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -150,6 +152,11 @@ func (f gateFlags) clearOutputs(inputs []string) error {
 		if path != "" && slices.ContainsFunc(inputs, func(input string) bool { return sameFile(input, path) }) {
 			return usage(fmt.Errorf("--%s %s is something to be read: choose another file", flag, path))
 		}
+		for other, same := range f.outputs() {
+			if path != "" && flag < other && filepath.Clean(path) == filepath.Clean(same) {
+				return usage(fmt.Errorf("--%s and --%s would write to one file: choose another for one of them", flag, other))
+			}
+		}
 	}
 	var errs []error
 	for flag, path := range f.outputs() {
@@ -171,7 +178,11 @@ func sameFile(a, b string) bool {
 }
 
 func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
-	inputs := slices.Concat(args, []string{f.rules, f.waivers, f.pairs.base, f.pairs.head, f.pairs.cache})
+	inputs := []string{f.rules, f.waivers, f.pairs.base, f.pairs.head, f.pairs.cache}
+	for _, arg := range args {
+		files, _ := results.Files(arg) // of a folder; what cannot be read is told when it is judged
+		inputs = append(append(inputs, arg), files...)
+	}
 	if err := errors.Join(f.clearOutputs(inputs), checkEmpty(cmd), usage(f.check(cmd, args))); err != nil {
 		return err
 	}
@@ -206,12 +217,18 @@ func cutShort(report gate.Report, err error) gate.Report {
 	}
 	c := gate.Check{Rule: "all pairs measured", Source: gate.FromPairs, Outcome: gate.Error, Why: err.Error()}
 	switch codes := codesOf(err); {
+	case errors.Is(err, context.Canceled):
+		c.Why = "interrupted"
 	case slices.Contains(codes, codeBroken):
 		c.Outcome = gate.Violation
 	case !slices.ContainsFunc(codes, func(code int) bool { return code != codeInvalid }):
 		c.Outcome = gate.Inconclusive
 	}
-	return gate.NewReport(append(report.Checks, c), report.Notes)
+	cut := gate.NewReport(append(report.Checks, c), report.Notes)
+	if errors.Is(err, context.Canceled) {
+		cut.Code = codeInterrupted // whatever else is wrong
+	}
+	return cut
 }
 
 // existing reads results, those of the newest run if none are named, and says which that is. None at all is evidence of
@@ -267,9 +284,10 @@ func expectations(docs []*results.Document) (claims []gate.Claim, notes []string
 	for _, d := range docs {
 		byScenario[d.Scenario.Name] = append(byScenario[d.Scenario.Name], d)
 	}
+	var foreign, partly, otherwise []string
 	for _, name := range slices.Sorted(maps.Keys(byScenario)) {
 		if !slices.Contains(scenarios.Names(), name) {
-			notes = append(notes, name+" does not come with zkbench: what its file expects is not judged; put it into a file for --rules")
+			foreign = append(foreign, name)
 			continue
 		}
 		found, whole := expected(name, byScenario[name])
@@ -277,9 +295,21 @@ func expectations(docs []*results.Document) (claims []gate.Claim, notes []string
 		switch {
 		case whole:
 		case len(found) > 0:
-			notes = append(notes, name+" ran under another load than it has here, too, of which it expects nothing")
+			partly = append(partly, name)
 		default:
-			notes = append(notes, name+" ran under another load than it has here: what it expects is not judged")
+			otherwise = append(otherwise, name)
+		}
+	}
+	for _, n := range []struct {
+		names []string
+		text  string
+	}{
+		{foreign, "not with zkbench, so that what their files expect is not judged (--rules takes it): "},
+		{partly, "ran under another load than theirs, too, of which nothing is expected: "},
+		{otherwise, "ran under another load than theirs, so that what they expect is not judged: "},
+	} {
+		if len(n.names) > 0 {
+			notes = append(notes, n.text+strings.Join(n.names, ", "))
 		}
 	}
 	return claims, notes

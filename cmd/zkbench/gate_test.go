@@ -163,6 +163,16 @@ func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	if _, err := os.Stat("r.yaml"); err != nil {
 		t.Error(err)
 	}
+	result := filepath.Join("d", "a_n1_r1.json")
+	if err := errors.Join(os.Mkdir("d", 0o755), os.WriteFile(result, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := command(t.Context(), "gate", "d", "--json", result); code != codeUsage || !strings.Contains(stderr, "something to be read") {
+		t.Errorf("over a result in a folder: exit code %d, %s", code, stderr)
+	}
+	if _, err := os.Stat(result); err != nil {
+		t.Error(err)
+	}
 }
 
 // What a container run is held to does not depend on what lies before it.

@@ -27,6 +27,6 @@ func interrupt(cancel context.CancelCauseFunc) {
 	fmt.Fprintln(os.Stderr, "\nstopping: whole results are kept, what was started is taken down; once more leaves at once")
 	cancel(errInterrupted)
 	<-signals
-	fmt.Fprintln(os.Stderr, "left at once: `zkbench ensemble down` removes what may still be running")
+	fmt.Fprintln(os.Stderr, "left at once: servers may still be running; `zkbench ensemble down --name NAME` removes those of the name that was asked for, or told")
 	os.Exit(codeInterrupted)
 }

@@ -91,7 +91,7 @@ ensemble.`,
 func (f *runFlags) bindLoad(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.clients, "clients", nil, "numbers of clients, such as 1,10,50")
-	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default all of the recipe)")
+	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default: the scenario's)")
 	flags.DurationVar(&f.duration, "duration", 0, "length of each measurement of a closed load")
 	flags.IntVar(&f.operations, "operations", 0, "operations per client, instead of a duration")
 	flags.IntVar(&f.size, "size", 0, "how much there is for each client to work on")
@@ -104,6 +104,9 @@ func (f *runFlags) bindLoad(cmd *cobra.Command) {
 const allScenarios = "all"
 
 func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
+	if err := checkEmpty(cmd); err != nil {
+		return err
+	}
 	var selected []scenarios.Scenario
 	var errs []error
 	if slices.Equal(names, []string{allScenarios}) {

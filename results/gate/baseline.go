@@ -381,9 +381,9 @@ func (r BaselineRow) compare(c *Check, d *results.Document) {
 	case r.Exact && !d.Expected.Exact:
 		outcome, why = Inconclusive, "the baseline is exact, and this load is not"
 	case r.Exact && d.AgainstCount(c.Metric, limit) > 0, !r.Exact && d.Exceeds(c.Metric, limit):
-		outcome, why = Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g", d.Repeat, m.Value, limit)
+		outcome, why = Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
 	case r.Exact && d.AgainstCount(c.Metric, limit) < 0:
-		why, c.better = fmt.Sprintf("improved: it is %.6g, against %.6g; `zkbench baseline save` keeps that", m.Value, limit), true
+		why, c.better = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit), true
 	}
 	if measured && (c.Value == nil || m.Value > float64(*c.Value)) {
 		c.Value = number(m.Value)

@@ -299,10 +299,12 @@ func (c *Check) settle(j paired.Judgement, rule paired.Rule, screen []float64) {
 	if c.Confirm != nil {
 		c.Value = number(j.Confirmation.Median)
 	}
-	c.Why = fmt.Sprintf("%s: %s", j.Verdict, j.Why)
+	c.Why = j.Why
 	switch {
 	case j.Verdict == paired.Regression:
 		c.Outcome = Regression
+	case j.Passed && j.Verdict == paired.Noise:
+		c.Outcome, c.Why = Pass, fmt.Sprintf("%s: %s", j.Verdict, j.Why)
 	case j.Passed:
 		c.Outcome = Pass
 	default:

@@ -41,7 +41,7 @@ func TestPairs(t *testing.T) {
 	}{
 		{"the same", 1, nil, 0, ""},
 		{"faster", 0.5, nil, 0, ""},
-		{"slower", 1.5, nil, 3, "REGRESSION"},
+		{"slower", 1.5, nil, 3, "screen flagged; confirmation: p = "},
 		{"slower, and not confirmed", 1.5, func(p *Pairs, r *PairRules) { p.Confirm = plantedPairs(1, *r).Screen }, 5, "instead of the 20"},
 		{"slower, and noise", 1.5, func(p *Pairs, r *PairRules) {
 			p.Confirm = slices.Concat(plantedPairs(1, *r).Screen, plantedPairs(1, *r).Screen)

@@ -56,8 +56,8 @@ func (r Report) WriteTable(w io.Writer, width int) error {
 		fmt.Fprintln(w)
 	}
 	for i, note := range r.Notes {
-		if i == mostNotes {
-			fmt.Fprintf(w, "… and %d notes more\n", len(r.Notes)-mostNotes)
+		if i == mostNotes && len(r.Notes) > mostNotes+1 {
+			fmt.Fprintf(w, "… and %d notes more: --json FILE has them all\n", len(r.Notes)-mostNotes)
 			break
 		}
 		fmt.Fprintln(w, results.Wrap("note: "+note, width))
@@ -76,11 +76,7 @@ func renderChecks(checks []Check, width int) string {
 		{Number: 3, WidthMax: width - outcome - title - 6, WidthMaxEnforcer: text.WrapSoft},
 	})
 	for _, c := range checks {
-		why := c.Why
-		if c.Source == FromBaseline {
-			why += " by the baseline"
-		}
-		t.AppendRow(table.Row{c.label(), c.title(), strings.TrimSpace(why)})
+		t.AppendRow(table.Row{c.label(), c.title(), c.Why})
 	}
 	return t.Render()
 }
