@@ -355,10 +355,12 @@ func watchloadRespectsForeignZnodes(t *testing.T, v venue, dir string, variant w
 }
 
 func watchloadRefuses(t *testing.T, v venue, dir string, variant watchloadVariant) {
-	feeds := watchloadFeeds(t, dir, variant, clients(t, v, 2)...)
+	cs := clients(t, v, 2)
+	feeds := watchloadFeeds(t, dir, variant, cs...)
 	wantError(t, "client 1 publishes", feeds[1].Publish(testContext(t), 0), watchload.ErrNotPublisher)
 	wantError(t, "Changed without Watch", feeds[1].Changed(testContext(t), 0), watchload.ErrNotWatched)
 	watchloadClose(t, v, dir, feeds...)
+	catchUp(t, cs[1], dir)
 	wantError(t, "Watch after the end", errorOf(feeds[1].Watch(testContext(t), 0)), watchload.ErrClosed)
 }
 
