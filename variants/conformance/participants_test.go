@@ -90,10 +90,14 @@ func (c *company) join(t testing.TB, session variants.Session, lost <-chan struc
 	return p
 }
 
+// joinAll lets several join, and each know that all have, as a run does before its first step.
 func (c *company) joinAll(t testing.TB, cs ...*client) {
 	t.Helper()
 	for _, member := range cs {
 		c.join(t, member.conn, member.monitor.Lost())
+	}
+	for _, member := range cs {
+		catchUp(t, member, c.env.Root)
 	}
 }
 

@@ -49,7 +49,8 @@ type Group struct {
 // One goroutine at a time may use it. All methods return variants.ErrSessionLost when the session is gone, and return
 // within about a second when their context ends, even if the server is silent.
 type Feed interface {
-	// Watch sets the client's watch on a topic, and returns how often the topic has been published before.
+	// Watch sets the client's watch on a topic, and returns how often the topic has been published before. It returns
+	// ErrClosed while the client's server does not know yet that somebody publishes it.
 	Watch(ctx context.Context, topic int) (published int, err error)
 	// Changed waits until the topic has been published after Watch. When ctx ends first it may be called again.
 	Changed(ctx context.Context, topic int) error
