@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
@@ -481,4 +484,37 @@ func barriersRefuseWhatMakesNoSense(t *testing.T, v venue, dir string, variant d
 	}
 	must(t, b.Enter(testContext(t)))
 	doubleBarrierMustBeClean(t, v, dir, b, b)
+}
+
+// meddled is a session in which something happens before the first listing.
+type meddled struct {
+	*zk.Conn
+	once *sync.Once
+	do   func()
+}
+
+func (m meddled) Children(path string) ([]string, *zk.Stat, error) {
+	m.once.Do(m.do)
+	return m.Conn.Children(path)
+}
+
+// Between the look for ready and the listing, somebody else may have cleared up and be the first of the next round: who
+// waited for that one to go would wait for ever.
+func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	dir := directory(t, v)
+	cs := clients(t, v, 2)
+	must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, variants.WorldACL()))) // of a round of which nobody is left
+	group := doublebarrier.Group{Dir: dir, Size: 2}
+	first := doublebarrier.NewReadyNode(cs[0].conn, group, cs[0].monitor.Lost())
+	var entered <-chan error
+	session := meddled{cs[1].conn, new(sync.Once), func() {
+		entered = doubleBarrierWait(testContext(t), t, first.Enter)
+	}}
+	second := doublebarrier.NewReadyNode(session, group, cs[1].monitor.Lost())
+	ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
+	defer cancel()
+	must(t, second.Enter(ctx))
+	must(t, <-entered)
 }

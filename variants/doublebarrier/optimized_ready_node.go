@@ -207,10 +207,10 @@ func (b *ReadyNode) included(ctx context.Context) error {
 }
 
 // sitOut waits for something to happen to a round that is under way without this process, and clears up after one of
-// which nobody is left.
+// which nobody is left. If ready is gone by now, whoever stands in line waits for this process.
 func (b *ReadyNode) sitOut(ctx context.Context) error {
 	children, err := b.line.List(ctx)
-	if err != nil {
+	if err != nil || !slices.Contains(children, readyName) {
 		return err
 	}
 	if tickets := line.Sorted(children, marker); len(tickets) > 0 {
