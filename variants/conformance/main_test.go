@@ -229,6 +229,14 @@ func catchUp(t testing.TB, c *client, dir string) {
 	wantError(t, "a delete of what is not there", c.conn.Delete(dir+"/is-not-there", -1), zk.ErrNoNode)
 }
 
+// catchUpAll lets the servers of several learn of it.
+func catchUpAll(t testing.TB, dir string, cs ...*client) {
+	t.Helper()
+	for _, c := range cs {
+		catchUp(t, c, dir)
+	}
+}
+
 // children lists a znode as the leader has it.
 func children(t testing.TB, c *client, dir string) []string {
 	t.Helper()

@@ -96,9 +96,7 @@ func (c *company) joinAll(t testing.TB, cs ...*client) {
 	for _, member := range cs {
 		c.join(t, member.conn, member.monitor.Lost())
 	}
-	for _, member := range cs {
-		catchUp(t, member, c.env.Root)
-	}
+	catchUpAll(t, c.env.Root, cs...)
 }
 
 // start lets a member take so many steps behind the caller's back, or as many as go well. Others may still be joining.

@@ -82,9 +82,7 @@ func watchloadFeeds(t testing.TB, dir string, variant watchloadVariant, cs ...*c
 		}
 		feeds = append(feeds, feed)
 	}
-	for _, c := range cs { // what one has created, all see
-		catchUp(t, c, dir)
-	}
+	catchUpAll(t, dir, cs...) // what one has created, all see
 	return feeds
 }
 
@@ -183,9 +181,7 @@ func watchloadCompletesAPublication(t *testing.T, v venue, dir string, variant w
 	if feeds[0], err = variant.open(testContext(t), hook, group, publisher.monitor.Lost()); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range cs { // the znodes of the first publisher are gone, and those of the second are there
-		catchUp(t, c, dir)
-	}
+	catchUpAll(t, dir, cs...) // the znodes of the first publisher are gone, and those of the second are there
 	for _, f := range feeds {
 		for topic := range watchloadTopics {
 			must(t, errorOf(f.Watch(testContext(t), topic)))
