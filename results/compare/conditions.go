@@ -68,7 +68,13 @@ func (m match) unlike() []Difference {
 
 // engine says on what a group was measured, as embedded times are no ensemble's even where they may be compared.
 func (g group) engine() string {
-	return joined(g.told()[results.Condition{Aspect: Engine, Name: "engine"}])
+	var engines []string
+	for _, d := range g.docs {
+		if e := d.Environment.Engine; !slices.Contains(engines, e) {
+			engines = append(engines, e)
+		}
+	}
+	return joined(engines)
 }
 
 func joined(values []string) string {
