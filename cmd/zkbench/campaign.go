@@ -90,10 +90,10 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 		c.done++
 		first := c.random.IntN(2) // drawn, so that no drift and no rhythm can favour a side
 		seed := strconv.FormatUint(c.random.Uint64(), 10)
-		c.orders = append(c.orders, sides()[first]+" first")
+		c.orders = append(c.orders, gate.Sides()[first]+" first")
 		var pair [2][]*results.Document
 		for _, side := range []int{first, 1 - first} {
-			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, i+1, pairs, sides()[side])
+			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, i+1, pairs, gate.Sides()[side])
 			docs, err := c.run(ctx, side, slices.Concat(extra, []string{"--seed", seed}))
 			pair[side] = docs
 			if err != nil {
@@ -110,12 +110,10 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 	return out, nil
 }
 
-func sides() [2]string { return [2]string{"base", "head"} }
-
 // run starts one side of the current pair and returns its documents. That they are invalid, or of a broken recipe, is
 // theirs to say.
 func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*results.Document, error) {
-	dir := filepath.Join(c.dir, fmt.Sprintf("pair-%02d", c.done), sides()[side])
+	dir := filepath.Join(c.dir, fmt.Sprintf("pair-%02d", c.done), gate.Sides()[side])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
@@ -138,7 +136,7 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 	evidence := gate.Read([]string{dir})
 	c.unreadable = append(c.unreadable, evidence.Unreadable...)
 	broken := slices.ContainsFunc(evidence.Documents, func(d *results.Document) bool { return len(d.Violations) > 0 })
-	if sides()[side] == "head" && code == codeBroken && !broken {
+	if gate.Sides()[side] == "head" && code == codeBroken && !broken {
 		return nil, exitError{codeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name())}
 	}
 	return evidence.Documents, nil

@@ -95,9 +95,6 @@ func (c Claim) check(scenario string, clients int, rows []results.Row, docs []*r
 	if doubts := c.doubts(clients, docs); doubts != "" {
 		out.Outcome, out.Why = Inconclusive, out.Why+"; "+doubts
 	}
-	if c.guessed(clients, docs) {
-		out.Outcome, out.Why = Inconclusive, out.Why+"; "+herdsAreGuessed
-	}
 	return out
 }
 
@@ -119,13 +116,6 @@ func (c Claim) ambiguous(clients int, rows []results.Row) bool {
 
 // herdsAreGuessed is why the size of a herd can neither convict nor acquit anybody.
 const herdsAreGuessed = "these servers do not tell which transaction caused a notification, so that herds are guessed"
-
-// guessed tells whether the claim is about what some of the documents can only guess.
-func (c Claim) guessed(clients int, docs []*results.Document) bool {
-	return slices.ContainsFunc(docs, func(d *results.Document) bool {
-		return d.Clients == clients && (d.Variant == c.Variant || d.Variant == c.Of) && d.Guessed(c.Metric)
-	})
-}
 
 // show writes a value of the claim's metric for people.
 func (c Claim) show(value float64) string {
@@ -151,10 +141,15 @@ func (c Claim) holds(got, bound float64) bool {
 // doubts returns why the numbers that the claim compares cannot decide it. Counts do not suffer from a busy machine.
 func (c Claim) doubts(clients int, docs []*results.Document) string {
 	for _, d := range docs {
-		if !c.IsTime() || d.Clients != clients || d.Variant != c.Variant && d.Variant != c.Of {
+		if d.Clients != clients || d.Variant != c.Variant && d.Variant != c.Of {
 			continue
 		}
-		if d.Environment.Engine == results.Embedded {
+		switch {
+		case d.Guessed(c.Metric):
+			return herdsAreGuessed
+		case !c.IsTime():
+			continue
+		case d.Environment.Engine == results.Embedded:
 			return "no time on the embedded server is an ensemble's"
 		}
 		reasons := d.Saturated()

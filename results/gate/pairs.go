@@ -18,7 +18,8 @@ type Pairs struct {
 	Screen, Confirm [][2][]*results.Document
 }
 
-func sides() [2]string { return [2]string{"base", "head"} }
+// Sides names the two sides of a pair, in their order.
+func Sides() [2]string { return [2]string{"base", "head"} }
 
 // PairRules is how pairs are judged.
 type PairRules struct {
@@ -51,21 +52,6 @@ func (r PairRules) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isTail tells whether a metric is a percentile beyond the 90th.
-func isTail(metric string) bool { return needed(metric) > 1 }
-
-// needed returns how many samples a run must have for the metric to be one of more than a handful of operations.
-func needed(metric string) int64 {
-	switch {
-	case strings.HasSuffix(metric, "-p99-ns"):
-		return 1_000
-	case strings.HasSuffix(metric, "-p99.9-ns"):
-		return 10_000
-	default:
-		return 1
-	}
 }
 
 func (r PairRules) forMetric(name string) paired.Rule {
@@ -227,7 +213,7 @@ func (r PairRules) metrics(d *results.Document) []string {
 // is to be compared.
 func (r PairRules) Judgeable(pair [2][]*results.Document) error {
 	for i, docs := range pair {
-		side := sides()[i]
+		side := Sides()[i]
 		if len(docs) == 0 {
 			return fmt.Errorf("the first pair's %s has no result: see its log", side)
 		}
@@ -361,36 +347,6 @@ func valueOf(d *results.Document, metric string) (float64, error) {
 	return m.Value, nil
 }
 
-// percentileOf returns the latencies of which a metric is a percentile; false if it is none.
-func percentileOf(d *results.Document, metric string) (results.Histogram, bool) {
-	name, isTime := strings.CutSuffix(metric, "-ns")
-	h, there := d.Histograms[name[:max(strings.LastIndex(name, "-p"), 0)]]
-	return h, isTime && there
-}
-
-// scarce returns why a percentile rests on too little to decide anything; nil if it does not, or if the metric is none.
-func scarce(d *results.Document, metric string) error {
-	h, ok := percentileOf(d, metric)
-	switch {
-	case !ok:
-		return nil
-	case h.Dropped > 0:
-		return fmt.Errorf("%d latencies were too long for the histogram of %s", h.Dropped, metric)
-	case h.Samples < needed(metric):
-		return fmt.Errorf("%s of %d samples: it takes %d in each run; lengthen --duration", metric, h.Samples, needed(metric))
-	case hides(d, metric, h.Samples):
-		return fmt.Errorf("%s leaves out %d waits that were going on for longer than the p99 when the window ended: clients starve", metric, d.Window.StarvingWaits)
-	default:
-		return nil
-	}
-}
-
-// hides tells whether a percentile would be another if it knew of the waits that had not ended: one in the tail at once,
-// another if these are many.
-func hides(d *results.Document, metric string, samples int64) bool {
-	return d.Window.Starves() && (isTail(metric) || 10*int64(d.Window.StarvingWaits) > samples)
-}
-
 // incomparable returns why the two sides must not be compared at one place; empty if they may.
 func (p Pairs) incomparable(where place) string {
 	if len(p.Screen) == 0 {
@@ -410,10 +366,10 @@ func (p Pairs) incomparable(where place) string {
 		}
 		for side, d := range [2]*results.Document{base, head} {
 			if difference := differs(first, d); difference != "" {
-				return fmt.Sprintf("pair %d, %s: %s", i+1, sides()[side], difference)
+				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], difference)
 			}
 			if reasons := d.Saturated(); len(reasons) > 0 {
-				return fmt.Sprintf("pair %d, %s: %s", i+1, sides()[side], strings.Join(reasons, "; "))
+				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], strings.Join(reasons, "; "))
 			}
 		}
 	}

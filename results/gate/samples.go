@@ -1,0 +1,53 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// isTail tells whether a metric is a percentile beyond the 90th.
+func isTail(metric string) bool { return needed(metric) > 1 }
+
+// needed returns how many samples a run must have for the metric to be one of more than a handful of operations.
+func needed(metric string) int64 {
+	switch {
+	case strings.HasSuffix(metric, "-p99-ns"):
+		return 1_000
+	case strings.HasSuffix(metric, "-p99.9-ns"):
+		return 10_000
+	default:
+		return 1
+	}
+}
+
+// percentileOf returns the latencies of which a metric is a percentile; false if it is none.
+func percentileOf(d *results.Document, metric string) (results.Histogram, bool) {
+	name, isTime := strings.CutSuffix(metric, "-ns")
+	h, there := d.Histograms[name[:max(strings.LastIndex(name, "-p"), 0)]]
+	return h, isTime && there
+}
+
+// scarce returns why a percentile rests on too little to decide anything; nil if it does not, or if the metric is none.
+func scarce(d *results.Document, metric string) error {
+	h, ok := percentileOf(d, metric)
+	switch {
+	case !ok:
+		return nil
+	case h.Dropped > 0:
+		return fmt.Errorf("%d latencies were too long for the histogram of %s", h.Dropped, metric)
+	case h.Samples < needed(metric):
+		return fmt.Errorf("%s of %d samples: it takes %d in each run; lengthen --duration", metric, h.Samples, needed(metric))
+	case hides(d, metric, h.Samples):
+		return fmt.Errorf("%s leaves out %d waits that were going on for longer than the p99 when the window ended: clients starve", metric, d.Window.StarvingWaits)
+	default:
+		return nil
+	}
+}
+
+// hides tells whether a percentile would be another if it knew of the waits that had not ended: one in the tail at once,
+// another if these are many.
+func hides(d *results.Document, metric string, samples int64) bool {
+	return d.Window.Starves() && (isTail(metric) || 10*int64(d.Window.StarvingWaits) > samples)
+}
