@@ -12,9 +12,9 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/wire", "results/gate"},
-	"scenarios":             {"variants", "results", "ensemble", "ensemble/wire"}, // nobody else joins these three
-	"variants":              {},                                                   // a recipe cannot see the runner
+	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/wire", "results/gate"},
+	"scenarios":             {"variants", "results", "results/strict", "ensemble", "ensemble/namespace", "ensemble/wire"}, // only scenarios join these three
+	"variants":              {},                                                                                           // a recipe cannot see the runner
 	"variants/line":         {"variants"},
 	"variants/items":        {"variants", "variants/line"},
 	"variants/lock":         {"variants", "variants/line"},
@@ -28,18 +28,19 @@ var mayImport = map[string][]string{
 	"results":               {},
 	"results/golden":        {},
 	"results/paired":        {},
+	"results/strict":        {},
 	"results/compare":       {"results", "results/paired"},
-	"results/gate":          {"results", "results/paired"},
+	"results/gate":          {"results", "results/paired", "results/strict"},
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire"},
 	"ensemble/container":    {"ensemble"},
 	"ensemble/process":      {"ensemble"},
-	"ensemble/external":     {"ensemble"},
+	"ensemble/external":     {"ensemble", "ensemble/wire"},
 	"ensemble/embedded":     {"ensemble", "ensemble/wire", "ensemble/jute"},
 	"ensemble/jute":         {},
 	"ensemble/auto":         {"ensemble", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/embedded"},
-	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded"},
+	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded", "ensemble/namespace"},
 	"ensemble/conformance":  {},
 
 	"variants/barrier":        {"variants"},

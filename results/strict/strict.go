@@ -1,0 +1,126 @@
+// Package strict reads YAML that people write: scenarios, rules, waivers.
+//
+// It takes one position: what is not read as it looks is a mistake. YAML reads 010 as 8, 1.5 as 1 where a whole number is
+// wanted, yes as true, and nothing at all as the value that stood there before; it ignores a second document. Each of these
+// changes silently what is measured or judged, so each is refused, with its line.
+package strict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Mistake is something wrong in a line of a file.
+type Mistake struct {
+	Line int // zero if it concerns the whole
+	Text string
+}
+
+// Error returns the text without the line.
+func (m Mistake) Error() string { return m.Text }
+
+// Mistakes are all that is wrong in a value.
+type Mistakes []Mistake
+
+// Error returns the texts, separated by semicolons.
+func (m Mistakes) Error() string {
+	var texts []string
+	for _, one := range m {
+		texts = append(texts, one.Text)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Document returns the root of the only document in a text; nil if there is none.
+func Document(text []byte) (*yaml.Node, error) {
+	var first, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	err := decoder.Decode(&first)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, Mistake{Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+	}
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, Mistake{second.Line, "wants one document: what follows the first `---` or `...` would be ignored; put it into a file of its own"}
+	}
+	return first.Content[0], nil
+}
+
+// kind is how a value must be written.
+type kind int
+
+const (
+	text    kind = iota // any spelling, but not empty
+	whole               // a whole number in decimal digits
+	decimal             // a number in decimal digits, with a fraction or an exponent or without
+	truth               // true or false
+)
+
+// Decode reads a value into what into points to. The error is Mistakes, unless the value has another structure than is
+// wanted.
+func Decode(node *yaml.Node, into any) error {
+	wanted := text
+	switch into.(type) {
+	case *int, **int, *[]int, *uint64:
+		wanted = whole
+	case *float64, **float64, *map[int]float64:
+		wanted = decimal
+	case *bool:
+		wanted = truth
+	}
+	if mistakes := check(node, wanted); len(mistakes) > 0 {
+		return mistakes
+	}
+	return node.Decode(into)
+}
+
+func check(node *yaml.Node, wanted kind) Mistakes {
+	var mistakes Mistakes
+	switch node.Kind {
+	case yaml.AliasNode:
+		return check(node.Alias, wanted)
+	case yaml.ScalarNode:
+		if problem := problemOf(node, wanted); problem != "" {
+			return Mistakes{{node.Line, problem}}
+		}
+	case yaml.SequenceNode:
+		for _, element := range node.Content {
+			mistakes = append(mistakes, check(element, wanted)...)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 { // keys are whole numbers, such as those of clients
+			mistakes = append(mistakes, check(node.Content[i], whole)...)
+			mistakes = append(mistakes, check(node.Content[i+1], wanted)...)
+		}
+	}
+	return mistakes
+}
+
+func problemOf(node *yaml.Node, wanted kind) string {
+	switch {
+	case node.ShortTag() == "!!null":
+		return "the value is missing"
+	case wanted == whole && !isWhole(node.Value):
+		return fmt.Sprintf("%s is not a whole number in plain decimal digits, such as 10", node.Value)
+	case wanted == decimal && !isDecimal(node.Value):
+		return fmt.Sprintf("%s is not a number in plain decimal digits, such as 0.5", node.Value)
+	case wanted == truth && node.Value != "true" && node.Value != "false":
+		return node.Value + " is neither true nor false"
+	default:
+		return ""
+	}
+}
+
+func isWhole(value string) bool { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`).MatchString(value) }
+
+func isDecimal(value string) bool {
+	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`).MatchString(value)
+}

@@ -1,0 +1,104 @@
+package strict_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results/strict"
+)
+
+func TestDocument(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		line int
+		want string // in the error; none if empty
+	}{
+		{"a: 1\n", 0, ""},
+		{"---\na: 1\n...\n", 0, ""},
+		{"a: 1\n...\n# a comment\n", 0, ""},
+		{"", 0, ""},
+		{"# a comment\n", 0, ""},
+		{"a: 1\n---\nb: 2\n", 2, "wants one document"},
+		{"a: 1\n\n\n---\n", 4, "wants one document"},
+		{"a: 1\n...\nb: 2\n", 0, "wants one document"},
+		{"a: 1\n---\nb: [\n", 0, "wants one document"},
+		{"a: [\n", 0, "line 1"},
+	} {
+		_, err := strict.Document([]byte(tt.text))
+		m := new(strict.Mistake)
+		errors.As(err, m)
+		if (err != nil) != (tt.want != "") || !strings.Contains(m.Text, tt.want) || m.Line != tt.line {
+			t.Errorf("%q: line %d, %v; want line %d and %q", tt.text, m.Line, err, tt.line, tt.want)
+		}
+	}
+}
+
+func TestDecode(t *testing.T) {
+	const inDigits, inDecimals, none, neither = "in plain decimal digits, such as 10", "such as 0.5", "the value is missing", "is neither"
+	ints, floats, bools, texts, lists, tables := new(int), new(float64), new(bool), new(string), new([]int), new(map[int]float64)
+	for _, tt := range []struct {
+		value string
+		into  any
+		want  string // the value, or what is in the error
+	}{
+		{"5", ints, "5"}, {"0", ints, "0"}, {"-7", ints, "-7"},
+		{"1.5", ints, inDigits}, {"010", ints, inDigits}, {"0x10", ints, inDigits}, {"0o10", ints, inDigits}, {"0b11", ints, inDigits},
+		{"1_000", ints, inDigits}, {"1e3", ints, inDigits}, {"+5", ints, inDigits}, {"many", ints, inDigits}, {"", ints, none}, {"~", ints, none},
+		{"99999999999999999999", ints, "cannot unmarshal"}, {"'5'", ints, "cannot unmarshal"}, {"[5]", ints, "cannot unmarshal"},
+		{"[1, 10]", lists, "[1 10]"}, {"[1, 010]", lists, inDigits}, {"[1.5, 2]", lists, inDigits}, {"[1, ~]", lists, none}, {"", lists, none},
+		{"0.5", floats, "0.5"}, {"1e3", floats, "1000"}, {"-2", floats, "-2"},
+		{"010", floats, inDecimals}, {"1_0.5", floats, inDecimals}, {".5", floats, inDecimals}, {".inf", floats, inDecimals}, {".nan", floats, inDecimals},
+		{"{50: 9.4}", tables, "map[50:9.4]"}, {"{010: 9.4}", tables, inDigits}, {"{50: 010}", tables, inDecimals},
+		{"true", bools, "true"}, {"false", bools, "false"},
+		{"yes", bools, neither}, {"on", bools, neither}, {"True", bools, neither}, {"1", bools, neither}, {"", bools, none},
+		{"010", texts, "010"}, {"yes", texts, "yes"}, {"", texts, none}, {"null", texts, none}, {"''", texts, ""},
+	} {
+		root, err := strict.Document([]byte("- &x " + tt.value + "\n- *x\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, node := range root.Content { // an alias is read like the value
+			var got string
+			if err := strict.Decode(node, tt.into); err != nil {
+				got = err.Error()
+			} else {
+				got = show(tt.into)
+			}
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("%q into %T: %q, want %q", tt.value, tt.into, got, tt.want)
+			}
+		}
+	}
+}
+
+func show(into any) string {
+	switch v := into.(type) {
+	case *int:
+		return fmt.Sprint(*v)
+	case *float64:
+		return fmt.Sprint(*v)
+	case *bool:
+		return fmt.Sprint(*v)
+	case *string:
+		return *v
+	case *[]int:
+		return fmt.Sprint(*v)
+	case *map[int]float64:
+		return fmt.Sprint(*v)
+	default:
+		return ""
+	}
+}
+
+func TestMistakesHaveTheirLines(t *testing.T) {
+	root, err := strict.Document([]byte("- 1\n- 2.5\n- 010\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := new(strict.Mistakes)
+	if err := strict.Decode(root, new([]int)); !errors.As(err, m) || len(*m) != 2 || (*m)[0].Line != 2 || (*m)[1].Line != 3 {
+		t.Errorf("mistakes = %+v, want one in line 2 and one in line 3", *m)
+	}
+}
