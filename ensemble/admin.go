@@ -28,18 +28,18 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := io.WriteString(conn, word); err != nil {
-		return "", fmt.Errorf("send %s to %s: %w", word, addr, err)
+		return "", fmt.Errorf("send %s to %s: %w (%w)", word, addr, ErrUnanswered, err)
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
 	switch text := string(answer); {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s to %s: %w", word, addr, context.Cause(ctx))
 	case err != nil && text == "":
-		return "", fmt.Errorf("read the answer to %s from %s: %w", word, addr, err)
+		return "", fmt.Errorf("read the answer to %s from %s: %w (%w)", word, addr, ErrUnanswered, err)
 	case text == "":
-		return "", fmt.Errorf("%s closed the connection on %q: is it a ZooKeeper client port?", addr, word)
+		return "", fmt.Errorf("%s: %q: %w: is it a ZooKeeper client port?", addr, word, ErrUnanswered)
 	case strings.Contains(text, "is not in the whitelist"):
-		return "", fmt.Errorf("%s: %q is not allowed by this server: add it to 4lw.commands.whitelist", addr, word)
+		return "", fmt.Errorf("%s: %q is %w: add it to 4lw.commands.whitelist", addr, word, ErrNotAllowed)
 	case strings.Contains(text, "not currently serving requests"):
 		return "", fmt.Errorf("%s: %w", addr, ErrNotServing)
 	default:
@@ -47,8 +47,17 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 	}
 }
 
-// ErrNotServing is what a server answers that runs but belongs to no quorum.
-var ErrNotServing = errors.New("this server is up but not serving requests (no quorum yet)")
+// What may come of an administrative command instead of an answer.
+var (
+	// ErrNotServing is what a server answers that runs but belongs to no quorum.
+	ErrNotServing = errors.New("this server is up but not serving requests (no quorum yet)")
+	// ErrNotAllowed is what a server answers to a command that its settings leave out.
+	ErrNotAllowed = errors.New("not allowed by this server")
+	// ErrUnanswered is the end of a connection before any answer.
+	ErrUnanswered = errors.New("the connection was closed without an answer")
+	// ErrNotZooKeeper is an answer that no ZooKeeper gives.
+	ErrNotZooKeeper = errors.New("this does not look like ZooKeeper")
+)
 
 // Role is the part a server plays.
 type Role string
@@ -59,6 +68,7 @@ const (
 	Follower   Role = "follower"
 	Observer   Role = "observer"
 	Standalone Role = "standalone"
+	ReadOnly   Role = "read-only" // without a quorum, where readonlymode.enabled is set
 )
 
 // Unknown stands in a Status for a number that the server did not tell.
@@ -74,9 +84,8 @@ type Status struct {
 	Watches  int64 // Unknown where the server does not allow mntr
 }
 
-// Probe asks one server for its status. Only `srvr` must be allowed, which it is by default; without `mntr` the
-// number of watches stays unknown.
-func Probe(ctx context.Context, addr string) (Status, error) {
+// Srvr asks one server for its status by `srvr` alone, which is allowed by default. The number of watches stays unknown.
+func Srvr(ctx context.Context, addr string) (Status, error) {
 	text, err := Command(ctx, addr, "srvr")
 	if err != nil {
 		return Status{}, err
@@ -84,6 +93,16 @@ func Probe(ctx context.Context, addr string) (Status, error) {
 	s, err := parseSrvr(text)
 	if err != nil {
 		return Status{}, fmt.Errorf("%s: %w", addr, err)
+	}
+	return s, nil
+}
+
+// Probe asks one server for its status. Without `mntr`, which few servers allow by default, the number of watches stays
+// unknown.
+func Probe(ctx context.Context, addr string) (Status, error) {
+	s, err := Srvr(ctx, addr)
+	if err != nil {
+		return Status{}, err
 	}
 	if counters, err := Monitor(ctx, addr); err == nil {
 		if watches, ok := counters["zk_watch_count"]; ok {
@@ -111,7 +130,7 @@ func parseSrvr(text string) (Status, error) {
 		Watches:  Unknown,
 	}
 	if s.Role == "" || s.Version == "" {
-		return Status{}, fmt.Errorf("this does not look like ZooKeeper: it answered %.60q to srvr", text)
+		return Status{}, fmt.Errorf("%w: it answered %.60q to srvr", ErrNotZooKeeper, text)
 	}
 	return s, nil
 }
@@ -141,28 +160,37 @@ func Monitor(ctx context.Context, addr string) (map[string]int64, error) {
 }
 
 // NotificationsSent returns how many watch events a server has sent since its start, by its own count.
-//
-// A session that holds both a data watch and a child watch on a node that is deleted counts twice here although it
-// is notified once.
 func NotificationsSent(ctx context.Context, addr string) (int64, error) {
 	counters, err := Monitor(ctx, addr)
 	if err != nil {
 		return 0, err
 	}
+	total, err := NotificationsIn(counters)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", addr, err)
+	}
+	return total, nil
+}
+
+// NotificationsIn adds up the watch events among the counters that Monitor returns.
+//
+// A session that holds both a data watch and a child watch on a node that is deleted counts twice here although it
+// is notified once.
+func NotificationsIn(counters map[string]int64) (int64, error) {
 	var total int64
 	for _, kind := range []string{"created", "deleted", "changed", "children"} {
 		key := "zk_sum_node_" + kind + "_watch_count"
 		n, ok := counters[key]
 		if !ok {
-			return 0, fmt.Errorf("%s: mntr tells no %s (ZooKeeper before 3.6?)", addr, key)
+			return 0, fmt.Errorf("mntr has no %s (ZooKeeper before 3.6?)", key)
 		}
 		total += n
 	}
 	return total, nil
 }
 
-// config returns a server's settings by its `conf` command; none where that is not allowed.
-func config(ctx context.Context, addr string) map[string]string {
+// Config returns a server's settings by its `conf` command; none where that is not allowed.
+func Config(ctx context.Context, addr string) map[string]string {
 	settings := map[string]string{}
 	text, err := Command(ctx, addr, "conf")
 	if err != nil {
@@ -182,5 +210,5 @@ func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Desc
 	if err != nil {
 		return Description{}, err
 	}
-	return Description{Engine: engine, Version: status.Version, Config: config(ctx, servers[0].Addr)}, nil
+	return Description{Engine: engine, Version: status.Version, Config: Config(ctx, servers[0].Addr)}, nil
 }

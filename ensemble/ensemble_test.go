@@ -216,6 +216,15 @@ func TestNamesCannotLeaveTheirFolder(t *testing.T) {
 	}
 }
 
+// A name becomes part of the names of containers and files, which are limited.
+func TestNamesHaveALimit(t *testing.T) {
+	for length, want := range map[int]bool{50: true, 51: false, 300: false} {
+		if err := ensemble.CheckName(strings.Repeat("x", length)); (err == nil) != want {
+			t.Errorf("%d characters: %v", length, err)
+		}
+	}
+}
+
 // A histogram is awaited to its last line, past whatever else is logged; and not for ever.
 func TestAwaitHistogram(t *testing.T) {
 	const dump = "Full thread dump OpenJDK 64-Bit Server VM\n num     #instances         #bytes  class name (module)\n" +

@@ -63,7 +63,7 @@ func sum(values []int64) int64 {
 // Notification is one watch event as it arrived on the wire.
 type Notification struct {
 	At   time.Duration // since the ledger's epoch
-	Zxid int64         // the transaction that caused it; -1 from servers before 3.9
+	Zxid int64         // the transaction that caused it; -1 from servers before 3.9, and from all if sent again after a reconnect
 	Type EventType
 	Path string
 }

@@ -1,0 +1,85 @@
+//go:build linux && !race
+
+// The race detector keeps several bytes of its own for each byte that is allocated, resident or not: what a session takes
+// cannot be seen beside that.
+
+package embedded_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+)
+
+// What a session has read takes no memory when it has been decoded, and the buffers of closed sessions none that counts
+// for the next ones.
+//
+// Note: not parallel, since the process's memory is everyone's.
+func TestMemoryOfSessions(t *testing.T) {
+	const (
+		sessions = 300
+		children = 3000  // a listing of about 200 kB
+		bound    = 150e3 // bytes for each session, both ends and garbage included
+	)
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // the collector counts 3 MB for each session; a run bounds garbage, too
+	s := ensembletest.Embedded(t, embedded.Config{})
+	owner := connect(t, s)
+	for i := range children {
+		if err := owner.create(fmt.Sprintf("/a-name-as-long-as-those-of-znodes-in-a-line-are-%010d", i), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := resident(t)
+	for crowd := 1; crowd <= 3; crowd++ {
+		t.Run(fmt.Sprintf("crowd %d", crowd), func(t *testing.T) {
+			for range sessions {
+				names, _, err := connect(t, s).Children("/")
+				if err != nil || len(names) < children {
+					t.Fatalf("%d children were listed (%v), want at least %d", len(names), err, children)
+				}
+			}
+			each := (resident(t) - before) / sessions
+			t.Logf("%.0f kB for each session", each/1e3)
+			if each > bound {
+				t.Errorf("%.0f bytes for each session, want at most %.0f", each, bound)
+			}
+		})
+		collect(t, 100<<20)
+		debug.FreeOSMemory() // as the runner does between measurements
+	}
+}
+
+// collect returns when the buffers of closed sessions can be reused: their goroutines end a moment after Close has returned.
+func collect(t *testing.T, heap uint64) {
+	t.Helper()
+	var stats runtime.MemStats
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		runtime.GC()
+		if runtime.ReadMemStats(&stats); stats.HeapAlloc < heap {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes are in use although the sessions are closed", stats.HeapAlloc)
+		}
+	}
+}
+
+// resident returns how many bytes of the process are in memory.
+func resident(t *testing.T) float64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size, pages float64
+	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * float64(os.Getpagesize())
+}
