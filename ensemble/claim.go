@@ -19,8 +19,18 @@ var ErrBusy = errors.New("in use by another zkbench on this machine")
 // The kernel drops a claim with its process, so that a crash needs no clean-up and a reused process id fools nobody.
 type Claim struct{ lock *flock.Flock }
 
+// maxName is the longest name of an ensemble: with what is added to it, it is still one of a container and of a file.
+const maxName = 50
+
 // CheckName returns an error unless name can serve in file names, container names and labels alike.
 func CheckName(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("an ensemble's name has at most %d characters, and %.20q… has %d", maxName, name, len(name))
+	}
+	return checkCharacters(name)
+}
+
+func checkCharacters(name string) error {
 	valid := name != "" && name[0] != '-'
 	for _, r := range name {
 		valid = valid && (r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z')
@@ -33,7 +43,7 @@ func CheckName(name string) error {
 
 // TryClaim returns ErrBusy at once if the ensemble is claimed.
 func TryClaim(name string) (*Claim, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkCharacters(name); err != nil {
 		return nil, err
 	}
 	for {
@@ -51,6 +61,15 @@ func TryClaim(name string) (*Claim, error) {
 			return &Claim{lock}, nil
 		}
 	}
+}
+
+// Claimed reports whether a process holds the claim of that name.
+func Claimed(name string) bool {
+	claim, err := TryClaim(name)
+	if err == nil {
+		err = claim.Release()
+	}
+	return errors.Is(err, ErrBusy)
 }
 
 // tryLock locks the file of an ensemble's claim, unless somebody else has. A file that is there is opened without O_CREATE,

@@ -59,6 +59,20 @@ type Ensemble interface {
 	Close(ctx context.Context) error
 }
 
+// Chrooted is an ensemble that lends zkbench one znode instead of its root.
+type Chrooted interface {
+	// Chroot is that znode: an absolute path without a slash at its end, or empty for the root itself.
+	Chroot() string
+}
+
+// ChrootOf returns the path that precedes every znode that zkbench creates on an ensemble; empty where that is the root.
+func ChrootOf(e Ensemble) string {
+	if c, ok := e.(Chrooted); ok {
+		return c.Chroot()
+	}
+	return ""
+}
+
 // Lifetime tells who ends an ensemble that zkbench started.
 type Lifetime string
 
@@ -79,6 +93,8 @@ type Options struct {
 	Ports    []int     // client ports, one per server; free ones are found if empty
 	Image    string    // container engine: image to use instead of the usual ones
 	Home     string    // process engine: folder of an unpacked ZooKeeper release instead of an installed one
+	TxnLog   TxnLog    // container and process engines: OnDisk if one is started and this is empty
+	Clients  int       // external engine: the most clients that a run will have, to be held against the servers' limits
 	Progress io.Writer // receives a line for each step that takes time; nil for none
 
 	ReadDelay, WriteDelay time.Duration // embedded engine: how long the server is busy with each request

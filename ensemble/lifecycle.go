@@ -11,12 +11,17 @@ import (
 // ErrNotUp is returned for a name under which nothing runs that would outlive its run.
 var ErrNotUp = errors.New("no such ensemble is up")
 
+// ErrNotStarted is wrapped by errors that mean that the servers of an engine did not come up: they could not be started, or
+// formed no quorum. What had been started has been removed.
+var ErrNotStarted = errors.New("the servers could not be started")
+
 // Lifecycle is what an engine does to start, find and remove an ensemble of one name.
 type Lifecycle[E Ensemble] struct {
 	ClaimName string
 	Find      func(ctx context.Context) (E, error) // the kept one; ErrNotUp if there is none
 	Remove    func(ctx context.Context) error      // whatever is left of any
 	Start     func(ctx context.Context) (E, error)
+	TxnLogOf  func(E) TxnLog
 }
 
 // cleanupTimeout is how long removing a half-started ensemble may take, even after an interrupt.
@@ -42,15 +47,18 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	kept, err := l.Find(ctx)
 	if err == nil {
 		if sick := CheckQuorum(ctx, kept.Servers()); sick != nil {
-			return none, fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble down` ends it: %w", opts.Name, sick)
+			return none, fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble down --name %s` ends it: %w", opts.Name, opts.Name, sick)
 		}
 	}
 	switch {
 	case err == nil && len(opts.Ports) == 0 && opts.Image == "" && opts.Home == "":
-		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up\n", opts.Name)
+		if err := opts.attachable(l.TxnLogOf(kept)); err != nil {
+			return none, err
+		}
+		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s\n", opts.Name, l.TxnLogOf(kept).where())
 		return kept, nil
 	case err == nil:
-		return none, fmt.Errorf("ensemble %q is already up: `zkbench ensemble down` first to start it differently", opts.Name)
+		return none, fmt.Errorf("ensemble %q is already up: `zkbench ensemble down --name %s` first to start it differently", opts.Name, opts.Name)
 	case !errors.Is(err, ErrNotUp):
 		return none, err
 	}
@@ -61,13 +69,17 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	if err != nil {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
+		if !errors.Is(err, ErrUnavailable) { // callers treat both alike
+			err = fmt.Errorf("%w: %w", ErrNotStarted, err)
+		}
 		return none, errors.Join(err, l.Remove(cleanup))
 	}
 	return e, nil
 }
 
-// readyTimeout is how long three servers may take to form a quorum; they take about three seconds on two cores.
-const readyTimeout = 20 * time.Second
+// readyTimeout is how long three servers may take to form a quorum. They take about three seconds on two idle cores, and were
+// seen to take more than 20 where ten other processes waited for each core.
+const readyTimeout = time.Minute
 
 // AwaitReady returns when the ensemble has a quorum, or with what was missing and what the servers logged.
 func AwaitReady(ctx context.Context, e Ensemble) error {

@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire"},
+	"ensemble/namespace":    {"ensemble", "ensemble/wire"},
 	"ensemble/container":    {"ensemble"},
 	"ensemble/process":      {"ensemble"},
 	"ensemble/external":     {"ensemble", "ensemble/wire"},

@@ -6,6 +6,7 @@
 package ensembletest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,12 @@ import (
 const (
 	liveVariable    = "ZKBENCH_LIVE"         // run live tests where possible
 	requireVariable = "ZKBENCH_REQUIRE_LIVE" // fail where it is not possible
+	nameVariable    = "ZKBENCH_TEST_NAME"    // begins the names of ensembles, for a root of its own beside others on one engine
 )
 
-// Name is the ensemble that all live tests share, one package at a time.
-const Name = "test"
+// Name returns the name of the ensemble that all live tests share, one package at a time; a test that needs one to itself
+// appends to it.
+func Name() string { return cmp.Or(os.Getenv(nameVariable), "test") }
 
 // startTimeout covers building the image on a machine that has none, and waiting for the packages whose turn is before.
 const startTimeout = 10 * time.Minute
@@ -82,7 +85,7 @@ func open(ctx context.Context) (ensemble.Ensemble, error) {
 // openReal does not content itself with the embedded server, whose tests need no live ensemble.
 func openReal(ctx context.Context) (ensemble.Ensemble, error) {
 	var why strings.Builder
-	opts := ensemble.Options{Name: Name, Progress: &why}
+	opts := ensemble.Options{Name: Name(), Progress: &why}
 	engine, err := auto.Resolve(ctx, auto.Choice{}, opts)
 	if err != nil {
 		return nil, err

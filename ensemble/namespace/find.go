@@ -1,0 +1,121 @@
+package namespace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// State is what is known of a root.
+type State int
+
+// The states.
+const (
+	// Left means that the session that owned the root is gone: nothing will ever use it again.
+	Left State = iota
+	// InUse means that a session is alive to which something in the root belongs.
+	InUse
+	// Unmarked means that the root was created without an owner, as zkbench did before it knew owners. It may be in use.
+	Unmarked
+)
+
+// Found is a root and what is known of it.
+type Found struct {
+	Path    string
+	State   State
+	Znodes  int           // the root among them; not counted if the owner is there
+	Timeout time.Duration // in use: how long after the end of its process the root is still seen as such
+}
+
+// List returns the paths of the roots below base, sorted by the time of their runs.
+func (c Client) List(ctx context.Context, base string) ([]string, error) {
+	if _, err := ask(ctx, c, func() (any, error) { return nil, ensemble.Fence(c.Conn) }); err != nil { // this server may lag behind
+		return nil, err
+	}
+	names, stat, err := c.children(ctx, cmp.Or(base, "/"))
+	if err != nil {
+		return nil, err
+	}
+	if stat == nil {
+		return nil, fmt.Errorf("there is no znode %s", base)
+	}
+	var paths []string
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if IsRoot(name) {
+			paths = append(paths, base+"/"+name)
+		}
+	}
+	return paths, nil
+}
+
+// Find examines the roots below base, sorted by the time of their runs. It changes nothing.
+func (c Client) Find(ctx context.Context, base string) ([]Found, error) {
+	paths, err := c.List(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	var all []Found
+	for _, path := range paths {
+		f, err := c.Examine(ctx, path)
+		if err != nil {
+			return all, err
+		}
+		if f.Znodes > 0 || f.State == InUse {
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// Glance returns what a root's owner and mark tell, with two reads at most, and whether the root is there.
+func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, err error) {
+	f.Path = root
+	timeout, err := c.get(ctx, root+"/"+ownerName)
+	if err != nil {
+		return f, false, err
+	}
+	if timeout != nil {
+		f.State, f.Timeout = InUse, ensemble.SessionTimeout
+		if parsed, err := time.ParseDuration(string(timeout)); err == nil {
+			f.Timeout = parsed
+		}
+		return f, true, nil
+	}
+	data, err := c.get(ctx, root)
+	if string(data) != mark {
+		f.State = Unmarked
+	}
+	return f, data != nil, err
+}
+
+// Examine returns what is known of one root, its ephemeral znodes included. One that is not there has no znodes.
+func (c Client) Examine(ctx context.Context, root string) (Found, error) {
+	f, there, err := c.Glance(ctx, root)
+	if err != nil || !there || f.State == InUse {
+		return f, err
+	}
+	t, err := c.walk(ctx, root)
+	if f.Znodes = len(t.paths); t.ephemerals > 0 {
+		f.State, f.Timeout = InUse, ensemble.SessionTimeout
+	}
+	return f, err
+}
+
+// get returns a znode's data, which is nil only if there is no such znode.
+func (c Client) get(ctx context.Context, path string) ([]byte, error) {
+	data, err := ask(ctx, c, func() ([]byte, error) { data, _, err := c.Conn.Get(path); return data, err })
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return append([]byte{}, data...), nil
+}
