@@ -35,17 +35,24 @@ type member struct {
 	monitor     *variants.Monitor
 	log         *variants.Log
 	participant variants.Participant
-	hold        holdFunc     // set by the mode before the first step
-	waits       atomic.Int64 // how often it began or ended to wait: odd while it waits
+	hold        holdFunc                      // set by the mode before the first step
+	waits       atomic.Int64                  // how often it began or ended to wait
+	waiting     atomic.Pointer[variants.Wait] // nil while it does not wait
 }
 
 // step performs one operation, and takes note of when the participant waits.
 func (m *member) step(ctx context.Context) error {
-	return m.participant.Step(variants.WithWaiting(ctx, func() { m.waits.Add(1) }))
+	return m.participant.Step(variants.WithWaiting(ctx, func(w *variants.Wait) {
+		m.waiting.Store(w)
+		m.waits.Add(1)
+	}))
 }
 
-// atRest tells that the member waits, with an armed watch and nothing outstanding.
-func (m *member) atRest() bool { return m.waits.Load()%2 == 1 && m.ledger.Settled() }
+// atRest reports whether the member waits for a watch that has not fired, with nothing outstanding.
+func (m *member) atRest() bool {
+	w := m.waiting.Load()
+	return w != nil && !w.Fired() && m.ledger.Settled()
+}
 
 // crowd is the participants of one measurement.
 type crowd struct {

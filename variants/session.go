@@ -79,6 +79,15 @@ func (m *Monitor) SetTimeout(granted time.Duration) {
 	m.timeout = granted
 }
 
+// Dismiss ends the monitoring of a session that its owner is about to close. The monitor would otherwise take the end of
+// the connection for the beginning of a loss, and keep the session in memory until a timeout has passed.
+func (m *Monitor) Dismiss() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopTimer()
+	m.over = true
+}
+
 // Observe takes the session's next event; give it to zk.WithEventCallback. It does not block.
 func (m *Monitor) Observe(e zk.Event) {
 	if e.Type != zk.EventSession {

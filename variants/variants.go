@@ -34,6 +34,9 @@ type Recipe struct {
 	Spans func(History) []Span
 	// Operation is the phase whose end completes one operation.
 	Operation string
+	// Batch is how many operations of each participant one step holds: their requests are not spread evenly over it, as
+	// where ten items are put and then ten are taken. 0 means 1.
+	Batch int
 
 	// Stepping says what of a stepped run is counted.
 	Stepping Stepping
@@ -45,8 +48,13 @@ type Recipe struct {
 	// one. The formulas hold for every size.
 	Size string
 
-	// Check returns every breach of the promise that all variants of the recipe must keep.
+	// Check returns every breach of the promise that all variants of the recipe must keep, in a whole history: every
+	// participant has done all that it was going to do.
 	Check func(History) []Violation
+	// CheckPrefix returns the breaches that a history proves up to some moment, however it goes on. An operation that is
+	// still open then breaks nothing: it may yet complete, and its client may yet learn that its session was lost. It is
+	// Check itself where Check never depends on what comes later.
+	CheckPrefix func(History) []Violation
 
 	// Code is the Go files of the recipe's package. What `zkbench explain` says of a variant is the comment of its type.
 	Code fs.FS
@@ -64,11 +72,24 @@ type Phase struct {
 	// Of names a phase some of which are of this kind, too, as some reads are stale: then it is measured not only how
 	// long they take, but how often they come.
 	Of string
+	// Floor is the raw operation that the phase cannot do without, whatever the algorithm: its length is given in
+	// multiples of that, too. Empty where waiting for other participants is a part of the phase.
+	Floor Floor
 }
+
+// Floor names a raw operation of ZooKeeper, which bounds from below what a phase takes.
+type Floor string
+
+// The raw operations.
+const (
+	FloorRead    Floor = "read"    // one read by one session
+	FloorWrite   Floor = "write"   // one write, from just before it is sent until its reply
+	FloorHandoff Floor = "handoff" // from just before one session sends a write until another is notified of it
+)
 
 // PhasesWhere returns the names of some of the phases, in their order.
 func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
-	var names []string
+	names := []string{}
 	for _, p := range r.Phases {
 		if wanted(p) {
 			names = append(names, p.Name)
@@ -154,6 +175,13 @@ type Participant interface {
 	Step(ctx context.Context) error
 	// Leave gives up whatever the participant still holds. The session is closed afterwards.
 	Leave(ctx context.Context) error
+}
+
+// Refresher is a participant that watches, from when it joins, for others who join later. The runner calls Refresh when all
+// have joined and every notification of that has arrived, so that the first step does not pay for it.
+type Refresher interface {
+	// Refresh acts on the notifications that have arrived. It costs no request if there are none.
+	Refresh(ctx context.Context) error
 }
 
 // Env is what a participant knows of the run it takes part in.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -66,6 +68,25 @@ func TestMonitorGivesUpOnASilentServer(t *testing.T) {
 	case <-m.Lost():
 	case <-time.After(patience):
 		t.Error("a session without a connection was not taken to be lost")
+	}
+}
+
+// The end of a session that its owner closes is no loss, and starts no timer that would keep the session in memory.
+func TestMonitorIsDismissed(t *testing.T) {
+	for _, before := range [][]zk.Event{nil, {state(zk.StateDisconnected)}} {
+		synctest.Test(t, func(t *testing.T) {
+			m, session := variants.NewMonitor(time.Hour), make(closer, 1)
+			m.Guard(session)
+			for _, e := range before {
+				m.Observe(e)
+			}
+			m.Dismiss()
+			m.Observe(state(zk.StateDisconnected))
+			time.Sleep(2 * time.Hour) // of the test's own clock
+			if closed(m.Lost()) || len(session) > 0 {
+				t.Errorf("after %v and dismissal: lost = %v, closed %d times; want neither", before, closed(m.Lost()), len(session))
+			}
+		})
 	}
 }
 
@@ -252,13 +273,87 @@ func TestMonitorClosesALostSession(t *testing.T) {
 	}
 }
 
-// Who finds that a watch has fired does not wait: nobody may take it to be at rest.
+// A participant that finds a watch fired does not wait, and is not counted as idle.
 func TestAwaitOfAFiredWatchIsNoWait(t *testing.T) {
 	watch := make(chan zk.Event, 1)
 	watch <- zk.Event{Path: "/z"}
-	ctx := variants.WithWaiting(t.Context(), func() { t.Error("it was said to wait") })
+	ctx := variants.WithWaiting(t.Context(), func(*variants.Wait) { t.Error("it was said to wait") })
 	event, err := variants.AwaitEvent(ctx, nil, watch)
 	if err != nil || event.Path != "/z" {
 		t.Errorf("event %+v (%v), want that of /z", event, err)
+	}
+}
+
+// From the moment at which the client library has passed an event on, a wait counts as fired, however late the participant
+// runs; and to ask takes no event away from it.
+func TestWaitHasFiredBeforeItsParticipantRuns(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		which int // of two watches
+	}{{"the first watch", 0}, {"the second watch", 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			watches := []chan zk.Event{make(chan zk.Event, 1), make(chan zk.Event, 1)}
+			begun, ends, mayEnd := make(chan *variants.Wait, 1), make(chan struct{}), make(chan struct{})
+			ctx := variants.WithWaiting(t.Context(), func(w *variants.Wait) {
+				if w != nil {
+					begun <- w
+					return
+				}
+				close(ends)
+				<-mayEnd // it has received the event, and the runner does not know
+			})
+			done := make(chan error, 1)
+			go func() { done <- variants.AwaitAny(ctx, nil, watches[0], watches[1]) }()
+			wait := <-begun
+			if wait.Fired() {
+				t.Error("it had fired before an event")
+			}
+			watches[tt.which] <- zk.Event{Path: "/z"}
+			close(watches[tt.which])
+			for range 2 { // once before and once after the participant has received the event, or both after it
+				if !wait.Fired() {
+					t.Error("it has not fired after an event")
+				}
+			}
+			<-ends
+			if !wait.Fired() {
+				t.Error("it has not fired after the participant has received the event")
+			}
+			close(mayEnd)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// An event that Fired has received reaches the participant all the same.
+func TestFiredTakesNoEventAway(t *testing.T) {
+	for range 1000 { // whether it does depends on who is first
+		watch, begun := make(chan zk.Event, 1), make(chan *variants.Wait, 1)
+		ctx := variants.WithWaiting(t.Context(), func(w *variants.Wait) {
+			if w != nil {
+				begun <- w
+			}
+		})
+		got := make(chan zk.Event, 1)
+		go func() {
+			event, err := variants.AwaitEvent(ctx, nil, watch)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- event
+		}()
+		wait := <-begun
+		go func() {
+			watch <- zk.Event{Path: "/z"}
+			close(watch)
+		}()
+		for !wait.Fired() {
+			runtime.Gosched()
+		}
+		if event := <-got; event.Path != "/z" {
+			t.Fatalf("event %+v, want that of /z", event)
+		}
 	}
 }

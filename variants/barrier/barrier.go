@@ -48,16 +48,17 @@ var ErrNone = errors.New("there is no barrier")
 // Recipe returns the barrier recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "barrier",
-		Summary:    "nobody passes until it is opened, then everybody does",
-		Source:     "ZooKeeper recipes page, Barriers",
-		Variants:   []variants.Variant{recheckVariant(), noRecheckVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseOpen,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "barrier",
+		Summary:     "nobody passes until it is opened, then everybody does",
+		Source:      "ZooKeeper recipes page, Barriers",
+		Variants:    []variants.Variant{recheckVariant(), noRecheckVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseOpen,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

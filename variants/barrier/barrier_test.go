@@ -17,7 +17,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"alone", "0:opening:0 0:opened:0", ""},
 		{"one waits", "1:waiting:0 0:opening:0 0:opened:0 1:passed:0", ""},
@@ -70,7 +70,9 @@ func simulate(variant string, n int) variantstest.Counts {
 	return c
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "recheck", "no-recheck")
+}
 
 // script is a barrier that writes down what is asked of it.
 type script struct {

@@ -29,8 +29,8 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phasePassage, Meaning: "from just before an opening is sent until a client who was waiting is past the barrier"},
-		{Name: phaseOpen, Meaning: "from just before an opening is sent until its reply"},
+		{Name: phasePassage, Meaning: "from just before an opening is sent until a client who was waiting is past the barrier", Floor: variants.FloorHandoff},
+		{Name: phaseOpen, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseWait, Meaning: "from the call until the client is past the barrier", Waits: true, Paced: true},
 	}
 }
@@ -116,38 +116,47 @@ func passages(h variants.History) []variants.Span {
 	return out
 }
 
-// check holds a history to the promise. An opening is recorded just before it is sent, and a passage just after it is
-// granted: one that comes first in the history came too early.
+// check holds a whole history to the promise.
 func check(h variants.History) []variants.Violation {
+	return append(checkPrefix(h), leftBehind(h)...)
+}
+
+// checkPrefix finds early passages. An opening is recorded just before it is sent, and a passage just after it is granted:
+// a passage that comes first in the history came too early.
+func checkPrefix(h variants.History) []variants.Violation {
 	var out []variants.Violation
-	begun, done := map[int64]bool{}, map[int64]bool{}
+	begun := map[int64]bool{}
+	for _, e := range h {
+		switch e.Kind {
+		case opening:
+			begun[e.Value] = true
+		case passed:
+			if !begun[e.Value] {
+				out = append(out, e.Violation("client %d passed barrier %d before it was opened", e.Client, e.Value))
+			}
+		}
+	}
+	return out
+}
+
+// leftBehind returns a violation for each client that still waits, at the end of a whole history, at a barrier that was
+// opened.
+func leftBehind(h variants.History) []variants.Violation {
+	done := map[int64]bool{}
 	waits := map[int]variants.Event{}
 	for _, e := range h {
 		switch e.Kind {
 		case waiting:
 			waits[e.Client] = e
-		case opening:
-			begun[e.Value] = true
 		case opened:
 			done[e.Value] = true
-		case gaveUp:
-			delete(waits, e.Client)
-		case passed:
-			if !begun[e.Value] {
-				out = append(out, e.Violation("client %d passed barrier %d before it was opened", e.Client, e.Value))
-			}
+		case gaveUp, passed:
 			delete(waits, e.Client)
 		}
 	}
-	return append(out, leftBehind(waits, done)...)
-}
-
-// leftBehind returns a violation for each client that still waits at a barrier that was opened. A history ends when
-// everybody has done what they are going to do.
-func leftBehind(waits map[int]variants.Event, opened map[int64]bool) []variants.Violation {
 	var out []variants.Violation
 	for _, client := range slices.Sorted(maps.Keys(waits)) {
-		if e := waits[client]; opened[e.Value] {
+		if e := waits[client]; done[e.Value] {
 			out = append(out, e.Violation("client %d never passed barrier %d, which was opened", e.Client, e.Value))
 		}
 	}

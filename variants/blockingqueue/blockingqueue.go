@@ -76,16 +76,17 @@ func Take(ctx context.Context, c Consumer) (Item, error) {
 // Recipe returns the blocking queue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "blockingqueue",
-		Summary:    "consumers wait for items; each is taken once, in order",
-		Source:     "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
-		Variants:   []variants.Variant{allWatchVariant(), ticketVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseTake,
-		Stepping:   variants.FromLineUp,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "blockingqueue",
+		Summary:     "consumers wait for items; each is taken once, in order",
+		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
+		Variants:    []variants.Variant{allWatchVariant(), ticketVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseTake,
+		Stepping:    variants.FromLineUp,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

@@ -15,7 +15,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one after the other", "9:putting:1 9:put:1 0:claiming:1 0:taken:1 9:putting:2 9:put:2 1:claiming:2 1:taken:2", ""},
 		{"taken before the put was answered", "9:putting:1 0:claiming:1 0:taken:1 9:put:1", ""},
@@ -131,4 +131,6 @@ func simulate(variant string, n int) variantstest.Counts {
 	return m.Counts
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "all-watch", "ticket")
+}

@@ -33,7 +33,7 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseSojourn, Meaning: "from just before an item is put until somebody has taken it", Paced: true},
 		{Name: phaseTake, Meaning: "from the call until the client has an item, waiting for the producer included", Waits: true, Paced: true},
-		{Name: phasePut, Meaning: "from just before a put is sent until its reply"},
+		{Name: phasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseDrain, Meaning: "from when the producer has put its last item until all are taken", Waits: true, Paced: true},
 	}
 }
@@ -158,11 +158,15 @@ func spans(h variants.History) []variants.Span {
 	return append(out, h.Across(phaseSojourn, putting, taken)...)
 }
 
-// check holds a history to the promise. There is one producer, whose items are numbered in the order of its puts.
+// check holds a whole history to the promise.
+func check(h variants.History) []variants.Violation { return append(checkPrefix(h), lost(h)...) }
+
+// checkPrefix finds items that were taken twice, in the wrong order, or before they were put. There is one producer, whose
+// items are numbered in the order of its puts.
 //
 // Two takes are known to be in the wrong order if that of the later item had ended when that of the earlier one was not
 // yet claimed: times are taken just before a claim is sent and just after it was answered, on one clock.
-func check(h variants.History) []variants.Violation {
+func checkPrefix(h variants.History) []variants.Violation {
 	var out []variants.Violation
 	begun, takers := map[int64]bool{}, map[int64]int{}
 	claimed := map[int]int64{} // by client: the latest item that had been taken when it claimed
@@ -186,14 +190,20 @@ func check(h variants.History) []variants.Violation {
 			latest = max(latest, e.Value)
 		}
 	}
-	return append(out, lost(h, takers)...)
+	return out
 }
 
-// lost returns the items that were put and never taken.
-func lost(h variants.History, takers map[int64]int) []variants.Violation {
+// lost returns the items that were put and, at the end of a whole history, not taken.
+func lost(h variants.History) []variants.Violation {
+	gone := map[int64]bool{}
+	for _, e := range h {
+		if e.Kind == taken {
+			gone[e.Value] = true
+		}
+	}
 	var out []variants.Violation
 	for _, e := range h {
-		if _, ok := takers[e.Value]; e.Kind == put && !ok {
+		if e.Kind == put && !gone[e.Value] {
 			out = append(out, e.Violation("item %d was put and never taken", e.Value))
 		}
 	}

@@ -54,17 +54,18 @@ type Configuration interface {
 // Recipe returns the recipe about how to write a configuration, with its variants, the naive one first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "config",
-		Summary:    "a configuration in several znodes, never half changed",
-		Source:     "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
-		Variants:   []variants.Variant{invalidFlagVariant(), multiVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseUpdate,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "config",
+		Summary:     "a configuration in several znodes, never half changed",
+		Source:      "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
+		Variants:    []variants.Variant{invalidFlagVariant(), multiVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseUpdate,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }
 

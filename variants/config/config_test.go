@@ -49,7 +49,7 @@ func inTwo[T any](of func(variants.History) []T) func(variants.History) []T {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, inTwo(check), []variantstest.Case{
+	teller().Check(t, variants.Recipe{Check: inTwo(check), CheckPrefix: inTwo(check)}, []variantstest.Case{
 		{"nothing", "", ""},
 		{"the first configuration", "0:used:0 0:used:0", ""},
 		{"one after the other", "0:used:0 9:updating:1 9:writing:1 0:used:1 9:updated:1 0:used:1", ""},
@@ -132,8 +132,8 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate)
-	variantstest.SteppedCosts(t, ReadRecipe(), simulate)
+	variantstest.SteppedCosts(t, Recipe(), simulate, "invalid-flag", "multi")
+	variantstest.SteppedCosts(t, ReadRecipe(), simulate, "read-through", "watched-cache")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) {

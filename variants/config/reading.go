@@ -21,13 +21,14 @@ func ReadRecipe() variants.Recipe {
 		Variants: []variants.Variant{readThroughVariant(), watchedCacheVariant()},
 		Phases: []variants.Phase{
 			{Name: phaseRead, Meaning: "from when a reader asks for the values until it acts on them"},
-			{Name: phaseUpdate, Meaning: "from just before the writer sends new values to the reply"},
+			{Name: phaseUpdate, Meaning: "from just before the writer sends new values to the reply", Floor: variants.FloorWrite},
 		},
-		Spans:     readSpans,
-		Operation: phaseUpdate,
-		Stepping:  variants.FromStart,
-		Check:     check,
-		Code:      code,
+		Spans:       readSpans,
+		Operation:   phaseUpdate,
+		Stepping:    variants.FromStart,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }
 

@@ -36,7 +36,7 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phasePropagation, Meaning: "from when the writer may write the new values until a reader acts on them"},
+		{Name: phasePropagation, Meaning: "from when the writer may write the new values until a reader acts on them", Floor: variants.FloorHandoff},
 		{Name: phaseAwait, Meaning: "from when a reader begins to wait for new values until it acts on them", Waits: true, Paced: true},
 		{Name: phaseUpdate, Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written", Paced: true},
 	}

@@ -435,7 +435,7 @@ func barrierHistory(t *testing.T, v venue, name string, spoil broken) variants.H
 	done := make(chan struct{})
 	wait.Go(func() {
 		defer close(done)
-		_ = c.members[1].Step(variants.WithWaiting(ctx, func() { begins <- struct{}{} }))
+		_ = c.members[1].Step(variants.WithWaiting(ctx, func(*variants.Wait) { begins <- struct{}{} }))
 	})
 	defer wait.Wait()
 	defer cancel()

@@ -158,7 +158,7 @@ func (q queues) waiting(ctx context.Context, consumer blockingqueue.Consumer, c 
 	parked.Add(1)
 	once := sync.OnceFunc(parked.Done)
 	go func() {
-		item, err := blockingqueue.Take(variants.WithWaiting(ctx, once), consumer)
+		item, err := blockingqueue.Take(variants.WithWaiting(ctx, func(*variants.Wait) { once() }), consumer)
 		once()
 		if err != nil {
 			took <- err.Error()

@@ -63,7 +63,8 @@ func background(call func() error) <-chan error {
 func untilWaiting[T any](ctx context.Context, t testing.TB, begin func(context.Context) <-chan T) <-chan T {
 	t.Helper()
 	waits := make(chan struct{})
-	done := begin(variants.WithWaiting(ctx, sync.OnceFunc(func() { close(waits) })))
+	once := sync.OnceFunc(func() { close(waits) })
+	done := begin(variants.WithWaiting(ctx, func(*variants.Wait) { once() }))
 	select {
 	case <-waits:
 	case end := <-done:

@@ -307,7 +307,7 @@ func TestTwoLocksOfOneSession(t *testing.T) {
 		first := mustAcquire(t, variant.open(t, c, dir))
 		ctx, cancel := context.WithCancel(testContext(t))
 		defer cancel() // if it waits, as it should
-		second, err := variant.open(t, c, dir).Acquire(variants.WithWaiting(ctx, cancel))
+		second, err := variant.open(t, c, dir).Acquire(variants.WithWaiting(ctx, func(*variants.Wait) { cancel() }))
 		adopted := err == nil && second.Token == first.Token
 		if want := variant.name == "predecessor-watch-session-id"; adopted != want || !adopted && !errors.Is(err, context.Canceled) {
 			t.Errorf("the second lock was granted %v (%v), the first one %v", second, err, first)

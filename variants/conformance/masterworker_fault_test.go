@@ -229,7 +229,7 @@ func masterworkerGoesOnAfterACancellation(t *testing.T, s *masterworkerShop) {
 	mustCancel := func(what string, wait func(context.Context) error) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(testContext(t))
-		if err := wait(variants.WithWaiting(ctx, cancel)); !errors.Is(err, context.Canceled) {
+		if err := wait(variants.WithWaiting(ctx, func(*variants.Wait) { cancel() })); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s returned %v when cancelled, want context.Canceled", what, err)
 		}
 	}

@@ -429,7 +429,7 @@ func brokenWatchload(t *testing.T, v venue, variant variants.Variant, wrap broke
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		defer func() { rest <- struct{}{} }()
-		_ = c.members[1].Step(variants.WithWaiting(ctx, func() { // it waits, and is told nothing more
+		_ = c.members[1].Step(variants.WithWaiting(ctx, func(*variants.Wait) { // it waits, and is told nothing more
 			select {
 			case rest <- struct{}{}:
 			default:

@@ -61,16 +61,17 @@ var (
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "doublebarrier",
-		Summary:    "nobody starts before all have entered, nobody leaves before all have finished",
-		Source:     "ZooKeeper recipes page, Double Barriers",
-		Variants:   []variants.Variant{childrenWatchVariant(), readyNodeVariant(), countedVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseLeave,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "doublebarrier",
+		Summary:     "nobody starts before all have entered, nobody leaves before all have finished",
+		Source:      "ZooKeeper recipes page, Double Barriers",
+		Variants:    []variants.Variant{childrenWatchVariant(), readyNodeVariant(), countedVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseLeave,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

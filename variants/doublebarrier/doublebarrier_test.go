@@ -22,7 +22,7 @@ func TestCheck(t *testing.T) {
 		two   = "0:joined:2 1:joined:2 "
 		first = two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 1:finished:0 0:departed:0 "
 	)
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"alone", "0:joined:1 0:arrived:0 0:started:0 0:finished:0 0:departed:0", ""},
 		{"one round", first + "1:departed:0", ""},
@@ -203,6 +203,8 @@ func simulateCounted(b *bench) {
 	b.write("anchor")
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "children-watch", "ready-node", "counted")
+}
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

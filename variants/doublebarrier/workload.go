@@ -99,13 +99,25 @@ func spans(h variants.History) []variants.Span {
 // round is who has done what in one.
 type round struct {
 	arrived, started, finished, departed, failed map[int]bool
+
+	alive map[int]bool // those who depart in it, however late: they were not dead when others departed
 }
 
-// check holds a history to the promise. To arrive and to finish is recorded just before anything is sent, to start and
+// check holds a whole history to the promise. To arrive and to finish is recorded just before anything is sent, to start and
 // to depart just after all is known, on one clock: whoever arrives later in the history than somebody starts cannot have
 // been waited for. Whoever fails in a round, and be it later, may have been dead for long: nobody has to wait until it
 // has finished.
 func check(h variants.History) []variants.Violation {
+	return breaches(h, func(r *round, other int) bool { return r.failed[other] })
+}
+
+// checkPrefix does not demand that a participant has finished which may yet fail.
+func checkPrefix(h variants.History) []variants.Violation {
+	return breaches(h, func(r *round, other int) bool { return r.failed[other] || !r.alive[other] })
+}
+
+// breaches goes through a history. It is excused to leave a round before a participant has finished that may be dead.
+func breaches(h variants.History, mayBeDead func(r *round, other int) bool) []variants.Violation {
 	size := 0
 	rounds := map[int64]*round{}
 	for _, e := range h {
@@ -113,23 +125,33 @@ func check(h variants.History) []variants.Violation {
 		case e.Kind == joined:
 			size = max(size, int(e.Value))
 		case rounds[e.Value] == nil:
-			rounds[e.Value] = &round{map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}}
+			rounds[e.Value] = newRound()
 		}
-		if e.Kind == failed {
+		switch e.Kind {
+		case failed:
 			rounds[e.Value].failed[e.Client] = true
+		case departed:
+			rounds[e.Value].alive[e.Client] = true
 		}
 	}
 	var out []variants.Violation
 	for _, e := range h {
 		if e.Kind != joined {
-			out = append(out, rounds[e.Value].add(e, size)...)
+			out = append(out, rounds[e.Value].add(e, size, mayBeDead)...)
 		}
 	}
 	return out
 }
 
+func newRound() *round {
+	return &round{
+		arrived: map[int]bool{}, started: map[int]bool{}, finished: map[int]bool{}, departed: map[int]bool{},
+		failed: map[int]bool{}, alive: map[int]bool{},
+	}
+}
+
 // add adds what a participant did, and returns how it breaks the promise.
-func (r *round) add(e variants.Event, size int) []variants.Violation {
+func (r *round) add(e variants.Event, size int, mayBeDead func(*round, int) bool) []variants.Violation {
 	switch e.Kind {
 	case arrived:
 		r.arrived[e.Client] = true
@@ -138,7 +160,7 @@ func (r *round) add(e variants.Event, size int) []variants.Violation {
 	case started:
 		return r.begin(e, size)
 	case departed:
-		return r.end(e, size)
+		return r.end(e, size, mayBeDead)
 	}
 	return nil
 }
@@ -157,14 +179,14 @@ func (r *round) begin(e variants.Event, size int) []variants.Violation {
 	return out
 }
 
-func (r *round) end(e variants.Event, size int) []variants.Violation {
+func (r *round) end(e variants.Event, size int, mayBeDead func(*round, int) bool) []variants.Violation {
 	var out []variants.Violation
 	if r.departed[e.Client] {
 		out = append(out, e.Violation("participant %d left round %d twice", e.Client, e.Value))
 	}
 	r.departed[e.Client] = true
 	for other := range size {
-		if !r.finished[other] && !r.failed[other] {
+		if !r.finished[other] && !mayBeDead(r, other) {
 			out = append(out, e.Violation("participant %d left round %d before participant %d had finished", e.Client, e.Value, other))
 		}
 	}

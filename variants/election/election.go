@@ -64,12 +64,13 @@ func Recipe() variants.Recipe {
 		Variants: []variants.Variant{
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
 		},
-		Phases:    phases(),
-		Spans:     spans,
-		Operation: phaseResign,
-		Stepping:  variants.FromLineUp,
-		Check:     check,
-		Code:      code,
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseResign,
+		Stepping:    variants.FromLineUp,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }
 

@@ -18,7 +18,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one after the other", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:elected:2 0:resigned 1:resigning 1:resigned", ""},
 		{"a leader in the end", "0:campaigning 0:elected:1 1:campaigning", ""},
@@ -146,4 +146,10 @@ func simulate(variant string, n int) variantstest.Counts {
 	return c
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch")
+}
+
+func TestMasterZnodeCostsMatchSimulatedRaces(t *testing.T) {
+	variantstest.RaceCosts(t, masterZnodeVariant().Free)
+}

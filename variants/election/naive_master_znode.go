@@ -24,9 +24,19 @@ import (
 //	requests       those, and one exists for each that failed  =  N + (N-1)²
 //	herd           N-1 notifications from the first resignation
 //
-// Looping freely, one term is up to N creates, N-1 exists and a delete. An exists that finds the znode missing leaves
-// its watch behind, which fires at the next creation, meaningless: so there can be up to two notifications per other
-// client. Nothing is fair, and a candidate may starve; for an office that is seldom vacant it does not matter.
+// Looping freely, one term costs at most:
+//
+//	failed creates  each client at most once against each term: after a failure it creates again only when it has seen,
+//	                by a notification or by an exists that finds nothing, that this term is over  =  N-1
+//	exists          one after each failed create  =  N-1
+//	notifications   each uses up a watch, which one exists has set  =  N-1
+//	writes          those creates, the one that succeeds, and the delete  =  N + 1
+//	requests        writes and exists  =  2N
+//	herd            N-1: the client that made the last delete has not watched since, as its next create comes first
+//
+// An exists that finds the znode missing leaves its watch behind, which fires at the next creation, meaningless. That adds
+// no notification: the watch is the one that this exists has set, and does not fire again at the deletion. Nothing is
+// fair, and a candidate may starve; for an office that is seldom vacant it does not matter.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4, the backup masters.
 type MasterZnode struct{ master }
@@ -64,8 +74,8 @@ func masterZnodeVariant() variants.Variant {
 			Requests:      variants.PerN("2N", func(n float64) float64 { return 2 * n }),
 			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
 			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) }),
-			HerdMax:       variants.AloneOr(0, "N", func(n float64) float64 { return n }),
+			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Election, error) {
 			return NewMasterZnode(ctx, s, env.Root, env.Lost)

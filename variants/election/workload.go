@@ -32,10 +32,10 @@ const (
 // told, if that was before its successor led.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseFailoverClean, Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads"},
+		{Name: phaseFailoverClean, Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads", Floor: variants.FloorHandoff},
 		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader's session was lost"},
 		{Name: phaseCampaign, Meaning: "from the call until the client leads, waiting for one's turn included", Waits: true, Paced: true},
-		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply"},
+		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", Paced: true},
 	}
 }
@@ -125,22 +125,19 @@ func failovers(h variants.History) []variants.Span {
 	return out
 }
 
-// check holds a history to the promise. Times are taken just after a campaign was won and just before a resignation was
-// sent, or just after the leader stopped because its session was lost, on one clock: an overlap in the history was one in
-// reality. Whoever still campaigns when nothing more happens has waited for a successor that never came.
-func check(h variants.History) []variants.Violation {
+// check holds a whole history to the promise.
+func check(h variants.History) []variants.Violation { return append(checkPrefix(h), leaderless(h)...) }
+
+// checkPrefix finds leaders that were elected too early. Times are taken just after a campaign was won and just before a
+// resignation was sent, or just after the leader stopped because its session was lost, on one clock: an overlap in the
+// history was one in reality.
+func checkPrefix(h variants.History) []variants.Violation {
 	var out []variants.Violation
 	const nobody = -1
 	leader, lastEpoch, led := nobody, int64(0), false
-	waiting := map[int]bool{}
 	for _, e := range h {
 		switch e.Kind {
-		case campaigning:
-			waiting[e.Client] = true
-		case withdrew:
-			delete(waiting, e.Client)
 		case elected:
-			delete(waiting, e.Client)
 			if leader != nobody {
 				out = append(out, e.Violation("client %d was elected while client %d led", e.Client, leader))
 			}
@@ -154,8 +151,27 @@ func check(h variants.History) []variants.Violation {
 			}
 		}
 	}
-	if leader == nobody && len(waiting) > 0 {
-		out = append(out, h[len(h)-1].Violation("nobody leads in the end, although %d clients campaign", len(waiting)))
-	}
 	return out
+}
+
+// leaderless returns a violation if clients campaign at the end of a whole history and none of them leads.
+func leaderless(h variants.History) []variants.Violation {
+	waiting, leading := map[int]bool{}, map[int]bool{}
+	for _, e := range h {
+		switch e.Kind {
+		case campaigning:
+			waiting[e.Client] = true
+		case withdrew:
+			delete(waiting, e.Client)
+		case elected:
+			delete(waiting, e.Client)
+			leading = map[int]bool{e.Client: true}
+		case resigning, deposed:
+			delete(leading, e.Client)
+		}
+	}
+	if len(leading) > 0 || len(waiting) == 0 {
+		return nil
+	}
+	return []variants.Violation{h[len(h)-1].Violation("nobody leads in the end, although %d clients campaign", len(waiting))}
 }

@@ -42,16 +42,17 @@ type Producer interface {
 // Recipe returns the enqueue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "enqueue",
-		Summary:   "an item that was enqueued is in the queue, and once",
-		Source:    "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes",
-		Variants:  []variants.Variant{blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
-		Phases:    phases(),
-		Spans:     spans,
-		Operation: phaseEnqueue,
-		Stepping:  variants.FromStart,
-		Check:     check,
-		Code:      code,
+		Name:        "enqueue",
+		Summary:     "an item that was enqueued is in the queue, and once",
+		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes",
+		Variants:    []variants.Variant{blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseEnqueue,
+		Stepping:    variants.FromStart,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }
 

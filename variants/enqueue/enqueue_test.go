@@ -14,7 +14,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"once", "0:enqueuing-once:1 0:enqueued:1 0:found:1 0:audited:1", ""},
 		{"two items", "0:enqueuing-once:1 0:enqueued:1 0:found:1 0:audited:1 0:enqueuing-once:2 0:enqueued:2 0:found:2 0:audited:2", ""},

@@ -30,7 +30,7 @@ const (
 // phases are what is timed, the most telling first. The audit is the workload's own.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseEnqueue, Meaning: "from the call until the item is known to be in the queue"},
+		{Name: phaseEnqueue, Meaning: "from the call until the item is known to be in the queue", Floor: variants.FloorWrite},
 		{Name: phaseAudit, Meaning: "from then until the workload has counted the item's copies and taken them out"},
 	}
 }

@@ -64,16 +64,17 @@ var ErrOvertaken = errors.New("somebody else has updated the value")
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "hiddenchannel",
-		Summary:    "reads never go back; how many are stale is measured",
-		Source:     "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
-		Variants:   []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseUpdate,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "hiddenchannel",
+		Summary:     "reads never go back; how many are stale is measured",
+		Source:      "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
+		Variants:    []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseUpdate,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }

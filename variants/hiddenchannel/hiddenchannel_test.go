@@ -20,7 +20,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"the first value", "1:read:0 1:read:0", ""},
 		{"told and read", "1:read:0 0:writing:1 0:written:1 1:told:1 1:read:1", ""},
@@ -69,7 +69,9 @@ func simulate(variant string, n int) variantstest.Counts {
 	return c
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "message-then-read", "sync-then-read", "watch")
+}
 
 // script is a value that says and returns what it is told to.
 type script struct {

@@ -33,9 +33,9 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", Paced: true},
-		{Name: phaseRead, Meaning: "from when the reader was told of an update until it has read"},
+		{Name: phaseRead, Meaning: "from when the reader was told of an update until it has read", Floor: variants.FloorRead},
 		{Name: phaseStale, Meaning: "a read that was stale: from when the reader was told of an update until it has read an older one", Of: phaseRead},
-		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply"},
+		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it is told", Waits: true, Paced: true},
 	}
 }

@@ -32,9 +32,9 @@ const (
 // Phases says what they mean, the most telling first.
 func Phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: PhaseTake, Meaning: "from the call until the client has an item"},
+		{Name: PhaseTake, Meaning: "from the call until the client has an item", Floor: variants.FloorWrite},
 		{Name: PhaseSojourn, Meaning: "an item's stay in the queue, from just before its put is sent until somebody has taken it", Paced: true},
-		{Name: PhasePut, Meaning: "from just before a put is sent until its reply"},
+		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 	}
 }
 
@@ -74,7 +74,11 @@ type takeStory struct {
 	start          time.Duration // of the attempt that succeeded
 	done           time.Duration // zero if it never was
 	givenUp        bool
+	open           bool // its client may still report how it ends
 }
+
+// kept reports whether the client had the item for good, as far as is known.
+func (t *takeStory) kept() bool { return !t.givenUp && !t.open }
 
 // Read sorts a history by items.
 func Read(h variants.History) *Story {
@@ -108,6 +112,20 @@ func Read(h variants.History) *Story {
 	return s
 }
 
+// ReadPrefix sorts a part of a history, up to some moment. An item that a client holds then may turn out to have been lost
+// with its session, and other consumers may have the item.
+func ReadPrefix(h variants.History) *Story {
+	s := Read(h)
+	last := map[int]*takeStory{}
+	for _, t := range s.takes {
+		last[t.Client] = t
+	}
+	for _, t := range last {
+		t.open = t.done == 0 && !t.givenUp
+	}
+	return s
+}
+
 // take ends a client's attempt with an item.
 func (s *Story) take(e variants.Event) *takeStory {
 	t := &takeStory{Event: e, item: s.Items[e.Value], start: s.attempts[e.Client]}
@@ -131,6 +149,20 @@ func (s *Story) Excuse(due []*ItemStory) {
 	}
 }
 
+// ExcuseAll assumes that each item without a known taker may have been taken by the oldest attempt that has
+// not ended. It excuses more than Excuse, for queues in which an item that was put later may be due earlier.
+func (s *Story) ExcuseAll() {
+	oldest := forever
+	for _, start := range s.attempts {
+		oldest = min(oldest, start)
+	}
+	for _, item := range s.Acked {
+		if len(item.takes) == 0 {
+			item.TakeBegun = oldest
+		}
+	}
+}
+
 // CheckTakes finds items that nobody had put, and those that two clients had. An item may be taken again only if
 // whoever had it before has given it up, which may show late: a client learns late that its session is gone.
 func (s *Story) CheckTakes() []variants.Violation {
@@ -145,7 +177,7 @@ func (s *Story) CheckTakes() []variants.Violation {
 				break
 			}
 			again := earlier.done > 0 && t.start > earlier.done
-			if !earlier.givenUp && (!t.givenUp || again) {
+			if earlier.kept() && (t.kept() || again) {
 				out = append(out, t.Violation("client %d took item %#x, which client %d had taken", t.Client, t.Value, earlier.Client))
 				break
 			}

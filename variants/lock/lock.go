@@ -53,16 +53,17 @@ var ErrHeld = errors.New("the lock is held already")
 // Recipe returns the lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "lock",
-		Summary:   "at most one holder at a time, each with a fencing token",
-		Source:    "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
-		Variants:  []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant()},
-		Phases:    phases(),
-		Spans:     spans,
-		Operation: phaseRelease,
-		Stepping:  variants.FromLineUp,
-		Check:     check,
-		Code:      code,
+		Name:        "lock",
+		Summary:     "at most one holder at a time, each with a fencing token",
+		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseRelease,
+		Stepping:    variants.FromLineUp,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }
 

@@ -15,7 +15,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one after the other", "0:acquired:1 0:releasing 1:acquired:2 1:releasing 0:acquired:3", ""},
 		{"granted while the release is under way", "0:acquired:1 0:releasing 1:acquired:2 0:released 1:releasing", ""},
@@ -80,4 +80,8 @@ func simulate(variant string, n int) variantstest.Counts {
 	return c
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch")
+}
+
+func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }

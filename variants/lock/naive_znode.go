@@ -27,10 +27,19 @@ import (
 //	requests       those, and one exists for each that failed  =  N + (N-1)²
 //	herd           N-1 notifications from the first release
 //
-// Looping freely, one acquire and release are up to N creates, N-1 exists and a delete. An exists that finds the znode
-// missing leaves its watch behind, which fires at the next creation, meaningless as the book's figure 4-1 says: so there
-// can be up to two notifications per other client. Nothing is fair: whoever is first after a release wins, and a client
-// may starve.
+// Looping freely, one acquire and release cost at most:
+//
+//	failed creates  each client at most once against each holder: after a failure it creates again only when it has seen,
+//	                by a notification or by an exists that finds nothing, that this holder has gone  =  N-1
+//	exists          one after each failed create  =  N-1
+//	notifications   each uses up a watch, which one exists has set  =  N-1
+//	writes          those creates, the one that succeeds, and the delete  =  N + 1
+//	requests        writes and exists  =  2N
+//	herd            N-1: the client that made the last delete has not watched since, as its next create comes first
+//
+// An exists that finds the znode missing leaves its watch behind, which fires at the next creation, meaningless as the
+// book's figure 4-1 says. That adds no notification: the watch is the one that this exists has set, and does not fire
+// again at the deletion. Nothing is fair: the first create after a release wins, and a client may starve.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4.
 type Znode struct {
@@ -82,8 +91,8 @@ func znodeVariant() variants.Variant {
 			Requests:      variants.PerN("2N", func(n float64) float64 { return 2 * n }),
 			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
 			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) }),
-			HerdMax:       variants.AloneOr(0, "N", func(n float64) float64 { return n }),
+			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Lock, error) {
 			return NewZnode(ctx, s, env.Root, env.Lost)

@@ -17,17 +17,24 @@ func spans(h variants.History) []variants.Span {
 	return append(out, read(h).spans()...)
 }
 
-// check holds a history to the promise: what was submitted is executed, its client learns the result, and, unless the
+// check holds a whole history to the promise: what was submitted is executed, its client learns the result, and, unless the
 // variant says otherwise, it is executed once. What was interrupted is not a breach, if somebody says so: a client that
 // withdraws its tasks, or a worker that was lost while it executed one. Everything is recorded on one clock, a beginning
 // just before it and an end just after, so that an order in the history was one in reality.
 func check(h variants.History) []variants.Violation {
 	s := read(h)
-	out := s.breaches
-	if !s.atLeastOnce {
-		out = append(out, s.duplicates()...)
+	out := slices.Concat(s.breaches, s.duplicates(), s.losses())
+	slices.SortStableFunc(out, func(a, b variants.Violation) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+// checkPrefix leaves out what is under way: a task that may yet be learned, and an execution that may yet be abandoned.
+func checkPrefix(h variants.History) []variants.Violation {
+	s := read(h)
+	for _, t := range s.tasks {
+		t.executions = slices.DeleteFunc(t.executions, func(x *execution) bool { return !x.completed })
 	}
-	out = append(out, s.losses()...)
+	out := slices.Concat(s.breaches, s.duplicates())
 	slices.SortStableFunc(out, func(a, b variants.Violation) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
@@ -51,7 +58,7 @@ type taskStory struct {
 // execution is one worker's attempt at a task.
 type execution struct {
 	variants.Event
-	abandoned bool
+	completed, abandoned bool // neither while it is under way
 }
 
 func read(h variants.History) *story {
@@ -72,8 +79,10 @@ func read(h variants.History) *story {
 			s.withdraw(e)
 		case Executing:
 			s.execute(e)
+		case Executed:
+			s.end(e, func(x *execution) { x.completed = true })
 		case Abandoned:
-			s.abandon(e)
+			s.end(e, func(x *execution) { x.abandoned = true })
 		}
 	}
 	return s
@@ -113,15 +122,15 @@ func (s *story) execute(e variants.Event) {
 	t.executions = append(t.executions, &execution{Event: e})
 }
 
-// abandon takes down that a worker gives its last execution of a task up.
-func (s *story) abandon(e variants.Event) {
+// end takes down how a worker's last execution of a task ended.
+func (s *story) end(e variants.Event, mark func(*execution)) {
 	t := s.tasks[e.Value]
 	if t == nil {
 		return
 	}
 	for _, x := range slices.Backward(t.executions) {
 		if x.Client == e.Client {
-			x.abandoned = true
+			mark(x)
 			return
 		}
 	}
@@ -140,8 +149,11 @@ func (t *taskStory) again() (first *execution, later []*execution) {
 // inOrder returns the tasks by their numbers.
 func (s *story) inOrder() []int64 { return slices.Sorted(maps.Keys(s.tasks)) }
 
-// duplicates finds the tasks that two workers executed, or one of them twice.
+// duplicates finds the tasks that two workers executed, or one of them twice, unless the variant allows it.
 func (s *story) duplicates() []variants.Violation {
+	if s.atLeastOnce {
+		return nil
+	}
 	var out []variants.Violation
 	for _, number := range s.inOrder() {
 		first, later := s.tasks[number].again()

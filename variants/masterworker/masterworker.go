@@ -145,12 +145,14 @@ func Recipe() variants.Recipe {
 		Variants: []variants.Variant{
 			createThenDeleteVariant(), createThenDeletePipelinedVariant(), multiVariant(), multiPipelinedVariant(),
 		},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseTask,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseTask,
+		Batch:       share,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

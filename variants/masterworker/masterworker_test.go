@@ -20,7 +20,7 @@ func teller() variantstest.Teller {
 func TestCheck(t *testing.T) {
 	const submitted = "9:submitting:7 9:submitted:7 "
 	const done = "1:executing:7 1:executed:7 9:learned:7 "
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one task", submitted + done, ""},
 		{"learned before the report was acknowledged", submitted + "1:executing:7 9:learned:7 1:executed:7", ""},
@@ -115,6 +115,8 @@ func simulate(variant string, n int) variantstest.Counts {
 	return b.Counts
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "create-then-delete", "create-then-delete-pipelined", "multi", "multi-pipelined")
+}
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

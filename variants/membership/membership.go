@@ -80,16 +80,17 @@ func (v View) without(other View) []Member {
 // Recipe returns the membership recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "membership",
-		Summary:    "every member knows who is in the group",
-		Source:     "ZooKeeper recipes page, Group Membership; Junqueira and Reed, ZooKeeper, chapter 4",
-		Variants:   []variants.Variant{relistAndRereadVariant(), diffCacheVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseJoin,
-		Stepping:   variants.FromLineUp,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "membership",
+		Summary:     "every member knows who is in the group",
+		Source:      "ZooKeeper recipes page, Group Membership; Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants:    []variants.Variant{relistAndRereadVariant(), diffCacheVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseJoin,
+		Stepping:    variants.FromLineUp,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }

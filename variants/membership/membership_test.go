@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 	// Two clients, both of whom see both.
 	const two = "0:enrolled:2 1:enrolled:2 0:joining:0.0 0:joined:0.0 1:joining:0.1 1:joined:0.1 " +
 		"0:gained:0.0 0:gained:0.1 0:viewed:2 1:gained:0.0 1:gained:0.1 1:viewed:2 "
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"both", two, ""},
 		{"one leaves", two + "0:leaving:0.0 0:left:0.0 1:dropped:0.0 1:viewed:1", ""},
@@ -225,6 +225,8 @@ func simulate(variant string, n int) variantstest.Counts {
 	return b.Counts
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "relist-and-reread", "diff-cache")
+}
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

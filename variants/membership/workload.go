@@ -35,9 +35,9 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseConverge, Meaning: "from just before a member joins or leaves until the last of the others has it in its view"},
-		{Name: phaseJoin, Meaning: "from just before the create is sent to its reply"},
-		{Name: phaseLeave, Meaning: "from just before the delete is sent to its reply"},
+		{Name: phaseConverge, Meaning: "from just before a member joins or leaves until the last of the others has it in its view", Floor: variants.FloorHandoff},
+		{Name: phaseJoin, Meaning: "from just before the create is sent to its reply", Floor: variants.FloorWrite},
+		{Name: phaseLeave, Meaning: "from just before the delete is sent to its reply", Floor: variants.FloorWrite},
 		{Name: phaseFollow, Meaning: "from when a member begins to wait for a change until its view is up to date", Waits: true, Paced: true},
 	}
 }
@@ -63,7 +63,10 @@ type participant struct {
 	seen  []int64 // of each client, the last round that it was seen to join in; -1 for none
 }
 
-var _ variants.Participant = (*participant)(nil)
+var (
+	_ variants.Participant = (*participant)(nil)
+	_ variants.Refresher   = (*participant)(nil)
+)
 
 // join makes a variant's Join out of its constructor. Everybody is a member from the beginning, of round 0.
 func join(open func(variants.Session, variants.Env) Group) variants.JoinFunc {
@@ -76,6 +79,9 @@ func join(open func(variants.Session, variants.Env) Group) variants.JoinFunc {
 		return p, p.join(ctx)
 	}
 }
+
+// Refresh implements [variants.Refresher]: every client has watched the group since it joined.
+func (p *participant) Refresh(ctx context.Context) error { return p.look(ctx) }
 
 // Step implements [variants.Participant]: one round.
 func (p *participant) Step(ctx context.Context) error {

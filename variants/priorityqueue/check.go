@@ -10,10 +10,20 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// check holds a history to the promise: every item that was taken had been put, and nobody else had it; nobody finds
+// check holds a whole history to the promise: every item that was taken had been put, and nobody else had it; nobody finds
 // nothing while an item is there that nobody takes; and there are no inversions, unless the variant has them.
 func check(h variants.History) []variants.Violation {
-	s := read(h)
+	return breaches(h, read(h))
+}
+
+// checkPrefix holds a part of a history to it.
+func checkPrefix(h variants.History) []variants.Violation {
+	s := items.ReadPrefix(h)
+	s.ExcuseAll()
+	return breaches(h, s)
+}
+
+func breaches(h variants.History, s *items.Story) []variants.Violation {
 	out := append(s.CheckTakes(), s.CheckEmpty()...)
 	if s.Unordered {
 		return out
@@ -25,7 +35,7 @@ func check(h variants.History) []variants.Violation {
 	return out
 }
 
-// read sorts a history by items. Whoever died while it looked for an item took the most urgent one.
+// read sorts a history by items. A client that died while it looked for an item took the most urgent one.
 func read(h variants.History) *items.Story {
 	s := items.Read(h)
 	due := slices.Clone(s.Acked)

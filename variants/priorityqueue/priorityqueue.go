@@ -113,15 +113,17 @@ func put(ctx context.Context, c *items.Client, p Priority, data []byte) error {
 // Recipe returns the priority queue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "priorityqueue",
-		Summary:   "each item is taken once, the most urgent first",
-		Source:    "ZooKeeper recipes page, Priority Queues",
-		Variants:  []variants.Variant{staleListVariant(), invalidatedListVariant()},
-		Phases:    phases(),
-		Spans:     spans,
-		Operation: items.PhaseTake,
-		Stepping:  variants.FromStart,
-		Check:     check,
-		Code:      code,
+		Name:        "priorityqueue",
+		Summary:     "each item is taken once, the most urgent first",
+		Source:      "ZooKeeper recipes page, Priority Queues",
+		Variants:    []variants.Variant{staleListVariant(), invalidatedListVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   items.PhaseTake,
+		Batch:       batch,
+		Stepping:    variants.FromStart,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-// teller's items are numbers after a letter: u for an urgent one, o for an ordinary one.
+// teller's items are numbers after a letter: x for one that is due before all others, u for an urgent one, o for an
+// ordinary one.
 func teller() variantstest.Teller {
 	return variantstest.Teller{
 		Events: map[string]variants.EventKind{
@@ -17,7 +18,7 @@ func teller() variantstest.Teller {
 			"done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
-			p, known := map[byte]int64{'u': int64(urgent), 'o': int64(ordinary)}[parts[0][0]]
+			p, known := map[byte]int64{'x': 1, 'u': int64(urgent), 'o': int64(ordinary)}[parts[0][0]]
 			if !known {
 				t.Fatalf("%q is no item", parts[0])
 			}
@@ -33,7 +34,7 @@ const (
 )
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"the urgent one first", bothPut + knows + "1:taking 1:took:u2 1:done:u2 1:taking 1:took:o1", ""},
 		{"in turn, by two", bothPut + knows + "1:taking 1:took:u2 0:taking 0:took:o1", ""},
@@ -43,6 +44,7 @@ func TestCheck(t *testing.T) {
 		{"an urgent one that somebody is about to take", bothPut + knows + "0:taking 1:taking 1:took:o1 0:took:u2", ""},
 		{"given back meanwhile", bothPut + knows + "0:taking 0:took:u2 1:taking 1:took:o1 0:givenUp:u2 0:taking 0:took:u2", ""},
 		{"with its taker, who died", bothPut + knows + "0:taking 1:taking 1:took:o1", ""},
+		{"a more urgent one that comes while two are looking", bothPut + knows + "2:taking 1:taking 1:took:o1 0:putting:x4 0:put:x4 3:taking 2:took:u2 3:took:x4", ""},
 		{"without a promise of order", "1:unordered " + bothPut + knows + "1:taking 1:took:o1", ""},
 
 		{"known by a put", bothPut + knows + "1:taking 1:took:o1", passed},
@@ -153,7 +155,8 @@ func (m *model) take(c int) {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return run(variant, n).Counts })
+	variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return run(variant, n).Counts },
+		"stale-list", "invalidated-list")
 }
 
 // Half of all takes from a stale list pass over an urgent item, and none from one that is invalidated.

@@ -5,11 +5,17 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// check holds a history to the promise: every item that was taken had been put, and nobody else had it; no item that was
-// put is passed over for a later one, unless the variant promises no order; and nobody finds nothing while an item is
-// there that nobody takes.
+// check holds a whole history to the promise: every item that was taken had been put, and nobody else had it; no item
+// that was put is passed over for a later one, unless the variant promises no order; and nobody finds nothing while an
+// item is there that nobody takes.
 func check(h variants.History) []variants.Violation {
-	s := items.Read(h)
+	return breaches(h, items.Read(h))
+}
+
+// checkPrefix holds a part of a history to it.
+func checkPrefix(h variants.History) []variants.Violation { return breaches(h, items.ReadPrefix(h)) }
+
+func breaches(h variants.History, s *items.Story) []variants.Violation {
 	s.Excuse(s.Acked)
 	out := append(s.CheckTakes(), s.CheckEmpty()...)
 	if s.Unordered {

@@ -48,11 +48,13 @@ func Recipe() variants.Recipe {
 		Variants: []variants.Variant{
 			listAndDeleteVariant(), lockAndClaimVariant(), cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
-		Phases:    append(items.Phases(), variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}),
-		Spans:     spans,
-		Operation: items.PhaseTake,
-		Stepping:  variants.FromStart,
-		Check:     check,
-		Code:      code,
+		Phases:      append(items.Phases(), variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}),
+		Spans:       spans,
+		Operation:   items.PhaseTake,
+		Batch:       batch,
+		Stepping:    variants.FromStart,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

@@ -21,7 +21,7 @@ func teller() variantstest.Teller {
 
 func TestCheck(t *testing.T) {
 	const twoPut = "0:putting:1 0:put:1 0:putting:2 0:put:2 "
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"first in, first out", twoPut + "1:taking 1:took:1 1:done:1 1:taking 1:took:2 1:done:2", ""},
 		{"taken before the put was acknowledged", "0:putting:1 1:taking 1:took:1 0:put:1", ""},
@@ -204,4 +204,6 @@ func (m *model) finish(c int) {
 	}
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
+}

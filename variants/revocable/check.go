@@ -10,10 +10,22 @@ import (
 // second, and the third is for what it takes to do so.
 const patience = 3
 
-// check holds a history to the promise. Times are taken just after an acquire returned and just before a release was
-// sent, on one clock, so that an overlap in the history was one in reality.
+// check holds a whole history to the promise.
 func check(h variants.History) []variants.Violation {
-	r := referee{holders: map[int]*holder{}, waiting: waiters{}}
+	r := judged(h)
+	if len(h) > 0 {
+		r.end(h[len(h)-1])
+	}
+	return r.violations
+}
+
+// checkPrefix leaves out who holds and who waits at the end: a holder may yet turn out to have been forced out.
+func checkPrefix(h variants.History) []variants.Violation { return judged(h).violations }
+
+// judged returns a referee that has seen a history. Times are taken just after an acquire returned and just before a
+// release was sent, on one clock, so that an overlap in the history was one in reality.
+func judged(h variants.History) *referee {
+	r := &referee{holders: map[int]*holder{}, waiting: waiters{}}
 	for _, e := range h {
 		if e.Kind == acquired {
 			r.grant(e) // before the client is taken from those who wait
@@ -21,10 +33,7 @@ func check(h variants.History) []variants.Violation {
 		r.waiting.observe(e)
 		r.observe(e)
 	}
-	if len(h) > 0 {
-		r.end(h[len(h)-1])
-	}
-	return r.violations
+	return r
 }
 
 // referee is what is known of a lock at some moment of its history.

@@ -79,15 +79,16 @@ type Terms struct {
 // Recipe returns the recipe of revocable locks with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "revocable",
-		Summary:   "a lock whose holder can be asked to give it up",
-		Source:    "ZooKeeper recipes page, Recoverable Shared Locks",
-		Variants:  []variants.Variant{pollVariant(), dataWatchVariant(), forcedVariant()},
-		Phases:    phases(),
-		Spans:     spans,
-		Operation: phaseRelease,
-		Stepping:  variants.FromStart,
-		Check:     check,
-		Code:      code,
+		Name:        "revocable",
+		Summary:     "a lock whose holder can be asked to give it up",
+		Source:      "ZooKeeper recipes page, Recoverable Shared Locks",
+		Variants:    []variants.Variant{pollVariant(), dataWatchVariant(), forcedVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseRelease,
+		Stepping:    variants.FromStart,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

@@ -30,7 +30,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"nobody asks", "0:agreed:3 0:requested 0:acquired:1 - - - - 0:releasing 0:released", ""},
 		{"gives up in time", "0:agreed:3 0:acquired:1 1:requested - 0:heeded 0:releasing 1:acquired:2 0:released 1:releasing 1:released", ""},
@@ -133,4 +133,6 @@ func simulate(variant string, n int) variantstest.Counts {
 	return c
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "data-watch", "forced")
+}

@@ -171,7 +171,7 @@ func newListening(first seen, sessionLost <-chan struct{}) *listening {
 
 // start begins to look again and again after a first look. That it waits does not mean that the client does.
 func (l *listening) start(ctx context.Context, first seen, lookAgain func(context.Context, seen) (seen, error)) {
-	ctx, l.cancel = context.WithCancel(variants.WithWaiting(context.WithoutCancel(ctx), func() {}))
+	ctx, l.cancel = context.WithCancel(variants.WithWaiting(context.WithoutCancel(ctx), func(*variants.Wait) {}))
 	go func() {
 		defer close(l.done)
 		l.run(ctx, first, lookAgain)

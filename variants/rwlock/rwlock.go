@@ -73,15 +73,16 @@ var ErrHeld = errors.New("the lock is held already")
 // Recipe returns the read/write lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "rwlock",
-		Summary:   "readers share, a writer is alone, nobody overtakes",
-		Source:    "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
-		Variants:  []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant()},
-		Phases:    phases(),
-		Spans:     spans,
-		Operation: phaseRelease,
-		Stepping:  variants.FromLineUp,
-		Check:     check,
-		Code:      code,
+		Name:        "rwlock",
+		Summary:     "readers share, a writer is alone, nobody overtakes",
+		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
+		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseRelease,
+		Stepping:    variants.FromLineUp,
+		Check:       check,
+		CheckPrefix: check,
+		Code:        code,
 	}
 }

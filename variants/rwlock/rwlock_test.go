@@ -32,7 +32,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"readers together, then a writer, then readers", "0:acquired:r:1 1:acquired:r:2 0:releasing:r 1:releasing:r 2:acquired:w:3 2:releasing:w 0:acquired:r:4 1:acquired:r:5", ""},
 		{"granted while the release is under way", "0:acquired:w:1 0:releasing:w 1:acquired:w:2 0:released:w 1:releasing:w", ""},
@@ -235,5 +235,5 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 			t.Fatalf("%s, N=%d: somebody was never served", variant, n)
 		}
 		return d.Counts
-	})
+	}, "children-watch", "first-writer-watch", "nearest-writer-watch")
 }

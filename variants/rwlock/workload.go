@@ -34,9 +34,9 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseHandoff, Meaning: "from just before the release is sent that leaves the lock free for those who wait, until each of them has it"},
+		{Name: phaseHandoff, Meaning: "from just before the release is sent that leaves the lock free for those who wait, until each of them has it", Floor: variants.FloorHandoff},
 		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, Paced: true},
-		{Name: phaseRelease, Meaning: "from just before a release is sent until its reply"},
+		{Name: phaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseHold, Meaning: "what the scenario makes holders hold", Paced: true},
 	}
 }

@@ -81,16 +81,17 @@ var (
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "twophasecommit",
-		Summary:    "all sites commit a transaction, or all abort it",
-		Source:     "ZooKeeper recipes page, Two-phased Commit",
-		Variants:   []variants.Variant{allWatchVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseDecide,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Check:      check,
-		Code:       code,
+		Name:        "twophasecommit",
+		Summary:     "all sites commit a transaction, or all abort it",
+		Source:      "ZooKeeper recipes page, Two-phased Commit",
+		Variants:    []variants.Variant{allWatchVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseDecide,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

@@ -25,7 +25,7 @@ func teller() variantstest.Teller {
 
 func TestCheck(t *testing.T) {
 	const two = "0:joined:2 1:joined:2 "
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"all commit", two + "0:voted:0:commit 1:voted:0:commit 1:decided:0:commit 0:decided:0:commit", ""},
 		{"all abort", two + "0:voted:0:abort 1:voted:0:commit 1:decided:0:abort 0:decided:0:abort", ""},
@@ -177,6 +177,8 @@ func simulate(variant string, n int) variantstest.Counts {
 	return b.Counts
 }
 
-func TestSteppedCostsMatchASimulation(t *testing.T) { variantstest.SteppedCosts(t, Recipe(), simulate) }
+func TestSteppedCostsMatchASimulation(t *testing.T) {
+	variantstest.SteppedCosts(t, Recipe(), simulate, "all-watch", "coordinator", "coordinator-ephemeral")
+}
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

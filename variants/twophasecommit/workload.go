@@ -155,9 +155,20 @@ type account struct {
 	failures  int
 }
 
-// check holds a history to the promise. A vote is recorded just before it is sent, a decision just after it is known,
-// on one clock: a vote that comes later in the history than a decision cannot have been counted in it.
+// check holds a whole history to the promise.
 func check(h variants.History) []variants.Violation {
+	return breaches(h, func(*account, int) bool { return true })
+}
+
+// checkPrefix does not ask why a transaction was aborted while one of its sites may yet fail.
+func checkPrefix(h variants.History) []variants.Violation {
+	return breaches(h, func(a *account, sites int) bool { return len(a.decisions) >= sites })
+}
+
+// breaches goes through a history; final reports whether nothing more can happen to a transaction. A vote is recorded just
+// before it is sent, a decision just after it is known, on one clock: a vote that comes later in the history than a
+// decision cannot have been counted in it.
+func breaches(h variants.History, final func(a *account, sites int) bool) []variants.Violation {
 	var out []variants.Violation
 	sites := 0
 	accounts := map[int64]*account{}
@@ -184,7 +195,9 @@ func check(h variants.History) []variants.Violation {
 		}
 	}
 	for _, round := range rounds {
-		out = append(out, accounts[round].groundless(round, sites)...)
+		if a := accounts[round]; final(a, sites) {
+			out = append(out, a.groundless(round, sites)...)
+		}
 	}
 	return out
 }

@@ -1,7 +1,9 @@
 package variantstest
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -38,11 +40,15 @@ func sizes() []int {
 }
 
 // SteppedCosts holds the formulas of all variants that can be stepped to a simulation, which walks through a run of n
-// clients by the rules of one-shot watches and counts: a second derivation, independent of the algebra.
-func SteppedCosts(t *testing.T, recipe variants.Recipe, simulate func(variant string, n int) Counts) {
+// clients by the rules of one-shot watches and counts: a second derivation, independent of the algebra. simulated names the
+// variants that the simulation has a case for; it would take another one for one of these.
+func SteppedCosts(t *testing.T, recipe variants.Recipe, simulate func(variant string, n int) Counts, simulated ...string) {
 	t.Helper()
+	for _, problem := range unsimulated(recipe, simulated) {
+		t.Error(problem)
+	}
 	for _, v := range recipe.Variants {
-		if !v.CanStep() {
+		if !v.CanStep() || !slices.Contains(simulated, v.Name) {
 			continue
 		}
 		for _, n := range sizes() {
@@ -63,6 +69,22 @@ func SteppedCosts(t *testing.T, recipe variants.Recipe, simulate func(variant st
 			}
 		}
 	}
+}
+
+// unsimulated returns, with the step to take, what a simulation lacks of a recipe's variants or has too much.
+func unsimulated(recipe variants.Recipe, simulated []string) []string {
+	var problems, known []string
+	for _, v := range recipe.Variants {
+		if known = append(known, v.Name); v.CanStep() && !slices.Contains(simulated, v.Name) {
+			problems = append(problems, fmt.Sprintf("%s/%s is not simulated: add a case to the simulation in this test, and the variant's name to the call of SteppedCosts (CONTRIBUTING.md, Adding a variant, step 4)", recipe.Name, v.Name))
+		}
+	}
+	for _, name := range simulated {
+		if !slices.Contains(known, name) {
+			problems = append(problems, fmt.Sprintf("%s is simulated, but recipe %s has no such variant: take it out of the simulation and of the call of SteppedCosts", name, recipe.Name))
+		}
+	}
+	return problems
 }
 
 // FreeCosts holds the formulas for clients that loop at their own pace to those for a stepped run: whoever is alone pays

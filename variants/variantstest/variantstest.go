@@ -79,21 +79,42 @@ func Number(t testing.TB, text string) int64 {
 // Case is a name, a story, and what is to be made of it.
 type Case [3]string
 
-// Check tells stories to a recipe's check. What is to be made of one is a part of what must be said, and empty if
-// nothing must be found. If more than one thing must be, they stand one after another, with " | " in between.
-func (w Teller) Check(t *testing.T, check func(variants.History) []variants.Violation, cases []Case) {
+// Check tells stories to a recipe's checks. What is to be made of one is a part of what Check must say, and empty if
+// nothing must be found. If more than one thing must be, they stand one after another, with " | " in between. CheckPrefix
+// must find nothing in any part of a correct history, and a breach in at least one of the others.
+func (w Teller) Check(t *testing.T, recipe variants.Recipe, cases []Case) {
 	t.Helper()
+	caught := false
 	for _, c := range cases {
 		name, story, want := c[0], c[1], c[2]
 		t.Run(name, func(t *testing.T) {
-			got := check(w.Tell(t, story))
+			h := w.Tell(t, story)
+			got := recipe.Check(h)
 			switch {
 			case want == "" && len(got) > 0:
 				t.Errorf("violations %v in a correct history", got)
 			case want != "" && !slices.EqualFunc(got, strings.Split(want, " | "), w.says):
 				t.Errorf("violations %v, want %q alone", got, want)
 			}
+			if want == "" {
+				HasCleanPrefixes(t, recipe, h)
+			}
+			caught = caught || len(recipe.CheckPrefix(h)) > 0
 		})
+	}
+	if !caught {
+		t.Error("CheckPrefix has not caught anything")
+	}
+}
+
+// HasCleanPrefixes fails if a recipe's check for prefixes finds a breach in one of a correct history.
+func HasCleanPrefixes(t testing.TB, recipe variants.Recipe, h variants.History) {
+	t.Helper()
+	for end := range len(h) + 1 {
+		if got := recipe.CheckPrefix(h[:end]); len(got) > 0 {
+			t.Errorf("violations %v in the first %d of %d events of a correct history", got, end, len(h))
+			return
+		}
 	}
 }
 

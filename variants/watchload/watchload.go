@@ -76,17 +76,18 @@ var (
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "watchload",
-		Summary:    "whoever watches is told of each publication, once",
-		Source:     "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
-		Variants:   []variants.Variant{oneZnodeVariant(), znodePerWatchVariant()},
-		Phases:     phases(),
-		Spans:      spans,
-		Operation:  phaseWatch,
-		Stepping:   variants.FromStart,
-		Collective: true,
-		Size:       "topics that each client watches",
-		Check:      check,
-		Code:       code,
+		Name:        "watchload",
+		Summary:     "whoever watches is told of each publication, once",
+		Source:      "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		Variants:    []variants.Variant{oneZnodeVariant(), znodePerWatchVariant()},
+		Phases:      phases(),
+		Spans:       spans,
+		Operation:   phaseWatch,
+		Stepping:    variants.FromStart,
+		Collective:  true,
+		Size:        "topics that each client watches",
+		Check:       check,
+		CheckPrefix: checkPrefix,
+		Code:        code,
 	}
 }

@@ -15,7 +15,7 @@ func teller() variantstest.Teller {
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, check, []variantstest.Case{
+	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"told", "0:armed:0 1:armed:0 0:publishing:0 1:told:0 0:published:0 0:told:0", ""},
 		{"again", "1:armed:0 0:publishing:0 1:told:0 0:published:0 1:armed:0 0:publishing:0 0:published:0 1:told:0", ""},
@@ -95,6 +95,7 @@ func simulate(variant string, clients, topics int) variantstest.Counts {
 // The formulas hold for every size.
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	for _, topics := range []int{1, 2, 7} {
-		variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return simulate(variant, n, topics) })
+		variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return simulate(variant, n, topics) },
+			"one-znode", "znode-per-watch")
 	}
 }

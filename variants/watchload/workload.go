@@ -30,9 +30,9 @@ const (
 
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseDelivery, Meaning: "from just before a topic is published to the moment that one client knows"},
+		{Name: phaseDelivery, Meaning: "from just before a topic is published to the moment that one client knows", Floor: variants.FloorHandoff},
 		{Name: phaseFanOut, Meaning: "from the first publication of a round to the last client that is told"},
-		{Name: phaseArm, Meaning: "the request that sets a watch"},
+		{Name: phaseArm, Meaning: "the request that sets a watch", Floor: variants.FloorRead},
 		{Name: phaseWatch, Meaning: "from when a watch is asked for until it is of no use any more", Waits: true, Paced: true},
 	}
 }
@@ -173,15 +173,15 @@ func (r *rounds) extend(round int, at time.Duration) {
 	r.spans[round].End = max(r.spans[round].End, at)
 }
 
-// check holds a history to the promise. That a topic is published is recorded before it is sent, and that it was when
-// the reply has come; that a watch is set, after the reply, and that it fired, after it has: so whatever was told came
-// later than its publication, and a watch that was set before it must have fired.
-func check(h variants.History) []variants.Violation {
+// check holds a whole history to the promise.
+func check(h variants.History) []variants.Violation { return append(checkPrefix(h), missing(h)...) }
+
+// checkPrefix finds notifications that came too early or twice. That a topic is published is recorded before it is sent,
+// and that a watch fired after it has: so a notification comes later in the history than its publication.
+func checkPrefix(h variants.History) []variants.Violation {
 	var out []variants.Violation
-	sent, done := map[int64]int{}, map[int64]variants.Event{}
-	finished := map[int64]int{}
+	sent := map[int64]int{}
 	watching, seen := map[key]bool{}, map[key]int{}
-	gone := map[int]bool{}
 	for _, e := range h {
 		k := key{e.Client, e.Value}
 		switch e.Kind {
@@ -189,11 +189,6 @@ func check(h variants.History) []variants.Violation {
 			watching[k] = true
 		case publishing:
 			sent[e.Value]++
-		case published:
-			finished[e.Value]++
-			done[e.Value] = e
-		case failed:
-			gone[e.Client] = true
 		case told, missed:
 			if !watching[k] {
 				out = append(out, e.Violation("client %d was told of topic %d twice", e.Client, e.Value))
@@ -205,6 +200,33 @@ func check(h variants.History) []variants.Violation {
 			}
 		}
 	}
+	return out
+}
+
+// missing finds notifications that have not come at the end of a whole history. That a topic was published is recorded
+// when the reply has come, and so is that a watch is set: a watch that was set before a publication must have fired.
+func missing(h variants.History) []variants.Violation {
+	done, finished := map[int64]variants.Event{}, map[int64]int{}
+	watching, seen := map[key]bool{}, map[key]int{}
+	gone := map[int]bool{}
+	for _, e := range h {
+		k := key{e.Client, e.Value}
+		switch e.Kind {
+		case armed:
+			watching[k] = true
+		case published:
+			finished[e.Value]++
+			done[e.Value] = e
+		case failed:
+			gone[e.Client] = true
+		case told, missed:
+			if watching[k] {
+				watching[k] = false
+				seen[k]++
+			}
+		}
+	}
+	var out []variants.Violation
 	for k := range watching {
 		if watching[k] && !gone[k.client] && seen[k] < finished[k.topic] {
 			out = append(out, done[k.topic].Violation("client %d was never told of publication %d of topic %d", k.client, seen[k]+1, k.topic))
