@@ -6,28 +6,31 @@ LINT_VERSION := $(shell sed -n 's/^# golangci-lint \(v[0-9.]*\).*/\1/p' .golangc
 LIVE_PACKAGES := ./ensemble/... ./variants/... ./scenarios/... ./cmd/...
 ZKBENCH := bin/zkbench
 FUZZTIME := 1m
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+# Flags of `zkbench run`, such as BENCH_FLAGS=--quick.
+BENCH_FLAGS :=
+# The live tests to run, as a regular expression.
+LIVE_TESTS := ^TestLive
+# What zkbench's binary and its tests have in common is compiled once only if the flags are the same.
+GO_FLAGS := -trimpath
 
-.PHONY: help build image bench test unit live fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit live fresh fuzz lint check gate gallery overview
 
 ## help: list the targets
 help:
-	@sed -n 's/^## //p' $(MAKEFILE_LIST) | column -t -s: -l 2
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "%-10s%s\n", $$1, substr($$0, length($$1) + 3) }'
 
 ## build: compile bin/zkbench
 build:
-	@go build -trimpath -ldflags "-X main.commit=$(COMMIT)" -o $(ZKBENCH) ./cmd/zkbench
+	@go build $(GO_FLAGS) -ldflags "-X main.commit=$(COMMIT)" -o $(ZKBENCH) ./cmd/zkbench
 
 ## image: get the ZooKeeper image, or build it from Debian packages
-image: build
-	@$(ZKBENCH) ensemble image || { \
-		command -v docker >/dev/null && ! command -v mmdebstrap >/dev/null && \
-		$(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq mmdebstrap && $(ZKBENCH) ensemble image; }
+image:
+	@.ci/setup containers
 
 ## bench: the main job, from set-up to plots: three locks under 1 to 100 clients
-bench: build
-	@if docker version >/dev/null 2>&1; then $(MAKE) --no-print-directory image; fi
-	@$(ZKBENCH) run lock-contention
+bench:
+	@.ci/setup all
+	@$(ZKBENCH) run lock-contention $(BENCH_FLAGS)
 	@$(ZKBENCH) plot
 
 ## test: unit tests with the race detector, then the live tests against real servers
@@ -37,14 +40,21 @@ test: unit live
 # Two dozen at once, because many wait more than they work. The client library is compiled without the race detector:
 # go-zookeeper 1.0.4 restores watches, on a first connection too, with a data race of its own.
 unit:
-	go vet ./...
-	env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test -race -gcflags=github.com/go-zookeeper/zk=-race=false -parallel 24 ./...
+	go vet $(GO_FLAGS) ./...
+	@race="-race -gcflags=github.com/go-zookeeper/zk=-race=false"; \
+	[ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
+		echo "no C compiler: testing without the race detector, which 'apt-get install gcc libc6-dev' makes possible"; }; \
+	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 ./...
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 # One package after another: they share one ensemble, and would only wait for it.
 live:
-	@if docker version >/dev/null 2>&1; then $(MAKE) --no-print-directory image || true; fi
-	ZKBENCH_LIVE=1 go test -p 1 -count=1 -timeout 15m -v -run '^TestLive' $(LIVE_PACKAGES) | grep -v '^=== '; exit $${PIPESTATUS[0]}
+	@.ci/setup containers || true
+	ZKBENCH_LIVE=1 go test $(GO_FLAGS) -p 1 -count=1 -timeout 40m -v -run '$(LIVE_TESTS)' $(LIVE_PACKAGES) | grep -v '^=== '; exit $${PIPESTATUS[0]}
+
+## fresh: run `make bench` and `make test` in a pristine root, as on a machine that has never built zkbench
+fresh:
+	@BENCH_FLAGS='$(BENCH_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' .ci/fresh
 
 ## fuzz: every fuzz target for FUZZTIME each
 fuzz:
