@@ -28,9 +28,10 @@ func (tailTicks) Ticks(_, high float64) []plot.Tick {
 // percentiles draws the latency distribution of one phase under n clients: a curve per variant, the repeats merged.
 // Each curve ends where a single sample would decide.
 func (s set) percentiles(n int, phase string) ([]figure, error) {
-	p := newPlot(fmt.Sprintf("%s latency, %s, %s", strings.ToUpper(phase[:1])+phase[1:], clientsText(n), s.subject()),
+	p := s.newPlot(fmt.Sprintf("%s latency, %s", strings.ToUpper(phase[:1])+phase[1:], clientsText(n)),
 		"percentile of all repeats together", phase+" latency, ms")
 	low, high, tail := math.Inf(1), 0.0, 10.0
+	var curves []plotter.XYs
 	for _, group := range s.at(n) {
 		var parts []results.Histogram
 		for _, d := range group {
@@ -50,19 +51,41 @@ func (s set) percentiles(n int, phase string) ([]figure, error) {
 		var xys plotter.XYs
 		for at := 1.0; at <= float64(h.TotalCount()); at *= 1.05 {
 			y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6
+			if y == 0 { // has no place on a logarithmic axis
+				continue
+			}
 			xys = append(xys, plotter.XY{X: at, Y: y})
 			low, high, tail = min(low, y), max(high, y), max(tail, at)
 		}
 		addLine(p, group[0].Variant, xys, solid(s.colors[group[0].Variant]))
+		curves = append(curves, xys)
 	}
 	if high == 0 {
 		return nil, nil
 	}
 	logarithmic(&p.X, 1, tail)
 	p.X.Tick.Marker = tailTicks{}
-	logarithmic(&p.Y, low*0.8, high*1.3)
+	logarithmic(&p.Y, low*0.8, max(high*1.3, belowLegend(curves, low*0.8, tail)))
 	p.Legend.Left, p.Legend.Top = true, true
 	return []figure{figureOf(fmt.Sprintf("%s-percentiles-%s-n%d", s.prefix, phase, n), p)}, nil
+}
+
+// legendWidth is the share of a figure's width that a legend of variants takes.
+const legendWidth = 0.25
+
+// belowLegend returns how far a logarithmic axis that begins at low must go for a legend at the upper left to cover none of
+// the curves, which go from 1 to tail.
+func belowLegend(curves []plotter.XYs, low, tail float64) float64 {
+	highest := low
+	for _, xys := range curves {
+		for _, xy := range xys {
+			if math.Log(xy.X) <= legendWidth*math.Log(tail) {
+				highest = max(highest, xy.Y)
+			}
+		}
+	}
+	room := 1 - legendEntry*float64(len(curves)+1)
+	return low * math.Pow(highest/low, 1/room)
 }
 
 func clientsText(n int) string {
@@ -75,7 +98,7 @@ func clientsText(n int) string {
 // herdSizes draws how many notifications a transaction sets off under n clients, as the share of transactions that set
 // off at most so many.
 func (s set) herdSizes(n int) []figure {
-	p := newPlot(fmt.Sprintf("Herd sizes, %s, %s", clientsText(n), s.subject()),
+	p := s.newPlot("Herd sizes, "+clientsText(n),
 		"notifications set off by one transaction", "transactions that set off at most so many, %")
 	largest := 0
 	for _, group := range s.at(n) {

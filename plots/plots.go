@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -129,6 +130,15 @@ func (s set) subject() string {
 	return text
 }
 
+// newPlot returns an empty plot whose title says what it shows of the set, on two lines if one is too short for it.
+func (s set) newPlot(what, x, y string) *plot.Plot {
+	p := newPlot(what+", "+s.subject(), x, y)
+	if p.Title.TextStyle.Width(p.Title.Text) > figureWidth-4*figureMargin {
+		p.Title.Text = what + "\n" + s.subject()
+	}
+	return p
+}
+
 // clients returns the numbers of clients in the set, ascending.
 func (s set) clients() []int {
 	var out []int
@@ -163,11 +173,36 @@ func (s set) variants() [][][]*results.Document {
 	return out
 }
 
+// mostPhases is the number of phases whose latencies are drawn: with a figure for each under each number of clients, more would
+// hide the telling ones.
+const mostPhases = 3
+
+// phaseHold is the phase whose length the scenario says, in all recipes that have it.
+const phaseHold = "hold"
+
+// phases returns the most telling phases of the recipe, of those with a median: the others were not timed, or zkbench set
+// their length.
+func (s set) phases() []string {
+	measured := func(phase string) bool {
+		return slices.ContainsFunc(s.docs, func(d *results.Document) bool {
+			_, ok := d.Metrics[phase+"-p50-ns"]
+			return ok
+		})
+	}
+	var out []string
+	for _, phase := range s.docs[0].Phases {
+		if phase != phaseHold && measured(phase) && len(out) < mostPhases {
+			out = append(out, phase)
+		}
+	}
+	return out
+}
+
 // figures returns everything that the set has data for.
 func (s set) figures() ([]figure, error) {
 	figures := slices.Concat(s.throughput(), s.notifications())
 	for _, n := range s.clients() {
-		for _, phase := range []string{"acquire", "handoff"} {
+		for _, phase := range s.phases() {
 			curves, err := s.percentiles(n, phase)
 			if err != nil {
 				return nil, err

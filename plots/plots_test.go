@@ -12,6 +12,8 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 const ms = time.Millisecond
@@ -20,12 +22,12 @@ const ms = time.Millisecond
 func measured(t *testing.T, variant, kind string, clients, repeat int) *results.Document {
 	t.Helper()
 	d := &results.Document{
-		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Clients: clients, Repeat: repeat,
+		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire", "release", "hold"}, Waiting: []string{"acquire"}, Clients: clients, Repeat: repeat,
 		Scenario:    results.Scenario{Name: "lock-contention"},
 		Environment: results.Environment{Engine: "container", ZooKeeper: "3.9.3", Servers: []string{"a", "b", "c"}},
 		Expected:    results.Expected{Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: float64(clients)}}},
 	}
-	raw := results.Raw{Waiting: []string{"acquire"}, Window: results.Window{End: 300 * ms, Operations: int64(30 - repeat)}}
+	raw := results.Raw{Window: results.Window{End: 300 * ms, Operations: int64(30 - repeat)}}
 	for i := range 25 {
 		at := time.Duration(10*i+5) * ms
 		raw.Samples = append(raw.Samples,
@@ -129,11 +131,43 @@ func TestLittleData(t *testing.T) {
 		{"nothing", nil, nil},
 		{"no measurement in it", []*results.Document{{Variant: "a", Clients: 1}}, nil},
 		{"one client", []*results.Document{measured(t, "predecessor-watch", "optimized", 1, 1)}, []string{
-			"lock-contention-container-percentiles-acquire-n1.svg", "lock-contention-container-percentiles-handoff-n1.svg",
+			"lock-contention-container-percentiles-handoff-n1.svg", "lock-contention-container-percentiles-acquire-n1.svg",
 		}},
 	} {
 		if _, got := draw(t, tt.docs, "svg"); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: drew %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Of every recipe the phases are drawn that it declares first, unless they were not timed or zkbench set their length.
+func TestPhasesOfEveryRecipe(t *testing.T) {
+	for _, recipe := range catalog.Recipes() {
+		for _, paced := range []bool{false, true} {
+			d := measured(t, "v", "naive", 1, 1)
+			d.Scenario.Name, d.Recipe = "s", recipe.Name
+			d.Phases = recipe.PhasesWhere(func(variants.Phase) bool { return true })
+			d.PacedPhases = recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced })
+			raw := results.Raw{Window: results.Window{End: 300 * ms, Operations: 1, Paced: paced}}
+			var want []string
+			for i, phase := range d.Phases {
+				if i == 1 { // was not timed
+					continue
+				}
+				for at := range 5 {
+					raw.Samples = append(raw.Samples, results.Sample{Phase: phase, Start: time.Duration(at) * ms, End: time.Duration(2*at+1) * ms})
+				}
+				if phase != "hold" && (!paced || !slices.Contains(d.PacedPhases, phase)) {
+					want = append(want, fmt.Sprintf("s-container-percentiles-%s-n1.svg", phase))
+				}
+			}
+			if err := d.Observe(raw); err != nil {
+				t.Fatal(err)
+			}
+			want = want[:min(len(want), 3)]
+			if _, got := draw(t, []*results.Document{d}, "svg"); !slices.Equal(got, want) {
+				t.Errorf("%s, paced %v: drew %v, want %v", recipe.Name, paced, got, want)
+			}
 		}
 	}
 }

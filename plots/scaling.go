@@ -45,7 +45,7 @@ func addSeries(p *plot.Plot, label string, points []point, c lineColor) {
 // throughput draws operations per second against the number of clients, if more than one number was measured.
 func (s set) throughput() []figure {
 	clients := s.clients()
-	p := newPlot("Throughput, "+s.subject(), "clients", "operations per second (median, extremes)")
+	p := s.newPlot("Throughput", "clients", "operations per second (median, extremes)")
 	highest := 0.0
 	for _, variant := range s.variants() {
 		points := series(variant, results.OpsPerSecond)
@@ -86,7 +86,7 @@ func (s set) notifications() []figure {
 	if s.docs[0].Expected.Exact {
 		bound = "formula"
 	}
-	p := newPlot("Notifications per operation, "+s.subject(), "clients", "notifications per operation")
+	p := s.newPlot("Notifications per operation", "clients", "notifications per operation")
 	low, high := math.Inf(1), 0.0
 	for _, variant := range s.variants() {
 		name := variant[0][0].Variant

@@ -20,6 +20,7 @@ import (
 const (
 	figureWidth  = 8 * vg.Inch
 	figureHeight = 4.5 * vg.Inch
+	figureMargin = vg.Length(8)
 )
 
 // The two colour families: warm for naive variants, cool for optimized ones, distinct in lightness too.
@@ -109,8 +110,7 @@ func addDots(p *plot.Plot, xys plotter.XYs, c color.Color, radius vg.Length) {
 // figureOf wraps a single plot.
 func figureOf(name string, p *plot.Plot) figure {
 	return figure{name: name, width: figureWidth, height: figureHeight, draw: func(c draw.Canvas) {
-		const margin = 8
-		p.Draw(draw.Crop(c, margin, -margin, margin, -margin))
+		p.Draw(draw.Crop(c, figureMargin, -figureMargin, figureMargin, -figureMargin))
 	}}
 }
 

@@ -72,8 +72,10 @@ func (c Claim) String() string {
 	return text
 }
 
-// IsTime tells whether the claim is about how long something takes.
-func (c Claim) IsTime() bool { return c.Metric == OpsPerSecond || strings.HasSuffix(c.Metric, "-ns") }
+// IsTime reports whether the claim is about a time or a rate, multiples of the floor included.
+func (c Claim) IsTime() bool {
+	return c.Metric == OpsPerSecond || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric)
+}
 
 // NeedsHeap tells whether the claim is about the servers' memory, which not every engine tells.
 func (c Claim) NeedsHeap() bool { return c.Metric == HeapPerWatch }

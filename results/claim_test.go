@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,53 @@ func TestJudgeOfRepeats(t *testing.T) {
 		}
 		if j := results.Judge(rows, []results.Claim{c})[0]; j.Holds != want {
 			t.Errorf("%s: %+v, want %t", claim, j, want)
+		}
+	}
+}
+
+// A claim that no measurement can make false is found; one that some measurement can is not.
+func TestUnfailing(t *testing.T) {
+	for text, want := range map[string]string{
+		"a requests/op >= 0":           "no metric is below 0",
+		"a violations > -1":            "no metric is below 0",
+		"a requests/op >= -1 x b":      "no metric is below 0",
+		"a requests/op > 0":            "",
+		"a requests/op < 1e300":        "requests/op is never over 1e+12",
+		"a ops/s <= 1e12":              "never over",
+		"a stale/read < 1e13":          "never over",
+		"a ops/s <= 1e11":              "",
+		"a wait-p99 < 1h":              "wait-p99-ns is never over 1h0m0s",
+		"a wait-p99-ns < 3.7e12":       "never over",
+		"a wait-p99 < 59m":             "",
+		"a wait-p50-ns < 1e300 x b":    "times as much",
+		"a wait-p50-ns < 1.5 x b":      "",
+		"a wait-p50-ns < 1.5 x a":      "compared with itself",
+		"a notifications/op == 1e300":  "", // never true
+		"a notifications/op >= 1e300":  "",
+		"a herd-max >= 1e-300 x other": "",
+	} {
+		c, err := results.ParseClaim(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := c.Unfailing(); (why == "") != (want == "") || !strings.Contains(why, want) {
+			t.Errorf("%s: %q, want %q", text, why, want)
+		}
+	}
+}
+
+// Every metric of a document is one that a recipe with its phases can have.
+func TestMetricNames(t *testing.T) {
+	d := whole(t)
+	names := results.MetricNames(d.Phases, []results.Share{{Phase: "stale", Of: "read"}})
+	for name := range d.Metrics {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is missing in %q", name, names)
+		}
+	}
+	for _, want := range []string{"ops/s", "stale/read", "acquire-p99-ns", "bystander-service-max-ns", "heap-bytes/watch", "acquire-p50/floor", "floor-write-p50-ns"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %q", want, names)
 		}
 	}
 }

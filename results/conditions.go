@@ -21,6 +21,9 @@ const (
 	BuildAspect     Aspect = "zkbench"
 )
 
+// TxnLogCondition is the name of the condition that is the transaction log's file system.
+const TxnLogCondition = "transaction log"
+
 // Condition names something that numbers depend on besides recipe, variant and number of clients.
 type Condition struct {
 	Aspect Aspect
@@ -57,7 +60,7 @@ func (e Environment) conditions() map[Condition]string {
 		{ZooKeeperAspect, "ZooKeeper"}:      e.ZooKeeper,
 		{SettingsAspect, "servers"}:         fmt.Sprint(len(e.Servers)),
 		{SettingsAspect, "session timeout"}: e.SessionTimeout.String(),
-		{SettingsAspect, "transaction log"}: fileSystem(e.TxnLog),
+		{SettingsAspect, TxnLogCondition}:   fileSystem(e.TxnLog),
 		{MachineAspect, "CPU"}:              e.CPU,
 		{MachineAspect, "CPUs"}:             fmt.Sprint(e.CPUs),
 		{MachineAspect, "memory"}:           fmt.Sprintf("%.1f GiB", float64(e.Memory)/(1<<30)),
@@ -68,6 +71,9 @@ func (e Environment) conditions() map[Condition]string {
 	}
 	if e.Image != "" {
 		out[Condition{ZooKeeperAspect, "image"}] = e.Image
+	}
+	if e.Chroot != "" { // a part of every path, and so of the bytes
+		out[Condition{SettingsAspect, "chroot"}] = e.Chroot
 	}
 	for key, value := range e.Settings() {
 		out[Condition{SettingsAspect, key}] = value
@@ -81,6 +87,15 @@ func fileSystem(txnLog string) string {
 		return strings.Trim(txnLog[i+1:], "()")
 	}
 	return txnLog
+}
+
+// InMemory reports whether the transaction log is on a memory file system, so that no write waits for a disk.
+func (e Environment) InMemory() bool { return OnMemoryFileSystem(fileSystem(e.TxnLog)) }
+
+// OnMemoryFileSystem reports whether a value of TxnLogCondition, such as "tmpfs on tmpfs", is a memory file system.
+func OnMemoryFileSystem(value string) bool {
+	kind, _, _ := strings.Cut(value, " ")
+	return kind == "tmpfs" || kind == "ramfs"
 }
 
 // Unlike returns the conditions that are not the same for both documents, sorted.

@@ -1,6 +1,8 @@
 package results_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +37,7 @@ func TestUnlike(t *testing.T) {
 		"zookeeper ZooKeeper":      func(d *document) { d.Environment.ZooKeeper = "3.8.0" },
 		"zookeeper image":          func(d *document) { d.Environment.Image = "" },
 		"settings servers":         func(d *document) { d.Environment.Servers = nil },
+		"settings chroot":          func(d *document) { d.Environment.Chroot = "/bench" },
 		"settings tickTime":        func(d *document) { d.Environment.ServerConfig = nil },
 		"settings session timeout": func(d *document) { d.Environment.SessionTimeout = time.Minute },
 		"settings transaction log": func(d *document) { d.Environment.TxnLog = "/a (tmpfs)" },
@@ -51,6 +54,31 @@ func TestUnlike(t *testing.T) {
 		got := a.Unlike(b)
 		if len(got) != 1 || string(got[0].Aspect)+" "+got[0].Name != name || a.SameConditions(b) || b.SameConditions(a) {
 			t.Errorf("%s: unlike in %v; same: %t", name, got, a.SameConditions(b))
+		}
+	}
+}
+
+// Times without a disk in them are said to be such, wherever they are printed.
+func TestTransactionLogsInMemory(t *testing.T) {
+	for txnLog, want := range map[string]bool{
+		"/datalog/version-2 (tmpfs on tmpfs)": true,
+		"/dev/shm/x (ramfs on none)":          true,
+		"/a (ext4 on /dev/vda)":               false,
+		"/tmpfs (ext4 on /dev/vda)":           false,
+		"none: everything is in memory":       false,
+		"":                                    false,
+	} {
+		d := measured()
+		d.Environment.TxnLog = txnLog
+		var out bytes.Buffer
+		if err := results.Summarize([]*results.Document{d}).WriteTable(&out, 80); err != nil {
+			t.Fatal(err)
+		}
+		inTable := strings.Contains(out.String(), "lock-drain on container with transaction logs in memory")
+		results.WriteVerdict(&out, []*results.Document{d})
+		inVerdict := strings.Contains(out.String(), "TRANSACTION LOGS IN MEMORY")
+		if d.Environment.InMemory() != want || inTable != want || inVerdict != want {
+			t.Errorf("%q: in memory: %t, said by the table: %t, by the verdict: %t; want %t", txnLog, d.Environment.InMemory(), inTable, inVerdict, want)
 		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// Schema is the version of the document's format. A reader refuses documents of a newer one.
-const Schema = 1
+// Schema is the version of the document's format. A reader refuses documents of a newer one. From 2 on, a document has
+// everything that its metrics are computed from.
+const Schema = 2
 
 // Document is the result of one measurement: one variant, one number of clients, one repeat. All times are
 // nanoseconds in JSON.
@@ -27,20 +28,29 @@ type Document struct {
 	Recipe      string      `json:"recipe"`
 	Variant     string      `json:"variant"`
 	Kind        string      `json:"kind"`
-	Phases      []string    `json:"phases"` // of the recipe, first what tells most about a variant
+	Phases      []string    `json:"phases"`         // of the recipe, first what tells most about a variant
+	Operation   string      `json:"operation"`      // the phase whose end completes an operation
+	Batch       int         `json:"batch"`          // operations of each client in one step
+	Waiting     []string    `json:"waiting_phases"` // those in which notifications are waited for
+	PacedPhases []string    `json:"paced_phases"`   // those whose length the pace sets, if the window is paced
+	Shares      []Share     `json:"shares"`
 	Clients     int         `json:"clients"`
 	Repeat      int         `json:"repeat"` // from 1; 0 is a rehearsal in which a promise was broken
 	Environment Environment `json:"environment"`
 
 	Window     Window               `json:"window"`
 	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before those of the discarded part
+	Samples    int64                `json:"samples"`    // in all of them together
 	Counts     Counts               `json:"counts"`
 	Herd       Herd                 `json:"herd"`
 	Timeline   Timeline             `json:"timeline"`
 	Expected   Expected             `json:"expected"`
 	Oracle     Oracle               `json:"oracle"`
 	Health     Health               `json:"health"`
+	Stalls     []Stall              `json:"stalls"`
+	Servers    []ServerReport       `json:"servers"`
 	Heap       *Heap                `json:"heap,omitempty"` // only if the scenario asked for it
+	Floor      *Floor               `json:"floor,omitempty"`
 
 	Metrics    map[string]Metric `json:"metrics"`
 	Warnings   []string          `json:"warnings"`   // doubts about the numbers
@@ -74,6 +84,7 @@ type Environment struct {
 	ZooKeeper      string            `json:"zookeeper"`
 	Image          string            `json:"image,omitempty"`
 	Servers        []string          `json:"servers"`
+	Chroot         string            `json:"chroot,omitempty"` // the znode below which everything stood; empty for the root
 	ServerConfig   map[string]string `json:"server_config,omitempty"`
 	TxnLog         string            `json:"txn_log,omitempty"`
 	SessionTimeout time.Duration     `json:"session_timeout_ns"` // as granted
@@ -118,12 +129,19 @@ func (w Window) Length() time.Duration { return w.End - w.Start }
 // Contains tells whether a moment lies in the window.
 func (w Window) Contains(at time.Duration) bool { return w.Start <= at && at <= w.End }
 
+// middle returns the bounds of a stretch of that length from the middle of the window, or of the window if it is shorter.
+func (w Window) middle(length time.Duration) (start, end time.Duration) {
+	middle := (w.Start + w.End) / 2
+	return max(middle-length/2, w.Start), min(middle+length/2, w.End)
+}
+
 // Counts is what the participants' sessions sent and received in the window, upkeep excluded.
 type Counts struct {
 	Requests      map[string]int64 `json:"requests"` // by operation
 	Failed        map[string]int64 `json:"failed"`   // by operation
 	Notifications map[string]int64 `json:"notifications"`
 	TotalRequests int64            `json:"total_requests"`
+	TotalFailed   int64            `json:"total_failed"`
 	Writes        int64            `json:"writes"` // of the requests; failed ones included
 	FailedWrites  int64            `json:"failed_writes"`
 	Notified      int64            `json:"notified"`
@@ -137,11 +155,13 @@ type Counts struct {
 type Herd struct {
 	// Grouping is "zxid" where the server tells which transaction caused a notification (ZooKeeper 3.9 and later), and
 	// "path and time" where the groups had to be guessed.
-	Grouping string        `json:"grouping"`
-	Sizes    []SizeCount   `json:"sizes"`
-	Spread   Histogram     `json:"spread"` // first to last arrival of one herd
-	Peak10ms int           `json:"peak_10ms"`
-	Longest  time.Duration `json:"longest_spread_ns"`
+	Grouping string `json:"grouping"`
+	// Ungrouped is how many notifications belong to no herd: sent again after a reconnect, they do not name a transaction.
+	Ungrouped int64 `json:"ungrouped,omitempty"`
+
+	Sizes    []SizeCount `json:"sizes"`
+	Spread   Histogram   `json:"spread"` // first to last arrival of one herd
+	Peak10ms int         `json:"peak_10ms"`
 }
 
 // SizeCount says how many transactions set off how many notifications.
@@ -237,13 +257,14 @@ func (d *Document) Saturated() []string {
 }
 
 // Delayed returns the reasons why times contain more than what they are the times of; counts do not suffer from these.
-// Saturation is one of them.
+// Saturation is one of them. Causes stand before what they cause.
 func (d *Document) Delayed() []string {
 	out := d.Saturated()
-	mark := latenessMark * d.Metrics[BystanderPhase+"-p99-ns"].Value
-	if d.Health.MachineCPU > machineCPUMark {
+	if d.shortOfCPU() {
 		out = append(out, fmt.Sprintf("the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark))
 	}
+	out = append(out, texts(d.disturbances())...)
+	mark := latenessMark * d.Metrics[BystanderPhase+"-p99-ns"].Value
 	if float64(d.Health.SchedulerP99) > mark {
 		out = append(out, fmt.Sprintf("over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which all latencies contain", 100*latenessMark))
 	}
@@ -252,6 +273,9 @@ func (d *Document) Delayed() []string {
 	}
 	return out
 }
+
+// shortOfCPU reports whether the machine had hardly any idle time.
+func (d *Document) shortOfCPU() bool { return d.Health.MachineCPU > machineCPUMark }
 
 // Metric is one number with its unit.
 type Metric struct {

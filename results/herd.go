@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 type Notification struct {
 	At     time.Duration
 	Client int
-	Zxid   int64  // of the transaction that caused it; -1 where the server does not tell
+	Zxid   int64  // of the transaction that caused it; -1 from servers before 3.9, and from all if it was sent again after a reconnect
 	Type   string // NodeDeleted, …
 	Path   string
 }
@@ -53,49 +54,66 @@ func (h *herd) couldInclude(n Notification) bool {
 	return n.At-h.last <= guessGap && !h.clients[n.Client]
 }
 
-// groupHerds returns the herds among notifications that are sorted by time.
-func groupHerds(sorted []Notification) (herds []*herd, grouping string) {
-	grouping = GroupedByZxid
-	if slices.ContainsFunc(sorted, func(n Notification) bool { return n.Zxid <= 0 }) {
-		grouping = byPathAndTime
+// namesTransactions reports whether servers of a version say which transaction caused a notification. An unknown version
+// may be any.
+func namesTransactions(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false
 	}
-	// A multi may notify of several paths in one transaction, so by zxid the path does not matter.
-	type key struct {
-		zxid int64
-		path string
-	}
-	open := map[key]*herd{}
-	for _, n := range sorted {
-		k := key{zxid: n.Zxid}
-		if grouping == byPathAndTime {
-			k = key{path: n.Path}
-		}
-		h, ok := open[k]
-		if !ok || grouping == byPathAndTime && !h.couldInclude(n) {
-			h = &herd{}
-			if grouping == byPathAndTime {
-				h.clients = map[int]bool{}
-			}
-			herds = append(herds, h)
-			open[k] = h
-		}
-		h.add(n)
-	}
-	return herds, grouping
+	return major > 3 || major == 3 && minor >= 9
 }
 
-// newHerd summarizes the notifications of a window.
-func newHerd(notifications []Notification) (Herd, error) {
+// causeKnown reports whether a notification names the transaction that caused it.
+func (n Notification) causeKnown() bool { return n.Zxid > 0 }
+
+// groupHerds returns the herds among notifications that are sorted by time, and how many notifications are in none. Servers
+// that name transactions do not do so when they send a notification again, after a client has reconnected: such a one is
+// left out, and does not turn all others into guesses.
+func groupHerds(sorted []Notification, version string) (herds []*herd, grouping string, ungrouped int64) {
+	if len(sorted) > 0 && !namesTransactions(version) && !slices.ContainsFunc(sorted, Notification.causeKnown) {
+		return guessHerds(sorted), byPathAndTime, 0
+	}
+	open := map[int64]*herd{} // a multi may notify of several paths in one transaction
+	for _, n := range sorted {
+		if !n.causeKnown() {
+			ungrouped++
+			continue
+		}
+		if open[n.Zxid] == nil {
+			open[n.Zxid] = &herd{}
+			herds = append(herds, open[n.Zxid])
+		}
+		open[n.Zxid].add(n)
+	}
+	return herds, GroupedByZxid, ungrouped
+}
+
+// guessHerds groups notifications by path and time.
+func guessHerds(sorted []Notification) []*herd {
+	var herds []*herd
+	open := map[string]*herd{}
+	for _, n := range sorted {
+		if h := open[n.Path]; h == nil || !h.couldInclude(n) {
+			open[n.Path] = &herd{clients: map[int]bool{}}
+			herds = append(herds, open[n.Path])
+		}
+		open[n.Path].add(n)
+	}
+	return herds
+}
+
+// newHerd summarizes the notifications of a window, from servers of a version.
+func newHerd(notifications []Notification, version string) (Herd, error) {
 	sorted := slices.Clone(notifications)
 	slices.SortFunc(sorted, func(a, b Notification) int { return cmp.Compare(a.At, b.At) })
-	herds, grouping := groupHerds(sorted)
-	out := Herd{Grouping: grouping, Peak10ms: peak(sorted, peakWindow)}
+	herds, grouping, ungrouped := groupHerds(sorted, version)
+	out := Herd{Grouping: grouping, Ungrouped: ungrouped, Sizes: []SizeCount{}, Peak10ms: peak(sorted, peakWindow)}
 	counts := map[int]int64{}
 	spreads := make([]time.Duration, 0, len(herds))
 	for _, h := range herds {
 		counts[h.size]++
 		spreads = append(spreads, h.last-h.first)
-		out.Longest = max(out.Longest, h.last-h.first)
 	}
 	for size, count := range counts {
 		out.Sizes = append(out.Sizes, SizeCount{size, count})

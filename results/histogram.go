@@ -77,13 +77,20 @@ func MergeHistograms(parts []Histogram) (Histogram, error) {
 	return encode(sum, dropped)
 }
 
+// percentiles returns those that stand among the metrics.
+func percentiles() []float64 { return []float64{50, 90, 99} }
+
+func percentileName(phase string, p float64) string { return fmt.Sprintf("%s-p%g-ns", phase, p) }
+
+func maximumName(phase string) string { return phase + "-max-ns" }
+
 // addPercentiles puts a phase's percentiles among the metrics; a phase without samples has none.
 func addPercentiles(metrics map[string]Metric, phase string, h *hdrhistogram.Histogram) {
 	if h.TotalCount() == 0 {
 		return
 	}
-	for _, p := range []float64{50, 90, 99} {
-		metrics[fmt.Sprintf("%s-p%g-ns", phase, p)] = Metric{float64(h.ValueAtPercentile(p)), "ns"}
+	for _, p := range percentiles() {
+		metrics[percentileName(phase, p)] = Metric{float64(h.ValueAtPercentile(p)), "ns"}
 	}
-	metrics[phase+"-max-ns"] = Metric{float64(h.Max()), "ns"}
+	metrics[maximumName(phase)] = Metric{float64(h.Max()), "ns"}
 }

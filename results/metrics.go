@@ -2,7 +2,6 @@ package results
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -10,8 +9,8 @@ import (
 )
 
 // The metrics that every measurement has, where they make sense. Beside them stand, for each phase of the recipe and
-// for the bystanders, <phase>-p50-ns, -p90-ns, -p99-ns and -max-ns; and <phase>/<phase> for each share that the recipe
-// asks for. Files, tables and gates use these names.
+// for the bystanders, <phase>-p50-ns, -p90-ns, -p99-ns and -max-ns; <phase>/<phase> for each share that the recipe
+// asks for; and the metrics of the floor, see [FloorMetric] and [FloorMultiple]. Files, tables and gates use these names.
 const (
 	OpsPerSecond         = "ops/s"
 	NotificationsPerOp   = "notifications/op"
@@ -52,21 +51,24 @@ type Sample struct {
 // Raw is what a measurement observed, before anything is computed from it. Times share one epoch.
 type Raw struct {
 	Window        Window
+	Operation     string // the phase whose end completes an operation
+	Collective    bool   // all clients complete an operation together
 	Samples       []Sample
 	Notifications []Notification
 	Bystander     []BystanderRead
-	Waiting       []string // the phases in which notifications are waited for
-	PacedPhases   []string // those whose length the pace sets, if the window is paced
-	Shares        []Share
+	Frozen        Stretch // in which zkbench itself held the servers up, to measure their heaps
 }
 
 // Share asks how many samples of one phase there are for each of another.
-type Share struct{ Phase, Of string }
+type Share struct {
+	Phase string `json:"phase"`
+	Of    string `json:"of"`
+}
 
-// IsShare tells by its name whether a metric is such a share: all others with a slash are fixed.
+// IsShare reports by its name whether a metric is such a share: all others with a slash are fixed, or multiples of the floor.
 func IsShare(metric string) bool {
 	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, UselessWakeupsPerOp, HeapPerWatch}
-	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric)
+	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric) && !IsFloorMultiple(metric)
 }
 
 // metric is the name of its metric.
@@ -83,8 +85,8 @@ func shares(phases []string) []Share {
 	return out
 }
 
-// Observe computes the histograms, the herd, the timeline and the metrics of a document whose Counts hold the requests
-// and bytes of the window.
+// Observe computes the histograms, the herd, the timeline and the metrics of a document that describes the recipe's phases,
+// and whose Counts hold the requests and bytes of the window.
 func (d *Document) Observe(raw Raw) error {
 	d.Window = raw.Window
 	var inWindow []Notification
@@ -98,16 +100,18 @@ func (d *Document) Observe(raw Raw) error {
 	for _, n := range inWindow {
 		d.Counts.Notifications[n.Type]++
 	}
-	d.Counts.UselessWakes = int64(len(inWindow)) - usefulWakes(raw)
+	d.Counts.UselessWakes = int64(len(inWindow)) - usefulWakes(raw, d.Waiting)
 	if err := d.observeLatencies(raw); err != nil {
 		return err
 	}
 	var err error
-	if d.Herd, err = newHerd(inWindow); err != nil {
+	if d.Herd, err = newHerd(inWindow, d.Environment.ZooKeeper); err != nil {
 		return err
 	}
 	d.Timeline = newTimeline(raw)
-	if err := d.computeMetrics(raw); err != nil {
+	d.Stalls = findStalls(raw)
+	d.observeServers(raw)
+	if d.Metrics, err = d.computed(); err != nil {
 		return err
 	}
 	d.countUnfinishedWaits(raw)
@@ -118,17 +122,21 @@ func (d *Document) Observe(raw Raw) error {
 // was thinning out, and are in no percentile.
 func (d *Document) countUnfinishedWaits(raw Raw) {
 	for _, s := range raw.Samples {
-		if !slices.Contains(raw.Waiting, s.Phase) || s.Start > raw.Window.End || s.End <= raw.Window.End {
+		if !slices.Contains(d.Waiting, s.Phase) || s.Start > raw.Window.End || s.End <= raw.Window.End {
 			continue
 		}
-		p99 := time.Duration(d.Metrics[s.Phase+"-p99-ns"].Value)
 		age := raw.Window.End - s.Start
 		d.Window.UnfinishedWaits++
 		d.Window.OldestWait = max(d.Window.OldestWait, age)
-		if age > p99 {
+		if age > d.p99(s.Phase) {
 			d.Window.StarvingWaits++
 		}
 	}
+}
+
+// p99 returns that of a phase, zero if it has none.
+func (d *Document) p99(phase string) time.Duration {
+	return time.Duration(d.Metrics[phase+"-p99-ns"].Value)
 }
 
 // Starves tells whether more waits than chance explains were older than the p99 when the window ended.
@@ -154,16 +162,14 @@ func (d *Document) observeLatencies(raw Raw) error {
 		book(BystanderPhase, b.At, b.Response)
 		book(BystanderService, b.At, b.Service)
 	}
-	d.Histograms = map[string]Histogram{}
+	d.Histograms, d.Samples = map[string]Histogram{}, 0
 	for phase, v := range values {
 		h, err := NewHistogram(v)
 		if err != nil {
 			return err
 		}
 		d.Histograms[phase] = h
-		if h.Dropped > 0 {
-			d.Invalid = append(d.Invalid, fmt.Sprintf("%d %s latencies were over an hour", h.Dropped, phase))
-		}
+		d.Samples += h.all()
 	}
 	return nil
 }
@@ -171,7 +177,7 @@ func (d *Document) observeLatencies(raw Raw) error {
 // usefulWakes counts the waits that ended in the window after at least one notification, the last of which came in
 // the window, too: that one is taken to have let its receiver go on, even where it merely came last. All other
 // notifications woke somebody, or nobody, for nothing.
-func usefulWakes(raw Raw) int64 {
+func usefulWakes(raw Raw, waiting []string) int64 {
 	byClient := map[int][]time.Duration{}
 	for _, n := range raw.Notifications {
 		byClient[n.Client] = append(byClient[n.Client], n.At)
@@ -181,7 +187,7 @@ func usefulWakes(raw Raw) int64 {
 	}
 	var useful int64
 	for _, s := range raw.Samples {
-		if !slices.Contains(raw.Waiting, s.Phase) || !raw.Window.Contains(s.End) {
+		if !slices.Contains(waiting, s.Phase) || !raw.Window.Contains(s.End) {
 			continue
 		}
 		times := byClient[s.Client]
@@ -196,11 +202,8 @@ func usefulWakes(raw Raw) int64 {
 // newTimeline cuts the stretch from the middle of the window, wherever that is: a stretch that was chosen for its
 // looks would be an illustration, not a measurement.
 func newTimeline(raw Raw) Timeline {
-	middle := (raw.Window.Start + raw.Window.End) / 2
-	t := Timeline{
-		Start: max(middle-timelineLength/2, raw.Window.Start),
-		End:   min(middle+timelineLength/2, raw.Window.End),
-	}
+	t := Timeline{Notifications: []TimelineDot{}, Bystander: []BystanderRead{}}
+	t.Start, t.End = raw.Window.middle(timelineLength)
 	for _, n := range raw.Notifications {
 		if t.Start <= n.At && n.At <= t.End {
 			t.Notifications = append(t.Notifications, TimelineDot{n.At - t.Start, n.Client})
@@ -217,87 +220,9 @@ func newTimeline(raw Raw) Timeline {
 	return t
 }
 
-func (d *Document) computeMetrics(raw Raw) error {
-	d.Metrics = map[string]Metric{
-		HerdMean:             {d.Herd.Mean(), "notifications"},
-		HerdP99:              {float64(d.Herd.Quantile(0.99)), "notifications"},
-		HerdMax:              {float64(d.Herd.Max()), "notifications"},
-		NotificationPeak10ms: {float64(d.Herd.Peak10ms), "notifications"},
-		Violations:           {float64(len(d.Violations)), "violations"},
-	}
-	if d.Heap != nil {
-		if bytes, ok := d.Heap.PerWatch(); ok {
-			d.Metrics[HeapPerWatch] = Metric{bytes, "bytes per watch"}
-		}
-	}
-	if ops := float64(d.Window.Operations); ops > 0 {
-		for name, total := range map[string]int64{
-			NotificationsPerOp:  d.Counts.Notified,
-			RequestsPerOp:       d.Counts.TotalRequests,
-			WritesPerOp:         d.Counts.Writes,
-			FailedWritesPerOp:   d.Counts.FailedWrites,
-			UselessWakeupsPerOp: d.Counts.UselessWakes,
-			BytesPerOp:          d.Counts.BytesIn + d.Counts.BytesOut,
-		} {
-			unit := "per op"
-			if name == BytesPerOp {
-				unit = "bytes per op"
-			}
-			d.Metrics[name] = Metric{float64(total) / ops, unit}
-		}
-		if seconds := d.Window.Length().Seconds(); !d.Window.Paced && seconds > 0 {
-			d.Metrics[OpsPerSecond] = Metric{ops / seconds, "1/s"}
-		}
-	}
-	for phase, h := range d.Histograms {
-		decoded, err := h.Decode()
-		if err != nil {
-			return err
-		}
-		meaningless := raw.Window.Paced && slices.Contains(raw.PacedPhases, phase)
-		if !meaningless && !strings.HasPrefix(phase, warmUpPrefix) {
-			addPercentiles(d.Metrics, phase, decoded)
-		}
-	}
-	for _, s := range raw.Shares {
-		if whole := d.Histograms[s.Of].Samples; whole > 0 {
-			d.Metrics[s.metric()] = Metric{float64(d.Histograms[s.Phase].Samples) / float64(whole), "per " + s.Of}
-		}
-	}
-	spread, err := d.Herd.Spread.Decode()
-	if err != nil {
-		return err
-	}
-	if spread.TotalCount() > 0 {
-		d.Metrics[HerdSpreadP99] = Metric{float64(spread.ValueAtPercentile(99)), "ns"}
-	}
-	return nil
-}
-
-// CompareWithFormulas holds the counts to what the variant claims: to the letter where the formulas are exact, else
-// as bounds. A deviation from an exact formula means that the run was disturbed, or that the claim is wrong; either
-// way its numbers must not be used. A bound that is exceeded is reported as a warning.
-func (d *Document) CompareWithFormulas() {
-	reasons := len(d.Invalid)
-	for _, name := range CountMetrics() {
-		cost, claimed := d.Expected.Costs[name]
-		m, measured := d.Metrics[name]
-		if !claimed || !measured || d.Guessed(name) {
-			continue
-		}
-		switch {
-		case d.Expected.Exact && d.AgainstCount(name, cost.Value) != 0:
-			d.Invalid = append(d.Invalid, fmt.Sprintf("%s is %.6g, but %s = %.6g by the variant's formula", name, m.Value, cost.Formula, cost.Value))
-		case !d.Expected.Exact && d.Exceeds(name, cost.Value):
-			d.Warnings = append(d.Warnings, fmt.Sprintf("%s is %.4g, over the variant's bound of %.4g (%s)", name, m.Value, cost.Value, cost.Formula))
-		}
-	}
-	d.Expected.Equal = d.Expected.Exact && len(d.Expected.Costs) > 0 && len(d.Invalid) == reasons
-}
-
-// cutOperations is how many operations of each client the two edges of a window may cut, so that their requests are
-// counted and they are not.
-const cutOperations = 2
+// cutSteps is how many steps of each client the two edges of a window may cut, so that requests are counted and the
+// operations that they belong to are not.
+const cutSteps = 2
 
 // CountMetrics returns the metrics for which a variant can have a formula.
 func CountMetrics() []string {
@@ -307,9 +232,9 @@ func CountMetrics() []string {
 // IsMaximum tells whether a single operation decides the metric.
 func IsMaximum(metric string) bool { return strings.HasSuffix(metric, "-max-ns") }
 
-// HasDirection tells whether less of a metric is better, or more of it. A herd that arrives at once hits the servers
-// harder; one that arrives over a long time keeps its last members waiting.
-func HasDirection(metric string) bool { return metric != HerdSpreadP99 }
+// HasDirection reports whether less of a metric is better, or more of it. A herd that arrives at once hits the servers
+// harder; one that arrives over a long time keeps its last members waiting. The floor is not the variant's merit.
+func HasDirection(metric string) bool { return metric != HerdSpreadP99 && !IsFloor(metric) }
 
 // MoreIsBetter tells the only metric that should be high.
 func MoreIsBetter(metric string) bool { return metric == OpsPerSecond }
@@ -333,5 +258,5 @@ func (d *Document) Exceeds(metric string, bound float64) bool {
 		return d.Metrics[metric].Value > bound
 	}
 	ops := float64(d.Window.Operations)
-	return d.Metrics[metric].Value*ops > bound*(ops+cutOperations*float64(d.Clients))
+	return d.Metrics[metric].Value*ops > bound*(ops+float64(cutSteps*d.Batch*d.Clients))
 }

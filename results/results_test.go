@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +25,14 @@ func note(at time.Duration, client int, zxid int64) results.Notification {
 // observe computes a document from what happened in the window from 10 ms to 110 ms.
 func observe(t *testing.T, raw results.Raw) *results.Document {
 	t.Helper()
-	raw.Window.Start, raw.Window.End, raw.Waiting = 10*ms, 110*ms, []string{"acquire"}
-	d := &results.Document{}
+	return observeOn(t, "", raw)
+}
+
+// observeOn observes servers of a version.
+func observeOn(t *testing.T, version string, raw results.Raw) *results.Document {
+	t.Helper()
+	raw.Window.Start, raw.Window.End = 10*ms, 110*ms
+	d := &results.Document{Environment: results.Environment{ZooKeeper: version}, Waiting: []string{"acquire"}, Shares: []results.Share{{Phase: "stale", Of: "read"}}}
 	if err := d.Observe(raw); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +60,49 @@ func TestHerds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := observe(t, results.Raw{Notifications: tt.notifications}).Herd
-			if h.Grouping != tt.grouping || h.Mean() != tt.mean || h.Max() != tt.most || h.Peak10ms != tt.peak || h.Longest != tt.spread {
+			spreads, err := h.Spread.Decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			spread := time.Duration(spreads.Max()).Round(ms)
+			if h.Grouping != tt.grouping || h.Mean() != tt.mean || h.Max() != tt.most || h.Peak10ms != tt.peak || spread != tt.spread {
 				t.Errorf("grouping %s, mean %g, max %d, peak %d, spread %s; want %s, %g, %d, %d, %s", h.Grouping, h.Mean(), h.Max(),
-					h.Peak10ms, h.Longest, tt.grouping, tt.mean, tt.most, tt.peak, tt.spread)
+					h.Peak10ms, spread, tt.grouping, tt.mean, tt.most, tt.peak, tt.spread)
+			}
+		})
+	}
+}
+
+// A server that names transactions does not when it sends a notification again. Only that one is in no herd.
+func TestNotificationsWithoutCause(t *testing.T) {
+	known := []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 1)}
+	again := []results.Notification{note(22*ms, 2, -1)}
+	for _, tt := range []struct {
+		name, version string
+		notifications []results.Notification
+		grouping      string
+		most          int
+		ungrouped     int64
+		warns         string
+	}{
+		{"one of three", "3.9.3", slices.Concat(known, again), "zxid", 2, 1, "1 notifications are in no herd"},
+		{"one of three, of unknown servers", "", slices.Concat(known, again), "zxid", 2, 1, "1 notifications are in no herd"},
+		{"the only one", "3.9.3", again, "zxid", 0, 1, "1 notifications are in no herd"},
+		{"the only one, of a later release", "10.0.1", again, "zxid", 0, 1, "1 notifications are in no herd"},
+		{"all, of old servers", "3.8.0", again, "path and time", 1, 0, "ZooKeeper 3.8.0 did not say"},
+		{"all, of unknown servers", "", again, "path and time", 1, 0, "an unknown version did not say"},
+		{"none, of old servers", "3.8.0", nil, "zxid", 0, 0, ""},
+		{"all known", "3.9.3", known, "zxid", 2, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := observeOn(t, tt.version, results.Raw{Notifications: tt.notifications})
+			if h := d.Herd; h.Grouping != tt.grouping || h.Max() != tt.most || h.Ungrouped != tt.ungrouped {
+				t.Errorf("grouping %s, max %d, ungrouped %d; want %s, %d, %d", h.Grouping, h.Max(), h.Ungrouped, tt.grouping, tt.most, tt.ungrouped)
+			}
+			isAboutHerds := func(w string) bool { return strings.Contains(w, "which transaction caused") }
+			warnings := slices.DeleteFunc(d.Findings().Warnings, func(w string) bool { return !isAboutHerds(w) })
+			if said := strings.Join(warnings, "; "); !strings.Contains(said, tt.warns) || (tt.warns == "") != (said == "") {
+				t.Errorf("warns of herds %q, want %q", said, tt.warns)
 			}
 		})
 	}
@@ -137,7 +184,7 @@ func TestShares(t *testing.T) {
 		{"all", []results.Sample{sample("read", 20*ms), sample("stale", 20*ms)}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := observe(t, results.Raw{Samples: tt.samples, Shares: []results.Share{{Phase: "stale", Of: "read"}}})
+			d := observe(t, results.Raw{Samples: tt.samples})
 			m, there := d.Metrics["stale/read"]
 			if there != (tt.want >= 0) || there && (m.Value != tt.want || m.Unit != "per read") {
 				t.Errorf("stale/read = %+v (measured: %t), want %g", m, there, tt.want)
@@ -148,8 +195,9 @@ func TestShares(t *testing.T) {
 
 func TestNothingIsClampedSilently(t *testing.T) {
 	d := observe(t, results.Raw{Samples: []results.Sample{{Phase: "acquire", Start: -2 * time.Hour, End: 20 * ms}}})
-	if d.Histograms["acquire"].Dropped != 1 || len(d.Invalid) != 1 {
-		t.Errorf("dropped %d, invalid %q; want 1 and a reason", d.Histograms["acquire"].Dropped, d.Invalid)
+	reason := "1 acquire latencies were over an hour"
+	if d.Histograms["acquire"].Dropped != 1 || !slices.Contains(d.Findings().Invalid, reason) {
+		t.Errorf("dropped %d, invalid %q; want 1 and %q", d.Histograms["acquire"].Dropped, d.Findings().Invalid, reason)
 	}
 }
 
@@ -182,7 +230,7 @@ func TestMergeHistogramsIsLossless(t *testing.T) {
 	}
 }
 
-func TestCompareWithFormulas(t *testing.T) {
+func TestFindingsAgainstFormulas(t *testing.T) {
 	for _, tt := range []struct {
 		name              string
 		exact             bool
@@ -199,13 +247,15 @@ func TestCompareWithFormulas(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &results.Document{
 				Clients:  1,
+				Batch:    1,
 				Window:   results.Window{Operations: 50},
 				Expected: results.Expected{Exact: tt.exact, Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "(N-1)/2", Value: 24.5}}},
 				Metrics:  map[string]results.Metric{results.NotificationsPerOp: {Value: tt.measured}},
 			}
-			d.CompareWithFormulas()
-			if len(d.Invalid) != tt.invalid || len(d.Warnings) != tt.warnings {
-				t.Errorf("invalid %q, warnings %q; want %d and %d", d.Invalid, d.Warnings, tt.invalid, tt.warnings)
+			d.Oracle.Checked = true
+			f := d.Findings()
+			if len(f.Invalid) != tt.invalid || len(f.Warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", f.Invalid, f.Warnings, tt.invalid, tt.warnings)
 			}
 		})
 	}
@@ -259,10 +309,12 @@ func TestTable(t *testing.T) {
 		return map[string]float64{
 			"ops/s": 500 * f, "acquire-p50-ns": 1.2e6 / f, "acquire-p99-ns": 44e6 / f, "handoff-p50-ns": 2e6 / f, "handoff-p99-ns": 3e9,
 			"notifications/op": 1 / f, "useless-wakeups/op": 0, "requests/op": 5, "failed-writes/op": 0.33, "herd-max": 49, "bystander-p99-ns": 8e5,
+			"handoff-p50/floor": 1.6 / f, "release-p50/floor": 1.1, "floor-read-p50-ns": 2e5, "floor-write-p50-ns": 1.1e6, "floor-handoff-p50-ns": 1.25e6 / f,
 		}
 	}
 	alone := metrics(1)
 	delete(alone, "handoff-p50-ns")
+	delete(alone, "handoff-p50/floor")
 	docs := []*results.Document{
 		document("predecessor-watch", "optimized", 1, 1, alone),
 		document("children-watch", "naive", 50, 1, metrics(0.25)),
@@ -320,16 +372,43 @@ func TestVerdict(t *testing.T) {
 	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
 }
 
+// whole returns a document as a run leaves it: of 10 clients in lockstep, each told once.
+func whole(t *testing.T) *results.Document {
+	t.Helper()
+	d := &results.Document{
+		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0).UTC(), Recipe: "lock", Variant: "a", Kind: "naive", Clients: 10, Repeat: 2,
+		Scenario:    results.Scenario{Name: "lock-drain", Mode: "drain", Size: 1, ClientCounts: "[1 10]", Repeats: 3, BystanderRate: 100},
+		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
+		Phases:      []string{"acquire", "release"}, Operation: "release", Batch: 1, Waiting: []string{"acquire"}, PacedPhases: []string{"acquire"}, Shares: []results.Share{},
+		Counts:   results.Counts{Requests: map[string]int64{"delete": 10, "exists": 4}, Failed: map[string]int64{"exists": 1}, TotalRequests: 14, TotalFailed: 1, Writes: 10},
+		Expected: results.Expected{Exact: true, Costs: map[string]results.Cost{results.WritesPerOp: {Formula: "1", Value: 1}}},
+		Oracle:   results.Oracle{Checked: true, ClientNotifications: 10, ServerNotifications: 10, ClientWrites: 10, ServerTransactions: 10},
+		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},
+	}
+	raw := results.Raw{Window: results.Window{Start: ms, End: 41 * ms, Operations: 10, Paced: true}}
+	for i := range 10 {
+		at := time.Duration(4*i+2) * ms
+		raw.Samples = append(raw.Samples, results.Sample{Phase: "release", Client: i, Start: at, End: at + ms})
+		raw.Notifications = append(raw.Notifications, note(at, i, int64(i)+1))
+		raw.Bystander = append(raw.Bystander, results.BystanderRead{At: at, Service: ms, Response: 2 * ms})
+	}
+	if err := d.Observe(raw); err != nil {
+		t.Fatal(err)
+	}
+	d.Judge()
+	return d
+}
+
 func TestWriteAndRead(t *testing.T) {
 	dir := t.TempDir()
-	d := document("a", "naive", 10, 2, map[string]float64{"ops/s": 9})
-	if err := d.Write(filepath.Join(dir, "run")); err != nil {
+	d := whole(t)
+	if err := d.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := results.WriteJSON(filepath.Join(dir, "run", "summary.json"), results.Summary{}); err != nil {
+	if err := results.WriteJSON(filepath.Join(dir, "summary.json"), results.Summary{}); err != nil {
 		t.Fatal(err)
 	}
-	docs, err := results.ReadAll([]string{filepath.Join(dir, "run")})
+	docs, err := results.ReadAll([]string{dir})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("read %d documents, %v; want 1 and the summary beside it left alone", len(docs), err)
 	}
@@ -353,7 +432,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"missing", filepath.Join(dir, "nowhere.json"), "no such file or folder"},
 		{"truncated", write("cut.json", `{"schema": 1, "run": "2026`), "truncated"},
 		{"empty", write("empty.json", ""), "truncated"},
-		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 1"},
+		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 2"},
 		{"impossible", write("zero.json", `{"schema": 0}`), "impossible schema 0"},
 		{"something else", write("other.json", `{"rows": []}`), "no result of zkbench"},
 		{"wrong types", write("types.json", `{"schema": 1, "clients": "many"}`), "does not fit schema 1"},
@@ -372,12 +451,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	text, err := json.Marshal(document("a", "naive", 1, 1, map[string]float64{"ops/s": 1}))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
 	f.Add([]byte(`{"schema":1,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
+	f.Add([]byte(`{"schema":2,"clients":1,"herd":{"sizes":[{"size":1,"count":null}]},"health":{"client_cpu":-1e999}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "x.json")
 		if err := os.WriteFile(path, text, 0o644); err != nil {
@@ -462,19 +537,21 @@ func TestHeapPerWatch(t *testing.T) {
 // Only an average of a window has edges to be forgiven for.
 func TestExceeds(t *testing.T) {
 	for _, tt := range []struct {
-		metric            string
-		value             float64
-		operations, asked int
-		want              bool
+		metric       string
+		value        float64
+		batch, asked int
+		want         bool
 	}{
-		{results.RequestsPerOp, 1, 100, 0, false},
-		{results.RequestsPerOp, 1.2, 100, 0, false}, // of 10 clients, 20 operations may be cut
-		{results.RequestsPerOp, 1.21, 100, 0, true},
-		{results.RequestsPerOp, 1.01, 100, 10, true}, // none is
-		{results.HerdMax, 2, 100, 0, true},
-		{results.HerdMax, 1, 100, 0, false},
+		{results.RequestsPerOp, 1, 1, 0, false},
+		{results.RequestsPerOp, 1.2, 1, 0, false}, // of 10 clients, 20 operations may be cut
+		{results.RequestsPerOp, 1.21, 1, 0, true},
+		{results.RequestsPerOp, 1.6, 3, 0, false}, // three to a step
+		{results.RequestsPerOp, 1.61, 3, 0, true},
+		{results.RequestsPerOp, 1.01, 1, 10, true}, // none is
+		{results.HerdMax, 2, 1, 0, true},
+		{results.HerdMax, 1, 1, 0, false},
 	} {
-		d := &results.Document{Clients: 10, Window: results.Window{Operations: int64(tt.operations)}, Metrics: map[string]results.Metric{tt.metric: {Value: tt.value}}}
+		d := &results.Document{Clients: 10, Batch: tt.batch, Window: results.Window{Operations: 100}, Metrics: map[string]results.Metric{tt.metric: {Value: tt.value}}}
 		d.Scenario.Operations = tt.asked
 		if got := d.Exceeds(tt.metric, 1); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)

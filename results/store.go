@@ -1,12 +1,15 @@
 package results
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"github.com/google/renameio/v2"
@@ -17,49 +20,105 @@ func (d *Document) Filename() string {
 	return fmt.Sprintf("%s_%s-%s_n%d_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, d.Repeat)
 }
 
-// Write stores the document in dir, which is created if need be. A reader sees the whole file or none.
+// Write stores the document in dir, which must exist. A reader sees the whole file or none.
 func (d *Document) Write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	return WriteJSON(filepath.Join(dir, d.Filename()), d)
 }
 
 // WriteJSON replaces the file at path in one step.
 func WriteJSON(path string, value any) error {
-	text, err := json.MarshalIndent(value, "", " ")
+	text, err := indented(path, value)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", path, err)
+		return err
 	}
-	if err := renameio.WriteFile(path, append(text, '\n'), 0o644); err != nil {
+	if err := renameio.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// Read returns the document in one file.
+func indented(path string, value any) ([]byte, error) {
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", path, err)
+	}
+	return append(text, '\n'), nil
+}
+
+// Kept returns how many of the documents are in dir as they were written, and an error that names those that are not.
+func Kept(dir string, docs []*Document) (kept int, err error) {
+	var errs []error
+	for _, d := range docs {
+		if err := d.isIn(dir); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if missing := len(errs); missing > 0 {
+		err = fmt.Errorf("%d of %d measurements are not in %s: %w", missing, len(docs), dir, errors.Join(errs[:min(missing, 3)]...))
+	}
+	return len(docs) - len(errs), err
+}
+
+func (d *Document) isIn(dir string) error {
+	path := filepath.Join(dir, d.Filename())
+	found, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text, err := indented(path, d)
+	if err == nil && !bytes.Equal(found, text) {
+		err = fmt.Errorf("%s is not what was written", path)
+	}
+	return err
+}
+
+// Read returns the document in one file, after it was validated whole; see [Decode].
 func Read(path string) (*Document, error) {
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
+	d, err := Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", path, err)
+	}
+	return d, nil
+}
+
+// Decode returns the document in a text. It refuses one that lacks a part, has one twice, or contradicts itself, with all
+// that it finds; and it adds reasons why the numbers are void which the document's facts imply and it does not give.
+//
+// Before schema 2, parts were added over time, and metrics could not be computed again: there, what is missing is zero,
+// and only what is there is checked.
+func Decode(text []byte) (*Document, error) {
 	var version struct {
 		Schema *int `json:"schema"`
 	}
 	switch err := json.Unmarshal(text, &version); {
 	case err != nil:
-		return nil, fmt.Errorf("%s is no whole result (truncated, or not written by zkbench): %w", path, err)
+		return nil, fmt.Errorf("is no whole result (truncated, or not written by zkbench): %w", err)
 	case version.Schema == nil:
-		return nil, fmt.Errorf("%s is no result of zkbench: it has no schema number", path)
+		return nil, errors.New("is no result of zkbench: it has no schema number")
 	case *version.Schema > Schema:
-		return nil, fmt.Errorf("%s has schema %d, this zkbench reads up to %d: use the zkbench that wrote it, or a newer one", path, *version.Schema, Schema)
+		return nil, fmt.Errorf("has schema %d, this zkbench reads up to %d: use the zkbench that wrote it, or a newer one", *version.Schema, Schema)
 	case *version.Schema < 1:
-		return nil, fmt.Errorf("%s has the impossible schema %d", path, *version.Schema)
+		return nil, fmt.Errorf("has the impossible schema %d", *version.Schema)
+	}
+	found, err := shapeProblems(text, reflect.TypeFor[Document](), *version.Schema == Schema)
+	if err = cmp.Or(err, found.err()); err != nil {
+		return nil, fmt.Errorf("does not fit schema %d: %w", *version.Schema, err)
 	}
 	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("%s does not fit schema %d: %w", path, Schema, err)
+		return nil, fmt.Errorf("does not fit schema %d: %w", *version.Schema, err)
 	}
+	if d.Schema < Schema {
+		return &d, nil
+	}
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("contradicts itself: %w", err)
+	}
+	d.Invalid = d.Void()
 	return &d, nil
 }
 

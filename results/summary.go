@@ -22,6 +22,7 @@ type Row struct {
 	Size     int                   `json:"size"` // of what the recipe works on, for each client
 	Repeats  int                   `json:"repeats"`
 	Engine   string                `json:"engine"`
+	InMemory bool                  `json:"txn_log_in_memory,omitempty"`
 	Pair     string                `json:"overview,omitempty"` // of the scenario; see ParsePair
 	Metrics  map[string]Aggregated `json:"metrics"`
 	Warnings []string              `json:"warnings"` // reasons why the numbers are void begin with "invalid: "
@@ -93,7 +94,7 @@ func Summarize(docs []*Document) Summary {
 		d := group[0]
 		row := Row{
 			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients,
-			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, Pair: d.Scenario.Overview,
+			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
 			Metrics: Aggregate(group), Warnings: []string{},
 		}
 		for _, d := range group {

@@ -28,7 +28,11 @@ func columns(phases []string) []column {
 		if i > 0 { // how long most wait for something else is the least telling
 			middle, tail = tail, 2*i+1
 		}
-		out = append(out, column{phase + " p50", middle, phase + "-p50-ns", latency}, column{phase + " p99", tail, phase + "-p99-ns", latency})
+		out = append(out, column{phase + " p50", middle, phase + "-p50-ns", latency})
+		if i == 0 {
+			out = append(out, column{"×floor", 2, FloorMultiple(phase), multiple}) // a multiple of the median to its left, so it is dropped first
+		}
+		out = append(out, column{phase + " p99", tail, phase + "-p99-ns", latency})
 	}
 	for _, s := range shares(phases) { // what is not measured is left out later
 		out = append(out, column{s.metric(), 0, s.metric(), percentage})
@@ -75,10 +79,15 @@ func FormatMetric(name string, value float64) string {
 		return whole(value)
 	case IsShare(name):
 		return percentage(value)
+	case IsFloorMultiple(name):
+		return multiple(value)
 	default:
 		return count(value)
 	}
 }
+
+// multiple shows how many times something fits.
+func multiple(times float64) string { return count(times) + "×" }
 
 // heap shows how many bytes something takes.
 func heap(bytes float64) string { return fmt.Sprintf("%.0f B", bytes) }
@@ -108,7 +117,7 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 			fmt.Fprintln(w)
 		}
 		first := rows[0]
-		fmt.Fprintf(w, "%s on %s, %smedian of %s\n\n", first.Scenario, first.Engine, first.sizeText(), repeatsOf(rows))
+		fmt.Fprintf(w, "%s on %s, %smedian of %s\n\n", first.Scenario, first.serversText(), first.sizeText(), repeatsOf(rows))
 		rendered, dropped := fit(rows, width)
 		if _, err := fmt.Fprintln(w, rendered); err != nil {
 			return err
@@ -116,8 +125,19 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 		if len(dropped) > 0 {
 			fmt.Fprintln(w, Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
 		}
+		if floor := floorLine(rows); floor != "" {
+			fmt.Fprintln(w, Wrap(floor, width))
+		}
 	}
 	return nil
+}
+
+// serversText says what was measured on.
+func (r Row) serversText() string {
+	if r.InMemory {
+		return r.Engine + " with transaction logs in memory"
+	}
+	return r.Engine
 }
 
 // sizeText says the size where a scenario asked for one.
@@ -151,7 +171,7 @@ func Plural(n int, noun string) string {
 func (s Summary) byScenario() [][]Row {
 	var groups [][]Row
 	for _, r := range s.Rows {
-		if n := len(groups); n > 0 && groups[n-1][0].Scenario == r.Scenario && groups[n-1][0].Engine == r.Engine && groups[n-1][0].Size == r.Size {
+		if n := len(groups); n > 0 && groups[n-1][0].Scenario == r.Scenario && groups[n-1][0].serversText() == r.serversText() && groups[n-1][0].Size == r.Size {
 			groups[n-1] = append(groups[n-1], r)
 			continue
 		}
@@ -275,96 +295,4 @@ func NewTable() table.Writer {
 	t.SetStyle(style)
 	t.SuppressTrailingSpaces()
 	return t
-}
-
-// WriteVerdict prints what speaks against the numbers: breaches of the promise, reasons why they are void, warnings.
-// Each is said once, with where it was seen.
-func WriteVerdict(w io.Writer, docs []*Document) {
-	var violations int
-	for _, d := range docs {
-		violations += len(d.Violations)
-	}
-	switch {
-	case violations > 0:
-		fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", violations)
-	default:
-		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(docs), len(docs))
-	}
-	for _, d := range docs {
-		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			fmt.Fprintf(w, "  %s: at %s %s\n", d.label(), v.At, v.Text)
-		}
-	}
-	var equal int
-	for _, d := range docs {
-		if d.Expected.Equal {
-			equal++
-		}
-	}
-	if equal > 0 {
-		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
-	}
-	writeFindings(w, "INVALID", docs, func(d *Document) []string { return d.Invalid })
-	writeFindings(w, "warning", docs, func(d *Document) []string { return d.Warnings })
-	writeOracle(w, docs)
-	writeEngine(w, docs)
-}
-
-// Embedded is the engine on which no latency is an ensemble's, so that its times stand beside no other engine's.
-const Embedded = "embedded"
-
-// writeEngine warns of numbers that must not be taken for those of a real ensemble.
-func writeEngine(w io.Writer, docs []*Document) {
-	i := slices.IndexFunc(docs, func(d *Document) bool { return d.Environment.Engine == Embedded })
-	if i < 0 {
-		return
-	}
-	delays := ""
-	none := []string{"", "0s"}
-	c := docs[i].Environment.ServerConfig
-	if read, write := c["readDelay"], c["writeDelay"]; !slices.Contains(none, read) || !slices.Contains(none, write) {
-		delays = fmt.Sprintf(", busy for %s with each read and for %s with each write", read, write)
-	}
-	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of one in-memory server inside zkbench%s: compare them with no ensemble's\n", delays)
-}
-
-// writeOracle says how much of the run the servers' own counters confirmed.
-func writeOracle(w io.Writer, docs []*Document) {
-	var checked int
-	var notifications, writes int64
-	for _, d := range docs {
-		if d.Oracle.Checked && d.Oracle.Agrees() {
-			checked++
-			notifications += d.Oracle.ServerNotifications
-			writes += d.Oracle.ServerTransactions
-		}
-	}
-	if checked > 0 {
-		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes)\n", checked, len(docs), notifications, writes)
-	}
-}
-
-func (d *Document) label() string {
-	return fmt.Sprintf("%s/%s, %d %s, repeat %d", d.Recipe, d.Variant, d.Clients, Plural(d.Clients, "client"), d.Repeat)
-}
-
-// writeFindings prints each distinct finding with the number of measurements it was made in, or with the only one.
-func writeFindings(w io.Writer, kind string, docs []*Document, findings func(*Document) []string) {
-	var order []string
-	where := map[string][]string{}
-	for _, d := range docs {
-		for _, f := range findings(d) {
-			if where[f] == nil {
-				order = append(order, f)
-			}
-			where[f] = append(where[f], d.label())
-		}
-	}
-	for _, f := range order {
-		place := strings.Join(where[f], "; ")
-		if n := len(where[f]); n > 1 {
-			place = fmt.Sprintf("%d of %d measurements", n, len(docs))
-		}
-		fmt.Fprintf(w, "%s: %s (%s)\n", kind, f, place)
-	}
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,15 +46,14 @@ func free(hold time.Duration) func(*member) holdFunc {
 func (m *measurement) runOperations(ctx context.Context) (observation, error) {
 	m.crowd.setHold(free(time.Duration(m.scenario.Hold)))
 	if m.scenario.WarmUp > 0 {
-		if err := m.loop(ctx, 0, func(context.Context) error { return sleep(ctx, time.Duration(m.scenario.WarmUp)) }); err != nil {
+		if err := m.loop(ctx, 0, m.warmUp); err != nil {
 			return observation{}, err
 		}
 	}
-	begin, err := m.quiesce(ctx)
+	begin, err := m.begin(ctx)
 	if err != nil {
 		return observation{}, err
 	}
-	begin.at = m.crowd.since()
 	if err := m.loop(ctx, m.scenario.Operations, nil); err != nil {
 		return observation{}, err
 	}
@@ -61,18 +61,23 @@ func (m *measurement) runOperations(ctx context.Context) (observation, error) {
 	return between(begin, end), err
 }
 
+// warmUp lets a load run for as long as the scenario warms up. ctx is the load's own, which ends when a client fails.
+func (m *measurement) warmUp(ctx context.Context) error {
+	return sleep(ctx, time.Duration(m.scenario.WarmUp))
+}
+
 // runDuration lets every client loop and cuts the window out of the running load: a load that starts and ends with the
 // window would mix the steady state with crowds that gather and thin out. The accounts are compared over the whole,
 // which begins and ends at rest.
 func (m *measurement) runDuration(ctx context.Context) (observation, error) {
 	m.crowd.setHold(free(time.Duration(m.scenario.Hold)))
-	begin, err := m.quiesce(ctx)
+	begin, err := m.begin(ctx)
 	if err != nil {
 		return observation{}, err
 	}
 	var o observation
 	err = m.loop(ctx, 0, func(ctx context.Context) error {
-		if err := sleep(ctx, time.Duration(m.scenario.WarmUp)); err != nil {
+		if err := m.warmUp(ctx); err != nil {
 			return err
 		}
 		before := m.crowd.counts()
@@ -100,6 +105,9 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	rounds := newRounds(operations, m.recipe.Collective)
+	if m.atMost > 0 {
+		rounds.until = time.Now().Add(m.atMost)
+	}
 	var steps atomic.Int64
 	stop := m.watchProgress(&steps, cancel)
 	defer stop()
@@ -136,6 +144,7 @@ type rounds struct {
 	mu         sync.Mutex
 	started    int // the most that any member has begun
 	limit      int
+	until      time.Time // after it no member begins another step, unless others wait for it; zero means never
 }
 
 // newRounds returns rounds that go on until they are ended, if limit is zero.
@@ -150,6 +159,9 @@ func newRounds(limit int, collective bool) *rounds {
 func (r *rounds) begin(done int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if !r.until.IsZero() && time.Now().After(r.until) {
+		r.close()
+	}
 	if done >= r.limit {
 		return false
 	}
@@ -157,20 +169,26 @@ func (r *rounds) begin(done int) bool {
 	return true
 }
 
-// end lets nobody begin another step, unless others wait for it in theirs.
+// end keeps all members from beginning another step, unless others wait for it in theirs.
 func (r *rounds) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.close()
+}
+
+// close does what end does; the caller has the mutex.
+func (r *rounds) close() {
 	r.limit = 0
 	if r.collective {
 		r.limit = r.started
 	}
 }
 
-// ErrStuck is wrapped by the error of a load in which nobody gets on: a wake-up was lost, or a lock was left behind.
-var ErrStuck = errors.New("nobody gets on: the recipe is broken")
+// ErrStuck is wrapped by the error of a load that has come to a standstill, which is the fault of the recipe.
+var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 
-// watchProgress cancels a load in which no step has been completed for a while, until stop is called.
+// watchProgress cancels a load in which no step has been completed between two ticks, until stop is called. The ticks are
+// as far apart as a step may take.
 func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})
@@ -178,15 +196,16 @@ func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCa
 	watching.Go(func() {
 		ticker := time.NewTicker(patience)
 		defer ticker.Stop()
+		ticks := cmp.Or(m.ticks, ticker.C)
 		for last := int64(-1); ; {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
+			case <-ticks:
 			}
 			now := steps.Load()
 			if now == last {
-				cancel(fmt.Errorf("%w: no operation was completed within %s", ErrStuck, patience))
+				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
 			}
 			last = now
 		}

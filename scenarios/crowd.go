@@ -2,9 +2,7 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"sync/atomic"
 	"time"
 
@@ -86,10 +84,18 @@ func gather(ctx context.Context, at site, v variants.Variant) (*crowd, error) {
 	}
 	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)", at.clients, connectTimeout))
 	defer cancel()
-	err := c.each(func(m *member) error { return m.join(connect, v, at) })
+	connect, stop := context.WithCancelCause(connect)
+	defer stop(nil)
+	err := c.each(func(m *member) error {
+		err := m.join(connect, v, at)
+		if err != nil {
+			stop(m.explain(err)) // thousands of others would each find out for themselves
+		}
+		return err
+	})
 	if err != nil {
 		c.disperse(context.WithoutCancel(ctx))
-		return nil, err
+		return nil, context.Cause(connect)
 	}
 	return c, nil
 }
@@ -202,13 +208,20 @@ func (c *crowd) history() variants.History {
 	return variants.Merge(logs)
 }
 
-// disperse lets everybody leave and closes the sessions, which takes their ephemeral znodes with them.
+// disperseTimeout is how long participants may take to leave. One that waits for a silent server leaves with its session.
+const disperseTimeout = 10 * time.Second
+
+// disperse lets all participants leave and closes the sessions, which takes their ephemeral znodes with them.
 func (c *crowd) disperse(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, disperseTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, c.closeAll)()
 	_ = c.each(func(m *member) error {
 		var err error
 		if m.participant != nil {
 			err = m.participant.Leave(ctx)
 		}
+		m.monitor.Dismiss()
 		if m.conn != nil {
 			m.conn.Close()
 		}
@@ -216,75 +229,12 @@ func (c *crowd) disperse(ctx context.Context) {
 	})
 }
 
-// clearTimeout is how long removing the znodes of a run may take.
-const clearTimeout = 20 * time.Second
-
-// workshop is the one root znode of a run and the session that looks after it.
-type workshop struct {
-	conn *zk.Conn
-	root string
-	made int
-}
-
-// openWorkshop creates the run's root. Nothing outside of it is ever touched.
-func openWorkshop(ctx context.Context, server ensemble.Server, run string) (*workshop, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	conn, err := ensemble.Connect(ctx, server.Addr, wire.NewLedger(time.Now()), nil)
-	if err != nil {
-		return nil, err
-	}
-	w := &workshop{conn: conn, root: "/zkbench-" + run}
-	if _, err := conn.Create(w.root, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("create %s: %w", w.root, err)
-	}
-	return w, nil
-}
-
-// room creates an empty znode for one measurement, and beside it the small one that bystanders read.
-func (w *workshop) room() (root, bystander string, err error) {
-	w.made++
-	root = path.Join(w.root, fmt.Sprintf("m%d", w.made))
-	bystander = root + "-bystander"
-	for _, p := range []string{root, bystander} {
-		if _, err := w.conn.Create(p, make([]byte, bystanderBytes), 0, zk.WorldACL(zk.PermAll)); err != nil {
-			return "", "", fmt.Errorf("create %s: %w", p, err)
+// closeAll closes all sessions at once, which ends the operations that wait for an answer. A server that answers takes
+// that in turns; a silent one costs a second per session.
+func (c *crowd) closeAll() {
+	for _, m := range c.members {
+		if m.conn != nil {
+			go m.conn.Close()
 		}
-	}
-	return root, bystander, nil
-}
-
-// clear removes a znode and everything below it.
-func (w *workshop) clear(root string) error {
-	children, _, err := w.conn.Children(root)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("list %s: %w", root, err)
-	}
-	for _, child := range children {
-		if err := w.clear(path.Join(root, child)); err != nil {
-			return err
-		}
-	}
-	if err := w.conn.Delete(root, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("delete %s: %w", root, err)
-	}
-	return nil
-}
-
-// close removes the run's root with whatever is left in it. It gives up after a while: a dead ensemble must not keep
-// the user waiting.
-func (w *workshop) close() error {
-	done := make(chan error, 1)
-	go func() { done <- w.clear(w.root) }()
-	defer w.conn.Close()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(clearTimeout):
-		return fmt.Errorf("%s could not be removed within %s: remove it by hand (deleteall %s)", w.root, clearTimeout, w.root)
 	}
 }

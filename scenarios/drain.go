@@ -90,19 +90,12 @@ func (d *drain) conduct(ctx context.Context, group *errgroup.Group) (observation
 		return observation{}, err
 	}
 	if stuck := d.look(nil).members(); len(stuck) > 0 {
-		return observation{}, stuck[0].explain(fmt.Errorf("%w: it waits, and nobody holds", ErrStuck))
+		return observation{}, stuck[0].explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
 	}
 	end, err := d.quiesce(ctx)
 	o := between(begin, end)
 	o.heap, o.frozen = scales.heap, scales.frozen
 	return o, err
-}
-
-// begin reads the accounts at the moment from which on everything counts.
-func (d *drain) begin(ctx context.Context) (reading, error) {
-	r, err := d.quiesce(ctx)
-	r.at = d.crowd.since()
-	return r, err
 }
 
 // lineUp lets all members start. Where lining up is not counted, it is enough that the newcomer is at rest. Whoever it
@@ -320,7 +313,7 @@ func (d *drain) awaitSettledMember(ctx context.Context, p progress) error {
 	deadline := time.Now().Add(patience)
 	for !p.atRest() && (p.held != nil || d.atWork(p.member)) {
 		if time.Now().After(deadline) {
-			return p.member.explain(fmt.Errorf("%w: it did not come to rest within %s", ErrStuck, patience))
+			return p.member.explain(fmt.Errorf("it did not come to rest within %s: %w", patience, ErrStuck))
 		}
 		if err := sleep(ctx, settlePoll); err != nil {
 			return err

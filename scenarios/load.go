@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -58,14 +59,14 @@ type mistake struct {
 // Parse reads a scenario from YAML; file is its name in error messages.
 func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error) {
 	s := Default()
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return s, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+	root, err := strict.Document(text)
+	if m := new(strict.Mistake); errors.As(err, m) {
+		return s, joinMistakes(file, []mistake{{m.Line, "", m.Text}})
 	}
-	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+	if root == nil || root.Kind != yaml.MappingNode {
 		return s, fmt.Errorf("%s: a scenario is a list of `field: value` lines", file)
 	}
-	mistakes, lines := s.read(document.Content[0])
+	mistakes, lines := s.read(root)
 	unread := slices.Clone(mistakes)
 	for _, p := range s.Validate(recipes) {
 		// A field that could not be read has been complained about already.
@@ -88,23 +89,29 @@ func readFields(mapping *yaml.Node, fields []field, outer string) ([]mistake, ma
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
 		name := strings.TrimPrefix(outer+"."+key.Value, ".")
-		complain := func(text string) {
-			mistakes = append(mistakes, mistake{key.Line, cmp.Or(outer, key.Value), text})
+		complain := func(line int, text string) {
+			mistakes = append(mistakes, mistake{line, cmp.Or(outer, key.Value), text})
 		}
 		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if at < 0 {
 			names := namesOf(fields, func(f field) string { return f.name })
-			complain(fmt.Sprintf("there is no field %q%s", name, Nearest(key.Value, names)))
+			complain(key.Line, fmt.Sprintf("there is no field %q%s", name, Nearest(key.Value, names)))
 			continue
 		}
 		if _, twice := lines[key.Value]; twice {
-			complain(name + ": is given twice")
+			complain(key.Line, name+": is given twice")
 		}
 		lines[key.Value] = key.Line
 		if b, ok := fields[at].value.(block); ok {
 			mistakes = append(mistakes, b.read(value)...)
-		} else if err := value.Decode(fields[at].value); err != nil {
-			complain(fmt.Sprintf("%s: wants %s", name, fields[at].wants))
+		} else if err := strict.Decode(value, fields[at].value); err != nil {
+			wants, wrong := fmt.Sprintf("%s: wants %s", name, fields[at].wants), strict.Mistakes(nil)
+			if !errors.As(err, &wrong) {
+				complain(key.Line, wants)
+			}
+			for _, m := range wrong {
+				complain(m.Line, wants+"; "+m.Text)
+			}
 		}
 	}
 	return mistakes, lines

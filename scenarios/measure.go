@@ -20,20 +20,31 @@ type measurement struct {
 	recipe   variants.Recipe
 	variant  variants.Variant
 	site     site
-	patience time.Duration // how long nothing may happen before the recipe is called stuck
+	patience time.Duration    // how long nothing may happen before the recipe is called stuck
+	ticks    <-chan time.Time // for watchProgress; nil means one in each patience
+	atMost   time.Duration    // after which a load of counted operations is cut short; 0 means never
+	floor    *floorMeter      // nil in a rehearsal
 	crowd    *crowd
 }
 
 // stuckAfter is the patience with a real ensemble: longer than a session timeout, after which a lost client's znodes go.
 const stuckAfter = 45 * time.Second
 
-// run measures and fills in the document. Preparing and clearing the site is the caller's business.
+// run measures and fills in the document. Preparing and clearing the site is the caller's business. If the load fails, the
+// document holds nothing but how the promise was broken until then.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
 	m.crowd, err = gather(ctx, m.site, m.variant)
 	if err != nil {
 		return err
 	}
 	defer func() { m.crowd.disperse(context.WithoutCancel(ctx)) }()
+	if err := m.crowd.refresh(ctx); err != nil {
+		return fmt.Errorf("bring the participants up to date: %w", err)
+	}
+	if m.floor != nil {
+		defer func() { m.floor.close(context.WithoutCancel(ctx)) }()
+		m.floor.before(ctx, m.site.servers)
+	}
 	bystanders := bystanders{epoch: m.crowd.epoch, path: m.site.bystander, rate: m.scenario.BystanderRate}
 	if err := bystanders.start(ctx, m.site.servers); err != nil {
 		return err
@@ -43,7 +54,12 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	health := takeVitals().since(before)
 	bystanders.finish()
 	if err != nil {
+		d.Violations = violations(m.recipe.CheckPrefix(m.crowd.history()))
 		return err
+	}
+	if m.floor != nil {
+		m.floor.after(ctx)
+		d.Floor = &m.floor.floor
 	}
 	lateness, err := results.NewHistogram(bystanders.late)
 	if err != nil {
@@ -75,8 +91,8 @@ func (m *measurement) load(ctx context.Context) (observation, error) {
 
 // examine adds to the health what the sessions know.
 func (c *crowd) examine(h results.Health, o observation) results.Health {
+	h.Reconnects = c.reconnects()
 	for _, m := range c.members {
-		h.Reconnects += m.ledger.Reconnects()
 		h.UnmatchedReplies += m.ledger.Unmatched()
 		select {
 		case <-m.monitor.Lost():
@@ -94,15 +110,11 @@ func (m *measurement) report(d *results.Document, o observation, reads []results
 	history := m.crowd.history()
 	raw := results.Raw{
 		Window:        results.Window{Start: o.start, End: o.end, Paced: m.scenario.Mode == Drain},
+		Operation:     m.recipe.Operation,
+		Collective:    m.recipe.Collective,
+		Frozen:        results.Stretch{Start: o.frozen.start, End: o.frozen.end},
 		Notifications: m.crowd.notifications(),
 		Bystander:     slices.DeleteFunc(reads, func(r results.BystanderRead) bool { return o.frozen.contains(r.At) }),
-		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
-		PacedPhases:   m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced }),
-	}
-	for _, p := range m.recipe.Phases {
-		if p.Of != "" {
-			raw.Shares = append(raw.Shares, results.Share{Phase: p.Name, Of: p.Of})
-		}
 	}
 	for _, s := range m.recipe.Spans(history) {
 		raw.Samples = append(raw.Samples, results.Sample{Phase: s.Phase, Client: s.Client, Start: s.Start, End: s.End})
@@ -110,19 +122,26 @@ func (m *measurement) report(d *results.Document, o observation, reads []results
 			raw.Window.Operations++
 		}
 	}
-	for _, v := range m.recipe.Check(history) {
-		d.Violations = append(d.Violations, results.Violation{At: v.At, Text: v.Text})
-	}
+	d.Violations = violations(m.recipe.Check(history))
 	d.Counts = countsOf(o.counts)
 	d.Heap = o.heap
-	d.Expected = m.expected()
+	d.Expected = results.Expected{Exact: d.CountsExactly(), Costs: m.costs()}
 	d.Oracle = consult(m.ensemble.Owned(), o.begin, o.rest)
+	d.Servers = reportServers(o.begin.servers, o.rest.servers)
 	if err := d.Observe(raw); err != nil {
 		return err
 	}
-	d.CompareWithFormulas()
-	judge(d)
+	d.Judge()
 	return nil
+}
+
+// violations turns the breaches that a check has found into a document's.
+func violations(breaches []variants.Violation) []results.Violation {
+	out := make([]results.Violation, 0, len(breaches))
+	for _, v := range breaches {
+		out = append(out, results.Violation{At: v.At, Text: v.Text})
+	}
+	return out
 }
 
 // countsOf names what the wire counted; notifications are added from the ledgers' entries, which have times.
@@ -141,23 +160,20 @@ func countsOf(c wire.Counts) results.Counts {
 			out.Requests[wire.Opcode(op).String()] += n
 		}
 		if failed := c.Failed[op]; failed > 0 {
+			out.TotalFailed += failed
 			out.Failed[wire.Opcode(op).String()] += failed
 		}
 	}
 	return out
 }
 
-// expected returns what the variant's formulas say of this measurement. They are exact where nothing can coalesce: in
-// steps, or for a client that is alone and counted in whole operations.
-func (m *measurement) expected() results.Expected {
+// costs returns what the variant's formulas say of this measurement.
+func (m *measurement) costs() map[string]results.Cost {
 	cost := m.variant.Free
 	if m.scenario.Mode == Drain {
 		cost = m.variant.Stepped
 	}
-	e := results.Expected{
-		Exact: m.scenario.Mode == Drain || m.site.clients == 1 && m.scenario.Operations > 0,
-		Costs: map[string]results.Cost{},
-	}
+	costs := map[string]results.Cost{}
 	for name, f := range map[string]variants.Formula{
 		results.NotificationsPerOp: cost.Notifications,
 		results.RequestsPerOp:      cost.Requests,
@@ -169,50 +185,8 @@ func (m *measurement) expected() results.Expected {
 			continue
 		}
 		if value := f.At(m.site.clients); !math.IsInf(value, 1) {
-			e.Costs[name] = results.Cost{Formula: f.Text, Value: value}
+			costs[name] = results.Cost{Formula: f.Text, Value: value}
 		}
 	}
-	return e
-}
-
-// judge adds the reasons why the numbers are void, and those to doubt them.
-func judge(d *results.Document) {
-	invalid := func(cond bool, format string, args ...any) {
-		if cond {
-			d.Invalid = append(d.Invalid, fmt.Sprintf(format, args...))
-		}
-	}
-	warn := func(cond bool, format string, args ...any) {
-		if cond {
-			d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
-		}
-	}
-	h, o := d.Health, d.Oracle
-	invalid(d.Window.Operations == 0, "no operation was completed in the window: lengthen the duration")
-	invalid(o.Checked && o.ClientNotifications != o.ServerNotifications,
-		"clients received %d notifications, servers sent %d: %+d", o.ClientNotifications, o.ServerNotifications, o.ClientNotifications-o.ServerNotifications)
-	invalid(o.Checked && o.ClientWrites != o.ServerTransactions,
-		"clients sent %d writes, servers made %d transactions: %+d", o.ClientWrites, o.ServerTransactions, o.ClientWrites-o.ServerTransactions)
-	invalid(h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
-	invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
-	invalid(h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
-	invalid(h.LeaderChanged, "the leader changed, or there was none")
-	if d.Heap != nil {
-		warnOfHeap(d.Heap, warn)
-	}
-	invalid(h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
-	warn(!o.Checked && !h.LeaderChanged, "no second oracle: %s", o.Why)
-	d.Warnings = append(d.Warnings, d.Delayed()...)
-	warn(len(d.Timeline.Notifications) > 0 && d.Herd.Grouping != results.GroupedByZxid,
-		"herds are grouped by %s: these servers do not tell which transaction caused a notification (ZooKeeper before 3.9)", d.Herd.Grouping)
-	warn(d.Window.Starves(), "clients starve: many were still waiting when the window ended, for longer than the p99, which leaves them out")
-}
-
-// warnOfHeap tells why a heap that was to be measured was not, or what its growth is worth.
-func warnOfHeap(h *results.Heap, warn func(cond bool, format string, args ...any)) {
-	warn(h.Why != "", "the heaps were not measured: %s", h.Why)
-	growth, uncertainty := h.Growth()
-	_, told := h.PerWatch()
-	warn(h.Why == "" && !told, "the heaps grew by %d bytes for %d watches, which may be off by %d: too little to tell what a watch takes",
-		growth, h.Watches, uncertainty)
+	return costs
 }

@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -21,12 +21,15 @@ type Runner struct {
 	Recipes     []variants.Recipe
 	Environment results.Environment // the machine's part; the ensemble's is added
 	Run         string              // names the invocation, and the znode that everything stands under
+	Temporary   bool                // the ensemble ends with the run, and all znodes with it
 
 	// Save receives each whole measurement as it is done.
 	Save func(*results.Document) error
 	// Progress is told before each measurement how many are done, of how many, and what comes next; and once at the
 	// end.
 	Progress func(done, total int, next string)
+
+	ticks <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
 }
 
 // task is one measurement in a plan.
@@ -67,7 +70,7 @@ func plan(s Scenario, recipe variants.Recipe) []task {
 
 // rehearsal is repeat zero of a closed load, and of one that weighs heaps: every variant once, under the middle number of
 // clients, before anything is kept. Servers that have just started are slow until their code is compiled, and hold less
-// than they will when its classes are loaded: whoever came first would pay.
+// than they will when its classes are loaded: the first measurement would pay. [measurement.shorten] keeps it short.
 func rehearsal(s Scenario, recipe variants.Recipe) []task {
 	if s.Mode != Closed && !s.Heap {
 		return nil
@@ -80,8 +83,24 @@ func rehearsal(s Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
+// rehearsalLength is how long the load of a rehearsal lasts at most: some thousand requests, after which servers have
+// compiled what they need most. Each measurement has a warm-up of its own besides.
+const rehearsalLength = time.Second
+
+// shorten makes a closed load a rehearsal: the same clients at the same pace, without a warm-up, and not for long.
+func (m *measurement) shorten() {
+	if m.scenario.Mode != Closed {
+		return
+	}
+	m.scenario.WarmUp = 0
+	m.scenario.Duration = min(m.scenario.Duration, Duration(rehearsalLength))
+	if m.scenario.Operations > 0 {
+		m.atMost = rehearsalLength
+	}
+}
+
 // RunScenario measures everything a scenario asks for. When ctx ends, the measurement under way is abandoned and the
-// whole ones stay saved. All znodes are removed, whatever happens.
+// whole ones stay saved. All znodes are removed in any case; if that fails, the error has a [LeftError].
 func (r *Runner) RunScenario(ctx context.Context, s Scenario) (err error) {
 	i := slices.IndexFunc(r.Recipes, func(recipe variants.Recipe) bool { return recipe.Name == s.Recipe })
 	if i < 0 {
@@ -91,21 +110,32 @@ func (r *Runner) RunScenario(ctx context.Context, s Scenario) (err error) {
 	if err != nil {
 		return fmt.Errorf("describe the ensemble: %w", err)
 	}
-	workshop, err := openWorkshop(ctx, r.Ensemble.Servers()[0], r.Run)
+	root, err := openRoot(ctx, r.Ensemble.Servers(), namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, workshop.close()) }()
-	p := performance{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, workshop: workshop}
+	defer func() { err = errors.Join(err, r.closeRoot(context.WithoutCancel(ctx), root)) }()
+	ctx, cancel := root.whileOwned(ctx)
+	defer cancel()
+	p := performance{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, root: root}
 	tasks := slices.Concat(rehearsal(s, p.recipe), plan(s, p.recipe))
 	for done, t := range tasks {
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
 		if err := p.perform(ctx, t); err != nil {
-			return fmt.Errorf("%s: %w", t.describe(s.Recipe), err)
+			return err
 		}
 	}
 	r.Progress(len(tasks), len(tasks), "")
 	return nil
+}
+
+// closeRoot removes the run's znodes. On servers that end with the run, it is no failure that they no longer answer.
+func (r *Runner) closeRoot(ctx context.Context, root *runRoot) error {
+	err := root.close(ctx)
+	if r.Temporary && errors.Is(err, namespace.ErrSilent) {
+		return nil
+	}
+	return err
 }
 
 // performance is one scenario under way.
@@ -114,20 +144,52 @@ type performance struct {
 	scenario    Scenario
 	recipe      variants.Recipe
 	description ensemble.Description
-	workshop    *workshop
+	root        *runRoot
 }
 
-// perform does one measurement and saves it. A rehearsal counts for nothing, unless a promise was broken in it.
+// BrokenError reports that the recipe's promise was broken in a measurement that was not completed.
+type BrokenError struct {
+	Document *results.Document // says which measurement it was, and has the violations; its numbers mean nothing
+	Err      error             // why it was not completed
+}
+
+// Error begins with the violations: a broken promise is worse than a failure.
+func (e *BrokenError) Error() string {
+	var text strings.Builder
+	results.WriteBreaches(&text, []*results.Document{e.Document})
+	return text.String() + e.Err.Error()
+}
+
+// Unwrap returns why the measurement was not completed.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// perform does one measurement and saves it. Of one that fails nothing is kept, but its violations are reported.
 func (p performance) perform(ctx context.Context, t task) error {
+	d := p.document(t)
+	err := p.measure(ctx, t, d)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOwnerLost) {
+		err = cause
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), err)
+	}
+	if err != nil && len(d.Violations) > 0 {
+		return &BrokenError{d, err}
+	}
+	return err
+}
+
+// measure fills in a document and saves it. A rehearsal counts for nothing, unless a promise was broken in it.
+func (p performance) measure(ctx context.Context, t task, d *results.Document) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	root, bystander, err := p.workshop.room()
+	root, bystander, err := p.root.room(ctx)
 	if err != nil {
 		return err
 	}
 	if prepare := t.variant.Prepare; prepare != nil {
-		if err := prepare(ctx, p.workshop.conn, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root}); err != nil {
+		if err := prepare(ctx, p.root.Conn, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root}); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
@@ -135,12 +197,17 @@ func (p performance) perform(ctx context.Context, t task) error {
 		ensemble: p.Ensemble, scenario: p.scenario, recipe: p.recipe, variant: t.variant,
 		site:     site{servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander},
 		patience: stuckAfter,
+		ticks:    p.ticks,
 	}
-	d := p.document(t)
-	if err := m.run(ctx, d); err != nil {
-		return err
+	if t.repeat > 0 {
+		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
+	} else {
+		m.shorten()
 	}
-	if err := errors.Join(p.workshop.clear(root), p.workshop.clear(bystander)); err != nil {
+	collector := tuneCollector(t.clients)
+	err = m.run(ctx, d)
+	collector.stop()
+	if err != nil {
 		return err
 	}
 	if t.repeat == 0 && len(d.Violations) == 0 {
@@ -166,6 +233,11 @@ func (p performance) document(t task) *results.Document {
 		Variant:     t.variant.Name,
 		Kind:        string(t.variant.Kind),
 		Phases:      p.recipe.PhasesWhere(func(variants.Phase) bool { return true }),
+		Operation:   p.recipe.Operation,
+		Batch:       max(p.recipe.Batch, 1),
+		Waiting:     p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
+		PacedPhases: p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced }),
+		Shares:      sharesOf(p.recipe),
 		Clients:     t.clients,
 		Repeat:      t.repeat,
 		Environment: p.Environment,
@@ -178,30 +250,25 @@ func (p performance) document(t task) *results.Document {
 	d.Environment.Image = e.Image
 	d.Environment.TxnLog = e.TxnLog
 	d.Environment.ServerConfig = e.Config
+	d.Environment.Chroot = ensemble.ChrootOf(p.Ensemble)
 	for _, server := range p.Ensemble.Servers() {
 		d.Environment.Servers = append(d.Environment.Servers, server.Addr)
 	}
 	return d
 }
 
-// spareFiles is how many file descriptors zkbench needs besides those of the clients: bystanders, administration, results.
-const spareFiles = 64
+// sharesOf returns the phases of which some are of another kind, too.
+func sharesOf(recipe variants.Recipe) []results.Share {
+	shares := []results.Share{}
+	for _, p := range recipe.Phases {
+		if p.Of != "" {
+			shares = append(shares, results.Share{Phase: p.Name, Of: p.Of})
+		}
+	}
+	return shares
+}
 
-// CheckFileLimit returns an error if the scenario needs more connections than the process may open. On the embedded
-// engine both ends of a connection are in this process.
-func CheckFileLimit(s Scenario, engine ensemble.Engine) error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return nil //nolint:nilerr // a system without this limit has nothing to check
-	}
-	clients := slices.Max(s.Clients)
-	files, why := clients+spareFiles, ""
-	if engine == ensemble.Embedded {
-		files, why = files+clients, " (both ends of a connection are in this process)"
-	}
-	if uint64(files) > limit.Cur {
-		return fmt.Errorf("%d clients need %d file descriptors%s, but this process may open %d: raise the limit (ulimit -n %d) or ask for fewer clients",
-			clients, files, why, limit.Cur, files)
-	}
-	return nil
+// MetricNames returns every metric that a measurement of a recipe can have.
+func MetricNames(recipe variants.Recipe) []string {
+	return results.MetricNames(recipe.PhasesWhere(func(variants.Phase) bool { return true }), sharesOf(recipe))
 }

@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -37,6 +38,7 @@ var runnerChecks = []struct {
 	{"a broken lock is caught", brokenLockIsCaught},
 	{"the oracle catches a missed notification", oracleCatchesAMissedNotification},
 	{"an interrupt leaves nothing", interruptLeavesNothing},
+	{"every measurement has a floor", everyMeasurementHasAFloor},
 }
 
 func TestRunner(t *testing.T) {
@@ -62,10 +64,23 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 		Ensemble: e,
 		Recipes:  recipes,
 		Run:      strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
-		Save:     func(d *results.Document) error { save(d); return nil },
+		Save:     func(d *results.Document) error { readable(t, d); save(d); return nil },
 		Progress: func(int, int, string) {},
 	}
 	return runner.RunScenario(ctx, s)
+}
+
+// readable fails the test unless a document, as it is written, can be read: whatever was measured, it must not contradict
+// itself.
+func readable(t testing.TB, d *results.Document) {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err == nil {
+		_, err = results.Decode(text)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", d.Filename(), err)
+	}
 }
 
 func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
@@ -206,18 +221,22 @@ func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 	docs := mustMeasure(t, e, s, sabotage("predecessor-watch", func(v *variants.Variant) {
 		join := v.Join
 		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-			// Each participant locks a directory of its own, and so nothing.
-			path, err := session.Create(env.Root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+			root, err := ownDirectory(session, env.Root)
 			if err != nil {
 				return nil, err
 			}
-			env.Root = path
+			env.Root = root
 			return join(ctx, session, env)
 		}
 	}))
 	if len(docs[0].Violations) == 0 || docs[0].Metrics[results.Violations].Value == 0 {
 		t.Error("a lock without exclusion was not caught")
 	}
+}
+
+// ownDirectory makes a directory that no other participant uses. To lock that is to lock nothing.
+func ownDirectory(session variants.Session, root string) (string, error) {
+	return session.Create(root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 }
 
 // bypass is a participant that has a second session, which no ledger sees.
@@ -298,6 +317,12 @@ func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
 	if saved < 3 {
 		t.Errorf("%d whole measurements were kept, want those before the interrupt", saved)
 	}
+	nothingLeft(t, e)
+}
+
+// nothingLeft checks that no znode is left but ZooKeeper's own.
+func nothingLeft(t *testing.T, e ensemble.Ensemble) {
+	t.Helper()
 	conn, err := ensemble.Connect(t.Context(), e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)

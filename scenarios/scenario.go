@@ -8,6 +8,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -112,6 +113,9 @@ type Problem struct {
 	Text  string
 }
 
+// maxName is the longest name of a scenario, which begins those of results and figures.
+const maxName = 80
+
 // Validate returns every mistake in a scenario. recipes is what there is to choose from.
 func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	var problems []Problem
@@ -120,6 +124,9 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(s.Name) {
 		add("name", "wants a word of letters, digits and hyphens, not %q", s.Name)
+	}
+	if len(s.Name) > maxName {
+		add("name", "wants at most %d characters, not %d: it is part of the names of files", maxName, len(s.Name))
 	}
 	problems = append(problems, s.validateRecipe(recipes)...)
 	if len(s.Clients) == 0 {
@@ -144,22 +151,27 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	}
 	problems = append(problems, s.validateClaims(recipes)...)
 	problems = append(problems, s.validatePublished()...)
+	problems = append(problems, s.validateBounds(recipes)...)
 	return append(problems, s.validateLoad()...)
 }
 
 // validateClaims looks at whatever names variants to say something about them.
 func (s *Scenario) validateClaims(recipes []variants.Recipe) []Problem {
-	var names []string
+	var names, metrics []string
 	for _, r := range recipes {
 		if r.Name == s.Recipe {
 			names = namesOf(r.Variants, func(v variants.Variant) string { return v.Name })
+			metrics = MetricNames(r)
 		}
 	}
 	var problems []Problem
-	check := func(field string, err error, mentioned ...string) {
+	check := func(field string, err error, metric string, mentioned ...string) {
 		if err != nil {
 			problems = append(problems, Problem{field, err.Error()})
 			return
+		}
+		if len(metrics) > 0 && !slices.Contains(metrics, metric) {
+			problems = append(problems, Problem{field, fmt.Sprintf("recipe %s has no metric %q%s", s.Recipe, metric, Nearest(metric, metrics))})
 		}
 		for _, name := range mentioned {
 			if name != "" && !slices.Contains(names, name) {
@@ -169,11 +181,14 @@ func (s *Scenario) validateClaims(recipes []variants.Recipe) []Problem {
 	}
 	for _, text := range s.Expect {
 		c, err := results.ParseClaim(text)
-		check("expect", err, c.Variant, c.Of)
+		if why := c.Unfailing(); err == nil && why != "" {
+			err = errors.New(why)
+		}
+		check("expect", err, c.Metric, c.Variant, c.Of)
 	}
 	if s.Overview != "" {
 		pair, err := results.ParsePair(s.Overview)
-		check("overview", err, pair.Optimized, pair.Naive)
+		check("overview", err, pair.Metric, pair.Optimized, pair.Naive)
 	}
 	return problems
 }
@@ -285,6 +300,15 @@ func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 		}
 	}
 	return out
+}
+
+// Measurements returns how many measurements one repeat consists of.
+func (s *Scenario) Measurements(recipes []variants.Recipe) int {
+	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })
+	if i < 0 {
+		return 0
+	}
+	return len(s.Clients) * len(s.Selected(recipes[i]))
 }
 
 // Load says in words how the load is paced.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -183,52 +183,15 @@ func TestConsult(t *testing.T) {
 	if o := consult(false, begin, end); o.Checked || o.Why == "" {
 		t.Errorf("shared servers: %+v", o)
 	}
-	end.leader = 3
-	if o := consult(true, begin, end); o.Checked || o.Why == "" {
-		t.Errorf("another leader: %+v", o)
-	}
-}
-
-// A measurement without a flaw passes; each flaw alone makes it invalid, or adds a warning.
-func TestJudge(t *testing.T) {
-	sound := func() *results.Document {
-		return &results.Document{
-			Window:  results.Window{Operations: 10},
-			Oracle:  results.Oracle{Checked: true, ClientNotifications: 5, ServerNotifications: 5},
-			Metrics: map[string]results.Metric{"bystander-p99-ns": {Value: 1e6}},
-		}
-	}
-	for _, tt := range []struct {
-		name              string
-		flaw              func(*results.Document)
-		invalid, warnings int
-	}{
-		{"sound", func(*results.Document) {}, 0, 0},
-		{"nothing done", func(d *results.Document) { d.Window.Operations = 0 }, 1, 0},
-		{"oracles disagree", func(d *results.Document) { d.Oracle.ServerNotifications++ }, 1, 0},
-		{"a write too many", func(d *results.Document) { d.Oracle.ServerTransactions++ }, 1, 0},
-		{"no oracle", func(d *results.Document) { d.Oracle = results.Oracle{Why: "shared"} }, 0, 1},
-		{"session lost", func(d *results.Document) { d.Health.SessionsLost = 1 }, 1, 0},
-		{"reconnected", func(d *results.Document) { d.Health.Reconnects = 1 }, 1, 0},
-		{"decoder lost the thread", func(d *results.Document) { d.Health.UnmatchedReplies = 1 }, 1, 0},
-		{"new leader", func(d *results.Document) { d.Health.LeaderChanged = true }, 1, 0},
-		{"saturated client", func(d *results.Document) { d.Health.ClientCPU = 0.9 }, 0, 1},
-		{"saturated machine", func(d *results.Document) { d.Health.MachineCPU = 0.99 }, 0, 1},
-		{"throttled", func(d *results.Document) { d.Health.Throttled = 1 }, 0, 1},
-		{"late by itself", func(d *results.Document) { d.Health.LatenessP99 = 300 * time.Microsecond }, 0, 1},
-		{"herds guessed", func(d *results.Document) {
-			d.Timeline.Notifications = make([]results.TimelineDot, 1)
-			d.Herd.Grouping = "path and time"
-		}, 0, 1},
+	for name, change := range map[string]func(*reading){
+		"another leader": func(r *reading) { r.leader = 3 },
+		"a reconnect":    func(r *reading) { r.reconnects++ },
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			d := sound()
-			tt.flaw(d)
-			judge(d)
-			if len(d.Invalid) != tt.invalid || len(d.Warnings) != tt.warnings {
-				t.Errorf("invalid %q, warnings %q; want %d and %d", d.Invalid, d.Warnings, tt.invalid, tt.warnings)
-			}
-		})
+		other := end
+		change(&other)
+		if o := consult(true, begin, other); o.Checked || o.Why == "" {
+			t.Errorf("%s: %+v", name, o)
+		}
 	}
 }
 
@@ -303,22 +266,46 @@ func (s *sleeper) Step(ctx context.Context) error {
 
 func (*sleeper) Leave(context.Context) error { return nil }
 
-// A load in which nobody gets on ends with a verdict, not with the user's patience.
+// A load that has come to a standstill ends with a verdict, not with the user's patience.
+//
+// Note: the clock in a bubble of synctest moves on only when all members are asleep.
 func TestStuckLoadIsCalledBroken(t *testing.T) {
-	m := &measurement{patience: 20 * time.Millisecond, crowd: &crowd{}}
-	asleep := make(chan struct{}, 6)
-	for i := range 3 {
-		m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
-	}
-	err := m.loop(t.Context(), 10, nil)
-	if !errors.Is(err, ErrStuck) {
-		t.Errorf("err = %v, want ErrStuck", err)
-	}
-	for range 3 {
-		<-asleep
-	}
-	if err := m.loop(t.Context(), 0, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
-		t.Errorf("after the window: %v, want ErrStuck", err)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
+		defer cancel()
+		m := &measurement{patience: stuckAfter, crowd: &crowd{}}
+		asleep := make(chan struct{}, 6)
+		for i := range 3 {
+			m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
+		}
+		err := m.loop(ctx, 10, nil)
+		if !errors.Is(err, ErrStuck) {
+			t.Errorf("err = %v, want ErrStuck", err)
+		}
+		for range 3 {
+			<-asleep
+		}
+		if err := m.loop(ctx, 0, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
+			t.Errorf("after the window: %v, want ErrStuck", err)
+		}
+	})
+}
+
+// dying is a participant whose every step fails.
+type dying struct{ sleeper }
+
+var errDying = errors.New("the participant is dead")
+
+func (*dying) Step(context.Context) error { return errDying }
+
+// A client that fails ends the warm-up, however long that would still take.
+func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
+	defer cancel()
+	m := &measurement{patience: time.Hour, crowd: &crowd{members: []*member{{participant: &dying{}}}}}
+	m.scenario.WarmUp, m.scenario.Operations = Duration(24*time.Hour), 5
+	if _, err := m.runOperations(ctx); !errors.Is(err, errDying) || ctx.Err() != nil {
+		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
 	}
 }
 

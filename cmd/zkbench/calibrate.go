@@ -58,6 +58,9 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := checkReplaceable("cache", cache); err != nil {
+		return err
+	}
 	for _, name := range names {
 		if err := a.calibrateOne(cmd, name, f, rules, cache); err != nil {
 			return err

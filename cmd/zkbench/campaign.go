@@ -296,15 +296,19 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 		f.seed = rand.Uint64() //nolint:gosec // a draw, no secret
 	}
 	c.random = rand.New(rand.NewPCG(f.seed, 0)) //nolint:gosec // likewise
-	return c, nil
+	return c, checkFolder("out", c.dir)
 }
 
 // share makes an ensemble ready that all runs of a campaign use: one of its own, or the one that was named and is up. It
 // returns the flags by which a run finds it, and what takes it down. On the embedded engine each run has its own.
 func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []string, down func(context.Context) error, err error) {
 	stay := func(context.Context) error { return nil }
-	if f.servers != "" {
-		return []string{"--servers", f.servers}, stay, nil
+	if f.servers != "" { // tried here as well, so that what is wrong is not in the log of a run
+		e, err := auto.Open(ctx, f.choice(), f.options(a.stderr))
+		if err != nil {
+			return nil, nil, blame(err)
+		}
+		return []string{"--servers", f.servers}, stay, e.Close(ctx)
 	}
 	if !named {
 		f.name = fmt.Sprintf("gate-%d", os.Getpid())
@@ -325,33 +329,45 @@ func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []s
 	}
 	switch err := kept(ctx, engine, f.name); {
 	case err == nil: // somebody else's, who wants it to stay
+		if f.txnLog != "" { // each run refuses one that keeps its logs elsewhere
+			where = append(where, "--txn-log", f.txnLog)
+		}
 		return where, stay, nil
 	case !errors.Is(err, ensemble.ErrNotUp):
 		return nil, nil, fmt.Errorf("is ensemble %q up? %w", f.name, err)
 	}
-	down, err = a.startShared(ctx, engine, f)
-	return where, down, err
+	engine, down, err = a.startShared(ctx, engine, f)
+	return []string{"--ensemble", string(engine), "--name", f.name}, down, err
 }
 
-// startShared starts an ensemble that outlives the runs, and returns what takes it down. If that fails, the engine itself
-// has removed what it had started; whatever else has the name is not ours.
-func (a *app) startShared(ctx context.Context, engine ensemble.Engine, f ensembleFlags) (down func(context.Context) error, err error) {
+// startShared starts an ensemble that outlives the runs, and returns the engine that it came up on and what takes it
+// down. If that fails, the engine itself has removed what it had started; anything else of that name was not started here.
+func (a *app) startShared(ctx context.Context, engine ensemble.Engine, f ensembleFlags) (used ensemble.Engine, down func(context.Context) error, err error) {
 	opts := f.options(a.stderr)
 	opts.Lifetime = ensemble.Kept
-	choice := f.choice()
-	choice.Engine = string(engine)
-	fmt.Fprintf(a.stderr, "starting an ensemble for all runs; should this be killed, `zkbench ensemble down --name %s` removes it\n", f.name)
-	e, err := auto.Open(ctx, choice, opts)
+	fmt.Fprintf(a.stderr, "starting an ensemble for all runs; should this be killed, `%s` removes it\n", downHint(f.name))
+	done := a.started.starts(engine, f.name)
+	e, err := auto.Start(ctx, f.choice(), engine, opts, func(ensemble.Engine) error { return nil })
 	if err != nil {
-		return nil, err
+		done()
+		return "", nil, err
 	}
-	down = func(ctx context.Context) error { return takeDown(ctx, engine, f.name) }
+	if _, isProcess := e.(*process.Ensemble); isProcess {
+		engine = ensemble.Process
+	}
+	down = func(ctx context.Context) error {
+		if err := takeDown(ctx, engine, f.name); err != nil {
+			return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", f.name, err, downHint(f.name))
+		}
+		done()
+		return nil
+	}
 	if r, ok := e.(releaser); ok { // the runs claim it, one after the other
 		if err := r.Release(); err != nil {
-			return nil, errors.Join(err, down(context.WithoutCancel(ctx)))
+			return "", nil, errors.Join(err, down(context.WithoutCancel(ctx)))
 		}
 	}
-	return down, nil
+	return engine, down, nil
 }
 
 // kept returns nil if an ensemble of that name is kept up on the engine, and ErrNotUp only if there certainly is none.

@@ -17,7 +17,7 @@ import (
 )
 
 // The way of a campaign with real processes, each with an embedded server of its own. What it finds depends on the machine;
-// that it has judged all pairs does not.
+// that it has judged all pairs does not. A barrier has every phase in each round, whereas nobody may wait for a lock.
 func TestCampaign(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(asBinary, "1")
@@ -25,9 +25,9 @@ func TestCampaign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "predecessor-watch", "--operations", "20", "--warm-up", "0s",
+	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "counted", "--operations", "20", "--warm-up", "0s",
 		"--pairs", "6", "--cache", "cache/c.json"}
-	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "lock-contention", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
+	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
 	if !slices.Contains([]int{codeOK, codeRegression, codeInvalid}, code) || !strings.Contains(stdout, "pairs checks passed") || !strings.Contains(stdout, "not calibrated") || !strings.Contains(stdout, "an A/A") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
@@ -39,14 +39,14 @@ func TestCampaign(t *testing.T) {
 	if _, err := os.Stat("c/campaign.json"); err != nil {
 		t.Error(err)
 	}
-	if _, stderr, code := command(t.Context(), append([]string{"gate", "--run", "lock-contention", "--base-binary", own, "--out", "c"}, load...)...); code != codeUsage || !strings.Contains(stderr, "not empty") {
+	if _, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--out", "c"}, load...)...); code != codeUsage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("over other results: exit code %d, %s", code, stderr)
 	}
-	stdout, stderr, code = command(t.Context(), append([]string{"calibrate", "lock-contention", "--out", "d"}, load...)...)
+	stdout, stderr, code = command(t.Context(), append([]string{"calibrate", "doublebarrier-rounds", "--out", "d"}, load...)...)
 	if code == codeInvalid && strings.Contains(stderr, "out of CPU") {
 		t.Skip("a control group that throttles cannot be calibrated")
 	}
-	if _, err := os.Stat("cache/c.json"); err != nil || code != codeOK || !strings.Contains(stdout, "handoff-p50-ns") {
+	if _, err := os.Stat("cache/c.json"); err != nil || code != codeOK || !strings.Contains(stdout, "enter-p50-ns") {
 		t.Errorf("calibrate: exit code %d, %v: %s\n%s", code, err, stderr, stdout)
 	}
 }
@@ -130,8 +130,11 @@ func TestCampaignKeepsWhatItFound(t *testing.T) {
 		if runs++; runs == 4 {
 			return 0, errors.New("out of memory")
 		}
-		d := &results.Document{Schema: results.Schema, Violations: []results.Violation{{Text: "two holders"}}}
-		return codeBroken, d.Write(args[slices.Index(args, "--out")+1])
+		d := closedDocument(t, "r", "lock-contention", "znode", 1, 1, 4)
+		d.Violations = []results.Violation{{Text: "two holders"}}
+		d.Metrics[results.Violations] = results.Metric{Value: 1, Unit: "violations"}
+		dir := args[slices.Index(args, "--out")+1]
+		return codeBroken, errors.Join(os.MkdirAll(dir, 0o755), d.Write(dir))
 	}
 	pairs, err := c.measure(t.Context(), 5)
 	if err == nil || len(pairs) != 2 || len(pairs[0][0]) != 1 || len(pairs[0][1]) != 1 || len(pairs[1][0])+len(pairs[1][1]) != 1 {

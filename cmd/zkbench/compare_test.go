@@ -13,17 +13,42 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
+// closedDocument returns a document as a closed load of five clients leaves it, 100 of whose requests take a second.
+func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats int, requests float64) *results.Document {
+	t.Helper()
+	const operations = 5
+	total := int64(requests * operations)
+	d := &results.Document{
+		Schema: results.Schema, Run: run, Started: time.Unix(0, 0), Recipe: "lock", Variant: variant, Kind: "naive", Clients: 5, Repeat: repeat,
+		Scenario:    results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, ClientCounts: "[5]", Repeats: repeats, BystanderRate: 1},
+		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
+		Phases:      []string{"handoff"}, Operation: "handoff", Batch: 1, Waiting: []string{}, PacedPhases: []string{}, Shares: []results.Share{},
+		Counts:   results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}, TotalRequests: total},
+		Expected: results.Expected{Costs: map[string]results.Cost{}},
+		Oracle:   results.Oracle{Checked: true},
+		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},
+	}
+	end := time.Duration(total) * 10 * time.Millisecond
+	raw := results.Raw{Window: results.Window{End: end, Operations: operations}}
+	for client := range operations {
+		raw.Samples = append(raw.Samples, results.Sample{Phase: "handoff", Client: client, End: end})
+	}
+	if err := d.Observe(raw); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // writeRun leaves a run's folder: two variants in turns, in which each operation takes so many requests.
 func writeRun(t *testing.T, dir, scenario string, first, step, repeats int, requests float64) {
 	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for i := range repeats {
 		for j, variant := range []string{"znode", "predecessor-watch"} {
-			d := &results.Document{
-				Schema: results.Schema, Run: dir, Started: time.Unix(0, 0).Add(time.Duration(first+step*i)*time.Minute + time.Duration(j)*time.Second),
-				Scenario: results.Scenario{Name: scenario}, Environment: results.Environment{Engine: "container"}, Recipe: "lock", Variant: variant, Kind: "naive", Phases: []string{"handoff"}, Clients: 5, Repeat: i + 1,
-				Herd:    results.Herd{Grouping: results.GroupedByZxid},
-				Metrics: map[string]results.Metric{"ops/s": {Value: 100 / requests, Unit: "1/s"}, "requests/op": {Value: requests, Unit: "per op"}},
-			}
+			d := closedDocument(t, dir, scenario, variant, i+1, repeats, requests)
+			d.Started = d.Started.Add(time.Duration(first+step*i)*time.Minute + time.Duration(j)*time.Second)
 			if err := d.Write(dir); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +98,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("JSON of schema %d, %v", c.Schema, err)
 	}
 	stdout, _, _ = command(t.Context(), "compare", "old", "new", "--format", "csv")
-	if lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll(); err != nil || len(lines) != 5 {
+	if lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll(); err != nil || len(lines) != 13 {
 		t.Errorf("%d lines of CSV, %v", len(lines), err)
 	}
 }
@@ -104,7 +129,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"itself", []string{"a", "./a"}, codeUsage, "given twice"},
 		{"a copy", []string{"a", "a/a_lock-znode_n5_r1.json"}, codeUsage, "stands on both sides"},
 		{"a single file", []string{"a/a_lock-znode_n5_r1.json"}, codeUsage, "has no two variants"},
-		{"unknown metric", []string{"a", "--metrics", "ops/min"}, codeUsage, "there are: ops/s, requests/op"},
+		{"unknown metric", []string{"a", "--metrics", "ops/min"}, codeUsage, "there are: bytes/op, failed-writes/op, handoff-max-ns"},
 		{"bad pattern", []string{"a", "--metrics", "[x"}, codeUsage, "is no pattern"},
 		{"unknown format", []string{"a", "--format", "jsn"}, codeUsage, `did you mean "json"?`},
 		{"unknown subject", []string{"a", "--across", "enginee"}, codeUsage, `did you mean "engine"?`},

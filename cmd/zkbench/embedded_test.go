@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,33 @@ func TestRunOnABareMachine(t *testing.T) {
 	}
 	if _, stderr, code := command(t.Context(), "ensemble", "up"); code != codeFailed || !strings.Contains(stderr, "no docker command") {
 		t.Errorf("an ensemble to keep: exit code %d, %s", code, stderr)
+	}
+}
+
+// The first repeat's table comes early, once per scenario, and only where another repeat follows.
+func TestTableAfterTheFirstRepeat(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct {
+		name string
+		args []string
+		want int // early tables
+	}{
+		{"one repeat", []string{"lock-drain", "--repeats", "1"}, 0},
+		{"three repeats", []string{"lock-drain", "--repeats", "3"}, 1},
+		{"two scenarios", []string{"lock-drain", "queue-drain", "--repeats", "2"}, 2},
+	} {
+		args := slices.Concat([]string{"run"}, tt.args, []string{"--clients", "2,3", "--ensemble", "embedded", "--name", testName("early")})
+		stdout, stderr, code := command(t.Context(), args...)
+		if code != 0 {
+			t.Fatalf("%s: exit code %d: %s\n%s", tt.name, code, stderr, stdout)
+		}
+		early, final := strings.Count(stdout, "after 1 of "), strings.Count(stdout, "results in ")
+		if tables := strings.Count(stdout, "median of 1 repeat\n"); early != tt.want || final != 1 || tt.want > 0 && tables != tt.want {
+			t.Errorf("%s: %d early tables (%d of one repeat), want %d, in\n%s", tt.name, early, tables, tt.want, stdout)
+		}
+		if last := strings.LastIndex(stdout, "after 1 of "); tt.want > 0 && !strings.Contains(stdout[last:], "lock/predecessor-watch") {
+			t.Errorf("%s: no table follows the early ones in\n%s", tt.name, stdout)
+		}
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -19,90 +17,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/results"
 )
-
-// ensembleFlags say which ensemble a command is about.
-type ensembleFlags struct {
-	engines []string // what engine may be
-	engine  string
-	servers string
-	name    string
-	image   string
-	home    string
-	ports   []string
-
-	readDelay, writeDelay time.Duration
-}
-
-// bind declares the flags that choose an ensemble to run on.
-func (f *ensembleFlags) bind(cmd *cobra.Command) {
-	f.bindEngine(cmd, auto.Engines())
-	flags := cmd.Flags()
-	flags.StringVar(&f.servers, "servers", "", "measure these instead: host:port,host:port,…")
-	flags.DurationVar(&f.readDelay, "read-delay", 0, "time per read, for --ensemble embedded")
-	flags.DurationVar(&f.writeDelay, "write-delay", 0, "time per write, for --ensemble embedded")
-}
-
-// bindEngine declares the flags that say what to start.
-func (f *ensembleFlags) bindEngine(cmd *cobra.Command, engines []string) {
-	f.engines = engines
-	flags := cmd.Flags()
-	started := slices.DeleteFunc(slices.Clone(engines), func(name string) bool {
-		return name == "auto" || name == string(ensemble.External) // the default, and what --servers implies
-	})
-	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(started, "|"))
-	flags.StringVar(&f.image, "image", "", "container image (default: see 'ensemble image')")
-	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked release for --ensemble process")
-	f.bindName(cmd)
-}
-
-func (f *ensembleFlags) bindName(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "name", ensemble.DefaultName, "name of the ensemble")
-}
-
-func (f *ensembleFlags) check() error {
-	if err := oneOf("--ensemble", f.engine, f.engines); err != nil {
-		return err
-	}
-	if f.servers == "" && f.engine == string(ensemble.External) {
-		return usage(errors.New("--ensemble external needs --servers host:port,…"))
-	}
-	if f.servers != "" {
-		if f.engine != "auto" && f.engine != string(ensemble.External) {
-			return usage(fmt.Errorf("--servers and --ensemble %s exclude each other", f.engine))
-		}
-		if _, err := external.Parse(f.servers); err != nil {
-			return usage(err)
-		}
-	}
-	if f.image != "" && f.home != "" {
-		return usage(errors.New("--image and --zookeeper-home exclude each other"))
-	}
-	for _, flag := range []struct{ name, value, only string }{
-		{"--image", f.image, string(ensemble.Container)}, {"--zookeeper-home", f.home, string(ensemble.Process)},
-	} {
-		if flag.value != "" && (f.servers != "" || f.engine != "auto" && f.engine != flag.only) {
-			return usage(fmt.Errorf("%s goes with --ensemble %s only", flag.name, flag.only))
-		}
-	}
-	if f.readDelay < 0 || f.writeDelay < 0 {
-		return usage(errors.New("--read-delay and --write-delay cannot be negative"))
-	}
-	if f.readDelay+f.writeDelay > 0 && f.engine != string(ensemble.Embedded) {
-		return usage(errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have delays of their own"))
-	}
-	return usage(ensemble.CheckName(f.name))
-}
-
-func (f *ensembleFlags) choice() auto.Choice {
-	return auto.Choice{Engine: f.engine, Servers: f.servers}
-}
-
-func (f *ensembleFlags) options(progress io.Writer) ensemble.Options {
-	return ensemble.Options{
-		Name: f.name, Image: f.image, Home: f.home, Progress: progress,
-		ReadDelay: f.readDelay, WriteDelay: f.writeDelay,
-	}
-}
 
 func ensembleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -172,6 +86,8 @@ func portNumbers(values []string) ([]int, error) {
 type releaser interface{ Release() error }
 
 func (a *app) up(ctx context.Context, choice auto.Choice, opts ensemble.Options) error {
+	done := a.started.starts(ensemble.Container, opts.Name) // or processes: the command is the same
+	defer done()
 	e, err := auto.Open(ctx, choice, opts)
 	if err != nil {
 		return err
@@ -201,27 +117,47 @@ func downCommand(a *app) *cobra.Command {
 
 // down ends the ensemble of that name on every engine that may have it.
 func (a *app) down(ctx context.Context, name string) error {
-	var containers int
+	var removed container.Remains
 	var containerErr error
-	var others []string
 	if container.Available(ctx) == nil {
-		containers, containerErr = container.Down(ctx, name)
-		others, _ = container.Names(ctx)
+		removed, containerErr = container.Down(ctx, name)
 	}
-	processes, processErr := process.Down(name)
+	_, dir := process.Inventory(name)
+	ended, processErr := process.Down(name)
 	if err := errors.Join(containerErr, processErr); err != nil {
 		return err
 	}
-	if containers+processes == 0 {
-		fmt.Fprintf(a.stdout, "no ensemble %q was up%s\n", name, hint(others))
+	if !removed.Any() && dir == "" {
+		fmt.Fprintf(a.stdout, "no ensemble %q was up%s\n", name, others(ctx, name))
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "ensemble %q is down: removed %d containers, ended %d processes\n", name, containers, processes)
+	fmt.Fprintf(a.stdout, "ensemble %q is down: removed %s; ended %d processes\n", name, removed, ended)
 	return nil
 }
 
-// hint lists ensembles that the user may have meant.
-func hint(names []string) string {
+// remains says what there is of an ensemble that is not kept up, and nothing if there is nothing.
+func remains(ctx context.Context, name string) string {
+	var found []string
+	if container.Available(ctx) == nil {
+		if r, err := container.Inventory(ctx, name); err == nil && r.Any() {
+			found = append(found, r.String())
+		}
+	}
+	if alive, dir := process.Inventory(name); dir != "" {
+		found = append(found, fmt.Sprintf("%d processes in %s", alive, dir))
+	}
+	return strings.Join(found, " and ")
+}
+
+// others lists ensembles that the user may have meant.
+func others(ctx context.Context, name string) string {
+	names := process.Names()
+	if container.Available(ctx) == nil {
+		containers, _ := container.Names(ctx)
+		names = append(names, containers...)
+	}
+	slices.Sort(names)
+	names = slices.DeleteFunc(slices.Compact(names), func(other string) bool { return other == name })
 	if len(names) == 0 {
 		return ""
 	}
@@ -243,14 +179,14 @@ func statusCommand(a *app) *cobra.Command {
 		},
 	}
 	f.bindName(cmd)
-	cmd.Flags().StringVar(&f.servers, "servers", "", "show these servers instead: host:port,host:port,…")
+	cmd.Flags().StringVar(&f.servers, "servers", "", "show these servers instead: host:port,…")
 	return cmd
 }
 
 // find returns an ensemble that is up, without claiming it.
 func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	if f.servers != "" {
-		return external.Open(ctx, f.servers)
+		return external.Attach(ctx, f.servers)
 	}
 	if err := ensemble.CheckName(f.name); err != nil {
 		return nil, usage(err)
@@ -263,9 +199,21 @@ func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	}
 	e, err := process.Find(f.name)
 	if errors.Is(err, ensemble.ErrNotUp) {
-		return nil, fmt.Errorf("no ensemble %q is kept up: `zkbench ensemble up --name %s` starts one", f.name, f.name)
+		return nil, notUp(ctx, f.name)
 	}
 	return e, err
+}
+
+// notUp says what there is instead of an ensemble that is kept up.
+func notUp(ctx context.Context, name string) error {
+	left := remains(ctx, name)
+	if left == "" {
+		return fmt.Errorf("no ensemble %q is kept up: `zkbench ensemble up --name %s` starts one%s", name, name, others(ctx, name))
+	}
+	if container.Claimed(name) || process.Claimed(name) {
+		return fmt.Errorf("no ensemble %q is kept up: there are %s, which a zkbench that is running has started and takes down", name, left)
+	}
+	return fmt.Errorf("no ensemble %q is kept up, but something is left of one: %s; `%s` removes it", name, left, downHint(name))
 }
 
 func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble) error {

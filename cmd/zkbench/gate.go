@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
-	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // gateFlags are the flags of `zkbench gate`.
@@ -85,7 +81,7 @@ flags and files are 2.`,
 func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 	var pairsOnly []string
 	for _, name := range slices.Concat(loadFlags(), []string{"base-binary", "head-binary", "pairs", "confirm", "metrics", "out", "order-seed", "cache",
-		"ensemble", "servers", "name", "image", "zookeeper-home", "read-delay", "write-delay"}) {
+		"ensemble", "servers", "name", "image", "zookeeper-home", "txn-log", "read-delay", "write-delay"}) {
 		if cmd.Flags().Changed(name) {
 			pairsOnly = append(pairsOnly, "--"+name)
 		}
@@ -164,7 +160,7 @@ func (f gateFlags) clearOutputs(inputs []string) error {
 			continue
 		}
 		if err := os.Remove(path); err != nil {
-			errs = append(errs, fmt.Errorf("--%s: remove what is there: %w", flag, err))
+			errs = append(errs, usage(fmt.Errorf("--%s: remove what is there: %w", flag, err)))
 		}
 	}
 	return errors.Join(errs...)
@@ -247,113 +243,6 @@ func existing(paths []string) (gate.Evidence, []string) {
 		note += ", measured at " + evidence.Documents[0].Started.UTC().Format(time.DateTime) + " UTC"
 	}
 	return evidence, []string{note}
-}
-
-// read reads the files that say what is demanded, reporting the mistakes in all of them.
-func (f gateFlags) read(now time.Time) (gate.Rules, error) {
-	rules := gate.Rules{Paired: gate.DefaultPairRules(now), Required: f.require, VariantsOf: variantsOf}
-	var errs []error
-	if f.rules != "" {
-		text, err := os.ReadFile(f.rules)
-		if err == nil {
-			rules.Claims, err = gate.ParseRules(f.rules, text)
-		}
-		errs = append(errs, err)
-	}
-	if f.waivers != "" {
-		text, err := os.ReadFile(f.waivers)
-		if err == nil {
-			rules.Waivers, err = gate.ParseWaivers(f.waivers, text, now)
-		}
-		errs = append(errs, err)
-	}
-	if f.baseline != "" {
-		var err error
-		rules.Baselines, err = gate.ReadBaselines(f.baseline)
-		errs = append(errs, err)
-	}
-	for flag, path := range f.outputs() {
-		errs = append(errs, checkFolder(flag, path))
-	}
-	return rules, errors.Join(errs...)
-}
-
-// expectations returns what the scenarios of the documents expect, of those that ran as they stand.
-func expectations(docs []*results.Document) (claims []gate.Claim, notes []string) {
-	byScenario := map[string][]*results.Document{}
-	for _, d := range docs {
-		byScenario[d.Scenario.Name] = append(byScenario[d.Scenario.Name], d)
-	}
-	var foreign, partly, otherwise []string
-	for _, name := range slices.Sorted(maps.Keys(byScenario)) {
-		if !slices.Contains(scenarios.Names(), name) {
-			foreign = append(foreign, name)
-			continue
-		}
-		found, whole := expected(name, byScenario[name])
-		claims = append(claims, found...)
-		switch {
-		case whole:
-		case len(found) > 0:
-			partly = append(partly, name)
-		default:
-			otherwise = append(otherwise, name)
-		}
-	}
-	for _, n := range []struct {
-		names []string
-		text  string
-	}{
-		{foreign, "not with zkbench, so that what their files expect is not judged (--rules takes it): "},
-		{partly, "ran under another load than theirs, too, of which nothing is expected: "},
-		{otherwise, "ran under another load than theirs, so that what they expect is not judged: "},
-	} {
-		if len(n.names) > 0 {
-			notes = append(notes, n.text+strings.Join(n.names, ", "))
-		}
-	}
-	return claims, notes
-}
-
-// expected returns what one scenario expects of those documents that it left as it stands, and whether it left them all so.
-// What any of their engines has something to say about is judged: where another one's numbers lie beside, that is
-// inconclusive, and not passed over.
-func expected(name string, docs []*results.Document) (claims []gate.Claim, whole bool) {
-	s, err := scenarios.Load(name, catalog.Recipes())
-	if err != nil {
-		return nil, false
-	}
-	own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !asItStands(s, d.Scenario) })
-	for _, c := range s.Claims() {
-		told := func(d *results.Document) bool {
-			return len(judgeable([]results.Claim{c}, ensemble.Engine(d.Environment.Engine), d.Guessed(c.Metric))) > 0
-		}
-		if slices.ContainsFunc(own, told) {
-			claims = append(claims, gate.Claim{Claim: c, Source: gate.FromScenario, Scenario: name, Clients: slices.Max(s.Clients)})
-		}
-	}
-	return claims, len(own) == len(docs)
-}
-
-// variantsOf returns the variants of which a scenario that names none consists.
-func variantsOf(d *results.Document) []string {
-	var names []string
-	for _, recipe := range catalog.Recipes() {
-		if recipe.Name == d.Recipe {
-			s := scenarios.Scenario{Mode: scenarios.Mode(d.Scenario.Mode)}
-			for _, v := range s.Selected(recipe) {
-				names = append(names, v.Name)
-			}
-		}
-	}
-	return names
-}
-
-// asItStands tells whether a document was measured under the scenario's own load.
-func asItStands(s scenarios.Scenario, ran results.Scenario) bool {
-	return ran.Mode == string(s.Mode) && max(ran.Size, 1) == s.Size && ran.Operations == s.Operations &&
-		ran.Duration == time.Duration(s.Duration) && ran.WarmUp == time.Duration(s.WarmUp) && ran.Hold == time.Duration(s.Hold) &&
-		ran.Think == time.Duration(s.Think) && ran.ClientCounts == fmt.Sprint(s.Clients) && ran.Variants == strings.Join(s.Variants, ",")
 }
 
 // deliver prints the report, writes it wherever it was asked for, and returns the error with its exit code.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,13 +10,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -274,6 +279,55 @@ func planted(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) stri
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// unguarded returns the recipes with a lock that, in its first measurement, lets so many clients in at once.
+func unguarded(clients int64) []variants.Recipe {
+	recipes := catalog.Recipes()
+	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == "lock" })
+	v := &recipes[i].Variants[slices.IndexFunc(recipes[i].Variants, func(v variants.Variant) bool { return v.Name == "predecessor-watch" })]
+	join := v.Join
+	var holders atomic.Int64
+	all := make(chan struct{})
+	v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+		own, err := session.Create(env.Root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		env.Root = own
+		env.Hold = func(context.Context, <-chan struct{}) error {
+			if holders.Add(1) == clients {
+				close(all)
+			}
+			<-all
+			return nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return join(ctx, session, env)
+	}
+	return recipes
+}
+
+// A promise that is broken in a rehearsal, which is shorter than the load and has no floor, counts as broken: its result does
+// not contradict itself or the others.
+func TestGateOnABrokenRehearsal(t *testing.T) {
+	t.Parallel()
+	s := scenarios.Default()
+	s.Name, s.Question, s.Recipe, s.Clients, s.Repeats = "broken", "is a rehearsal read?", "lock", []int{3}, 1
+	s.Variants, s.WarmUp, s.Duration = []string{"predecessor-watch", "znode"}, 0, scenarios.Duration(1500*time.Millisecond)
+	dir := planted(t, s, unguarded(3))
+	if _, err := os.Stat(filepath.Join(dir, "broken_lock-predecessor-watch_n3_r0.json")); err != nil {
+		t.Fatal(err)
+	}
+	e := gate.Read([]string{dir})
+	r := gate.Judge(e, gate.Rules{})
+	if len(e.Unreadable) > 0 || len(e.Documents) != 3 || r.Code != codeBroken {
+		t.Errorf("%d documents, unreadable %v, exit code %d", len(e.Documents), e.Unreadable, r.Code)
+	}
+	for _, c := range r.Checks {
+		if strings.Contains(c.Why, "differ in") {
+			t.Errorf("%+v", c)
+		}
+	}
 }
 
 // The real plant: somebody replaces the optimized lock by the one with a herd.

@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 var live ensembletest.Shared
@@ -64,7 +66,17 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecessor-wach"}, `did you mean "predecessor-watch"?`},
 		{"no clients", []string{"run", "lock-drain", "--clients", "0"}, "at least 1"},
 		{"clients that are no numbers", []string{"run", "lock-drain", "--clients", "ten,5,-3"}, `"ten", "-3"`},
-		{"more clients than file descriptors", []string{"run", "lock-drain", "--ensemble", "embedded", "--clients", "100000000"}, "ulimit -n"},
+		{"more clients than a machine has ports for", []string{"run", "lock-drain", "--clients", "1000000"}, "--clients: wants at most 100000, not 1000000"},
+		{"clients with a leading zero", []string{"run", "lock-drain", "--clients", "5,010"}, `not "010"`},
+		{"repeats without end", []string{"run", "lock-drain", "--repeats", "1000000000"}, "a run makes at most 100000"},
+		{"repeats with a leading zero", []string{"run", "lock-drain", "--repeats", "010"}, "plain decimal digits"},
+		{"a seed in another base", []string{"run", "lock-drain", "--seed", "0x10"}, "plain decimal digits"},
+		{"a number without digits", []string{"gate", "--run", "lock-drain", "--pairs", "-"}, "invalid"},
+		{"operations without end", []string{"run", "lock-contention", "--operations", "9000000000000000000"}, "a measurement keeps at most 10000000"},
+		{"a size without end", []string{"run", "watch-delivery", "--size", "9000000000000000000"}, "a measurement works on at most 10000000"},
+		{"a hold that no histogram holds", []string{"run", "lock-contention", "--hold", "61m"}, "wants at most 1h0m0s"},
+		{"a load without end", []string{"run", "lock-contention", "--duration", "100h"}, "wants at most 24h0m0s"},
+		{"a campaign of repeats without end", []string{"calibrate", "lock-contention", "--operations", "9000000000000000000"}, "at most 10000000"},
 		{"negative repeats", []string{"run", "lock-drain", "--repeats", "-1"}, "--repeats"},
 		{"a duration without unit", []string{"run", "lock-contention", "--duration", "3"}, "duration"},
 		{"a negative hold", []string{"run", "lock-contention", "--hold", "-1s"}, "cannot be negative"},
@@ -84,7 +96,17 @@ func TestUsageErrors(t *testing.T) {
 		{"a port that is none", []string{"ensemble", "up", "--ports", "1,2,99999"}, "99999"},
 		{"a port twice", []string{"ensemble", "up", "--ports", "2181,2182,2181"}, "different ports"},
 		{"an image of processes", []string{"ensemble", "up", "--ensemble", "process", "--image", "x"}, "--ensemble container only"},
+		{"transaction logs of the embedded server", []string{"run", "lock-drain", "--ensemble", "embedded", "--txn-log", "memory"}, "--txn-log goes with --ensemble container or process only"},
+		{"transaction logs of other people's servers", []string{"run", "lock-drain", "--servers", "a:1", "--txn-log", "disk"}, "--txn-log goes with"},
+		{"transaction logs of external servers, to calibrate", []string{"calibrate", "lock-contention", "--servers", "a:1", "--txn-log", "memory"}, "--txn-log goes with"},
+		{"transaction logs in a cloud", []string{"ensemble", "up", "--txn-log", "memroy"}, `did you mean "memory"?`},
+		{"no place for transaction logs", []string{"run", "lock-drain", "--txn-log", ""}, "--txn-log is empty"},
+		{"transaction logs of results", []string{"gate", "x.json", "--txn-log", "memory"}, "--txn-log: for --run only"},
 		{"an address without a port", []string{"run", "lock-drain", "--servers", "localhost"}, "host:port"},
+		{"a chroot in the middle", []string{"run", "lock-drain", "--servers", "a:1/x,b:1/x"}, "after the last address"},
+		{"a chroot with a slash too many", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--servers", "a:1/x/"}, "ends with a slash"},
+		{"a port that is no number", []string{"calibrate", "lock-drain", "--servers", "a:client"}, "no port from 1 to 65535"},
+		{"an address twice", []string{"run", "lock-drain", "--servers", "a:1,b:1,a:1"}, "give each server once"},
 		{"duration and operations", []string{"run", "lock-contention", "--duration", "1s", "--operations", "5"}, "exclude each other"},
 		{"empty clients", []string{"run", "lock-drain", "--clients", ""}, "--clients is empty"},
 		{"clients twice", []string{"run", "lock-drain", "--clients", "5,5"}, "has 5 twice"},
@@ -141,6 +163,20 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// What needs more connections than the process may open is refused before a server starts.
+func TestFileLimitIsChecked(t *testing.T) {
+	const clients = 100_000 // each with both ends in this process
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 2*clients {
+		t.Skipf("this process may open %d files (%v)", limit.Cur, err)
+	}
+	t.Chdir(t.TempDir())
+	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--clients", fmt.Sprint(clients))
+	if code != codeUsage || !strings.Contains(stderr, "ulimit -n") {
+		t.Errorf("exit code %d, want %d; said %q", code, codeUsage, stderr)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("cut_n1_r1.json", []byte(`{"schema"`), 0o644); err != nil {
@@ -184,6 +220,9 @@ func TestExitCodes(t *testing.T) {
 		{"a broken promise beats a failure", errors.Join(other, broken), 4},
 		{"a failure beats an invalid run", errors.Join(invalid, other), 1},
 		{"an invalid run beats a regression", errors.Join(exitError{codeRegression, other}, invalid), 5},
+		{"a run that got stuck", failedRun(fmt.Errorf("lock: %w", scenarios.ErrStuck)), 4},
+		{"a run that failed", failedRun(other), 1},
+		{"a run that failed after a breach", failedRun(&scenarios.BrokenError{Document: &results.Document{}, Err: other}), 4},
 		{"everything", errors.Join(exitError{codeRegression, other}, invalid, other, broken), 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -235,6 +274,7 @@ func TestTexts(t *testing.T) {
 		"help-ensemble-down": {"ensemble", "down", "--help"},
 		"list":               {"list"},
 		"help-explain":       {"explain", "--help"},
+		"help-clean":         {"clean", "--help"},
 		"explain":            {"explain", "lock/predecessor-watch"},
 	} {
 		t.Run(name, func(t *testing.T) {

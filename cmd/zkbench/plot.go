@@ -23,9 +23,10 @@ func plotCommand(a *app) *cobra.Command {
 		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it;
 without one, the newest run in ` + defaultRuns + ` is drawn.
 
-Figures: latency percentiles by variant, throughput and notifications against
-the number of clients, herd sizes, and the herd timeline: every notification as
-a dot, with the bystanders' latency beneath.`,
+Figures: latency percentiles by variant, for the three phases that tell most
+about the recipe, throughput and notifications against the number of clients,
+herd sizes, and the herd timeline: every notification as a dot, with the
+bystanders' latency beneath.`,
 		Example: `  zkbench plot
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,6 +49,9 @@ a dot, with the bystanders' latency beneath.`,
 func (a *app) plot(paths []string, out string, formats []string) error {
 	docs, err := readResults(paths)
 	if err != nil {
+		return err
+	}
+	if err := checkFolder("out", out); err != nil {
 		return err
 	}
 	files, err := plots.Draw(docs, out, formats)

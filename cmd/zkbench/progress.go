@@ -44,6 +44,13 @@ func (p *progress) step(done, total int, next string) {
 	_ = p.bar.Set(done)
 }
 
+// pause makes room for other output; the next step shows the bar again.
+func (p *progress) pause() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
 // close ends the bar, if there is one, on a line of its own.
 func (p *progress) close() {
 	if p.bar != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 func reportCommand(a *app) *cobra.Command {
@@ -71,16 +72,33 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	summary := results.Summarize(docs)
 	fmt.Fprintln(a.stdout)
 	tableErr := a.compare(docs, summary, selected)
-	partial := ""
-	if runErr != nil {
-		partial = "partial "
+	kept, keptErr := results.Kept(f.out, docs)
+	switch {
+	case kept == 0:
+		fmt.Fprintf(a.stdout, "\nno results are kept in %s\n", f.out)
+	case keptErr != nil || runErr != nil:
+		fmt.Fprintf(a.stdout, "\npartial results in %s: %d %s; `zkbench plot %s` draws them\n", f.out, kept, results.Plural(kept, "measurement"), f.out)
+	default:
+		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
-	fmt.Fprintf(a.stdout, "\n%sresults in %s; `zkbench plot %s` draws them\n", partial, f.out, f.out)
 	var summaryErr error
 	if f.summary != "" {
 		summaryErr = results.WriteJSON(f.summary, summary)
 	}
-	return errors.Join(verdict(docs), tableErr, summaryErr)
+	return errors.Join(verdict(docs), tableErr, keptErr, summaryErr)
+}
+
+// soFar prints a scenario's table when the first of several repeats is complete: minutes before the end, a reader sees what
+// is going to be refined. Where that cannot be written, the final table cannot either, and says so: the run goes on.
+func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress) {
+	first := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != s.Name || d.Repeat != 1 })
+	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(catalog.Recipes()) {
+		return
+	}
+	p.pause()
+	fmt.Fprintf(a.stdout, "\nafter 1 of %d repeats:\n\n", s.Repeats)
+	_ = results.Summarize(first).WriteTable(a.stdout, width(a.stdout))
+	fmt.Fprintln(a.stdout)
 }
 
 // comparePublished prints what others have measured beside what the scenarios that name it have.

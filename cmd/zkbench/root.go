@@ -18,6 +18,7 @@ import (
 type app struct {
 	stdout, stderr io.Writer
 	args           []string
+	started        *started // what a second signal would leave behind
 }
 
 // run executes one command line and returns the exit code.
@@ -63,7 +64,9 @@ things: latency, notifications, and herd spikes.
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 3 regression; 4 a recipe broke its promise; 5 invalid or inconclusive run;
-130 interrupted (whole results are kept).`,
+130 interrupted by Ctrl-C, SIGTERM or the end of the terminal: whole results are
+kept, and what was started is taken down. A second Ctrl-C leaves at once, and
+says what is left and which command removes it.`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -74,10 +77,11 @@ Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
 		runCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
-		calibrateCommand, ensembleCommand, versionCommand,
+		calibrateCommand, ensembleCommand, cleanCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))
 	}
+	onlyDecimals(root)
 	return root
 }
 
@@ -129,8 +133,9 @@ func numbers(flag string, values []string) ([]int, error) {
 	var out []int
 	var bad []string
 	for _, text := range values {
-		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil || n < 1 {
+		text = strings.TrimSpace(text)
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || text != strconv.Itoa(n) { // which leaves out 010, that others would read as 8
 			bad = append(bad, strconv.Quote(text))
 			continue
 		}

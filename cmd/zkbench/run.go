@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
@@ -56,15 +56,16 @@ repeat. Every measurement is kept as one JSON file; 'zkbench plot' draws them.
 
 Without --servers zkbench starts three servers of its own and takes them down
 afterwards; an ensemble that 'zkbench ensemble up' has started is used instead,
-and stays up. On a machine with neither Docker nor ZooKeeper it falls back to a
-server inside zkbench: the counts are exact there, the latencies are those of no
-ensemble.`,
+and stays up. Where neither containers nor local processes come up, it falls
+back to a server inside zkbench: the counts are exact there, the latencies are
+those of no ensemble.`,
 		Example: `  zkbench run lock-contention
   zkbench run lock-drain --clients 50 --summary s.json
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
   zkbench run lock-drain --ensemble embedded
   zkbench run all --quick
-  zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181`,
+  zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181
+  zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("which scenario? there are: all, %s; or give a YAML file", strings.Join(scenarios.Names(), ", "))
@@ -128,7 +129,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := f.ensemble.check(); err != nil {
 		return err
 	}
-	choice, err := a.choose(cmd.Context(), selected, f.ensemble)
+	engine, err := a.choose(cmd.Context(), selected, f.ensemble)
 	if err != nil {
 		return err
 	}
@@ -136,13 +137,13 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if f.out == "" {
 		f.out = filepath.Join(defaultRuns, run)
 	}
-	if err := checkFolder("summary", f.summary); err != nil {
+	if err := checkFile("summary", f.summary); err != nil {
 		return err
 	}
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	docs, err := a.measure(cmd.Context(), selected, f, choice, run)
+	docs, err := a.measure(cmd.Context(), selected, f, engine, run)
 	if reportErr := a.report(docs, selected, f, err); err != nil || reportErr != nil {
 		return errors.Join(reportErr, err)
 	}
@@ -217,80 +218,64 @@ func newRun() string {
 	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(tail[:])
 }
 
-// checkOut refuses a folder in which results would be overwritten or mixed up.
-func checkOut(dir string) error {
-	old, err := results.Files(dir)
+// choose settles which engine to measure on, and that this process may use what it takes.
+func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags) (ensemble.Engine, error) {
+	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
 	if err != nil {
-		return usage(fmt.Errorf("--out %s: %w", dir, err))
+		return "", err
 	}
-	if len(old) > 0 {
-		return usage(fmt.Errorf("--out %s holds results already: choose another folder", dir))
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	return nil
+	return engine, admit(selected, engine)
 }
 
-// checkFolder notices before a run that a file could not be written after it.
-func checkFolder(flag, path string) error {
-	if path == "" {
-		return nil
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("--%s %s: there is no folder %s", flag, path, filepath.Dir(path)))
-	}
-	return nil
-}
-
-// choose settles which engine to measure on, and that the process may open the connections that it takes.
-func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags) (auto.Choice, error) {
-	choice := f.choice()
-	engine, err := auto.Resolve(ctx, choice, f.options(a.stderr))
-	if err != nil {
-		return choice, err
-	}
+// admit returns an error if a scenario asks for more than this process may use on that engine.
+func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := scenarios.CheckFileLimit(s, engine); err != nil {
-			return choice, usage(err)
+		if err := errors.Join(scenarios.CheckFileLimit(s, engine), scenarios.CheckMemory(s, catalog.Recipes(), engine)); err != nil {
+			return usage(err)
 		}
 	}
-	choice.Engine = string(engine)
-	return choice, nil
+	return nil
 }
 
 // measure runs the scenarios and returns the measurements that are whole, even if it fails.
-func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, choice auto.Choice, run string) (docs []*results.Document, err error) {
-	e, err := auto.Open(ctx, choice, f.ensemble.options(a.stderr))
+func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string) (docs []*results.Document, err error) {
+	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
 	if err != nil {
-		return nil, err
+		return nil, blame(err)
 	}
-	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
-	if !e.Owned() {
-		fmt.Fprintf(a.stderr, "all znodes stand below /zkbench-%s, which is removed at the end\n", run)
-	}
+	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
 	progress := newProgress(a.stderr)
 	defer progress.close()
 	runner := scenarios.Runner{
-		Ensemble:    e,
+		Ensemble:    e.Ensemble,
 		Recipes:     catalog.Recipes(),
 		Environment: results.DescribeMachine(versionText()),
 		Run:         run,
+		Temporary:   !e.stays,
 		Progress:    progress.step,
-		Save: func(d *results.Document) error {
-			docs = append(docs, d)
-			return d.Write(f.out)
-		},
 	}
 	for _, s := range selected {
-		progress.begin(s.Name)
-		err := runner.RunScenario(ctx, s)
-		if errors.Is(err, scenarios.ErrStuck) {
-			err = exitError{codeBroken, err}
+		runner.Save = func(d *results.Document) error {
+			docs = append(docs, d)
+			if err := save(d, f.out); err != nil {
+				return err
+			}
+			a.soFar(docs, s, progress)
+			return nil
 		}
-		if err != nil {
-			return docs, err
+		progress.begin(s.Name)
+		if err := runner.RunScenario(ctx, s); err != nil {
+			return docs, e.explain(failedRun(err))
 		}
 	}
 	return docs, nil
+}
+
+// failedRun gives a scenario's error its exit code: a recipe that is stuck, or has broken its promise before the load
+// failed for another reason, is broken.
+func failedRun(err error) error {
+	if broken := new(scenarios.BrokenError); errors.Is(err, scenarios.ErrStuck) || errors.As(err, &broken) {
+		return exitError{codeBroken, err}
+	}
+	return err
 }

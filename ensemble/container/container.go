@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,13 +20,14 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-//go:embed compose.yaml image
+//go:embed compose.yaml compose.memory.yaml image
 var files embed.FS
 
 // The labels in compose.yaml.
 const (
 	nameLabel     = "org.zkbench.ensemble"
 	lifetimeLabel = "org.zkbench.lifetime"
+	txnLogLabel   = "org.zkbench.txn-log"
 )
 
 // Ensemble is three containers, or what is left of them.
@@ -37,6 +37,7 @@ type Ensemble struct {
 	servers  []ensemble.Server
 	ids      []string // container ids, in the servers' order
 	lifetime ensemble.Lifetime
+	txnLog   ensemble.TxnLog
 	started  bool // and not stopped since, as it would be after a reboot; whether it is well shows in its quorum
 	attached bool // found running, so not ours to end
 	claim    *ensemble.Claim
@@ -50,8 +51,9 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	e, claim, err := ensemble.Lifecycle[*Ensemble]{
 		ClaimName: opts.Name,
 		Find:      func(ctx context.Context) (*Ensemble, error) { return Find(ctx, opts.Name) },
-		Remove:    func(ctx context.Context) error { return remove(ctx, opts.Name) },
+		Remove:    func(ctx context.Context) error { _, err := remove(ctx, opts.Name); return err },
 		Start:     func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
+		TxnLogOf:  func(e *Ensemble) ensemble.TxnLog { return e.txnLog },
 	}.Up(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -91,10 +93,15 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 		return fmt.Errorf("unpack compose.yaml: %w", err)
 	}
 	env := []string{"ZKBENCH_IMAGE=" + image, "ZKBENCH_NAME=" + opts.Name, "ZKBENCH_LIFETIME=" + string(opts.Lifetime)}
+	args := []string{"-p", "zkbench-" + opts.Name, "-f", filepath.Join(dir, "compose.yaml")}
+	if opts.TxnLog == ensemble.InMemory {
+		env = append(env, "ZKBENCH_TXN_LOG="+string(opts.TxnLog), fmt.Sprintf("ZKBENCH_TXN_LOG_BYTES=%d", ensemble.MemoryLogBytes))
+		args = append(args, "-f", filepath.Join(dir, "compose.memory.yaml"))
+	}
 	for i, port := range ports {
 		env = append(env, fmt.Sprintf("ZKBENCH_PORT_%d=%d", i+1, port))
 	}
-	return compose(ctx, env, "-p", "zkbench-"+opts.Name, "-f", filepath.Join(dir, "compose.yaml"), "up", "-d")
+	return compose(ctx, env, append(args, "up", "-d")...)
 }
 
 // Find returns the kept ensemble of that name without claiming it; ending it is Down's business, not Close's.
@@ -120,7 +127,7 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 		return nil, ensemble.ErrNotUp
 	}
 	const format = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
-		`{{index .Config.Labels "` + lifetimeLabel + `"}} {{.State.Status}} ` +
+		`{{index .Config.Labels "` + lifetimeLabel + `"}} {{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
 		`{{with index .HostConfig.PortBindings "2181/tcp"}}{{(index . 0).HostPort}}{{end}}`
 	out, err := docker(ctx, append([]string{"inspect", "--format", format}, ids...)...)
 	if err != nil {
@@ -129,13 +136,13 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	e := &Ensemble{name: name}
 	for _, line := range slices.Sorted(strings.Lines(out)) { // services sort as the servers' ids do
 		f := strings.Fields(line)
-		if len(f) != 6 {
+		if len(f) != 7 {
 			return nil, fmt.Errorf("docker inspect said %q of a container of ensemble %q", strings.TrimSpace(line), name)
 		}
-		e.servers = append(e.servers, ensemble.Server{ID: len(e.servers) + 1, Name: f[0], Addr: "127.0.0.1:" + f[5]})
+		e.servers = append(e.servers, ensemble.Server{ID: len(e.servers) + 1, Name: f[0], Addr: "127.0.0.1:" + f[6]})
 		e.ids = append(e.ids, f[1])
 		if len(e.ids) == 1 {
-			e.image, e.lifetime, e.started = f[2], ensemble.Lifetime(f[3]), f[4] == "running" || f[4] == "paused"
+			e.image, e.lifetime, e.txnLog, e.started = f[2], ensemble.Lifetime(f[3]), ensemble.TxnLog(f[4]), f[5] == "running" || f[5] == "paused"
 		}
 	}
 	return e, nil
@@ -147,6 +154,9 @@ func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
 // Owned implements [ensemble.Ensemble]: zkbench's containers publish to the loopback address and run under a claim.
 func (e *Ensemble) Owned() bool { return true }
 
+// Attached reports whether the ensemble was found running: Close leaves it up.
+func (e *Ensemble) Attached() bool { return e.attached }
+
 // Describe implements [ensemble.Ensemble].
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	d, err := ensemble.DescribeServers(ctx, ensemble.Container, e.servers)
@@ -157,9 +167,11 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	if err := e.addEnvironment(ctx, d.Config); err != nil {
 		return d, err
 	}
-	if mounts, err := docker(ctx, "exec", e.ids[0], "cat", "/proc/mounts"); err == nil {
-		d.TxnLog = ensemble.FileSystemOf(mounts, d.Config["dataLogDir"])
+	mounts, err := docker(ctx, "exec", e.ids[0], "cat", "/proc/mounts")
+	if err != nil {
+		return d, fmt.Errorf("ask %s where its transaction log is: %w", e.servers[0].Name, err)
 	}
+	d.TxnLog = ensemble.FileSystemOf(mounts, d.Config["dataLogDir"])
 	return d, nil
 }
 
@@ -196,66 +208,10 @@ func (e *Ensemble) Logs(ctx context.Context, w io.Writer, lines int) error {
 func (e *Ensemble) Close(ctx context.Context) error {
 	var err error
 	if !e.attached {
-		err = remove(ctx, e.name)
+		_, err = remove(ctx, e.name)
 	}
 	return errors.Join(err, e.claim.Release())
 }
 
 // Release gives up the claim on an ensemble that shall stay up.
 func (e *Ensemble) Release() error { return e.claim.Release() }
-
-// Down removes the ensemble of that name, whoever left it, and returns what it was made of.
-func Down(ctx context.Context, name string) (removed int, err error) {
-	claim, err := ensemble.TryClaim(name)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, claim.Release()) }()
-	ids, err := list(ctx, name, "ps", "-a")
-	if err != nil {
-		return 0, err
-	}
-	return len(ids), remove(ctx, name)
-}
-
-// remove deletes every container, network and volume that carries the ensemble's label.
-func remove(ctx context.Context, name string) error {
-	for _, kind := range []struct{ list, remove []string }{
-		{[]string{"ps", "-a"}, []string{"rm", "--force", "--volumes"}},
-		{[]string{"network", "ls"}, []string{"network", "rm"}},
-		{[]string{"volume", "ls"}, []string{"volume", "rm"}},
-	} {
-		ids, err := list(ctx, name, kind.list...)
-		if err != nil {
-			return err
-		}
-		if len(ids) == 0 {
-			continue
-		}
-		if _, err := docker(ctx, append(kind.remove, ids...)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// list returns the ids of the ensemble's objects of one kind.
-func list(ctx context.Context, name string, command ...string) ([]string, error) {
-	out, err := docker(ctx, append(command, "--quiet", "--filter", "label="+nameLabel+"="+name)...)
-	return strings.Fields(out), err
-}
-
-// Names returns the names of all ensembles of which anything is left.
-func Names(ctx context.Context) ([]string, error) {
-	names := map[string]bool{}
-	for _, command := range [][]string{{"ps", "-a"}, {"network", "ls"}, {"volume", "ls"}} {
-		out, err := docker(ctx, append(command, "--filter", "label="+nameLabel, "--format", `{{.Label "`+nameLabel+`"}}`)...)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range strings.Fields(out) {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names)), nil
-}

@@ -14,7 +14,7 @@ import (
 )
 
 // name keeps these tests from meeting an ensemble that is in use.
-const name = "test-container"
+var name = ensembletest.Name() + "-container"
 
 // require skips the test where no container can run, and leaves nothing behind where one can.
 func require(t *testing.T) {
@@ -79,8 +79,8 @@ func TestLiveKeptEnsemble(t *testing.T) {
 		t.Errorf("closing an ensemble that was found took it down: %v", err)
 	}
 
-	if removed, err := container.Down(t.Context(), name); err != nil || removed != ensemble.Size {
-		t.Errorf("down removed %d containers, %v", removed, err)
+	if removed, err := container.Down(t.Context(), name); err != nil || removed != (container.Remains{Containers: 3, Networks: 2, Volumes: 6}) {
+		t.Errorf("down removed %s, %v", removed, err)
 	}
 	if _, err := container.Find(t.Context(), name); !errors.Is(err, ensemble.ErrNotUp) {
 		t.Errorf("after down: %v, want ErrNotUp", err)
@@ -126,4 +126,28 @@ func TestLiveFailedStartLeavesNothing(t *testing.T) {
 		}
 		nothingLeft(t)
 	}
+}
+
+// Transaction logs in memory are recorded as such, are not given to those who ask for a disk, and vanish with the servers.
+func TestLiveTransactionLogsInMemory(t *testing.T) {
+	require(t)
+	e := up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})
+	if d, err := e.Describe(t.Context()); err != nil || d.TxnLog != "/datalog/version-2 (tmpfs on tmpfs)" {
+		t.Errorf("transaction log = %q, %v", d.TxnLog, err)
+	}
+	if err := e.Release(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := container.Up(t.Context(), ensemble.Options{Name: name, TxnLog: ensemble.OnDisk})
+	if err == nil || !strings.Contains(err.Error(), "keeps its transaction logs in memory") {
+		t.Errorf("logs in memory were given for logs on disk: %v", err)
+	}
+	attached := up(t, ensemble.Options{TxnLog: ensemble.InMemory})
+	if err := attached.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if removed, err := container.Down(t.Context(), name); err != nil || removed.Containers != ensemble.Size {
+		t.Errorf("down removed %s, %v", removed, err)
+	}
+	nothingLeft(t)
 }

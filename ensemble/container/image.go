@@ -9,19 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
 
 // The images that serve, in the order of preference.
 const (
-	OfficialImage = "zookeeper:3.9"
-	DebianImage   = "zkbench/zookeeper:3.9" // what image/build.sh makes
+	OfficialImage = "zookeeper:3.9"         // the default of image/pull.sh
+	DebianImage   = "zkbench/zookeeper:3.9" // the default of image/build.sh
 )
 
-// registryTimeout is how long a registry may take to answer; the pull itself is not limited.
-const registryTimeout = 10 * time.Second
+// debianVariable names an image that takes the place of both on the machine: an image of another name is neither used
+// nor replaced, even if it is there. So a first use can be tried on an engine that has been used before.
+const debianVariable = "ZKBENCH_DEBIAN_IMAGE"
 
 // findImage returns an image that is present on the machine, pulling or building one if it must.
 func findImage(ctx context.Context, wanted string, progress io.Writer) (string, error) {
@@ -40,7 +40,11 @@ func findImage(ctx context.Context, wanted string, progress io.Writer) (string, 
 // EnsureImage returns the first of these that succeeds: the official image or the Debian one if present, the official
 // one pulled, the Debian one built. The build takes about a minute.
 func EnsureImage(ctx context.Context, progress io.Writer) (string, error) {
-	for _, image := range []string{OfficialImage, DebianImage} {
+	images := []string{OfficialImage, DebianImage}
+	if tag := os.Getenv(debianVariable); tag != "" {
+		images = []string{tag}
+	}
+	for _, image := range images {
 		if present(ctx, image) {
 			return image, nil
 		}
@@ -49,10 +53,11 @@ func EnsureImage(ctx context.Context, progress io.Writer) (string, error) {
 	if pullErr == nil {
 		return OfficialImage, nil
 	}
-	if err := build(ctx, progress); err != nil {
+	debian := images[len(images)-1]
+	if err := build(ctx, debian, progress); err != nil {
 		return "", fmt.Errorf("%w: no ZooKeeper image: %w", ensemble.ErrUnavailable, errors.Join(pullErr, err))
 	}
-	return DebianImage, nil
+	return debian, nil
 }
 
 func present(ctx context.Context, image string) bool {
@@ -60,46 +65,37 @@ func present(ctx context.Context, image string) bool {
 	return err == nil
 }
 
-// pull gets an image from a registry. A machine that reaches none shall learn so in seconds, while a slow pull may go
-// on: the first line of output says that the registry has answered.
 func pull(ctx context.Context, image string, progress io.Writer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	silence := time.AfterFunc(registryTimeout, func() { cancel(fmt.Errorf("no registry answered within %s", registryTimeout)) })
-	defer silence.Stop()
-	cmd := command(ctx, nil, "docker", "pull", image)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	cmd.Stdout = writerFunc(func(p []byte) (int, error) {
-		if silence.Stop() {
-			fmt.Fprintf(progress, "pulling %s\n", image)
-		}
-		return len(p), nil
-	})
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("the image %s is not on this machine and could not be pulled: %w", image, commandError(ctx, cmd.Args, stderr.String(), err))
+	fmt.Fprintf(progress, "pulling %s\n", image)
+	if err := script(ctx, "pull.sh", image); err != nil {
+		return fmt.Errorf("the image %s is not on this machine and could not be pulled: %w", image, err)
 	}
 	return nil
 }
 
-// writerFunc is a function that is written to.
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func build(ctx context.Context, progress io.Writer) error {
+func build(ctx context.Context, tag string, progress io.Writer) error {
 	if _, err := exec.LookPath("mmdebstrap"); err != nil {
 		return errors.New("it could not be built either: install mmdebstrap (apt-get install mmdebstrap) and try again, or give --image")
 	}
+	fmt.Fprintf(progress, "building %s from Debian packages (about a minute)\n", tag)
+	return script(ctx, "build.sh", tag)
+}
+
+// script runs one of the scripts in image/ from a copy, because the binary may run anywhere.
+func script(ctx context.Context, name, arg string) error {
 	dir, err := os.MkdirTemp("", "zkbench-image-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.CopyFS(dir, files); err != nil {
-		return err
+		return fmt.Errorf("unpack %s: %w", name, err)
 	}
-	fmt.Fprintf(progress, "building %s from Debian packages (about a minute)\n", DebianImage)
-	_, err = run(ctx, nil, "bash", filepath.Join(dir, "image", "build.sh"), DebianImage)
-	return err
+	cmd := command(ctx, nil, "bash", filepath.Join(dir, "image", name), arg)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		return commandError(ctx, []string{"image/" + name, arg}, stderr.String(), err)
+	}
+	return nil
 }

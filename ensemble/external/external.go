@@ -1,7 +1,8 @@
-// Package external measures against servers that somebody else runs.
+// Package external measures against servers that zkbench has not started.
 //
 // It takes one position: a guest leaves the house as it was. It starts nothing, stops nothing and reads no counters
-// that other sessions share; whatever a run writes stands under one znode of its own.
+// that other sessions share; everything that a run writes stands under one znode of its own. Before anything is
+// measured, [Open] tries every address and reports what would make the run invalid.
 package external
 
 import (
@@ -9,80 +10,77 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strings"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// probeTimeout is how long the servers may take to answer before the address is called wrong.
-const probeTimeout = 10 * time.Second
+// Mistake is an error that other addresses or another load mend, while the servers are as they should be.
+type Mistake struct{ error }
 
-// Ensemble is a list of addresses that answered.
-type Ensemble struct{ servers []ensemble.Server }
+// Unwrap returns the error itself.
+func (m Mistake) Unwrap() error { return m.error }
 
-var _ ensemble.Ensemble = (*Ensemble)(nil)
+// Ensemble is the servers of one connect string.
+type Ensemble struct {
+	servers []ensemble.Server
+	chroot  string
+}
 
-// Open checks that a ZooKeeper answers at each address ("host:port,host:port,…").
-func Open(ctx context.Context, addresses string) (*Ensemble, error) {
-	names, err := Parse(addresses)
+var (
+	_ ensemble.Ensemble = (*Ensemble)(nil)
+	_ ensemble.Chrooted = (*Ensemble)(nil)
+)
+
+// Open returns the ensemble of a connect string (see [Parse]) if a run can be made on it: every address is another
+// server of one ensemble, all take sessions and writes, and znodes can be created and deleted below the chroot. To
+// learn that, it opens a session with each server and creates one ephemeral znode, which it deletes at once. Of the
+// options it heeds the number of clients.
+func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble, error) {
+	target, err := Parse(connect)
 	if err != nil {
-		return nil, err
+		return nil, Mistake{err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	e := &Ensemble{}
-	for i, name := range names {
-		addr, err := resolve(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("--servers: %w", err)
-		}
-		e.servers = append(e.servers, ensemble.Server{ID: i + 1, Name: name, Addr: addr})
+	peers, err := reachAll(ctx, target.Addresses)
+	if err == nil {
+		err = errors.Join(checkRoles(peers), checkLimits(peers, opts.Clients))
 	}
-	var errs []error
-	for _, s := range e.servers {
-		if _, err := ensemble.Probe(ctx, s.Addr); err != nil {
-			errs = append(errs, err)
-		}
+	if err == nil {
+		err = try(ctx, peers, target.Chroot)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("cannot use --servers %s: %w", addresses, err)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use --servers %s: %w", connect, err)
+	}
+	e := &Ensemble{chroot: target.Chroot}
+	for _, p := range peers {
+		e.servers = append(e.servers, p.Server)
 	}
 	return e, nil
 }
 
-// Parse splits "host:port,host:port,…".
-func Parse(addresses string) ([]string, error) {
-	var out []string
-	for addr := range strings.SplitSeq(addresses, ",") {
-		addr = strings.TrimSpace(addr)
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			return nil, fmt.Errorf("--servers wants host:port,host:port,…: %w", err)
+// Attach returns the ensemble of a connect string to look at. It asks nothing of the servers, which may be unwell.
+func Attach(ctx context.Context, connect string) (*Ensemble, error) {
+	target, err := Parse(connect)
+	if err != nil {
+		return nil, Mistake{err}
+	}
+	e := &Ensemble{chroot: target.Chroot}
+	for i, name := range target.Addresses {
+		addrs, err := resolve(ctx, name)
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, addr)
+		e.servers = append(e.servers, ensemble.Server{ID: i + 1, Name: name, Addr: addrs[0]})
 	}
-	return out, nil
-}
-
-// resolve returns one address for a name. The client library would connect to any of several, and a session would not
-// be pinned to the server that the result names.
-func resolve(ctx context.Context, name string) (string, error) {
-	host, port, err := net.SplitHostPort(name)
-	if err != nil {
-		return "", err
-	}
-	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
-	if err != nil {
-		return "", err
-	}
-	return net.JoinHostPort(addrs[0], port), nil
+	return e, nil
 }
 
 // Servers implements [ensemble.Ensemble].
 func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
 
-// Owned implements [ensemble.Ensemble]: other people's sessions may be on these servers.
+// Chroot implements [ensemble.Chrooted].
+func (e *Ensemble) Chroot() string { return e.chroot }
+
+// Owned implements [ensemble.Ensemble]: sessions of other programs may be on these servers.
 func (e *Ensemble) Owned() bool { return false }
 
 // Describe implements [ensemble.Ensemble]. Where the transaction log lives is not for a guest to know.
@@ -92,7 +90,7 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 
 // Logs implements [ensemble.Ensemble].
 func (e *Ensemble) Logs(context.Context, io.Writer, int) error {
-	return errors.New("the logs of external servers are with whoever runs them")
+	return errors.New("the logs of external servers are on their own machines: zkbench cannot read them")
 }
 
 // Close implements [ensemble.Ensemble]; there is nothing to end.

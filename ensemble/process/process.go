@@ -23,6 +23,7 @@ type Ensemble struct {
 	dir      string // one folder per server below it
 	home     string // where the jars came from
 	servers  []ensemble.Server
+	txnLog   ensemble.TxnLog
 	attached bool
 	claim    *ensemble.Claim
 }
@@ -52,7 +53,8 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 			_, err := remove(stateDir(opts.Name))
 			return err
 		},
-		Start: func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
+		Start:    func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
+		TxnLogOf: func(e *Ensemble) ensemble.TxnLog { return e.txnLog },
 	}.Up(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -90,11 +92,14 @@ func load(name string) (*Ensemble, error) {
 	if err != nil {
 		return nil, ensemble.ErrNotUp
 	}
-	e := &Ensemble{dir: dir, home: string(home)}
+	e := &Ensemble{dir: dir, home: string(home), txnLog: ensemble.OnDisk}
+	if place, err := os.ReadFile(filepath.Join(dir, txnLogFile)); err == nil && ensemble.TxnLog(place) == ensemble.InMemory {
+		e.txnLog = ensemble.InMemory
+	}
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
 		if err != nil {
-			return nil, fmt.Errorf("the state of ensemble %q is damaged, `zkbench ensemble down` removes it: %w", name, err)
+			return nil, fmt.Errorf("the state of ensemble %q is damaged, `zkbench ensemble down --name %s` removes it: %w", name, name, err)
 		}
 		e.servers = append(e.servers, ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)})
 	}
@@ -127,6 +132,9 @@ func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
 // Owned implements [ensemble.Ensemble]: the processes listen on the loopback address and run under a claim.
 func (e *Ensemble) Owned() bool { return true }
 
+// Attached reports whether the ensemble was found running: Close leaves it up.
+func (e *Ensemble) Attached() bool { return e.attached }
+
 // Describe implements [ensemble.Ensemble].
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	d, err := ensemble.DescribeServers(ctx, ensemble.Process, e.servers)
@@ -136,6 +144,7 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	d.Image = e.home
 	d.Config["heap"] = heap
 	d.Config["snapCount"] = snapCount
+	d.Config["jvm.pause.sleep.time.ms"] = pauseSleep
 	if mounts, err := os.ReadFile("/proc/mounts"); err == nil {
 		d.TxnLog = ensemble.FileSystemOf(string(mounts), d.Config["dataLogDir"])
 	}
@@ -169,7 +178,7 @@ func (e *Ensemble) Close(context.Context) error {
 // Release gives up the claim on an ensemble that shall stay up.
 func (e *Ensemble) Release() error { return e.claim.Release() }
 
-// Down ends the ensemble of that name, whoever left it, and returns how many processes it ended.
+// Down ends the ensemble of that name, also one whose run was killed, and returns how many processes it ended.
 func Down(name string) (ended int, err error) {
 	claim, err := ensemble.TryClaim(claimName(name))
 	if err != nil {
@@ -177,4 +186,35 @@ func Down(name string) (ended int, err error) {
 	}
 	defer func() { err = errors.Join(err, claim.Release()) }()
 	return remove(stateDir(name))
+}
+
+// Inventory returns how many processes of an ensemble are running, in use or not, and the folder that they live in, if it
+// is there.
+func Inventory(name string) (alive int, dir string) {
+	dir = stateDir(name)
+	if _, err := os.Stat(dir); err != nil {
+		return 0, ""
+	}
+	for id := 1; id <= ensemble.Size; id++ {
+		if _, runs := running(serverDir(dir, id)); runs {
+			alive++
+		}
+	}
+	return alive, dir
+}
+
+// Claimed reports whether a zkbench that is running uses the ensemble of that name.
+func Claimed(name string) bool { return ensemble.Claimed(claimName(name)) }
+
+// Names returns the names of all ensembles of which anything is left.
+func Names() []string {
+	entries, err := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName)))
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 )
 
-const name = "test-process"
+var name = ensembletest.Name() + "-process"
 
 // require skips the test where ZooKeeper is not installed, and keeps the ensemble's state out of the user's home.
 func require(t *testing.T) (state string) {
@@ -100,6 +100,45 @@ func TestLiveDebrisIsReplaced(t *testing.T) {
 	}
 	endByID(t, string(first))
 	next := up(t, ensemble.Options{})
+	if err := next.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Transaction logs in memory are recorded as such, are not given to those who ask for a disk, and vanish with the servers,
+// be it in the next up after a crash.
+func TestLiveTransactionLogsInMemory(t *testing.T) {
+	require(t)
+	e := up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})
+	d, err := e.Describe(t.Context())
+	if err != nil || !strings.HasPrefix(d.TxnLog, "/dev/shm/zkbench-") || !strings.Contains(d.TxnLog, "(tmpfs on ") {
+		t.Fatalf("transaction log = %q, %v", d.TxnLog, err)
+	}
+	logs, _, _ := strings.Cut(d.TxnLog, "/zoo1/")
+	if err := e.Release(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = process.Up(t.Context(), ensemble.Options{Name: name, TxnLog: ensemble.OnDisk})
+	if err == nil || !strings.Contains(err.Error(), "keeps its transaction logs in memory") {
+		t.Errorf("logs in memory were given for logs on disk: %v", err)
+	}
+	if ended, err := process.Down(name); err != nil || ended != ensemble.Size {
+		t.Errorf("down ended %d processes, %v", ended, err)
+	}
+	if _, err := os.Stat(logs); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left (%v)", logs, err)
+	}
+	crashed := up(t, ensemble.Options{TxnLog: ensemble.InMemory})
+	if err := crashed.Release(); err != nil {
+		t.Fatal(err)
+	}
+	next := up(t, ensemble.Options{})
+	if d, err := next.Describe(t.Context()); err != nil || strings.Contains(d.TxnLog, "/dev/shm") {
+		t.Errorf("transaction log = %q, %v; want it with the other files again", d.TxnLog, err)
+	}
+	if _, err := os.Stat(logs); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left after a crash (%v)", logs, err)
+	}
 	if err := next.Close(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	homeFile     = "home"
 	lifetimeFile = "lifetime"
+	txnLogFile   = "txnlog"
 	configFile   = "zoo.cfg"
 	addrFile     = "addr"
 	pidFile      = "pid"
@@ -86,12 +87,18 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	for i, client := range clients {
 		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d;127.0.0.1:%d\n", i+1, peers[2*i], peers[2*i+1], client)
 	}
-	files := map[string]string{filepath.Join(dir, lifetimeFile): string(opts.Lifetime)}
+	files := map[string]string{filepath.Join(dir, lifetimeFile): string(opts.Lifetime), filepath.Join(dir, txnLogFile): string(opts.TxnLog)}
+	logs := dir
+	if opts.TxnLog == ensemble.InMemory {
+		if logs, err = makeMemoryDir(dir); err != nil {
+			return nil, err
+		}
+	}
 	var servers []string
 	for i, client := range clients {
 		server := serverDir(dir, i+1)
 		servers = append(servers, server)
-		files[filepath.Join(server, configFile)] = serverConfig(server) + members.String()
+		files[filepath.Join(server, configFile)] = serverConfig(server, serverDir(logs, i+1)) + members.String()
 		files[filepath.Join(server, addrFile)] = fmt.Sprintf("127.0.0.1:%d", client)
 		files[filepath.Join(server, "data", "myid")] = strconv.Itoa(i + 1)
 	}
@@ -108,15 +115,16 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 
 // What the servers' own account of their settings leaves out.
 const (
-	heap      = "512m"
-	snapCount = "1000000"
+	heap       = "512m"
+	snapCount  = "1000000"
+	pauseSleep = "20" // milliseconds
 )
 
-// serverConfig holds the same settings as the containers' compose.yaml, which says why.
-func serverConfig(server string) string {
+// serverConfig holds the same settings as the containers' compose.yaml, which says why. The transaction log goes below logs.
+func serverConfig(server, logs string) string {
 	return strings.Join([]string{
 		"dataDir=" + filepath.Join(server, "data"),
-		"dataLogDir=" + filepath.Join(server, "datalog"),
+		"dataLogDir=" + filepath.Join(logs, "datalog"),
 		"tickTime=2000",
 		"initLimit=10",
 		"syncLimit=5",
@@ -125,6 +133,8 @@ func serverConfig(server string) string {
 		"admin.enableServer=false",
 		"4lw.commands.whitelist=srvr,mntr,conf,ruok,cons,wchs",
 		"snapCount=" + snapCount,
+		"jvm.pause.monitor=true",
+		"jvm.pause.sleep.time.ms=" + pauseSleep,
 		"",
 	}, "\n")
 }
@@ -168,7 +178,7 @@ func running(server string) (pid int, alive bool) {
 // stopTimeout is how long a server may take to end by itself.
 const stopTimeout = 5 * time.Second
 
-// remove ends the ensemble's processes and deletes its folder.
+// remove ends the ensemble's processes and deletes its folders.
 func remove(dir string) (ended int, err error) {
 	for id := 1; id <= ensemble.Size; id++ {
 		server := serverDir(dir, id)
@@ -181,7 +191,7 @@ func remove(dir string) (ended int, err error) {
 			return ended, err
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(memoryDir(dir))); err != nil {
 		return ended, err
 	}
 	for range 2 { // the folders above it, unless another ensemble lives there

@@ -121,12 +121,15 @@ func (m match) differences(across []Subject) []Difference {
 	return out
 }
 
-// accepted tells whether times may be compared in spite of the difference. Not where a side is at odds with itself.
+// accepted reports whether times may be compared in spite of the difference. Not where a side is at odds with itself, and
+// never with a transaction log in memory, which leaves out what a write is about.
 func (d Difference) accepted(across []Subject) bool {
 	switch {
 	case d.Subject == results.BuildAspect:
 		return true
 	case d.Subject == Machine, !slices.Contains(across, d.Subject), d.mixed:
+		return false
+	case d.Name == results.TxnLogCondition && results.OnMemoryFileSystem(d.Base) != results.OnMemoryFileSystem(d.Other):
 		return false
 	default:
 		return d.Subject != Engine || d.Base != results.Embedded && d.Other != results.Embedded

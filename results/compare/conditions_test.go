@@ -54,6 +54,8 @@ func TestConditions(t *testing.T) {
 		{"how many servers", func(e *environment) { e.Servers = e.Servers[:1] }, "settings: servers 3 1", nil, true},
 		{"session timeout", func(e *environment) { e.SessionTimeout = time.Second }, "settings: session timeout 30s 1s", nil, true},
 		{"file system", func(e *environment) { e.TxnLog = "/datalog (tmpfs on tmpfs)" }, "settings: transaction log ext4 on /dev/vda tmpfs on tmpfs", nil, true},
+		{"memory as the subject", func(e *environment) { e.TxnLog = "/datalog (tmpfs on tmpfs)" }, "settings: transaction log ext4 on /dev/vda tmpfs on tmpfs", []compare.Subject{compare.Settings}, true},
+		{"another disk as the subject", func(e *environment) { e.TxnLog = "/datalog (xfs on /dev/vdb)" }, "settings: transaction log ext4 on /dev/vda xfs on /dev/vdb", []compare.Subject{compare.Settings}, false},
 		{"folder", func(e *environment) { e.TxnLog = "/elsewhere (ext4 on /dev/vda)" }, "", nil, false},
 		{"CPU", func(e *environment) { e.CPU = "Xeon" }, "machine: CPU EPYC Xeon", nil, true},
 		{"CPUs", func(e *environment) { e.CPUs = 8 }, "machine: CPUs 2 8", nil, true},

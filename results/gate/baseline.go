@@ -224,7 +224,7 @@ func ReadBaselines(dir string) (map[string]Baseline, error) {
 // readBaseline is strict: a misspelt field would demand less than its author thinks.
 func readBaseline(file string) (Baseline, error) {
 	var b Baseline
-	text, err := os.ReadFile(file)
+	text, err := results.ReadFile(file)
 	if err != nil {
 		return b, err
 	}
@@ -258,9 +258,6 @@ func strictly(text []byte, into any) error {
 	return nil
 }
 
-// largestCount is more than any operation can cost, and less than what arithmetic makes infinite.
-const largestCount = 1e12
-
 // problem returns what keeps a row from demanding what its author thinks; empty if nothing does.
 func (b Baseline) problem(text []byte) string {
 	var given struct{ Rows []struct{ Exact *bool } } // left out, it would quietly make bounds of exact counts
@@ -276,7 +273,7 @@ func (b Baseline) problem(text []byte) string {
 			return where + " has no counts, and would demand nothing: remove it"
 		}
 		for name, count := range row.Counts {
-			if count > largestCount {
+			if count > results.LargestCount {
 				return fmt.Sprintf("%s: %s of %g is no bound: save it anew", where, name, count)
 			}
 			if !slices.Contains(results.CountMetrics(), name) {

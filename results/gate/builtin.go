@@ -16,8 +16,8 @@ func about(d *results.Document, source Source, rule string) Check {
 // fault is what a built-in rule finds in one document; empty if nothing.
 type fault func(d *results.Document) string
 
-// builtInRules hold for every result. What speaks against the numbers stands in the document already, except where
-// somebody has changed it since; so these look at the facts again.
+// builtInRules hold for every result. What speaks against the numbers stands in the document already, unless it was edited;
+// so these look at the facts again.
 func builtInRules() []struct {
 	name  string
 	worst Outcome
@@ -29,11 +29,8 @@ func builtInRules() []struct {
 		find  fault
 	}{
 		{"promise kept", Violation, violationsOf},
-		{"valid", Invalid, func(d *results.Document) string { return strings.Join(d.Invalid, "; ") }},
+		{"valid", Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
 		{"schema", Inconclusive, otherSchema},
-		{"oracles agree", Invalid, disagreement},
-		{"nothing dropped", Invalid, dropped},
-		{"sessions kept", Invalid, lostSessions},
 		{"load as asked for", Inconclusive, starvedGenerator},
 	}
 }
@@ -90,32 +87,6 @@ func otherSchema(d *results.Document) string {
 	return ""
 }
 
-func disagreement(d *results.Document) string {
-	if o := d.Oracle; o.Checked && !o.Agrees() {
-		return fmt.Sprintf("clients counted %d notifications and %d writes, servers %d and %d",
-			o.ClientNotifications, o.ClientWrites, o.ServerNotifications, o.ServerTransactions)
-	}
-	return ""
-}
-
-func dropped(d *results.Document) string {
-	var n int64
-	for _, h := range d.Histograms {
-		n += h.Dropped
-	}
-	if n > 0 {
-		return fmt.Sprintf("%d latencies were too long for the histograms", n)
-	}
-	return ""
-}
-
-func lostSessions(d *results.Document) string {
-	if d.Health.SessionsLost > 0 {
-		return fmt.Sprintf("%d sessions were lost", d.Health.SessionsLost)
-	}
-	return ""
-}
-
 // starvedGenerator tells of clients that looped more slowly than they should have: less contention makes smaller counts, too.
 // The steps of a drain wait for each other.
 func starvedGenerator(d *results.Document) string {
@@ -125,18 +96,22 @@ func starvedGenerator(d *results.Document) string {
 	return strings.Join(d.Saturated(), "; ")
 }
 
-// missingAmong returns what finds metrics that a document should have: those that every measurement has, and those that
-// another repeat of it has. A metric that is gone must not make a rule pass for want of numbers.
+// missingAmong returns what finds metrics that another repeat of a measurement has, such as of a phase that did not occur: a
+// rule about one must not pass by the other repeats alone. That a document has those of its own counts and histograms is
+// checked when it is read. The floor is no part of the load, which is whole without it.
 func missingAmong(group []*results.Document) fault {
 	var names []string
 	for _, d := range group {
 		for name := range d.Metrics {
-			names = append(names, name)
+			if !results.IsFloor(name) && !results.IsFloorMultiple(name) {
+				names = append(names, name)
+			}
 		}
 	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	return func(d *results.Document) string {
 		var missing []string
-		for _, name := range slices.Compact(slices.Sorted(slices.Values(append(due(d), names...)))) {
+		for _, name := range names {
 			if _, ok := d.Metrics[name]; !ok {
 				missing = append(missing, name)
 			}
@@ -148,42 +123,21 @@ func missingAmong(group []*results.Document) fault {
 	}
 }
 
-// due returns the metrics that a measurement cannot be without.
-func due(d *results.Document) []string {
-	names := []string{results.HerdMean, results.HerdP99, results.HerdMax, results.NotificationPeak10ms, results.Violations}
-	if d.Window.Operations > 0 {
-		names = append(names, results.NotificationsPerOp, results.RequestsPerOp, results.WritesPerOp,
-			results.FailedWritesPerOp, results.UselessWakeupsPerOp, results.BytesPerOp)
-	}
-	if d.Window.Paced {
-		return names // which of its phases have times depends on the recipe
-	}
-	if d.Window.Operations > 0 && d.Window.Length() > 0 {
-		names = append(names, results.OpsPerSecond)
-	}
-	for phase, h := range d.Histograms {
-		if h.Samples > 0 && !strings.HasPrefix(phase, "warm-up/") {
-			names = append(names, phase+"-p50-ns", phase+"-p90-ns", phase+"-p99-ns", phase+"-max-ns")
-		}
-	}
-	return names
-}
-
 // required checks that each scenario that had to be measured has a result: of one that is not there, nothing else speaks.
-func required(docs []*results.Document, names []string) []Check {
+func required(docs []*results.Document, scenarios []string, names Names) []Check {
 	var checks []Check
-	for _, name := range names {
+	for _, name := range scenarios {
 		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: Pass}
 		if !slices.ContainsFunc(docs, func(d *results.Document) bool { return d.Scenario.Name == name }) {
-			c.Outcome, c.Why = Inconclusive, "no result is one of this scenario"
+			c.Outcome, c.Why = Inconclusive, "no result is one of this scenario"+names.hint(name, docs)
 		}
 		checks = append(checks, c)
 	}
 	return checks
 }
 
-// complete checks that each run has every repeat that it asked for, of every variant and number of clients that it has:
-// an interrupted run, or one that somebody has picked from, is no whole one.
+// complete checks that each run has every repeat that it asked for, of every variant and number of clients that it has, and
+// that its documents agree on what they share: a run that was interrupted, picked from or edited is no whole one.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
 	type key struct{ scenario, run string }
 	byRun := map[key][]*results.Document{}
@@ -202,7 +156,12 @@ func complete(docs []*results.Document, variantsOf func(*results.Document) []str
 		if missing := absent(byRun[k], variantsOf); len(missing) > 0 {
 			c.Outcome, c.Why = Inconclusive, "missing: "+strings.Join(missing, "; ")
 		}
-		checks = append(checks, c)
+		one := c
+		one.Rule, one.Outcome, one.Why = "one run", Pass, ""
+		if why := contradiction(byRun[k]); why != "" {
+			one.Outcome, one.Why = Inconclusive, why
+		}
+		checks = append(checks, c, one)
 	}
 	return checks
 }

@@ -131,7 +131,7 @@ func (p Pairs) resolution(where place, metric string) (Resolution, error) {
 // ReadCalibration returns what is kept in a file; nothing if there is none yet.
 func ReadCalibration(file string) (*Calibration, error) {
 	c := &Calibration{Schema: calibrationSchema}
-	text, err := os.ReadFile(file)
+	text, err := results.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}

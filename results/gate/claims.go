@@ -24,7 +24,7 @@ type Claim struct {
 
 // judgeClaims holds each scenario's results to the claims about it. A claim about something that is not there is
 // inconclusive: what cannot be seen has not been shown.
-func judgeClaims(docs []*results.Document, claims []Claim) []Check {
+func judgeClaims(docs []*results.Document, claims []Claim, names Names) []Check {
 	rows := map[string][]*results.Document{}
 	for _, d := range docs {
 		rows[d.Scenario.Name] = append(rows[d.Scenario.Name], d)
@@ -40,7 +40,7 @@ func judgeClaims(docs []*results.Document, claims []Claim) []Check {
 		}
 		if !found {
 			checks = append(checks, Check{Rule: c.String(), Source: c.Source, Scenario: c.Scenario, Metric: c.Metric,
-				Outcome: Inconclusive, Why: "no result is one of this scenario"})
+				Outcome: Inconclusive, Why: "no result is one of this scenario" + names.hint(c.Scenario, docs)})
 		}
 	}
 	return checks

@@ -101,6 +101,7 @@ type Rules struct {
 	Waivers   []Waiver
 	Paired    PairRules
 	Required  []string // scenarios that must have a result
+	Names     Names    // known names, for hints about misspelt ones
 
 	// VariantsOf returns the variants that the scenario of a document runs if it names none, which the recipe knows and not
 	// this package; none if nobody knows.
@@ -116,8 +117,8 @@ func Judge(e Evidence, r Rules) Report {
 	}
 	checks = append(checks, builtIn(e.Documents)...)
 	checks = append(checks, complete(e.Documents, r.VariantsOf)...)
-	checks = append(checks, required(e.Documents, r.Required)...)
-	checks = append(checks, judgeClaims(e.Judged(), r.Claims)...)
+	checks = append(checks, required(e.Documents, r.Required, r.Names)...)
+	checks = append(checks, judgeClaims(e.Judged(), r.Claims, r.Names)...)
 	if r.Baselines != nil {
 		found, told := againstBaselines(e.Documents, r.Baselines)
 		checks, notes = append(checks, found...), append(notes, told...)
@@ -126,7 +127,9 @@ func Judge(e Evidence, r Rules) Report {
 		found, told := judgePairs(*e.Pairs, r.Paired)
 		checks, notes = append(checks, found...), append(notes, told...)
 	}
-	notes = append(notes, waive(checks, r.Waivers)...)
+	for _, w := range waive(checks, r.Waivers) {
+		notes = append(notes, w.unused()+r.Names.hint(w.Scenario, e.Judged()))
+	}
 	return NewReport(checks, notes)
 }
 

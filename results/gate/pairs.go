@@ -47,6 +47,8 @@ func (r PairRules) Validate() error {
 		switch {
 		case !claim.IsTime():
 			errs = append(errs, fmt.Errorf("%s is no time or rate: counts need no pairs; hold them to a baseline", name))
+		case results.IsFloor(name):
+			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, results.FloorMultiple("PHASE")))
 		case results.IsMaximum(name):
 			errs = append(errs, fmt.Errorf("%s: a maximum is one operation, and says nothing about the others", name))
 		}
@@ -184,7 +186,7 @@ func (p Pairs) judge(where place, r PairRules) (checks []Check, notes []string) 
 	first := at(p.Screen[0][1], where)
 	for _, metric := range r.metrics(first) {
 		c := base
-		c.Metric = metric + " ratio" // not the metric itself: a waiver's ceiling for the one would let the other through
+		c.Metric = metric + ratioSuffix // not the metric itself: a waiver's ceiling for the one would let the other through
 		rule := r.forMetric(metric)
 		resolution, told := r.resolution(first, metric)
 		rule.Resolution = resolution
@@ -232,7 +234,7 @@ func (r PairRules) Judgeable(pair [2][]*results.Document) error {
 func decidable(d *results.Document) string {
 	var names []string
 	for _, name := range sortedKeys(d.Metrics) {
-		if _, err := valueOf(d, name); err == nil && (results.Claim{Metric: name}).IsTime() && !results.IsMaximum(name) {
+		if _, err := valueOf(d, name); err == nil && (results.Claim{Metric: name}).IsTime() && !results.IsMaximum(name) && !results.IsFloor(name) {
 			names = append(names, name)
 		}
 	}

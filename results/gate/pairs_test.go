@@ -89,6 +89,7 @@ func TestPairs(t *testing.T) {
 			withTails(t, p.Confirm, 2)
 		}, 3, ""},
 		{"a maximum", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-max-ns"} }, 1, "a maximum is one operation"},
+		{"the floor itself", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"floor-write-p50-ns"} }, 1, "not the build: use PHASE-p50/floor"},
 		{"a count", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{results.RequestsPerOp} }, 1, "counts need no pairs"},
 		{"a rule that cannot reject", 2, func(_ *Pairs, r *PairRules) { r.Rule.ScreenPairs = 4 }, 1, "4 pairs"},
 	} {
@@ -215,12 +216,11 @@ func TestCalibration(t *testing.T) {
 func TestWhatIsNoCalibration(t *testing.T) {
 	rules := DefaultPairRules(now)
 	few, mixed := plantedPairs(1, rules), plantedPairs(1, rules)
-	invalid, herds := plantedPairs(1, rules), plantedPairs(1, rules)
+	invalid := plantedPairs(1, rules)
 	head(invalid, 2).Invalid = []string{"x"}
-	delete(herds.Screen[3][0][0].Metrics, results.HerdMax)
 	few.Screen = few.Screen[:CalibrationPairs-1]
 	head(mixed, 2).Environment.Engine = "process"
-	for name, p := range map[string]Pairs{"nothing": {}, "too few pairs": few, "two engines": mixed, "an invalid run": invalid, "a missing metric": herds} {
+	for name, p := range map[string]Pairs{"nothing": {}, "too few pairs": few, "two engines": mixed, "an invalid run": invalid} {
 		if entries, err := Calibrate(p, rules); err == nil {
 			t.Errorf("%s calibrates: %+v", name, entries)
 		}

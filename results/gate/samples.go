@@ -22,8 +22,12 @@ func needed(metric string) int64 {
 	}
 }
 
-// percentileOf returns the latencies of which a metric is a percentile; false if it is none.
+// percentileOf returns the latencies of which a metric is a percentile, multiples of the floor included; false if it is
+// none.
 func percentileOf(d *results.Document, metric string) (results.Histogram, bool) {
+	if time, ok := results.TimeOfMultiple(metric); ok {
+		metric = time
+	}
 	name, isTime := strings.CutSuffix(metric, "-ns")
 	h, there := d.Histograms[name[:max(strings.LastIndex(name, "-p"), 0)]]
 	return h, isTime && there

@@ -1,11 +1,9 @@
 package gate
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"slices"
@@ -16,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
 )
 
 // field ties a name in a file to where its value goes, and says what it wants.
@@ -26,71 +25,82 @@ type field struct {
 	required bool
 }
 
-// mistake is something wrong in a line of a file.
-type mistake struct {
-	line int
-	text string
+// located returns a mistake as an error that begins with its place.
+func located(file string, m strict.Mistake) error {
+	if m.Line == 0 { // the decoder's own errors name it
+		return fmt.Errorf("%s: %s", file, m.Text)
+	}
+	return fmt.Errorf("%s:%d: %s", file, m.Line, m.Text)
 }
 
 // readList reads a file that is a list of mappings. item returns the fields of one more element, and what to check when
 // they have been read. Every mistake is reported at once, with its line: whoever mends one wants to know the next.
 func readList(file string, text []byte, item func() ([]field, func() []string)) error {
-	var document yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+	root, err := strict.Document(text)
+	if m := new(strict.Mistake); errors.As(err, m) {
+		return located(file, *m)
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: wants one document: what follows the first `---` or `...` would be ignored", file)
-	}
-	if len(document.Content) == 0 || document.Content[0].Kind != yaml.SequenceNode {
+	if root == nil || root.Kind != yaml.SequenceNode {
 		return fmt.Errorf("%s: wants a list, each element of which begins with `- `", file)
 	}
-	var mistakes []mistake
-	for _, node := range document.Content[0].Content {
+	var mistakes []strict.Mistake
+	for _, node := range root.Content {
 		fields, check := item()
 		found := readMapping(node, fields)
 		if len(found) == 0 {
 			for _, text := range check() {
-				found = append(found, mistake{node.Line, text})
+				found = append(found, strict.Mistake{Line: node.Line, Text: text})
 			}
 		}
 		mistakes = append(mistakes, found...)
 	}
-	slices.SortStableFunc(mistakes, func(a, b mistake) int { return cmp.Compare(a.line, b.line) })
+	slices.SortStableFunc(mistakes, func(a, b strict.Mistake) int { return cmp.Compare(a.Line, b.Line) })
 	var errs []error
 	for _, m := range mistakes {
-		errs = append(errs, fmt.Errorf("%s:%d: %s", file, m.line, m.text))
+		errs = append(errs, located(file, m))
 	}
 	return errors.Join(errs...)
 }
 
-func readMapping(node *yaml.Node, fields []field) []mistake {
+func readMapping(node *yaml.Node, fields []field) []strict.Mistake {
 	if node.Kind != yaml.MappingNode {
-		return []mistake{{node.Line, "wants `field: value` lines"}}
+		return []strict.Mistake{{Line: node.Line, Text: "wants `field: value` lines"}}
 	}
-	var mistakes []mistake
+	var mistakes []strict.Mistake
 	given := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
 		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		switch {
 		case at < 0:
-			mistakes = append(mistakes, mistake{key.Line, fmt.Sprintf("there is no field %q; %s", key.Value, nearest(key.Value, fields))})
+			mistakes = append(mistakes, strict.Mistake{Line: key.Line, Text: fmt.Sprintf("there is no field %q; %s", key.Value, nearest(key.Value, fields))})
 			continue
 		case given[key.Value]:
-			mistakes = append(mistakes, mistake{key.Line, key.Value + ": is given twice"})
-		case value.Decode(fields[at].value) != nil || value.Tag == "!!null":
-			mistakes = append(mistakes, mistake{key.Line, fmt.Sprintf("%s: wants %s", key.Value, fields[at].wants)})
+			mistakes = append(mistakes, strict.Mistake{Line: key.Line, Text: key.Value + ": is given twice"})
+		default:
+			mistakes = append(mistakes, fields[at].read(value)...)
 		}
 		given[key.Value] = true
 	}
 	for _, f := range fields {
 		if f.required && !given[f.name] {
-			mistakes = append(mistakes, mistake{node.Line, fmt.Sprintf("%s is missing: %s", f.name, f.wants)})
+			mistakes = append(mistakes, strict.Mistake{Line: node.Line, Text: fmt.Sprintf("%s is missing: %s", f.name, f.wants)})
 		}
 	}
 	return mistakes
+}
+
+// read takes over a value, and returns what is wrong with it.
+func (f field) read(value *yaml.Node) []strict.Mistake {
+	err := strict.Decode(value, f.value)
+	switch wrong := new(strict.Mistakes); {
+	case err == nil:
+		return nil
+	case errors.As(err, wrong):
+		return []strict.Mistake{{Line: (*wrong)[0].Line, Text: fmt.Sprintf("%s: wants %s; %s", f.name, f.wants, (*wrong)[0].Text)}}
+	default:
+		return []strict.Mistake{{Line: value.Line, Text: fmt.Sprintf("%s: wants %s", f.name, f.wants)}}
+	}
 }
 
 func nearest(name string, fields []field) string {
@@ -100,8 +110,9 @@ func nearest(name string, fields []field) string {
 	return fmt.Sprintf("did you mean %q?", best.name)
 }
 
-// ParseRules reads a rules file; file is its name in error messages. A check without a variant is about every one.
-func ParseRules(file string, text []byte) ([]Claim, error) {
+// ParseRules reads a rules file; file is its name in error messages. A check without a variant is about every one. A variant
+// or metric that is in none of the names is a mistake.
+func ParseRules(file string, text []byte, names Names) ([]Claim, error) {
 	var claims []Claim
 	err := readList(file, text, func() ([]field, func() []string) {
 		c, check := Claim{Source: FromFile}, ""
@@ -113,6 +124,9 @@ func ParseRules(file string, text []byte) ([]Claim, error) {
 				{"tolerance", "a share of the limit, such as 0.05", &c.Tolerance, false},
 			}, func() []string {
 				problems := append(c.read(check), readClients(clients, &c.Clients)...)
+				if len(problems) == 0 {
+					problems = names.unknown(c.Scenario, c.Metric, c.Variant, c.Of)
+				}
 				claims = append(claims, c)
 				return problems
 			}
@@ -145,8 +159,8 @@ func (c *Claim) read(check string) []string {
 	if c.Claim, err = results.ParseClaim(check); err != nil {
 		problems = append(problems, "check: "+err.Error())
 	}
-	if err == nil {
-		problems = append(problems, c.alwaysTrue()...)
+	if why := c.Unfailing(); err == nil && why != "" {
+		problems = append(problems, "check: "+why)
 	}
 	if _, err := path.Match(c.Scenario, ""); err != nil || c.Scenario == "" {
 		problems = append(problems, fmt.Sprintf("scenario: %q is no pattern", c.Scenario))
@@ -158,18 +172,6 @@ func (c *Claim) read(check string) []string {
 		problems = append(problems, "tolerance: is for counts; of a time, choose the limit")
 	}
 	return problems
-}
-
-// alwaysTrue returns why the claim could not fail.
-func (c *Claim) alwaysTrue() []string {
-	switch {
-	case c.Of == c.Variant:
-		return []string{fmt.Sprintf("check: %s is compared with itself", c.Of)}
-	case c.Of == "" && (c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0):
-		return []string{fmt.Sprintf("check: no metric is below 0, so that %s %g is always true", c.Op, c.Value)}
-	default:
-		return nil
-	}
 }
 
 // Waiver lets one regression through, up to a limit and until a day, because somebody has taken the responsibility.
@@ -188,7 +190,7 @@ type Waiver struct {
 
 // ParseWaivers reads a waivers file as of now. One that has expired is a mistake in the file: to let it lie would be to
 // have no end of it.
-func ParseWaivers(file string, text []byte, now time.Time) ([]Waiver, error) {
+func ParseWaivers(file string, text []byte, names Names, now time.Time) ([]Waiver, error) {
 	var waivers []Waiver
 	err := readList(file, text, func() ([]field, func() []string) {
 		var w Waiver
@@ -212,7 +214,8 @@ func ParseWaivers(file string, text []byte, now time.Time) ([]Waiver, error) {
 					problems = append(problems, emptyFields(map[string]string{"rule": w.Rule})...)
 				}
 				waivers = append(waivers, w)
-				return append(problems, w.problems(now)...)
+				problems = append(problems, w.problems(now)...)
+				return append(problems, names.unknown(w.Scenario, strings.TrimSuffix(w.Metric, ratioSuffix), w.Variant)...)
 			}
 	})
 	return waivers, err
@@ -224,6 +227,8 @@ func (w Waiver) problems(now time.Time) []string {
 		problems = append(problems, "wants either a ceiling, where more is worse, or a floor, where less is")
 	} else if limit := w.limit(); math.IsNaN(limit) || math.IsInf(limit, 0) {
 		problems = append(problems, "ceiling, floor: wants a number that something can be worse than")
+	} else if w.Ceiling != nil && results.ExceedsAll(w.Metric, limit) || w.Floor != nil && limit <= 0 {
+		problems = append(problems, fmt.Sprintf("ceiling, floor: nothing is worse than %g, so that everything would be let through", limit))
 	}
 	last, err := time.Parse(time.DateOnly, w.Expires)
 	switch {
@@ -254,9 +259,9 @@ func (w Waiver) limit() float64 {
 	return *w.Floor
 }
 
-// waive turns the regressions that waivers cover into waived ones, and returns which waivers cover nothing.
-func waive(checks []Check, waivers []Waiver) []string {
-	var notes []string
+// waive turns the regressions that waivers cover into waived ones, and returns the waivers that cover nothing.
+func waive(checks []Check, waivers []Waiver) []Waiver {
+	var unused []Waiver
 	for _, w := range waivers {
 		used := false
 		for i := range checks {
@@ -267,10 +272,15 @@ func waive(checks []Check, waivers []Waiver) []string {
 			w.apply(&checks[i])
 		}
 		if !used {
-			notes = append(notes, fmt.Sprintf("the waiver for %s of %s/%s matches no regression: take it out of the file", w.Metric, w.Scenario, w.Variant))
+			unused = append(unused, w)
 		}
 	}
-	return notes
+	return unused
+}
+
+// unused says that a waiver covers nothing.
+func (w Waiver) unused() string {
+	return fmt.Sprintf("the waiver for %s of %s/%s matches no regression: take it out of the file", w.Metric, w.Scenario, w.Variant)
 }
 
 func (w Waiver) covers(c Check) bool {

@@ -18,6 +18,9 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Note: the hooks run outside the new root, where the image's users do not exist. No file's owner is set here, because the
+# entry point gives the data folders to the zookeeper user whenever a container starts.
+#
 # A whole tarball first, then the import: a build that fails halfway must not leave a tagged image behind.
 mmdebstrap --quiet --variant=minbase \
 	--include=openjdk-21-jre-headless,zookeeper \
@@ -25,7 +28,6 @@ mmdebstrap --quiet --variant=minbase \
 	--dpkgopt='path-exclude=/usr/share/locale/*' \
 	--customize-hook="copy-in $here/docker-entrypoint.sh /" \
 	--customize-hook='chmod 0755 "$1/docker-entrypoint.sh"' \
-	--customize-hook='install -d -o zookeeper -g zookeeper "$1/data" "$1/datalog"' \
 	trixie "$work/root.tar"
 
 docker import \

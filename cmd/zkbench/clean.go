@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/external"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results"
+)
+
+// cleanFlags are the flags of `zkbench clean`.
+type cleanFlags struct {
+	servers string
+	dryRun  bool
+}
+
+func cleanCommand(a *app) *cobra.Command {
+	var f cleanFlags
+	cmd := &cobra.Command{
+		Use:   "clean --servers host:port,…[/chroot] [ROOT…]",
+		Short: "Remove the znodes of runs that were killed",
+		Long: `Remove what runs that were killed have left on servers that outlive them: their
+root znodes, /zkbench-RUN, with everything below. Nothing else is touched.
+
+A root belongs to the session of its run, by an ephemeral znode that is created
+with it. While that session is alive the root is in use and stays; the servers
+end the session of a killed run after its timeout, usually 30 s. A root without
+such a mark is of an older zkbench, and may be in use: it stays unless its name
+is given as ROOT.
+
+Exit codes: 0 nothing is left to remove; 1 something could not be removed;
+2 usage; 130 interrupted.`,
+		Example: `  zkbench clean --servers zk1:2181,zk2:2181,zk3:2181 --dry-run
+  zkbench clean --servers zk1:2181,zk2:2181,zk3:2181
+  zkbench clean --servers zk1:2181/app /zkbench-20260102T030405Z-ab12`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkEmpty(cmd); err != nil {
+				return err
+			}
+			return a.clean(cmd.Context(), f, args)
+		},
+	}
+	cmd.Flags().StringVar(&f.servers, "servers", "", "host:port,host:port,…[/chroot]")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
+	return cmd
+}
+
+// parse returns the servers, and the znode that roots stand in: empty without a chroot.
+func (f cleanFlags) parse() (servers []ensemble.Server, base string, err error) {
+	if f.servers == "" {
+		return nil, "", errors.New("--servers host:port,… is missing: where are the znodes?")
+	}
+	where, err := external.Parse(f.servers)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, addr := range where.Addresses {
+		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
+	}
+	return servers, where.Chroot, nil
+}
+
+// clean removes the roots of runs that are over.
+func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
+	servers, base, err := f.parse()
+	if err != nil {
+		return usage(err)
+	}
+	named, err := rootsNamed(base, names)
+	if err != nil {
+		return usage(err)
+	}
+	c, err := namespace.Connect(ctx, servers)
+	if err != nil {
+		return fmt.Errorf("cannot use --servers %s: %w", f.servers, err)
+	}
+	defer c.Conn.Close()
+	found, err := c.Find(ctx, base)
+	if err != nil {
+		return err
+	}
+	removable, err := a.tellRoots(found, named, f)
+	switch {
+	case len(removable) == 0:
+		fmt.Fprintln(a.stdout, "nothing to remove")
+	case f.dryRun:
+		fmt.Fprintln(a.stdout, "a dry run: nothing was removed")
+	default:
+		err = errors.Join(err, a.removeRoots(ctx, c, removable))
+	}
+	return err
+}
+
+// rootsNamed returns the paths of roots that were given by name.
+func rootsNamed(base string, names []string) ([]string, error) {
+	var out []string
+	var errs []error
+	for _, name := range names {
+		short := strings.TrimPrefix(strings.TrimPrefix(name, base), "/")
+		if !namespace.IsRoot(short) {
+			errs = append(errs, fmt.Errorf("%q is not the root of a run, such as /zkbench-20260102T030405Z-ab12: nothing else is removed", name))
+		}
+		out = append(out, base+"/"+short)
+	}
+	return out, errors.Join(errs...)
+}
+
+// cleanHint is how the znodes of runs that have ended are removed.
+func cleanHint(servers string) string { return "zkbench clean --servers " + servers }
+
+// tellRoots prints what is known of each root, and returns those to remove. That a root which was asked for by name is in
+// use is an error.
+func (a *app) tellRoots(found []namespace.Found, named []string, f cleanFlags) (removable []namespace.Found, err error) {
+	var errs []error
+	for _, path := range named {
+		if !slices.ContainsFunc(found, func(r namespace.Found) bool { return r.Path == path }) {
+			fmt.Fprintf(a.stdout, "%s: not there\n", path)
+		}
+	}
+	for _, r := range found {
+		asked := slices.Contains(named, r.Path)
+		if len(named) > 0 && !asked {
+			continue
+		}
+		znodes := fmt.Sprintf("%d %s", r.Znodes, results.Plural(r.Znodes, "znode"))
+		switch {
+		case r.State == namespace.InUse:
+			fmt.Fprintf(a.stdout, "%s: in use, kept: a session of its run is alive (servers end it up to %s after a run is killed)\n", r.Path, r.Timeout)
+			if asked {
+				errs = append(errs, fmt.Errorf("%s is in use", r.Path))
+			}
+		case r.State == namespace.Unmarked && !asked:
+			fmt.Fprintf(a.stdout, "%s: %s, stays: of an older zkbench, and may be in use; `%s %s` removes it\n", r.Path, znodes, cleanHint(f.servers), r.Path)
+		default:
+			fmt.Fprintf(a.stdout, "%s: %s of a run that has ended\n", r.Path, znodes)
+			removable = append(removable, r)
+		}
+	}
+	return removable, errors.Join(errs...)
+}
+
+// removeRoots removes roots one after the other, and says what it has removed as it goes.
+func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []namespace.Found) error {
+	var errs []error
+	for _, r := range roots {
+		n, err := c.Remove(ctx, r.Path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove %s (%d znodes are removed, the rest is left): %w", r.Path, n, err))
+			if ctx.Err() != nil {
+				break
+			}
+			if errors.Is(err, namespace.ErrSilent) {
+				errs = append(errs, errors.New("run the same again: it asks the server that answers first"))
+				break
+			}
+			continue
+		}
+		fmt.Fprintf(a.stdout, "removed %s (%d %s)\n", r.Path, n, results.Plural(n, "znode"))
+	}
+	return errors.Join(errs...)
+}
+
+// tellLeftovers reports what is on servers that outlive runs: what earlier runs left, and other runs that are under way.
+// If no server answers it reports nothing: the run itself will fail.
+func (a *app) tellLeftovers(ctx context.Context, servers []ensemble.Server, base, list string) {
+	c, err := namespace.Connect(ctx, servers)
+	if err != nil {
+		return
+	}
+	defer c.Conn.Close()
+	paths, err := c.List(ctx, base)
+	if err != nil {
+		return
+	}
+	seen := map[namespace.State]int{}
+	for _, path := range paths {
+		f, there, err := c.Glance(ctx, path)
+		if err != nil {
+			return
+		}
+		if there {
+			seen[f.State]++
+		}
+	}
+	if left := seen[namespace.Left]; left > 0 {
+		fmt.Fprintf(a.stderr, "%d earlier %s left znodes on these servers: `%s` removes them\n", left, results.Plural(left, "run"), cleanHint(list))
+	}
+	if old := seen[namespace.Unmarked]; old > 0 {
+		fmt.Fprintf(a.stderr, "%d %s of an older zkbench left znodes on these servers, or may be under way: `%s` lists them\n", old, results.Plural(old, "run"), cleanHint(list))
+	}
+	if used := seen[namespace.InUse]; used > 0 {
+		fmt.Fprintf(a.stderr, "%d other %s under way on these servers, or ended within the last %s without cleaning up: runs disturb each other's numbers\n",
+			used, results.Plural(used, "run"), ensemble.SessionTimeout)
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+)
+
+// The names of runs are those by which their roots are recognised.
+func TestRunsNameRoots(t *testing.T) {
+	if root := namespace.Root("", newRun()); !namespace.IsRoot(root[1:]) {
+		t.Errorf("%s is not recognised as the root of a run", root)
+	}
+}
+
+// session opens a session on a server; ended by the test, or with it.
+func session(t *testing.T, addr string) namespace.Client {
+	t.Helper()
+	c, err := namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Conn.Close)
+	return c
+}
+
+// Roots whose sessions are gone are listed and removed; those in use, of an older zkbench, and everything else stay.
+func TestClean(t *testing.T) {
+	const left, used, old = "/zkbench-20260102T030405Z-0001", "/zkbench-20260102T030405Z-0002", "/zkbench-20260102T030405Z-0003"
+	for _, chroot := range []string{"", "/app/bench"} {
+		server := ensembletest.Embedded(t, embedded.Config{})
+		c, gone := session(t, server.Addr()), session(t, server.Addr())
+		paths := []string{}
+		if chroot != "" {
+			paths = append(paths, "/app", chroot)
+		}
+		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data", chroot+old, chroot+old+"/m1") {
+			if err := c.CreateZnode(t.Context(), path, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c} {
+			if err := owner.Create(t.Context(), path, 30*time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ensembletest.End(t, gone.Conn, c.Conn, chroot+left+"/owner")
+		servers := server.Addr() + chroot
+		for _, tt := range []struct {
+			args []string
+			code int
+			says []string
+			left []string // of the roots
+		}{
+			{[]string{"--dry-run"}, codeOK, []string{left + ": 1 znode of a run that has ended", used + ": in use", "up to 30s after",
+				old + ": 2 znodes, stays", "`zkbench clean --servers " + servers + " " + chroot + old + "`", "nothing was removed"}, []string{left, used, old}},
+			{nil, codeOK, []string{"removed " + chroot + left + " (1 znode)"}, []string{used, old}},
+			{nil, codeOK, []string{"nothing to remove"}, []string{used, old}},
+			{[]string{used}, codeFailed, []string{used + " is in use"}, []string{used, old}},
+			{[]string{chroot + old}, codeOK, []string{"removed " + chroot + old + " (2 znodes)"}, []string{used}},
+			{[]string{old[1:]}, codeOK, []string{old + ": not there"}, []string{used}},
+		} {
+			stdout, stderr, code := command(t.Context(), append([]string{"clean", "--servers", servers}, tt.args...)...)
+			for _, want := range tt.says {
+				if !strings.Contains(stdout+stderr, want) {
+					t.Errorf("%v: %q is missing in\n%s%s", tt.args, want, stdout, stderr)
+				}
+			}
+			if code != tt.code {
+				t.Errorf("%v: exit code %d, want %d: %s", tt.args, code, tt.code, stderr)
+			}
+			parent := chroot
+			if parent == "" {
+				parent = "/"
+			}
+			names, _, err := c.Conn.Children(parent)
+			names = slices.DeleteFunc(names, func(name string) bool { return !namespace.IsRoot(name) })
+			slices.Sort(names)
+			if want := strings.Split(strings.ReplaceAll(strings.Join(tt.left, ""), "/", " ")[1:], " "); err != nil || !slices.Equal(names, want) {
+				t.Errorf("%v: roots %v (%v), want %v", tt.args, names, err, want)
+			}
+		}
+		for _, path := range []string{chroot + "/zkbench-mine", chroot + "/data"} {
+			if there, _, err := c.Conn.Exists(path); err != nil || !there {
+				t.Errorf("%s was removed (%v)", path, err)
+			}
+		}
+	}
+}
+
+func TestCleanFails(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	c := session(t, server.Addr())
+	if _, err := c.Conn.Create("/zkbench-20260102T030405Z-0001", []byte("x"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no servers", []string{"clean"}, codeUsage, "--servers host:port,… is missing"},
+		{"no port", []string{"clean", "--servers", "localhost"}, codeUsage, "host:port"},
+		{"something else", []string{"clean", "--servers", "a:1", "/zookeeper"}, codeUsage, "nothing else is removed"},
+		{"below a root", []string{"clean", "--servers", "a:1", "/zkbench-20260102T030405Z-0001/m1"}, codeUsage, "nothing else is removed"},
+		{"nothing there", []string{"clean", "--servers", "127.0.0.1:1"}, codeFailed, "does not answer"},
+		{"no such chroot", []string{"clean", "--servers", server.Addr() + "/none"}, codeFailed, "there is no znode /none"},
+		{"an ephemeral znode that is named so", []string{"clean", "--servers", server.Addr(), "/zkbench-20260102T030405Z-0001"}, codeFailed, "is in use"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, stderr, code := command(t.Context(), tt.args...)
+			if code != tt.code || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, tt.code, stderr, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// harmless lists the leaves of a document that may be changed without the gate's notice, each with why that lets nothing
+// through. A new leaf gets a cross-check in results.Document.Validate, or a line here.
+var harmless = []struct{ path, why string }{
+	{`^warnings(\[|$)`, "a warning is text for readers; doubts that decide are derived from health and window again"},
+	{`^health\.throttled$`, "exact counts do not depend on it, and other loads do not pass with it"},
+	{`^health\.(client_cpu|machine_cpu|scheduler_p99_ns|gc_pause_max_ns|lateness_p99_ns)$`, "any value is one that could have been measured: what follows from it is derived from it again, and nothing else knows it"},
+	{`^window\.(unfinished_waits|oldest_wait_ns|starving_waits)$`, "the same; they must fit each other and the percentiles, and no count depends on them"},
+	{`^(servers|stalls)(\[|$)`, "the same; they name causes of delays, which no count depends on"},
+	{`^timeline\.(notifications|bystander)\[`, "dots of a picture; how many there are is checked"},
+	{`^counts\.upkeep$`, "what sessions cost besides the recipe; no metric is made of it"},
+}
+
+// sampled is of how many changes one is shown to the gate under the race detector, which makes decoding histograms ten times as
+// slow. No data is shared there; the whole walk is for a test without it, such as on a machine without a C compiler.
+const sampled = 20
+
+// A result of which one leaf was changed, or any one part removed, emptied or doubled, never passes.
+func TestGateNoticesEveryChange(t *testing.T) {
+	lockstep, closed := scenarios.Default(), scenarios.Default()
+	lockstep.Name, lockstep.Mode = "stepped", scenarios.Drain
+	lockstep.Hold = scenarios.Duration(20 * time.Millisecond) // so that bystanders read in each repeat
+	closed.Hold = scenarios.Duration(5 * time.Millisecond)    // so that the timeline is short
+	closed.Name, closed.Duration, closed.WarmUp = "looped", scenarios.Duration(100*time.Millisecond), scenarios.Duration(20*time.Millisecond)
+	for _, s := range []scenarios.Scenario{lockstep, closed} {
+		s.Question, s.Recipe, s.Clients, s.Repeats = "does one leaf matter?", "lock", []int{3}, 2
+		s.Variants = []string{"children-watch", "predecessor-watch"}
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			text, judge := passing(t, s)
+			changes := 0
+			for change := range changesOf(t, text) {
+				changes++
+				if raceDetector && changes%sampled != 0 {
+					continue
+				}
+				if r := judge(change.text); r.Passed() && !isHarmless(change.path) {
+					t.Errorf("%s %s: the gate passes", change.path, change.what)
+				}
+			}
+			t.Logf("%d changes", changes)
+		})
+	}
+}
+
+// passing measures a scenario, and returns the text of one result and how the gate judges it in its place among the others.
+// Unchanged, it passes. On a machine that stalls, a window may hold too little for that: then a longer one is measured.
+func passing(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text []byte) gate.Report) {
+	t.Helper()
+	const longest = scenarios.Duration(20 * time.Second)
+	for {
+		text, judge, err := measured(t, s)
+		if err == nil {
+			r := judge(text)
+			if r.Passed() {
+				return text, judge
+			}
+			err = fmt.Errorf("unchanged: %+v", r.Checks[0])
+		}
+		if s.Mode != scenarios.Closed || s.Duration >= longest {
+			t.Fatal(err)
+		}
+		t.Logf("with a window of %s: %v", time.Duration(s.Duration), err)
+		s.Duration = min(4*s.Duration, longest)
+	}
+}
+
+// measured returns the text of a scenario's first result, and how the gate judges another text in its place.
+func measured(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text []byte) gate.Report, err error) {
+	t.Helper()
+	whole := gate.Read([]string{planted(t, s, catalog.Recipes())})
+	if err := errors.Join(whole.Unreadable...); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range whole.Documents {
+		d.Health = results.Health{ClientCPU: 0.2, MachineCPU: 0.3, SchedulerP99: 1, GCPauseMax: 1, LatenessP99: 1} // however busy this machine is
+	}
+	baselines, err := gate.BaselinesOf(whole.Documents)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules := gate.Rules{Baselines: baselines, VariantsOf: variantsOf}
+	others := whole.Documents[1:]
+	judge = func(text []byte) gate.Report {
+		d, err := results.Decode(text)
+		if err != nil {
+			return gate.Judge(gate.Evidence{Documents: others, Unreadable: []error{err}}, rules)
+		}
+		return gate.Judge(gate.Evidence{Documents: slices.Concat([]*results.Document{d}, others)}, rules)
+	}
+	text, err = json.Marshal(whole.Documents[0])
+	return text, judge, err
+}
+
+func isHarmless(path string) bool {
+	for _, h := range harmless {
+		if regexp.MustCompile(h.path).MatchString(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// change is a document's text after one change.
+type change struct {
+	path, what string
+	text       []byte
+}
+
+// tree is a JSON value whose keys keep their order, and may stand twice.
+type tree struct {
+	literal string // of what has no parts
+	open    byte   // '{', '[' or 0
+	keys    []string
+	parts   []*tree
+}
+
+func parse(d *json.Decoder) (*tree, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	delim, ok := token.(json.Delim)
+	if !ok {
+		literal, err := json.Marshal(token)
+		return &tree{literal: string(literal)}, err
+	}
+	node := &tree{open: byte(delim)}
+	for d.More() {
+		if node.open == '{' {
+			key, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			node.keys = append(node.keys, key.(string))
+		}
+		part, err := parse(d)
+		if err != nil {
+			return nil, err
+		}
+		node.parts = append(node.parts, part)
+	}
+	_, err = d.Token()
+	return node, err
+}
+
+func (n *tree) write(w *bytes.Buffer) {
+	if n.open == 0 {
+		w.WriteString(n.literal)
+		return
+	}
+	w.WriteByte(n.open)
+	for i, part := range n.parts {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		if n.open == '{' {
+			fmt.Fprintf(w, "%q:", n.keys[i])
+		}
+		part.write(w)
+	}
+	w.WriteByte(n.open + 2) // the closing bracket, in ASCII
+}
+
+// changesOf yields each single change of a document: of every leaf, object and list; of a long list, the first and the last
+// element.
+func changesOf(t *testing.T, text []byte) func(yield func(change) bool) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	root, err := parse(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(change) bool) {
+		walk(root, "", func(path, what string) bool {
+			var out bytes.Buffer
+			root.write(&out)
+			return yield(change{strings.TrimPrefix(path, "."), what, out.Bytes()})
+		})
+	}
+}
+
+// walk applies each change to the tree, shows it, and takes it back.
+func walk(n *tree, path string, show func(path, what string) bool) bool {
+	for i, part := range n.parts {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if n.open == '{' {
+			at = path + "." + n.keys[i]
+		}
+		if n.open == '[' && i > 0 && i < len(n.parts)-1 {
+			continue
+		}
+		original := *part
+		for _, to := range replacements(part) {
+			*part = to
+			if !show(at, "is "+to.short()) {
+				return false
+			}
+		}
+		*part = original
+		whole := *n
+		n.keys, n.parts = remove(n.keys, i), remove(n.parts, i)
+		ok := show(at, "is missing")
+		*n = whole
+		if n.open == '{' && ok {
+			n.keys, n.parts = append(slices.Clone(n.keys), n.keys[i]), append(slices.Clone(n.parts), part)
+			ok = show(at, "stands there twice")
+			*n = whole
+		}
+		if !ok || !walk(part, at, show) {
+			return false
+		}
+	}
+	return true
+}
+
+func remove[T any](list []T, i int) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Delete(slices.Clone(list), i, i+1)
+}
+
+func (n tree) short() string {
+	var out bytes.Buffer
+	n.write(&out)
+	return out.String()[:min(out.Len(), 40)]
+}
+
+// replacements returns what a value is replaced by: null, another type, nothing in it, and, of a number, its neighbours.
+func replacements(n *tree) []tree {
+	literals := []string{"null", `"x"`}
+	switch value := json.Number(n.literal); {
+	case n.open != 0:
+		literals = append(literals, string([]byte{n.open, n.open + 2}))
+	case n.literal == "true" || n.literal == "false":
+		literals = append(literals, "true", "false")
+	case strings.HasPrefix(n.literal, `"`):
+		literals = append(literals, "1", `""`, strings.TrimSuffix(n.literal, `"`)+`x"`)
+	default:
+		f, err := value.Float64()
+		literals = append(literals, "-1", "0", "1e999", fmt.Sprint(2*f), fmt.Sprint(f+1))
+		if i, notWhole := value.Int64(); err == nil && notWhole == nil {
+			literals = append(literals, fmt.Sprint(2*i), fmt.Sprint(i+1))
+		}
+	}
+	var out []tree
+	for _, literal := range slices.Compact(slices.Sorted(slices.Values(literals))) {
+		same, err := sameValue(literal, *n)
+		if err == nil && !same {
+			out = append(out, tree{literal: literal})
+		}
+	}
+	return out
+}
+
+// sameValue reports whether a literal means what a value is already.
+func sameValue(literal string, n tree) (bool, error) {
+	var text bytes.Buffer
+	n.write(&text)
+	var a, b any
+	err := errors.Join(decodeNumber(literal, &a), decodeNumber(text.String(), &b))
+	return fmt.Sprint(a) == fmt.Sprint(b), err
+}
+
+func decodeNumber(text string, into *any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if n, ok := (*into).(json.Number); ok {
+		if f, err := n.Float64(); err == nil && n.String() != "1e999" {
+			*into = f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// read reads the files that say what is demanded, reporting the mistakes in all of them.
+func (f gateFlags) read(now time.Time) (gate.Rules, error) {
+	rules := gate.Rules{Paired: gate.DefaultPairRules(now), Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
+	var errs []error
+	if f.rules != "" {
+		text, err := os.ReadFile(f.rules)
+		if err == nil {
+			rules.Claims, err = gate.ParseRules(f.rules, text, rules.Names)
+		}
+		errs = append(errs, err)
+	}
+	if f.waivers != "" {
+		text, err := os.ReadFile(f.waivers)
+		if err == nil {
+			rules.Waivers, err = gate.ParseWaivers(f.waivers, text, rules.Names, now)
+		}
+		errs = append(errs, err)
+	}
+	if f.baseline != "" {
+		var err error
+		rules.Baselines, err = gate.ReadBaselines(f.baseline)
+		errs = append(errs, err)
+	}
+	for flag, path := range f.outputs() {
+		errs = append(errs, checkFile(flag, path))
+	}
+	return rules, errors.Join(errs...)
+}
+
+// gateNames returns what rules and waivers can be about: the scenarios that come with zkbench, and for any other one the
+// variants and metrics of every recipe.
+func gateNames() gate.Names {
+	names := gate.Names{Scenarios: map[string]gate.Subject{}, Nearest: scenarios.Nearest}
+	ofRecipe := map[string]gate.Subject{}
+	for _, recipe := range catalog.Recipes() {
+		s := gate.Subject{Metrics: scenarios.MetricNames(recipe)}
+		for _, v := range recipe.Variants {
+			s.Variants = append(s.Variants, v.Name)
+		}
+		ofRecipe[recipe.Name] = s
+		names.Any.Variants = append(names.Any.Variants, s.Variants...)
+		names.Any.Metrics = append(names.Any.Metrics, s.Metrics...)
+	}
+	for _, name := range scenarios.Names() {
+		if s, err := scenarios.Load(name, catalog.Recipes()); err == nil {
+			names.Scenarios[name] = ofRecipe[s.Recipe]
+		}
+	}
+	return names
+}
+
+// expectations returns what the scenarios of the documents expect, of those that ran as they stand.
+func expectations(docs []*results.Document) (claims []gate.Claim, notes []string) {
+	byScenario := map[string][]*results.Document{}
+	for _, d := range docs {
+		byScenario[d.Scenario.Name] = append(byScenario[d.Scenario.Name], d)
+	}
+	var foreign, partly, otherwise []string
+	for _, name := range slices.Sorted(maps.Keys(byScenario)) {
+		if !slices.Contains(scenarios.Names(), name) {
+			foreign = append(foreign, name)
+			continue
+		}
+		found, whole := expected(name, byScenario[name])
+		claims = append(claims, found...)
+		switch {
+		case whole:
+		case len(found) > 0:
+			partly = append(partly, name)
+		default:
+			otherwise = append(otherwise, name)
+		}
+	}
+	for _, n := range []struct {
+		names []string
+		text  string
+	}{
+		{foreign, "not with zkbench, so that what their files expect is not judged (--rules takes it): "},
+		{partly, "ran under another load than theirs, too, of which nothing is expected: "},
+		{otherwise, "ran under another load than theirs, so that what they expect is not judged: "},
+	} {
+		if len(n.names) > 0 {
+			notes = append(notes, n.text+strings.Join(n.names, ", "))
+		}
+	}
+	return claims, notes
+}
+
+// expected returns what one scenario expects of those documents that it left as it stands, and whether it left them all so.
+// What any of their engines has something to say about is judged: where another one's numbers lie beside, that is
+// inconclusive, and not passed over.
+func expected(name string, docs []*results.Document) (claims []gate.Claim, whole bool) {
+	s, err := scenarios.Load(name, catalog.Recipes())
+	if err != nil {
+		return nil, false
+	}
+	own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !asItStands(s, d.Scenario) })
+	for _, c := range s.Claims() {
+		told := func(d *results.Document) bool {
+			return len(judgeable([]results.Claim{c}, ensemble.Engine(d.Environment.Engine), d.Guessed(c.Metric))) > 0
+		}
+		if slices.ContainsFunc(own, told) {
+			claims = append(claims, gate.Claim{Claim: c, Source: gate.FromScenario, Scenario: name, Clients: slices.Max(s.Clients)})
+		}
+	}
+	return claims, len(own) == len(docs)
+}
+
+// variantsOf returns the variants of which a scenario that names none consists.
+func variantsOf(d *results.Document) []string {
+	var names []string
+	for _, recipe := range catalog.Recipes() {
+		if recipe.Name == d.Recipe {
+			s := scenarios.Scenario{Mode: scenarios.Mode(d.Scenario.Mode)}
+			for _, v := range s.Selected(recipe) {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
+}
+
+// asItStands reports whether a document was measured under the scenario's own load.
+func asItStands(s scenarios.Scenario, ran results.Scenario) bool {
+	return ran.Mode == string(s.Mode) && max(ran.Size, 1) == s.Size && ran.Operations == s.Operations &&
+		ran.Duration == time.Duration(s.Duration) && ran.WarmUp == time.Duration(s.WarmUp) && ran.Hold == time.Duration(s.Hold) &&
+		ran.Think == time.Duration(s.Think) && ran.ClientCounts == fmt.Sprint(s.Clients) && ran.Variants == strings.Join(s.Variants, ",")
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// What cannot be written is refused before anything starts.
+func TestOutputsAreCheckedFirst(t *testing.T) {
+	outsideCI(t)
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"dir", "other"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 300)
+	nearly := strings.Repeat("x", 250) // there is room for the name, but not for the file that is renamed to it
+	run := []string{"run", "lock-drain", "--ensemble", "embedded", "--clients", "1"}
+	calibrate := []string{"calibrate", "lock-drain", "--ensemble", "embedded", "--clients", "1"}
+	gate := []string{"gate", "dir"}
+	pairs := []string{"gate", "--run", "lock-drain", "--base-binary", os.Args[0], "--ensemble", "embedded"}
+	for _, tt := range []struct {
+		command []string
+		flag    string
+		value   string
+		want    string
+	}{
+		{run, "summary", "dir", "is a folder"},
+		{run, "summary", "dir/", "is a folder"},
+		{run, "summary", "/dev/null", "no regular file"},
+		{run, "summary", long, "too long"},
+		{run, "summary", nearly, "too long"},
+		{run, "summary", "none/file", "there is no folder"},
+		{run, "out", long, "too long"},
+		{run, "out", "file", "not a directory"},
+		{run, "out", "file/x", "not a directory"},
+		{run, "name", long, "at most 50 characters"},
+		{gate, "json", "dir", "is something to be read"},
+		{gate, "json", "other", "is a folder"},
+		{gate, "junit", long, "too long"},
+		{gate, "markdown", "/dev/null", "no regular file"},
+		{gate, "benchfmt", nearly, "too long"},
+		{pairs, "out", long, "too long"},
+		{pairs, "out", "file/x", "not a directory"},
+		{calibrate, "out", long, "too long"},
+		{calibrate, "cache", "dir", "is a folder"},
+		{calibrate, "cache", long, "too long"},
+		{[]string{"ensemble", "up"}, "name", long, "at most 50 characters"},
+	} {
+		name := strings.NewReplacer(long, "300 characters", nearly, "250 characters").Replace(tt.command[0] + " --" + tt.flag + " " + tt.value)
+		t.Run(name, func(t *testing.T) {
+			_, stderr, code := command(t.Context(), append(tt.command, "--"+tt.flag, tt.value)...)
+			if code != codeUsage || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeUsage, stderr, tt.want)
+			}
+		})
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) != 3 {
+		t.Errorf("mistakes left %v behind (%v)", left, err)
+	}
+}
+
+// Nothing is said to be kept that is not there: results that vanish during the run end it, and are missed.
+func TestResultsThatVanish(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		vanish func(first string) error
+		want   []string
+	}{
+		{"the folder", func(string) error { return os.RemoveAll("out") }, []string{"no results are kept in out", "was removed while the run was going on", "measurements are not in out"}},
+		{"one of them", os.Remove, []string{"partial results in out: ", "1 of 40 measurements are not in out"}},
+		{"a part of one", func(first string) error { return os.Truncate(first, 100) }, []string{"partial results in out: 39 measurements", "is not what was written"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			saved := 0
+			var stdout bytes.Buffer
+			stderr := actingWriter{on: "[3/40]", act: func() { // between two measurements, when the results of two are there
+				files, err := results.Files("out")
+				if saved = len(files); saved > 0 && err == nil {
+					err = tt.vanish(filepath.Join("out", filepath.Base(files[0])))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}}
+			code := run(t.Context(), app{stdout: &stdout, stderr: &stderr, args: []string{
+				"run", "lock-drain", "--ensemble", "embedded", "--variants", "znode", "--clients", "3", "--repeats", "40", "--out", "out", "--name", testName("vanish"),
+			}})
+			if saved != 2 {
+				t.Errorf("%d results before the third measurement, want 2", saved)
+			}
+			for _, want := range tt.want {
+				if code != codeFailed || !strings.Contains(stdout.String()+stderr.written.String(), want) {
+					t.Errorf("exit code %d, want %d; %q is missing in\n%s\n%s", code, codeFailed, want, &stdout, &stderr.written)
+				}
+			}
+		})
+	}
+}
+
+// actingWriter calls act before it takes a text that contains on. What writes the text goes on when act has returned.
+type actingWriter struct {
+	on      string
+	act     func()
+	written bytes.Buffer
+}
+
+func (w *actingWriter) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.on) {
+		w.act()
+	}
+	return w.written.Write(p)
+}

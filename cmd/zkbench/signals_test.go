@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+)
+
+// Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
+func TestSignals(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What this process ignores, as when it runs under nohup itself, its children would ignore, too; what it catches they do not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
+	const nohup = `trap "" HUP; exec "$0" "$@"`
+	for _, tt := range []struct {
+		name    string
+		shell   string // starts the binary
+		signals []os.Signal
+		hangUp  bool // whether the readers of its output are gone by then
+	}{
+		{"interrupt", `exec "$0" "$@"`, []os.Signal{os.Interrupt}, false},
+		{"terminate", `exec "$0" "$@"`, []os.Signal{syscall.SIGTERM}, false},
+		{"the terminal is gone", `exec "$0" "$@"`, []os.Signal{syscall.SIGHUP}, false},
+		{"and so are all readers", `exec "$0" "$@"`, []os.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP}, true},
+		{"under nohup, in the end", nohup, []os.Signal{syscall.SIGHUP, os.Interrupt}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := ensembletest.Embedded(t, embedded.Config{})
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", tt.shell, own,
+				"run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "3", "--repeats", "100000", "--out", "out")
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), asBinary+"=1")
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			said := bufio.NewScanner(stderr)
+			awaitMeasurement(t, said)
+			for i, s := range tt.signals {
+				if tt.hangUp && i == 0 {
+					stdout.Close()
+					stderr.Close()
+				}
+				if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					t.Fatal(err)
+				}
+				if tt.shell == nohup && i == 0 {
+					awaitMeasurement(t, said) // it goes on
+					awaitMeasurement(t, said)
+				}
+			}
+			if !tt.hangUp {
+				go func() { _, _ = io.Copy(io.Discard, stdout) }()
+				for said.Scan() { // to the end
+				}
+			}
+			var exit *exec.ExitError
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != codeInterrupted {
+				t.Errorf("%v, want exit code %d", err, codeInterrupted)
+			}
+			if _, err := results.ReadAll([]string{dir + "/out"}); err != nil {
+				t.Errorf("what is kept is not whole: %v", err)
+			}
+			if left := ensembletest.Znodes(t, server.Addr()); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// awaitMeasurement returns when another measurement than the first begins, so that one has been saved.
+func awaitMeasurement(t *testing.T, said *bufio.Scanner) {
+	t.Helper()
+	for said.Scan() {
+		if line := said.Text(); strings.Contains(line, "/100000]") && !strings.Contains(line, "[1/") {
+			return
+		}
+	}
+	t.Fatal("it ended before it measured")
+}
+
+// Only a second signal that asks zkbench to end makes it leave at once, and then it names what is left, and how that is
+// removed. A terminal that closes sends more than one hangup.
+func TestSecondSignal(t *testing.T) {
+	var said strings.Builder
+	list := &started{}
+	list.add(`ensemble "mine"`, downHint("mine"))
+	over := list.add(`ensemble "over"`, downHint("over"))
+	list.add("znodes below /zkbench-x", cleanHint("a:1,b:2"))
+	over()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	signals := make(chan os.Signal)
+	returned := make(chan struct{})
+	go func() {
+		awaitSecond(signals, cancel, app{stderr: &said, started: list})
+		close(returned)
+	}()
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP} {
+		select {
+		case signals <- signal:
+		case <-returned:
+			t.Fatalf("at %s it left at once", signal)
+		}
+	}
+	if !errors.Is(context.Cause(ctx), errInterrupted) {
+		t.Error("the first signal did not end the work")
+	}
+	select {
+	case <-returned:
+		t.Fatal("hangups were taken for a second request")
+	case signals <- os.Interrupt:
+	}
+	<-returned
+	for _, want := range []string{"`zkbench ensemble down --name mine`", "`zkbench clean --servers a:1,b:2`", "/zkbench-x"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%s is missing in\n%s", want, said.String())
+		}
+	}
+	if strings.Contains(said.String(), "over") {
+		t.Errorf("what was taken down is said to be left:\n%s", said.String())
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// target is the ensemble that a run measures on.
+type target struct {
+	ensemble.Ensemble
+	stays bool   // it outlives the run, and so do znodes that are not removed
+	list  string // its addresses, as --servers takes them
+	name  string
+	done  func() // takes it off the list of what was started
+}
+
+// openTarget makes the ensemble ready that a run measures on. Until it is closed, a second signal says what would be left.
+func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags, engine ensemble.Engine, run string) (target, error) {
+	opts := f.options(a.stderr)
+	for _, s := range selected {
+		opts.Clients = max(opts.Clients, slices.Max(s.Clients))
+	}
+	done := a.started.starts(engine, f.name)
+	e, err := auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return admit(selected, next) })
+	if err != nil {
+		done()
+		return target{}, err
+	}
+	t := target{Ensemble: e, stays: outlives(e), list: serverList(e, f), name: f.name, done: done}
+	base := ensemble.ChrootOf(e)
+	root := namespace.Root(base, run)
+	if t.stays {
+		done()
+		t.done = a.started.add(fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout), cleanHint(t.list))
+		a.tellLeftovers(ctx, e.Servers(), base, t.list)
+	}
+	if !e.Owned() {
+		fmt.Fprintf(a.stderr, "all znodes stand below %s, which is removed at the end\n", root)
+	}
+	return t, nil
+}
+
+// close ends the use of the ensemble. One that stays up has nothing to take down.
+func (t target) close(ctx context.Context) error {
+	switch err := t.Close(ctx); {
+	case err != nil && t.stays:
+		return err
+	case err != nil:
+		return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", t.name, err, downHint(t.name))
+	}
+	t.done()
+	return nil
+}
+
+// explain adds to the error of a run whose znodes could not be removed the command that removes them, unless they end with
+// the servers.
+func (t target) explain(err error) error {
+	if left := new(scenarios.LeftError); t.stays && errors.As(err, &left) {
+		return fmt.Errorf("%w\n`%s` removes them, once the servers have ended the session of this run (after about %s)", err, cleanHint(t.list), ensemble.SessionTimeout)
+	}
+	return err
+}
+
+// starts takes note of an ensemble that is about to be started, if the engine's servers could outlive this process.
+func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
+	if engine != ensemble.Container && engine != ensemble.Process {
+		return func() {}
+	}
+	return s.add(fmt.Sprintf("ensemble %q", name), downHint(name))
+}
+
+// outlives reports whether an ensemble stays up when a run is over.
+func outlives(e ensemble.Ensemble) bool {
+	found, ok := e.(interface{ Attached() bool })
+	return !e.Owned() || ok && found.Attached()
+}
+
+// serverList returns an ensemble's addresses as --servers takes them.
+func serverList(e ensemble.Ensemble, f ensembleFlags) string {
+	if f.servers != "" {
+		return f.servers
+	}
+	var addrs []string
+	for _, s := range e.Servers() {
+		addrs = append(addrs, s.Addr)
+	}
+	return strings.Join(addrs, ",")
+}

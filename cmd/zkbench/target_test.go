@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+)
+
+// A run on servers that outlive it says what it meets there: what earlier runs have left, and others under way.
+func TestRunTellsLeftovers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	server := ensembletest.Embedded(t, embedded.Config{})
+	c, gone := session(t, server.Addr()), session(t, server.Addr())
+	for path, owner := range map[string]namespace.Client{"/zkbench-20260102T030405Z-0001": gone, "/zkbench-20260102T030405Z-0002": c} {
+		if err := owner.Create(t.Context(), path, 30*time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.CreateZnode(t.Context(), "/zkbench-20260102T030405Z-0003", 0); err != nil {
+		t.Fatal(err)
+	}
+	ensembletest.End(t, gone.Conn, c.Conn, "/zkbench-20260102T030405Z-0001/owner")
+	_, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "2", "--repeats", "1")
+	for _, want := range []string{"1 earlier run left znodes on these servers: `zkbench clean --servers " + server.Addr() + "` removes them", "1 other run under way",
+		"1 run of an older zkbench left znodes on these servers, or may be under way"} {
+		if code != codeOK || !strings.Contains(stderr, want) {
+			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package container_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble/container"
+)
+
+// engine is a docker command that behaves like one that is still busy with the removal that a killed process has asked for:
+// it refuses the container at first, the network as long as the container is there, and a container appears late.
+const engine = `#!/bin/sh
+cd "$ENGINE" || exit 1
+case "$1 $2" in
+"ps -a") cat containers ;;
+"network ls") cat networks ;;
+"volume ls") cat volumes ;;
+"rm --force")
+	if [ ! -e refused ]; then touch refused; echo "removal of container $4 is already in progress" >&2; exit 1; fi
+	if [ ! -e late ]; then echo c2 >late; cp late containers; else : >containers; fi ;;
+"network rm") if [ -s containers ]; then echo "network has active endpoints" >&2; exit 1; fi; : >networks ;;
+"volume rm") : >volumes ;;
+*) echo "unexpected: $*" >&2; exit 1 ;;
+esac
+`
+
+// Down is over when nothing is left, and counts all that there was.
+func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"docker": engine, "containers": "c1\n", "networks": "n1\nn2\n", "volumes": "v1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := fmt.Sprintf("test-removal-%d", os.Getpid()) // one test run at a time may claim a name
+	t.Setenv("ENGINE", dir)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	before, err := container.Inventory(t.Context(), name)
+	if want := (container.Remains{Containers: 1, Networks: 2, Volumes: 1}); err != nil || before != want {
+		t.Errorf("there are %s (%v), want %s", before, err, want)
+	}
+	removed, err := container.Down(t.Context(), name)
+	if want := (container.Remains{Containers: 1, Networks: 2, Volumes: 1}); err != nil || removed != want {
+		t.Errorf("removed %s (%v), want %s", removed, err, want)
+	}
+	for _, kind := range []string{"containers", "networks", "volumes"} {
+		if left, err := os.ReadFile(filepath.Join(dir, kind)); err != nil || len(left) > 0 {
+			t.Errorf("%s left: %s (%v)", kind, strings.TrimSpace(string(left)), err)
+		}
+	}
+}

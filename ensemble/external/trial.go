@@ -1,0 +1,228 @@
+package external
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// trialTimeout is how long the servers may take for all of a trial. The client library takes up to a second more to give
+// up a session.
+const trialTimeout = 3500 * time.Millisecond
+
+// trial is a session with each server, to find out what only a session can.
+type trial struct {
+	peers  []peer
+	conns  []*zk.Conn
+	chroot string
+}
+
+// try opens a session with each server, writes a znode through one, and looks for it through the others.
+func try(ctx context.Context, peers []peer, chroot string) error {
+	t := trial{peers: slices.Clone(peers), conns: make([]*zk.Conn, len(peers)), chroot: chroot}
+	trying, cancel := context.WithTimeoutCause(ctx, trialTimeout, fmt.Errorf("no answer within %s", trialTimeout))
+	defer cancel()
+	err := t.run(trying)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // the caller has given up: no server is to blame
+	}
+	return err
+}
+
+func (t *trial) run(ctx context.Context) error {
+	// The first one writes. What a leader has answered, a sync through any other server finds: the leader sends its
+	// followers the commit before it answers, and the reply to the sync after it.
+	slices.SortStableFunc(t.peers, func(a, b peer) int { return leadersFirst(a) - leadersFirst(b) })
+	defer t.close()
+	errs := make([]error, len(t.peers))
+	var all sync.WaitGroup
+	for i := range t.peers {
+		all.Go(func() { errs[i] = t.connect(ctx, i) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, t.close) // its requests take no context
+	defer stop()
+	return t.write(ctx)
+}
+
+func (t *trial) stalled(ctx context.Context, i int, what string) error {
+	return fmt.Errorf("%s did not %s: check that neither it nor the majority of its ensemble is stopped or overloaded: %w", t.peers[i].Name, what, context.Cause(ctx))
+}
+
+func leadersFirst(p peer) int {
+	if p.status.Role == ensemble.Leader {
+		return 0
+	}
+	return 1
+}
+
+func (t *trial) connect(ctx context.Context, i int) error {
+	var err error
+	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Addr, wire.NewLedger(time.Now()), nil)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // another cause may be found just before the time is over
+		return t.stalled(ctx, i, "open a session")
+	default:
+		return t.peers[i].named(err)
+	}
+}
+
+// close ends the sessions. It may be called more than once.
+func (t *trial) close() {
+	var all sync.WaitGroup
+	for _, conn := range t.conns {
+		if conn != nil {
+			all.Go(conn.Close)
+		}
+	}
+	all.Wait()
+}
+
+// write checks that znodes can be created and deleted, and in between who sees them.
+func (t *trial) write(ctx context.Context) error {
+	if err := t.findChroot(ctx); err != nil {
+		return err
+	}
+	var tail [8]byte
+	_, _ = rand.Read(tail[:]) // never fails
+	probe := t.chroot + "/zkbench-probe-" + hex.EncodeToString(tail[:])
+	if _, err := t.conns[0].Create(probe, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		return t.explain(ctx, 0, "create", err)
+	}
+	compared := t.compare(ctx, probe)
+	if compared != nil && ctx.Err() != nil {
+		return compared // the sessions are closed, and the znode is gone with its own
+	}
+	if err := t.conns[0].Delete(probe, -1); err != nil {
+		return errors.Join(compared, t.explain(ctx, 0, "delete", err))
+	}
+	return compared
+}
+
+// findChroot says how to create a chroot that is missing. To create it is for its owner, who may want other rights on it.
+func (t *trial) findChroot(ctx context.Context) error {
+	var missing []string
+	for at := t.chroot; at != ""; at = at[:strings.LastIndexByte(at, '/')] {
+		found, _, err := t.conns[0].Exists(at)
+		if err != nil {
+			return t.explain(ctx, 0, "look for", err)
+		}
+		if found {
+			break
+		}
+		missing = append(missing, fmt.Sprintf("\n  zkCli.sh -server %s create %s", t.peers[0].Name, at))
+	}
+	if missing == nil {
+		return nil
+	}
+	slices.Reverse(missing)
+	return fmt.Errorf("the chroot %s does not exist: create it first, by%s", t.chroot, strings.Join(missing, ""))
+}
+
+// base is the znode that a run's root stands in.
+func (t *trial) base() string {
+	if t.chroot == "" {
+		return "/"
+	}
+	return t.chroot
+}
+
+// sessionNeedsSASL is how the client library shows ZooKeeper's error code SESSIONCLOSEDREQUIRESASLAUTH, which it has no
+// name for.
+const sessionNeedsSASL = "unknown error: -124"
+
+// explain says why a request about a znode below the base failed, and what to do.
+func (t *trial) explain(ctx context.Context, i int, verb string, err error) error {
+	name, base := t.peers[i].Name, t.base()
+	switch {
+	case ctx.Err() != nil && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)): // see close
+		return t.stalled(ctx, i, "answer a request to "+verb+" znodes")
+	case errors.Is(err, zk.ErrNoAuth):
+		return fmt.Errorf("%s: no permission to %s znodes in %s: let an owner grant world:anyone the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
+			name, verb, base, name, strings.TrimSuffix(base, "/")+"/bench")
+	case errors.Is(err, zk.ErrNoChildrenForEphemerals):
+		return fmt.Errorf("%s: the chroot %s is an ephemeral znode, which cannot have children: choose a persistent one", name, base)
+	case strings.Contains(err.Error(), sessionNeedsSASL):
+		return fmt.Errorf("%s admits authenticated clients only (SASL), which zkbench is not: give servers that admit others, too (without sessionRequireClientSASLAuth and enforce.auth.enabled)", name)
+	default:
+		return fmt.Errorf("%s: %s znodes in %s: %w", name, verb, base, err)
+	}
+}
+
+// compare finds out which servers see a znode that the first one has, and which of them are the same.
+func (t *trial) compare(ctx context.Context, probe string) error {
+	var errs []error
+	for i := 1; i < len(t.peers); i++ {
+		found, err := t.sees(ctx, i, probe)
+		if err == nil && !found {
+			err = Mistake{t.unrelated(t.peers[0], t.peers[i])}
+		}
+		errs = append(errs, err)
+		if err != nil && ctx.Err() != nil {
+			break // the others were not asked in time, and are not to blame
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for i := range t.peers {
+		for k := range i {
+			if t.same(k, i) {
+				errs = append(errs, Mistake{fmt.Errorf("%s and %s are the same server under two addresses: give each server once", t.peers[k].Name, t.peers[i].Name)})
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *trial) sees(ctx context.Context, i int, probe string) (bool, error) {
+	if err := ensemble.Fence(t.conns[i]); err != nil {
+		return false, t.explain(ctx, i, "sync", err)
+	}
+	found, _, err := t.conns[i].Exists(probe)
+	if err != nil {
+		return false, t.explain(ctx, i, "look for", err)
+	}
+	return found, nil
+}
+
+func (t *trial) unrelated(a, b peer) error {
+	advice := "give servers of one ensemble only"
+	if a.status.Role == ensemble.Standalone {
+		advice = "both stand alone: give one of them, or join them into an ensemble"
+	}
+	return fmt.Errorf("%s and %s are unrelated servers (a znode created through the first is not there on the second): %s", a.Name, b.Name, advice)
+}
+
+// same reports whether two addresses, which show the same znodes, lead to one server. An ensemble has one leader, and a
+// standalone server no companions. Others are told apart by the ids of their sessions, the highest byte of which is the
+// server's id, unless their settings tell another one: ids above 255 are cut off there.
+func (t *trial) same(a, b int) bool {
+	p, q := t.peers[a], t.peers[b]
+	if r := p.status.Role; r == q.status.Role && (r == ensemble.Leader || r == ensemble.Standalone) {
+		return true
+	}
+	if p.status.Role != q.status.Role || p.config["serverId"] != q.config["serverId"] {
+		return false
+	}
+	id := serverOf(t.conns[a].SessionID())
+	return id != 0 && id == serverOf(t.conns[b].SessionID()) // a server that is no Apache ZooKeeper may number sessions otherwise
+}
+
+func serverOf(session int64) byte { return byte(uint64(session) >> 56) }

@@ -1,0 +1,61 @@
+package process
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// memoryFolder is where Linux systems mount a memory file system that every user may write to.
+const memoryFolder = "/dev/shm"
+
+// memoryNeeded is what the transaction logs of all servers may take.
+const memoryNeeded = ensemble.Size * ensemble.MemoryLogBytes
+
+// memoryDir returns the folder for the transaction logs of the ensemble whose state is in dir. It follows from dir alone, so
+// that what a crash leaves is found without it; and it is another one for each user and for each cache folder.
+func memoryDir(dir string) string {
+	hash := sha256.Sum256([]byte(dir))
+	return filepath.Join(memoryFolder, fmt.Sprintf("zkbench-%d-%s-%x", os.Getuid(), filepath.Base(dir), hash[:4]))
+}
+
+// makeMemoryDir creates that folder, if there is room for the logs.
+func makeMemoryDir(dir string) (string, error) {
+	logs := memoryDir(dir)
+	err := checkMemory(memoryFolder, memoryNeeded)
+	if err == nil {
+		err = os.Mkdir(logs, 0o700) // not MkdirAll: what is there already is not ours
+	}
+	if err != nil {
+		return "", fmt.Errorf("transaction logs cannot be kept in memory, so take --txn-log disk: %w", err)
+	}
+	return logs, nil
+}
+
+// Memory file systems, as statfs(2) calls them.
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6 // has no size
+)
+
+// checkMemory returns an error unless a folder is on a memory file system with so many bytes free.
+func checkMemory(folder string, needed int64) error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(folder, &fs); err != nil {
+		return fmt.Errorf("%s: %w", folder, err)
+	}
+	free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // other types on other systems
+	switch kind := uint32(fs.Type); {
+	case kind != tmpfs && kind != ramfs:
+		return fmt.Errorf("%s is no memory file system", folder)
+	case kind == tmpfs && free < needed:
+		return fmt.Errorf("%s has %d MB free, and the transaction logs may take %d MB: enlarge it (mount -o remount,size=%dg %s)",
+			folder, free>>20, needed>>20, 1+needed>>30, folder)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,137 @@
+package results_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// half is one half of a floor, each operation of which took the same time whenever it was done.
+func half(t *testing.T, read, write, handoff time.Duration, rounds int) map[string]results.Histogram {
+	t.Helper()
+	out := map[string]results.Histogram{}
+	for operation, took := range map[string]time.Duration{results.FloorRead: read, results.FloorWrite: write, results.FloorHandoff: handoff} {
+		var values []time.Duration
+		for range rounds {
+			values = append(values, took)
+		}
+		h, err := results.NewHistogram(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[operation] = h
+	}
+	return out
+}
+
+func TestFloorMetrics(t *testing.T) {
+	quiet := half(t, 200*time.Microsecond, ms, 2*ms, 100)
+	slow := half(t, 200*time.Microsecond, 3*ms, 6*ms, 10)
+	phases := map[string]string{"handoff": results.FloorHandoff, "release": results.FloorWrite, "open": results.FloorWrite}
+	for _, tt := range []struct {
+		name  string
+		floor *results.Floor
+		want  map[string]float64 // of the metrics that have to do with the floor, to three digits
+	}{
+		{"none", nil, nil},
+		{"a reason", &results.Floor{Why: "no answer", Phases: phases}, nil},
+		{"half of it", &results.Floor{Why: "no answer", Before: quiet, Phases: phases}, nil},
+		{"both halves alike", &results.Floor{Before: quiet, After: quiet, Phases: phases}, map[string]float64{
+			"floor-read-p50-ns": 0.2e6, "floor-write-p50-ns": 1e6, "floor-handoff-p50-ns": 2e6,
+			"handoff-p50/floor": 3, "release-p50/floor": 4, // open was not measured
+		}},
+		// Ten slow rounds count as much as a hundred quick ones.
+		{"a machine that moved", &results.Floor{Before: quiet, After: slow, Phases: phases}, map[string]float64{
+			"floor-read-p50-ns": 0.2e6, "floor-write-p50-ns": 2e6, "floor-handoff-p50-ns": 4e6,
+			"handoff-p50/floor": 1.5, "release-p50/floor": 2,
+		}},
+		{"no phase with a floor", &results.Floor{Before: quiet, After: quiet}, map[string]float64{
+			"floor-read-p50-ns": 0.2e6, "floor-write-p50-ns": 1e6, "floor-handoff-p50-ns": 2e6,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := &results.Document{Floor: tt.floor}
+			err := d.Observe(results.Raw{Window: results.Window{End: 100 * ms}, Samples: []results.Sample{
+				{Phase: "handoff", Start: 10 * ms, End: 16 * ms}, {Phase: "release", Start: 10 * ms, End: 14 * ms},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]float64{}
+			for name, m := range d.Metrics {
+				if results.IsFloor(name) || results.IsFloorMultiple(name) {
+					got[name] = m.Value
+				}
+			}
+			if len(got) != len(tt.want) {
+				t.Errorf("metrics %v, want %v", got, tt.want)
+			}
+			for name, want := range tt.want {
+				if diff := got[name]/want - 1; diff < -0.002 || diff > 0.002 {
+					t.Errorf("%s = %g, want %g", name, got[name], want)
+				}
+			}
+		})
+	}
+}
+
+func TestFloorMoved(t *testing.T) {
+	quiet := half(t, ms, ms, 2*ms, 10)
+	for _, tt := range []struct {
+		name  string
+		after map[string]results.Histogram
+		want  string // in the text; empty for none
+	}{
+		{"not measured", nil, ""},
+		{"alike", quiet, ""},
+		{"less than twice", half(t, ms, 1900*time.Microsecond, 3900*time.Microsecond, 10), ""},
+		{"reads alone", half(t, 9*ms, ms, 2*ms, 10), ""},
+		{"handoffs slower", half(t, ms, ms, 5*ms, 10), "one handoff on the idle ensemble took 2.00 ms before the load and 5.00 ms after it"},
+		{"handoffs faster", half(t, ms, ms, 900*time.Microsecond, 10), "one handoff"},
+		{"writes slower", half(t, ms, 9*ms, 2*ms, 10), "one write on the idle ensemble took 1.00 ms before the load and 9.00 ms after it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := results.Floor{Before: quiet, After: tt.after}
+			if got := f.Moved(); (got != "") != (tt.want != "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The names of the floor's metrics decide how they are shown, claimed and compared.
+func TestKindsOfFloorMetrics(t *testing.T) {
+	for _, tt := range []struct {
+		metric                                      string
+		isFloor, isMultiple, isShare, isTime, moves bool
+		shown                                       string // of 1.5e6
+	}{
+		{"floor-write-p50-ns", true, false, false, true, false, "1.50 ms"},
+		{"handoff-p50/floor", false, true, false, true, true, "1500000×"},
+		{"handoff-p50-ns", false, false, false, true, true, "1.50 ms"},
+		{"stale/read", false, false, true, false, true, "1.5e+08%"},
+		{"requests/op", false, false, false, false, true, "1500000"},
+	} {
+		t.Run(tt.metric, func(t *testing.T) {
+			claim := results.Claim{Metric: tt.metric}
+			got := []bool{results.IsFloor(tt.metric), results.IsFloorMultiple(tt.metric), results.IsShare(tt.metric), claim.IsTime(), results.HasDirection(tt.metric)}
+			want := []bool{tt.isFloor, tt.isMultiple, tt.isShare, tt.isTime, tt.moves}
+			for i, what := range []string{"of the floor", "a multiple", "a share", "a time", "with a direction"} {
+				if got[i] != want[i] {
+					t.Errorf("%s: %v, want %v", what, got[i], want[i])
+				}
+			}
+			if shown := results.FormatMetric(tt.metric, 1.5e6); shown != tt.shown {
+				t.Errorf("shown as %s, want %s", shown, tt.shown)
+			}
+		})
+	}
+	if c, err := results.ParseClaim("predecessor-watch handoff-p50/floor <= 2.5"); err != nil || c.String() != "predecessor-watch handoff-p50/floor <= 2.5" {
+		t.Errorf("claim %q, %v", c, err)
+	}
+	if _, err := results.ParseClaim("predecessor-watch handoff-p50/floor <= 2ms"); err == nil {
+		t.Error("a multiple was compared with a duration")
+	}
+}

@@ -1,0 +1,80 @@
+package results
+
+import (
+	"slices"
+	"strings"
+)
+
+// computed returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, violations and
+// window. It is the one place where a metric comes into being, so that a reader can hold those in a document to it.
+func (d *Document) computed() (map[string]Metric, error) {
+	metrics := map[string]Metric{
+		HerdMean:             {d.Herd.Mean(), "notifications"},
+		HerdP99:              {float64(d.Herd.Quantile(0.99)), "notifications"},
+		HerdMax:              {float64(d.Herd.Max()), "notifications"},
+		NotificationPeak10ms: {float64(d.Herd.Peak10ms), "notifications"},
+		Violations:           {float64(len(d.Violations)), "violations"},
+	}
+	if d.Heap != nil {
+		if bytes, ok := d.Heap.PerWatch(); ok {
+			metrics[HeapPerWatch] = Metric{bytes, "bytes per watch"}
+		}
+	}
+	d.addAverages(metrics)
+	if err := d.addLatencies(metrics); err != nil {
+		return nil, err
+	}
+	if err := d.addFloor(metrics); err != nil {
+		return nil, err
+	}
+	return metrics, nil
+}
+
+// addAverages adds what there was of something for each operation, and the throughput.
+func (d *Document) addAverages(metrics map[string]Metric) {
+	ops := float64(d.Window.Operations)
+	if ops == 0 {
+		return
+	}
+	for name, total := range map[string]int64{
+		NotificationsPerOp:  d.Counts.Notified,
+		RequestsPerOp:       d.Counts.TotalRequests,
+		WritesPerOp:         d.Counts.Writes,
+		FailedWritesPerOp:   d.Counts.FailedWrites,
+		UselessWakeupsPerOp: d.Counts.UselessWakes,
+	} {
+		metrics[name] = Metric{float64(total) / ops, "per op"}
+	}
+	metrics[BytesPerOp] = Metric{float64(d.Counts.BytesIn+d.Counts.BytesOut) / ops, "bytes per op"}
+	if seconds := d.Window.Length().Seconds(); !d.Window.Paced && seconds > 0 {
+		metrics[OpsPerSecond] = Metric{ops / seconds, "1/s"}
+	}
+}
+
+// addLatencies adds percentiles of the phases, except of those that were discarded or whose length zkbench has set, the
+// shares, and the spread of herds.
+func (d *Document) addLatencies(metrics map[string]Metric) error {
+	for phase, h := range d.Histograms {
+		if strings.HasPrefix(phase, warmUpPrefix) || d.Window.Paced && slices.Contains(d.PacedPhases, phase) {
+			continue
+		}
+		decoded, err := h.Decode()
+		if err != nil {
+			return err
+		}
+		addPercentiles(metrics, phase, decoded)
+	}
+	for _, s := range d.Shares {
+		if whole := d.Histograms[s.Of].Samples; whole > 0 {
+			metrics[s.metric()] = Metric{float64(d.Histograms[s.Phase].Samples) / float64(whole), "per " + s.Of}
+		}
+	}
+	spread, err := d.Herd.Spread.Decode()
+	if err != nil {
+		return err
+	}
+	if spread.TotalCount() > 0 {
+		metrics[HerdSpreadP99] = Metric{float64(spread.ValueAtPercentile(99)), "ns"}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// shape compares a JSON text with the Go type that it is to be decoded into, as encoding/json does not: it refuses a key
+// that stands twice, a null, and a negative number, and if strict a missing part and an unknown one.
+//
+// Note: encoding/json takes the last of two equal keys, matches keys in any case, and leaves zero what is missing. So each
+// of these would let a document say less than it seems to.
+type shape struct {
+	decoder  *json.Decoder
+	strict   bool
+	problems problems
+	fields   map[reflect.Type]map[string]reflect.StructField // as far as they have been met
+}
+
+// mayBeNegative returns the leaves for which a number below zero means something: an unknown share, and what servers
+// counted that have started anew meanwhile.
+func mayBeNegative() []string {
+	return []string{"health.machine_cpu", "oracle.server_notifications", "oracle.server_transactions"}
+}
+
+// shapeProblems returns in what a text, which is valid JSON, does not fit a type.
+func shapeProblems(text []byte, t reflect.Type, strict bool) (problems, error) {
+	s := shape{decoder: json.NewDecoder(bytes.NewReader(text)), strict: strict, fields: map[reflect.Type]map[string]reflect.StructField{}}
+	s.decoder.UseNumber()
+	err := s.value(t, "")
+	return s.problems, err
+}
+
+// value reads one value, and compares it with the type; with nil, whose name is unknown, it looks for double keys only.
+func (s *shape) value(t reflect.Type, path string) error {
+	token, err := s.decoder.Token()
+	if err != nil {
+		return err
+	}
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '[' {
+			return s.list(t, path)
+		}
+		return s.object(t, path)
+	case nil:
+		s.problems.unless(t == nil || !s.strict, "%s is null", path)
+	case string:
+		s.problems.unless(t == nil || t.Kind() == reflect.String || isTime(t), "%s wants %s, not a text", path, wanted(t))
+	case bool:
+		s.problems.unless(t == nil || t.Kind() == reflect.Bool, "%s wants %s, not true or false", path, wanted(t))
+	case json.Number:
+		s.number(token.String(), t, path)
+	}
+	return nil
+}
+
+// wanted names what JSON has for a type.
+func wanted(t reflect.Type) string {
+	switch {
+	case t == nil:
+		return "nothing"
+	case isTime(t):
+		return "a time"
+	}
+	switch t.Kind() {
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a number"
+	}
+}
+
+func isTime(t reflect.Type) bool { return t == reflect.TypeFor[time.Time]() }
+
+func (s *shape) number(text string, t reflect.Type, path string) {
+	if t == nil {
+		return
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		_, err = strconv.ParseInt(text, 10, 64)
+	case reflect.Uint64:
+		_, err = strconv.ParseUint(text, 10, 64)
+	case reflect.Float64:
+	default:
+		s.problems.unless(false, "%s wants %s, not a number", path, wanted(t))
+		return
+	}
+	s.problems.unless(err == nil && !math.IsInf(value, 0), "%s is %s, which is no number of its kind", path, text)
+	s.problems.unless(value >= 0 || slices.Contains(mayBeNegative(), path), "%s is negative (%s)", path, text)
+}
+
+func (s *shape) list(t reflect.Type, path string) error {
+	var element reflect.Type
+	if t != nil && t.Kind() == reflect.Slice {
+		element = t.Elem()
+	}
+	s.problems.unless(t == nil || element != nil, "%s wants %s, not a list", path, wanted(t))
+	for i := 0; s.decoder.More(); i++ {
+		if err := s.value(element, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			return err
+		}
+	}
+	_, err := s.decoder.Token()
+	return err
+}
+
+func (s *shape) object(t reflect.Type, path string) error {
+	isObject := t != nil && (t.Kind() == reflect.Map || t.Kind() == reflect.Struct && !isTime(t))
+	s.problems.unless(t == nil || isObject, "%s wants %s, not an object", path, wanted(t))
+	fields := s.fieldsOf(t)
+	seen := map[string]bool{}
+	for s.decoder.More() {
+		token, err := s.decoder.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := token.(string)
+		at := strings.TrimPrefix(path+"."+key, ".")
+		s.problems.unless(!seen[key], "%s stands there twice", at)
+		seen[key] = true
+		f, known := fields[key]
+		s.problems.unless(known || !s.strict || !isObject || t.Kind() == reflect.Map, "%s is unknown", at)
+		if isObject && t.Kind() == reflect.Map {
+			f.Type = t.Elem()
+		}
+		if err := s.value(f.Type, at); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		_, options, _ := strings.Cut(fields[name].Tag.Get("json"), ",")
+		s.problems.unless(seen[name] || !s.strict || options == "omitempty", "%s is missing", strings.TrimPrefix(path+"."+name, "."))
+	}
+	_, err := s.decoder.Token()
+	return err
+}
+
+// fieldsOf returns the fields of a struct by their names in JSON; none of any other type.
+func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.StructField {
+	if fields, known := s.fields[t]; known {
+		return fields
+	}
+	fields := map[string]reflect.StructField{}
+	s.fields[t] = fields
+	if t == nil || t.Kind() != reflect.Struct || isTime(t) {
+		return fields
+	}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[name] = t.Field(i)
+	}
+	return fields
+}

@@ -1,0 +1,222 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// problems is what is wrong with a document, each with the path of the leaf.
+type problems []string
+
+// mostProblems is how many of them an error names; one missing part may make many leaves contradict each other.
+const mostProblems = 8
+
+func (p *problems) unless(ok bool, format string, args ...any) {
+	if !ok {
+		*p = append(*p, fmt.Sprintf(format, args...))
+	}
+}
+
+// err returns all problems as one error, nil without any.
+func (p problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	text := strings.Join(p[:min(len(p), mostProblems)], "; ")
+	if more := len(p) - mostProblems; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return errors.New(text)
+}
+
+// The modes of a load.
+const (
+	closedMode = "closed"
+	drainMode  = "drain"
+)
+
+// Validate returns an error with everything in which the document contradicts itself. What it checks follows from how a
+// document comes about, whatever was measured: a run that was disturbed, or whose recipe is broken, is valid in this sense.
+func (d *Document) Validate() error {
+	var p problems
+	d.validateLabels(&p)
+	d.validateLoad(&p)
+	d.validatePhases(&p)
+	d.validateWindow(&p)
+	d.validateCounts(&p)
+	d.validateHistograms(&p)
+	d.validateHerd(&p)
+	d.validateFloor(&p)
+	d.validateTimeline(&p)
+	d.validateExpected(&p)
+	d.validateOracle(&p)
+	d.validateMetrics(&p)
+	return p.err()
+}
+
+func (d *Document) validateLabels(p *problems) {
+	for _, label := range []struct{ path, text string }{{"run", d.Run}, {"scenario.name", d.Scenario.Name}, {"recipe", d.Recipe}, {"variant", d.Variant}} {
+		p.unless(label.text != "", "%s is empty", label.path)
+	}
+	p.oneOf("kind", d.Kind, "naive", "optimized")
+	p.oneOf("environment.engine", d.Environment.Engine, "container", "process", "external", Embedded)
+	p.unless(!d.Started.IsZero(), "started is no time")
+	p.unless(d.Clients >= 1, "clients is %d", d.Clients)
+	p.unless(d.Batch >= 1, "batch is %d", d.Batch)
+	p.unless(len(d.Environment.Servers) > 0, "environment.servers is empty")
+	p.unless(d.Environment.SessionTimeout > 0, "environment.session_timeout_ns is 0")
+	for i, v := range d.Violations {
+		p.unless(v.Text != "", "violations[%d].text is empty", i)
+	}
+}
+
+func (p *problems) oneOf(path, value string, values ...string) {
+	p.unless(slices.Contains(values, value), "%s is %q, which is none of %s", path, value, strings.Join(values, ", "))
+}
+
+func (d *Document) validateLoad(p *problems) {
+	s := d.Scenario
+	p.oneOf("scenario.mode", s.Mode, closedMode, drainMode)
+	p.unless(s.Size >= 1, "scenario.size is %d", s.Size)
+	p.unless(s.Repeats >= 1, "scenario.repeats is %d", s.Repeats)
+	p.unless(s.BystanderRate >= 1, "scenario.bystander_rate is %d", s.BystanderRate)
+	p.unless(d.Repeat <= s.Repeats, "repeat is %d of %d (scenario.repeats)", d.Repeat, s.Repeats)
+	p.unless(d.Repeat > 0 || len(d.Violations) > 0, "repeat is 0, a rehearsal, without violations")
+	if s.Mode == drainMode {
+		p.unless(s.Operations == 0 && s.Duration == 0 && s.WarmUp == 0 && s.Think == 0, "scenario has a load of mode closed, and mode drain")
+	} else {
+		p.unless((s.Operations > 0) != (s.Duration > 0), "scenario has operations %d and duration_ns %d, of which one is given", s.Operations, s.Duration)
+	}
+	p.unless(slices.Contains(strings.Fields(strings.Trim(s.ClientCounts, "[]")), fmt.Sprint(d.Clients)),
+		"clients is %d, which is none of scenario.client_counts %s", d.Clients, s.ClientCounts)
+	asked := strings.Split(s.Variants, ",")
+	p.unless(s.Variants == "" || slices.Contains(asked, d.Variant) || slices.Contains(asked, d.Recipe+"/"+d.Variant),
+		"variant is %q, which is none of scenario.variants %q", d.Variant, s.Variants)
+	p.unless(s.Heap == (d.Heap != nil), "scenario.heap is %t, and heap is there: %t", s.Heap, d.Heap != nil)
+}
+
+func (d *Document) validatePhases(p *problems) {
+	known := func(path, phase string) {
+		p.unless(slices.Contains(d.Phases, phase), "%s is %q, which is none of phases", path, phase)
+	}
+	known("operation", d.Operation)
+	for i, phase := range d.Waiting {
+		known(fmt.Sprintf("waiting_phases[%d]", i), phase)
+	}
+	for i, phase := range d.PacedPhases {
+		known(fmt.Sprintf("paced_phases[%d]", i), phase)
+	}
+	for i, s := range d.Shares {
+		known(fmt.Sprintf("shares[%d].phase", i), s.Phase)
+		known(fmt.Sprintf("shares[%d].of", i), s.Of)
+	}
+	p.unless(len(slices.Compact(slices.Sorted(slices.Values(d.Phases)))) == len(d.Phases), "phases has one of them twice")
+}
+
+// CountsWhole reports whether the window begins and ends at rest, so that its counts are those of whole operations.
+func (d *Document) CountsWhole() bool {
+	return d.Scenario.Mode == drainMode || d.Scenario.Operations > 0
+}
+
+// CountsExactly reports whether formulas give the counts, and not only bounds: where nothing can coalesce, in steps, or for
+// a client that is alone and counted in whole operations.
+func (d *Document) CountsExactly() bool {
+	return d.Scenario.Mode == drainMode || d.Clients == 1 && d.Scenario.Operations > 0
+}
+
+func (d *Document) validateWindow(p *problems) {
+	w := d.Window
+	p.unless(w.Paced == (d.Scenario.Mode == drainMode), "window.paced is %t, and scenario.mode %s", w.Paced, d.Scenario.Mode)
+	p.unless(d.Repeat == 0 || w.Length() >= d.Scenario.Duration, "window has a length of %s, less than scenario.duration_ns", w.Length()) // rehearsals are shortened
+	p.unless(w.StarvingWaits <= w.UnfinishedWaits, "window.starving_waits is %d, of %d unfinished_waits", w.StarvingWaits, w.UnfinishedWaits)
+	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0), "window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",
+		w.OldestWait, w.UnfinishedWaits, w.End)
+	var p99 []time.Duration
+	for _, phase := range d.Waiting {
+		p99 = append(p99, d.p99(phase))
+	}
+	if len(p99) == 0 {
+		p.unless(w.UnfinishedWaits == 0, "window.unfinished_waits is %d without waiting_phases", w.UnfinishedWaits)
+		return
+	}
+	p.unless(w.StarvingWaits > 0 || w.OldestWait <= slices.Max(p99), "window.starving_waits is 0, and oldest_wait_ns %s, longer than every p99", w.OldestWait)
+	p.unless(w.StarvingWaits == 0 || w.OldestWait > slices.Min(p99), "window.starving_waits is %d, and oldest_wait_ns %s, shorter than every p99", w.StarvingWaits, w.OldestWait)
+}
+
+func (d *Document) validateCounts(p *problems) {
+	c := d.Counts
+	for _, total := range []struct {
+		path string
+		sum  int64
+		want int64
+	}{
+		{"total_requests", sumOf(c.Requests), c.TotalRequests},
+		{"total_failed", sumOf(c.Failed), c.TotalFailed},
+		{"notified", sumOf(c.Notifications), c.Notified},
+	} {
+		p.unless(total.sum == total.want, "counts.%s is %d, and its parts have %d", total.path, total.want, total.sum)
+	}
+	p.unless(c.Writes <= c.TotalRequests, "counts.writes is %d, of %d total_requests", c.Writes, c.TotalRequests)
+	p.unless(c.FailedWrites <= c.TotalFailed, "counts.failed_writes is %d, of %d total_failed", c.FailedWrites, c.TotalFailed)
+	p.unless(c.UselessWakes <= c.Notified, "counts.useless_wakeups is %d, of %d notified", c.UselessWakes, c.Notified)
+	if !d.CountsWhole() {
+		return // a reply may come in the window to a request that was sent before it
+	}
+	for _, op := range slices.Sorted(maps.Keys(c.Failed)) {
+		p.unless(c.Failed[op] <= c.Requests[op], "counts.failed.%s is %d, of %d requests", op, c.Failed[op], c.Requests[op])
+	}
+	p.unless(c.FailedWrites <= c.Writes, "counts.failed_writes is %d, of %d writes", c.FailedWrites, c.Writes)
+}
+
+func sumOf(counts map[string]int64) int64 {
+	var sum int64
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
+}
+
+func (d *Document) validateExpected(p *problems) {
+	p.unless(d.Expected.Exact == d.CountsExactly(), "expected.exact is %t, and should be %t for such a load", d.Expected.Exact, d.CountsExactly())
+	p.unless(d.Expected.Equal == d.equalsFormulas(), "expected.equal is %t, and by counts and formulas it is %t", d.Expected.Equal, d.equalsFormulas())
+	for _, name := range slices.Sorted(maps.Keys(d.Expected.Costs)) {
+		p.unless(slices.Contains(CountMetrics(), name), "expected.costs.%s is no count", name)
+	}
+}
+
+// validateOracle uses that the oracle's span contains the window, and is the same where that begins and ends at rest.
+func (d *Document) validateOracle(p *problems) {
+	o, c := d.Oracle, d.Counts
+	p.unless(o.Checked == (o.Why == ""), "oracle.checked is %t, and why it was not is %q", o.Checked, o.Why)
+	p.unless(o.Checked || o.ServerNotifications == 0 && o.ServerTransactions == 0, "oracle.checked is false, and there is what servers counted")
+	p.unless(!o.Checked || !d.Health.LeaderChanged, "oracle.checked is true, although health.leader_changed is")
+	p.unless(c.Notified <= o.ClientNotifications, "counts.notified is %d, and oracle.client_notifications %d", c.Notified, o.ClientNotifications)
+	p.unless(c.Writes <= o.ClientWrites && (c.Writes == o.ClientWrites || !d.CountsWhole()), "counts.writes is %d, and oracle.client_writes %d", c.Writes, o.ClientWrites)
+}
+
+// validateMetrics computes the metrics again.
+func (d *Document) validateMetrics(p *problems) {
+	computed, err := d.computed()
+	if err != nil {
+		p.unless(false, "metrics cannot be computed again: %v", err)
+		return
+	}
+	all := maps.Clone(computed)
+	maps.Copy(all, d.Metrics)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		got, there := d.Metrics[name]
+		want, due := computed[name]
+		switch {
+		case !there:
+			p.unless(false, "metrics.%s is missing: it is %v %s", name, want.Value, want.Unit)
+		case !due:
+			p.unless(false, "metrics.%s is %v %s, and nothing that was measured makes one", name, got.Value, got.Unit)
+		default:
+			p.unless(got == want, "metrics.%s is %v %s, and computed again %v %s", name, got.Value, got.Unit, want.Value, want.Unit)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// WriteBreaches prints how often the recipe's promise was broken, and the first few violations of each measurement. It
+// prints nothing, and returns false, if there are none.
+func WriteBreaches(w io.Writer, docs []*Document) bool {
+	var violations int
+	for _, d := range docs {
+		violations += len(d.Violations)
+	}
+	if violations == 0 {
+		return false
+	}
+	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", violations)
+	for _, d := range docs {
+		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
+			fmt.Fprintf(w, "  %s: at %s %s\n", d.label(), v.At, v.Text)
+		}
+	}
+	return true
+}
+
+// WriteVerdict prints what speaks against the numbers: breaches of the promise, reasons why they are void, warnings.
+// Each is said once, with where it was seen.
+func WriteVerdict(w io.Writer, docs []*Document) {
+	if !WriteBreaches(w, docs) {
+		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(docs), len(docs))
+	}
+	var equal int
+	for _, d := range docs {
+		if d.Expected.Equal {
+			equal++
+		}
+	}
+	if equal > 0 {
+		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
+	}
+	writeFindings(w, "INVALID", docs, func(d *Document) []string { return d.Invalid })
+	writeDisturbances(w, docs)
+	writeFindings(w, "warning", docs, (*Document).otherWarnings)
+	writeOracle(w, docs)
+	writeEngine(w, docs)
+	writeTxnLog(w, docs)
+}
+
+// Embedded is the engine on which no latency is an ensemble's, so that its times stand beside no other engine's.
+const Embedded = "embedded"
+
+// writeEngine warns of numbers that must not be taken for those of a real ensemble.
+func writeEngine(w io.Writer, docs []*Document) {
+	i := slices.IndexFunc(docs, func(d *Document) bool { return d.Environment.Engine == Embedded })
+	if i < 0 {
+		return
+	}
+	delays := ""
+	none := []string{"", "0s"}
+	c := docs[i].Environment.ServerConfig
+	if read, write := c["readDelay"], c["writeDelay"]; !slices.Contains(none, read) || !slices.Contains(none, write) {
+		delays = fmt.Sprintf(", busy for %s with each read and for %s with each write", read, write)
+	}
+	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of one in-memory server inside zkbench%s: compare them with no ensemble's\n", delays)
+}
+
+// writeTxnLog warns of times without a disk in them.
+func writeTxnLog(w io.Writer, docs []*Document) {
+	if slices.ContainsFunc(docs, func(d *Document) bool { return d.Environment.InMemory() }) {
+		fmt.Fprintln(w, "TRANSACTION LOGS IN MEMORY: no write waited for a disk: compare times only with others of such servers")
+	}
+}
+
+// writeOracle says how much of the run the servers' own counters confirmed.
+func writeOracle(w io.Writer, docs []*Document) {
+	var checked int
+	var notifications, writes int64
+	for _, d := range docs {
+		if d.Oracle.Checked && d.Oracle.Agrees() {
+			checked++
+			notifications += d.Oracle.ServerNotifications
+			writes += d.Oracle.ServerTransactions
+		}
+	}
+	if checked > 0 {
+		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes)\n", checked, len(docs), notifications, writes)
+	}
+}
+
+func (d *Document) label() string {
+	return fmt.Sprintf("%s/%s, %d %s, repeat %d", d.Recipe, d.Variant, d.Clients, Plural(d.Clients, "client"), d.Repeat)
+}
+
+// writeFindings prints each distinct finding with the number of measurements it was made in, or with the only one.
+func writeFindings(w io.Writer, kind string, docs []*Document, findings func(*Document) []string) {
+	var order []string
+	where := map[string][]string{}
+	for _, d := range docs {
+		for _, f := range findings(d) {
+			if where[f] == nil {
+				order = append(order, f)
+			}
+			where[f] = append(where[f], d.label())
+		}
+	}
+	for _, f := range order {
+		place := strings.Join(where[f], "; ")
+		if n := len(where[f]); n > 1 {
+			place = fmt.Sprintf("%d of %d measurements", n, len(docs))
+		}
+		fmt.Fprintf(w, "%s: %s (%s)\n", kind, f, place)
+	}
+}
