@@ -1,8 +1,8 @@
-// Package strict reads YAML that people write: scenarios, rules, waivers.
+// Package strict reads YAML that users write: scenarios, rules, waivers.
 //
-// It takes one position: what is not read as it looks is a mistake. YAML reads 010 as 8, 1.5 as 1 where a whole number is
-// wanted, yes as true, and nothing at all as the value that stood there before; it ignores a second document. Each of these
-// changes silently what is measured or judged, so each is refused, with its line.
+// It takes one position: a value that is not read as it looks is a mistake. YAML reads 010 as 8, 1.5 as 1 where a whole
+// number is wanted, yes as true, and an empty value as the default; it ignores a second document. Each of these silently
+// changes what is measured or checked, so strict refuses each of them, with its line.
 package strict
 
 import (
@@ -16,16 +16,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Mistake is something wrong in a line of a file.
+// Mistake is one error in a file.
 type Mistake struct {
-	Line int // zero if it concerns the whole
-	Text string
+	Line  int    // zero if it concerns the whole file
+	Field string // the outermost field that holds it, if any
+	Text  string
 }
 
 // Error returns the text without the line.
 func (m Mistake) Error() string { return m.Text }
 
-// Mistakes are all that is wrong in a value.
+// Mistakes are all errors in a value.
 type Mistakes []Mistake
 
 // Error returns the texts, separated by semicolons.
@@ -49,7 +50,7 @@ func Document(text []byte) (*yaml.Node, error) {
 		return nil, Mistake{Text: strings.TrimPrefix(err.Error(), "yaml: ")}
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, Mistake{second.Line, "wants one document: what follows the first `---` or `...` would be ignored; put it into a file of its own"}
+		return nil, Mistake{Line: second.Line, Text: "wants one document: the text after the first `---` or `...` would be ignored; put it into another file"}
 	}
 	return first.Content[0], nil
 }
@@ -60,12 +61,12 @@ type kind int
 const (
 	text    kind = iota // any spelling, but not empty
 	whole               // a whole number in decimal digits
-	decimal             // a number in decimal digits, with a fraction or an exponent or without
+	decimal             // a number in decimal digits; a fraction and an exponent are optional
 	truth               // true or false
 )
 
-// Decode reads a value into what into points to. The error is Mistakes, unless the value has another structure than is
-// wanted.
+// Decode stores a value in the variable that into points to. The error is Mistakes, unless the value has another structure
+// than the variable.
 func Decode(node *yaml.Node, into any) error {
 	wanted := text
 	switch into.(type) {
@@ -89,7 +90,7 @@ func check(node *yaml.Node, wanted kind) Mistakes {
 		return check(node.Alias, wanted)
 	case yaml.ScalarNode:
 		if problem := problemOf(node, wanted); problem != "" {
-			return Mistakes{{node.Line, problem}}
+			return Mistakes{{Line: node.Line, Text: problem}}
 		}
 	case yaml.SequenceNode:
 		for _, element := range node.Content {

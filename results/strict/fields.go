@@ -1,0 +1,151 @@
+package strict
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"go.yaml.in/yaml/v3"
+)
+
+// Field ties a name in a file to the variable that takes its value.
+type Field struct {
+	Name     string
+	Wants    string // what a value must be, such as "a whole number"
+	Value    any    // a pointer, or a [Nested]
+	Required bool
+}
+
+// Nested reads a value that has fields of its own. name is the full name of the field, for mistakes.
+type Nested func(value *yaml.Node, name string) Mistakes
+
+// Read passes the only document of a text to read, and returns all mistakes as one error, each with the file and its line.
+func Read(file string, text []byte, read func(root *yaml.Node) Mistakes) error {
+	root, err := Document(text)
+	m := Mistake{}
+	if errors.As(err, &m) {
+		return Mistakes{m}.in(file)
+	}
+	return read(root).in(file)
+}
+
+// ReadList reads a file that is a list of mappings; see [List].
+func ReadList(file string, text []byte, element func() ([]Field, func() []string)) error {
+	return Read(file, text, func(root *yaml.Node) Mistakes { return List(root, "", element) })
+}
+
+// List reads a list of mappings. element returns the fields of the next element, and optionally a check that runs once these
+// have been read without a mistake. name is that of the list, empty at the top of a file.
+func List(list *yaml.Node, name string, element func() ([]Field, func() []string)) Mistakes {
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return misplaced(list, name, "wants a list, each element of which begins with `- `")
+	}
+	var mistakes Mistakes
+	for _, node := range list.Content {
+		fields, check := element()
+		found, _ := Mapping(node, name, fields)
+		if len(found) == 0 && check != nil {
+			for _, text := range check() {
+				found = append(found, Mistake{Line: node.Line, Text: text})
+			}
+		}
+		mistakes = append(mistakes, found...)
+	}
+	return mistakes
+}
+
+// Mapping reads the fields of a mapping. It also returns the line of each field that is given. name is that of the mapping,
+// empty at the top of a file.
+func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[string]int) {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return misplaced(mapping, name, "wants `field: value` lines; the fields are "+strings.Join(names, ", ")), nil
+	}
+	var mistakes Mistakes
+	lines := map[string]int{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		whole := strings.TrimPrefix(name+"."+key.Value, ".")
+		at := slices.Index(names, key.Value)
+		var found Mistakes
+		switch {
+		case at < 0:
+			found = Mistakes{{Line: key.Line, Text: fmt.Sprintf("there is no field %q%s", whole, Nearest(key.Value, names))}}
+		case lines[key.Value] > 0:
+			found = Mistakes{{Line: key.Line, Text: whole + ": is given twice"}}
+		default:
+			lines[key.Value] = key.Line
+			found = fields[at].read(key, value, whole)
+		}
+		for _, m := range found {
+			m.Field = key.Value
+			mistakes = append(mistakes, m)
+		}
+	}
+	for _, f := range fields {
+		if f.Required && lines[f.Name] == 0 {
+			mistakes = append(mistakes, Mistake{Line: mapping.Line, Field: f.Name, Text: fmt.Sprintf("%s is missing: %s", f.Name, f.Wants)})
+		}
+	}
+	return mistakes, lines
+}
+
+// read stores a value, and returns what is wrong with it.
+func (f Field) read(key, value *yaml.Node, name string) Mistakes {
+	if nested, ok := f.Value.(Nested); ok {
+		return nested(value, name)
+	}
+	wants, wrong := fmt.Sprintf("%s: wants %s", name, f.Wants), Mistakes{}
+	switch err := Decode(value, f.Value); {
+	case err == nil:
+		return nil
+	case !errors.As(err, &wrong):
+		return Mistakes{{Line: key.Line, Text: wants}}
+	}
+	for i := range wrong {
+		wrong[i].Text = wants + "; " + wrong[i].Text
+	}
+	return wrong
+}
+
+// misplaced returns the mistake of a value that has another structure than it must have.
+func misplaced(node *yaml.Node, name, text string) Mistakes {
+	m := Mistake{Text: strings.TrimPrefix(name+": "+text, ": ")}
+	if node != nil {
+		m.Line = node.Line
+	}
+	return Mistakes{m}
+}
+
+// in returns the mistakes as one error, sorted by their lines in a file; nil if there are none.
+func (m Mistakes) in(file string) error {
+	var errs []error
+	for _, one := range slices.SortedStableFunc(slices.Values(m), func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) }) {
+		where := file
+		if one.Line > 0 {
+			where = fmt.Sprintf("%s:%d", file, one.Line)
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", where, one.Text))
+	}
+	return errors.Join(errs...)
+}
+
+// Nearest returns a hint for a name that does not exist: the most similar name if one is similar enough, else all names.
+func Nearest(name string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	nearest := slices.MinFunc(names, func(a, b string) int {
+		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)
+	})
+	if levenshtein.ComputeDistance(name, nearest) <= max(2, len(name)/2) {
+		return fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return "; there are: " + strings.Join(names, ", ")
+}
