@@ -1,0 +1,85 @@
+// Package outcome names what can become of a check, and the exit codes of zkbench.
+//
+// It takes one position: of several outcomes the worst decides, in one order for all commands. A measurement that is wrong
+// or void must not be reported as merely slow.
+package outcome
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Outcome is the result of one check. The zero value is none of the outcomes below, and passes nothing.
+type Outcome string
+
+// The outcomes.
+const (
+	Pass         Outcome = "pass"
+	Regression   Outcome = "regression"   // worse than the limit
+	Violation    Outcome = "violation"    // the recipe broke its promise
+	Inconclusive Outcome = "inconclusive" // neither shown nor ruled out
+	Invalid      Outcome = "invalid"      // the numbers must not be used
+	Error        Outcome = "error"        // the check could not be made
+	Waived       Outcome = "waived"       // a regression that a waiver accepts
+)
+
+// The exit codes. Scripts depend on them.
+const (
+	CodePass        = 0
+	CodeFailed      = 1   // could not run
+	CodeUsage       = 2   // a mistake in flags or files
+	CodeRegression  = 3   // worse than a limit, a baseline or another build
+	CodeBroken      = 4   // a recipe broke its promise
+	CodeInvalid     = 5   // void or inconclusive
+	CodeInterrupted = 130 // stopped by a signal
+)
+
+// rank is an exit code and the outcomes that lead to it, the worst first.
+type rank struct {
+	code     int
+	outcomes []Outcome
+}
+
+// precedence returns the ranks in the order in which they decide.
+func precedence() []rank {
+	return []rank{
+		{CodeBroken, []Outcome{Violation}}, {CodeUsage, nil}, {CodeFailed, []Outcome{Error}}, {CodeInvalid, []Outcome{Invalid, Inconclusive}},
+		{CodeRegression, []Outcome{Regression}}, {CodePass, []Outcome{Waived, Pass}},
+	}
+}
+
+// Compare orders outcomes for slices.SortFunc, the worst first. An unknown outcome is as bad as Inconclusive.
+func Compare(a, b Outcome) int {
+	var order []Outcome
+	for _, r := range precedence() {
+		order = append(order, r.outcomes...)
+	}
+	severity := func(o Outcome) int {
+		return cmp.Or(slices.Index(order, o)+1, slices.Index(order, Inconclusive)+1)
+	}
+	return severity(a) - severity(b)
+}
+
+// Code returns the exit code that one outcome leads to; CodeInvalid for an unknown one.
+func (o Outcome) Code() int {
+	for _, r := range precedence() {
+		if slices.Contains(r.outcomes, o) {
+			return r.code
+		}
+	}
+	return CodeInvalid
+}
+
+// Deciding returns the exit code that decides where several apply; CodePass without any, CodeFailed if none of them has a
+// place in the precedence.
+func Deciding(codes ...int) int {
+	for _, r := range precedence() {
+		if slices.Contains(codes, r.code) {
+			return r.code
+		}
+	}
+	if len(codes) > 0 {
+		return CodeFailed
+	}
+	return CodePass
+}
