@@ -1,0 +1,48 @@
+package table
+
+import (
+	"fmt"
+	"time"
+)
+
+// Count formats a number with about three digits.
+func Count(v float64) string {
+	switch {
+	case v >= 100 || v == 0:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.2f", v)
+	}
+}
+
+// Whole formats a number without decimals.
+func Whole(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+// Percentage formats a share of 1 with three digits, however small it is.
+func Percentage(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }
+
+// Multiple formats a factor.
+func Multiple(factor float64) string { return Count(factor) + "×" }
+
+// Bytes formats a number of bytes.
+func Bytes(n float64) string { return fmt.Sprintf("%.0f B", n) }
+
+// Latency formats nanoseconds with about three digits, in s, ms or µs.
+func Latency(ns float64) string {
+	switch d := time.Duration(ns); {
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d >= 100*time.Millisecond:
+		return fmt.Sprintf("%.0f ms", d.Seconds()*1e3)
+	case d >= 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", d.Seconds()*1e3)
+	case d >= time.Millisecond:
+		return fmt.Sprintf("%.2f ms", d.Seconds()*1e3)
+	default:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	}
+}
