@@ -272,7 +272,7 @@ func (p Pairs) compare(c *Check, where place, metric string, rule paired.Rule) {
 			return
 		}
 	}
-	j, err := rule.Judge(screen, confirm)
+	j, err := rule.Decide(screen, confirm)
 	if err != nil {
 		c.Outcome, c.Why = Error, err.Error()
 		return
@@ -281,7 +281,7 @@ func (p Pairs) compare(c *Check, where place, metric string, rule paired.Rule) {
 }
 
 // settle turns a judgement into an outcome.
-func (c *Check) settle(j paired.Judgement, rule paired.Rule, screen []float64) {
+func (c *Check) settle(j paired.Decision, rule paired.Rule, screen []float64) {
 	c.Screen, c.Confirm = stageOf(j.Screen), stageOf(j.Confirmation)
 	c.Value = number(j.Screen.Median)
 	if c.Confirm != nil {

@@ -1,7 +1,7 @@
-// Package golden compares what the tests of zkbench produce with what it was when somebody last looked at it.
+// Package golden compares the output of tests with golden files, which were reviewed when they were written.
 //
-// It takes one position: text and pictures are reviewed by people, once, and by bytes from then on. A golden file lies
-// in the testdata folder of the package whose test compares it; `go test ./PACKAGE -update` rewrites it.
+// It takes one position: a person reviews text and pictures once, and tests compare their bytes from then on. A golden file
+// is in the testdata folder of the package whose test compares it; `go test ./PACKAGE -update` rewrites it.
 package golden
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// Updating tells whether golden files are being rewritten, so that one that is missing is not an error.
+// Updating reports whether golden files are being rewritten, so that a missing file is no error.
 func Updating() bool { return *update }
 
 // Compare fails the test if got differs from the file at path.

@@ -13,19 +13,18 @@ const (
 	simulations = 1000
 )
 
-// Detectable returns the smallest slowdown, as a ratio, that the rule would call a REGRESSION four times in five if pairs
-// went on to spread as these do, whatever their median is.
+// Detectable returns the smallest slowdown, as a ratio, that the rule would call a REGRESSION in four of five trials if pairs
+// spread as the given ones do around any median.
 //
-// It is a simulation with a fixed seed and no formula: screens and confirmations are drawn from the distances of the given
-// log-ratios to their median, to both sides alike, and for each the slowdown is computed from which on it is flagged. It
-// knows only the spread that it is shown: ten pairs without a hiccup say nothing about hiccups, and tend to a result that
-// is a little too small.
+// It is a simulation with a fixed seed. It draws screens and confirmations from the distances of the given log-ratios to
+// their median, to both sides alike, and computes for each the slowdown at which it would be flagged. It knows only the given
+// spread: ten pairs without an outlier make the result a little too small.
 func (r Rule) Detectable(logRatios []float64) (float64, error) {
 	if err := errors.Join(r.Validate(), usable(logRatios)); err != nil {
 		return math.Inf(1), fmt.Errorf("computing what is detectable: %w", err)
 	}
 	if needed := PairsNeeded(0.05); len(logRatios) < needed {
-		return math.Inf(1), fmt.Errorf("%d pairs do not show how pairs spread: take at least %d", len(logRatios), needed)
+		return math.Inf(1), fmt.Errorf("%d pairs do not show how much pairs vary: take at least %d", len(logRatios), needed)
 	}
 	distances := distancesToMedian(logRatios)
 	random := rand.New(rand.NewPCG(1, 1))
@@ -39,9 +38,9 @@ func (r Rule) Detectable(logRatios []float64) (float64, error) {
 	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1]), nil
 }
 
-// flaggedFrom returns a function that draws a stage in which nothing is slower, and tells from which log-ratio on it would
-// be flagged if that were added to every pair: once the lower confidence bound exceeds zero, which is when p falls
-// below alpha, and the median exceeds the threshold.
+// flaggedFrom returns a function that draws a stage without a slowdown. The function returns the log-ratio that, added to
+// every pair, would flag the stage: the lower confidence bound then exceeds zero, so that p is below alpha, and the median
+// exceeds the threshold.
 func (r Rule) flaggedFrom(pairs int, alpha float64) func(*rand.Rand, []float64) float64 {
 	outside := cut(untiedNull(pairs), alpha)
 	sample := make([]float64, pairs)

@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Estimate says how much slower, for people to look at; all but the number of pairs are ratios. The bounds invert the
-// signed-rank test, hence hold if log-ratios spread evenly to both sides; with ties they are wider than need be. Where
-// there are too few pairs for the confidence, the interval has no end there: Low is 0, High and Upper +Inf.
+// Estimate describes the slowdown for readers; all fields but the number of pairs are ratios. The bounds invert the
+// signed-rank test. They hold if log-ratios spread evenly to both sides, and ties make them wider than necessary. With too
+// few pairs there is no bound: Low is 0, High and Upper are +Inf.
 type Estimate struct {
 	Pairs         int
-	Median        float64 // the one that a Rule looks at
-	HodgesLehmann float64 // median of the means of any two log-ratios: steadier than Median, pulled more by outliers
-	Low, High     float64 // 95 % interval, two-sided; needs 6 pairs
-	Upper         float64 // 95 % bound, one-sided: "no slower than"; needs 5 pairs
+	Median        float64 // the ratio that a Rule compares with its limits
+	HodgesLehmann float64 // median of the means of any two log-ratios: steadier than Median, more sensitive to outliers
+	Low, High     float64 // two-sided 95 % interval; needs 6 pairs
+	Upper         float64 // one-sided 95 % upper bound; needs 5 pairs
 }
 
 // Summarize estimates the ratio from log-ratios.
 func Summarize(logRatios []float64) (Estimate, error) {
 	if len(logRatios) == 0 {
-		return Estimate{}, errors.New("nothing can be estimated from no pairs")
+		return Estimate{}, errors.New("an estimate needs at least one pair")
 	}
 	if err := usable(logRatios); err != nil {
 		return Estimate{}, err
@@ -40,9 +40,9 @@ func Summarize(logRatios []float64) (Estimate, error) {
 	}, nil
 }
 
-// Resolution returns the ratio up to which a move is within the machine's own noise, from an A/A calibration: pairs of
-// which both sides are the same. It is the farther end of the 95 % interval, to whichever side, and no nearer to 1 than
-// the median, in which a bias of the set-up would show. Take as many pairs as a screen has: more of them narrow it.
+// Resolution returns the machine's run-to-run noise as a ratio, from A/A pairs, whose sides are the same build. It is the end
+// of the 95 % interval that is farther from 1, and at least the median, which shows a bias of the set-up. Take as many pairs
+// as a screen has, because more pairs narrow the interval.
 func Resolution(logRatios []float64) (float64, error) {
 	if needed := PairsNeeded(0.025); len(logRatios) < needed {
 		return math.Inf(1), fmt.Errorf("%d A/A pairs have no 95 %% interval: take at least %d", len(logRatios), needed)
@@ -66,7 +66,7 @@ func walshAverages(logRatios []float64) []float64 {
 	return means
 }
 
-// untiedNull is the null distribution of the sum of the ranks 1 to pairs.
+// untiedNull returns the null distribution of the sum of the ranks 1 to pairs.
 func untiedNull(pairs int) []float64 {
 	ranks := make([]int, pairs)
 	for i := range ranks {
@@ -75,8 +75,8 @@ func untiedNull(pairs int) []float64 {
 	return nullDistribution(ranks)
 }
 
-// cut returns how many Walsh averages lie outside of a bound with error probability alpha: as many as there are sums of
-// ranks, from 0 up, that together are less probable than alpha.
+// cut returns the number of Walsh averages outside a bound with error probability alpha. It is the number of sums of ranks,
+// from 0 up, whose probabilities add up to less than alpha.
 func cut(untied []float64, alpha float64) int {
 	p, sums := 0.0, 0
 	for _, chance := range untied {
@@ -88,7 +88,7 @@ func cut(untied []float64, alpha float64) int {
 	return sums
 }
 
-// bounds returns the outermost Walsh averages that are not cut off; if none can be, there is no bound.
+// bounds returns the outermost Walsh averages that are not cut off; infinities if none is cut off.
 func bounds(means []float64, outside int) (low, high float64) {
 	if outside == 0 {
 		return math.Inf(-1), math.Inf(1)

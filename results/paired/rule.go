@@ -6,21 +6,21 @@ import (
 	"math"
 )
 
-// Rule decides in two stages. A screen of few pairs is lenient, so that it misses little; only if it flags something,
-// a confirmation of more and fresh pairs is strict. A false alarm has to happen twice, and a change without any costs
-// little more than the screen.
+// Rule decides in two stages. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a
+// confirmation with more, fresh pairs and a strict level follows. So a false alarm has to occur twice, and most changes cost
+// no more than the screen.
 type Rule struct {
 	ScreenPairs  int
 	ScreenAlpha  float64 // p below it flags
 	ConfirmPairs int
 	ConfirmAlpha float64
-	MinEffect    float64 // ratio up to which a slowdown is nobody's concern, however certain
-	Resolution   float64 // ratio up to which the machine moves by itself, from Resolution; 1 if it was not calibrated
+	MinEffect    float64 // ratio up to which a slowdown does not matter, however certain it is
+	Resolution   float64 // run-to-run noise of the machine, from Resolution; 1 if it was not calibrated
 	Margin       float64 // ratio that must be ruled out for a PASS
 }
 
-// DefaultRule is for medians and throughputs on a machine that has not been calibrated. For a p99, MinEffect and Margin
-// have to be larger: it cannot be seen as sharply.
+// DefaultRule is for medians and throughputs on a machine that has not been calibrated. A p99 varies more, and needs a larger
+// MinEffect and Margin.
 func DefaultRule() Rule {
 	return Rule{
 		ScreenPairs: 10, ScreenAlpha: 0.05,
@@ -29,7 +29,7 @@ func DefaultRule() Rule {
 	}
 }
 
-// Validate refuses, with all reasons, a rule that can never fire or never pass.
+// Validate returns all reasons why a rule can never fail or never pass.
 func (r Rule) Validate() error {
 	var errs []error
 	if err := CanReject(r.ScreenPairs, r.ScreenAlpha); err != nil {
@@ -57,21 +57,21 @@ func ratioFromOne(what string, ratio float64) error {
 	return nil
 }
 
-// Stage is what one block of pairs says.
+// Stage is the result of one block of pairs.
 type Stage struct {
 	Estimate
 	P        float64
-	Complete bool // has as many pairs as the rule decided on beforehand; one that has not flags nothing
+	Complete bool // has as many pairs as the rule asks for; otherwise it is not flagged
 	Flagged  bool
 	Why      string // with the numbers
 }
 
-// Screen judges the first stage. If it is flagged, a confirmation with fresh pairs is due.
+// Screen evaluates the first stage. If it is flagged, it needs a confirmation with fresh pairs.
 func (r Rule) Screen(logRatios []float64) (Stage, error) {
 	return r.stage(logRatios, r.ScreenPairs, r.ScreenAlpha)
 }
 
-// Confirm judges the second stage, from pairs of which none was in the screen.
+// Confirm evaluates the second stage, from pairs that were not in the screen.
 func (r Rule) Confirm(logRatios []float64) (Stage, error) {
 	return r.stage(logRatios, r.ConfirmPairs, r.ConfirmAlpha)
 }
@@ -99,7 +99,7 @@ func (r Rule) stage(logRatios []float64, pairs int, alpha float64) (Stage, error
 	return s, nil
 }
 
-// threshold is the ratio that a median must exceed to matter.
+// threshold returns the ratio that a median must exceed to be flagged.
 func (r Rule) threshold() float64 { return max(r.MinEffect, r.Resolution) }
 
 func (r Rule) explain(s Stage, alpha float64) string {
@@ -118,10 +118,10 @@ func (r Rule) explain(s Stage, alpha float64) string {
 	return fmt.Sprintf("%s; median ratio %.3f, %s the %s %.3g", chance, s.Median, side, what, limit)
 }
 
-// Verdict is what a rule decides. The zero value is none of them and passes nothing.
+// Verdict is the decision of a rule. The zero value is none of the verdicts, and passes nothing.
 type Verdict string
 
-// What a rule can decide.
+// The verdicts.
 const (
 	Regression   Verdict = "REGRESSION"   // slower in the screen, and again in the confirmation
 	Noise        Verdict = "NOISE"        // the screen was flagged and the confirmation was not
@@ -129,8 +129,8 @@ const (
 	Inconclusive Verdict = "INCONCLUSIVE" // neither shown nor ruled out, or pairs are missing
 )
 
-// Judgement is a verdict with its reasons.
-type Judgement struct {
+// Decision is a verdict with its reasons.
+type Decision struct {
 	Verdict      Verdict
 	Passed       bool // PASS, or NOISE whose confirmation rules out a slowdown beyond the margin
 	Why          string
@@ -138,50 +138,34 @@ type Judgement struct {
 	Confirmation Stage // zero if the screen was not flagged
 }
 
-// Judge decides from a screen and, if that is flagged, a confirmation, which is ignored otherwise. What is missing, or was
-// measured more often than decided on beforehand, is INCONCLUSIVE; what cannot be computed is an error.
-func (r Rule) Judge(screen, confirmation []float64) (Judgement, error) {
+// Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A stage with
+// fewer or more pairs than the rule asks for is INCONCLUSIVE.
+func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
 	first, err := r.Screen(screen)
 	if err != nil {
-		return Judgement{}, fmt.Errorf("judging the screen: %w", err)
+		return Decision{}, fmt.Errorf("screen: %w", err)
 	}
-	if !first.Flagged {
-		return r.unflagged(first), nil
+	d := Decision{Verdict: Inconclusive, Why: "screen: ", Screen: first}
+	last, unflagged := first, Pass // the stage that decides, and its verdict if it is not flagged
+	if first.Flagged {
+		if last, err = r.Confirm(confirmation); err != nil {
+			return Decision{}, fmt.Errorf("confirmation: %w", err)
+		}
+		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: ", Noise
 	}
-	second, err := r.Confirm(confirmation)
-	if err != nil {
-		return Judgement{}, fmt.Errorf("judging the confirmation: %w", err)
-	}
-	j := r.flagged(second)
-	j.Screen, j.Confirmation = first, second
-	return j, nil
-}
-
-func (r Rule) unflagged(screen Stage) Judgement {
-	j := Judgement{Verdict: Inconclusive, Screen: screen, Why: "screen: " + screen.Why}
-	if !screen.Complete {
-		return j
-	}
-	j.Passed = screen.Upper <= r.Margin
-	if j.Passed {
-		j.Verdict = Pass
-	}
-	j.Why += "; " + r.ruledOut(screen)
-	return j
-}
-
-func (r Rule) flagged(confirmation Stage) Judgement {
-	j := Judgement{Verdict: Inconclusive, Why: "screen flagged; confirmation: " + confirmation.Why}
+	d.Why += last.Why
 	switch {
-	case !confirmation.Complete:
-	case confirmation.Flagged:
-		j.Verdict = Regression
+	case !last.Complete:
+	case last.Flagged:
+		d.Verdict = Regression
 	default:
-		j.Verdict = Noise
-		j.Passed = confirmation.Upper <= r.Margin
-		j.Why += "; " + r.ruledOut(confirmation)
+		d.Passed = last.Upper <= r.Margin
+		if d.Passed || unflagged == Noise {
+			d.Verdict = unflagged
+		}
+		d.Why += "; " + r.ruledOut(last)
 	}
-	return j
+	return d, nil
 }
 
 func (r Rule) ruledOut(s Stage) string {

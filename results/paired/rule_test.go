@@ -19,23 +19,23 @@ func TestValidateRefusesWhatCannotFire(t *testing.T) {
 	for want, change := range map[string]func(*paired.Rule){
 		"screen: 4 pairs can reach p = 0.062 at best, which is not below 0.05: take at least 5":       func(r *paired.Rule) { r.ScreenPairs = 4 },
 		"confirmation: 6 pairs can reach p = 0.016 at best, which is not below 0.01: take at least 7": func(r *paired.Rule) { r.ConfirmPairs = 6 },
-		"confirmation: 0 pairs decide nothing":                                                        func(r *paired.Rule) { r.ConfirmPairs = 0 },
-		"screen: alpha 0":                                                                             func(r *paired.Rule) { r.ScreenAlpha = 0 },
-		"confirmation: alpha NaN":                                                                     func(r *paired.Rule) { r.ConfirmAlpha = math.NaN() },
-		"minimum effect 0.1":                                                                          func(r *paired.Rule) { r.MinEffect = 0.1 },
-		"minimum effect +Inf":                                                                         func(r *paired.Rule) { r.MinEffect = math.Inf(1) },
-		"resolution 0":                                                                                func(r *paired.Rule) { r.Resolution = 0 },
-		"resolution +Inf":                                                                             func(r *paired.Rule) { r.Resolution = math.Inf(1) },
-		"resolution NaN":                                                                              func(r *paired.Rule) { r.Resolution = math.NaN() },
-		"margin 1.05 is below the minimum effect 1.1":                                                 func(r *paired.Rule) { r.Margin = 1.05 },
-		"margin 1: no measurement":                                                                    func(r *paired.Rule) { r.Margin, r.MinEffect = 1, 1 },
+		"confirmation: 0 pairs cannot decide anything":                                                func(r *paired.Rule) { r.ConfirmPairs = 0 },
+		"screen: alpha 0":                             func(r *paired.Rule) { r.ScreenAlpha = 0 },
+		"confirmation: alpha NaN":                     func(r *paired.Rule) { r.ConfirmAlpha = math.NaN() },
+		"minimum effect 0.1":                          func(r *paired.Rule) { r.MinEffect = 0.1 },
+		"minimum effect +Inf":                         func(r *paired.Rule) { r.MinEffect = math.Inf(1) },
+		"resolution 0":                                func(r *paired.Rule) { r.Resolution = 0 },
+		"resolution +Inf":                             func(r *paired.Rule) { r.Resolution = math.Inf(1) },
+		"resolution NaN":                              func(r *paired.Rule) { r.Resolution = math.NaN() },
+		"margin 1.05 is below the minimum effect 1.1": func(r *paired.Rule) { r.Margin = 1.05 },
+		"margin 1: no measurement":                    func(r *paired.Rule) { r.Margin, r.MinEffect = 1, 1 },
 	} {
 		r := paired.DefaultRule()
 		change(&r)
 		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("wants %q, got %v", want, err)
 		}
-		if j, err := r.Judge(steady(10, 2), steady(20, 2)); err == nil || j.Verdict != "" || j.Passed {
+		if j, err := r.Decide(steady(10, 2), steady(20, 2)); err == nil || j.Verdict != "" || j.Passed {
 			t.Errorf("%s: judges nevertheless: %+v", want, j)
 		}
 	}
@@ -57,7 +57,7 @@ func spread(n int, ratio, by float64) []float64 {
 }
 
 // verdicts are the cases that every implementation of the rule must decide like this.
-func verdicts(judge func(paired.Rule, []float64, []float64) (paired.Judgement, error)) error {
+func verdicts(judge func(paired.Rule, []float64, []float64) (paired.Decision, error)) error {
 	calibrated := paired.DefaultRule()
 	calibrated.Resolution = 1.4
 	for name, c := range map[string]struct {
@@ -101,37 +101,37 @@ func verdicts(judge func(paired.Rule, []float64, []float64) (paired.Judgement, e
 }
 
 func TestVerdicts(t *testing.T) {
-	if err := verdicts(paired.Rule.Judge); err != nil {
+	if err := verdicts(paired.Rule.Decide); err != nil {
 		t.Error(err)
 	}
-	for name, broken := range map[string]func(paired.Rule, []float64, []float64) (paired.Judgement, error){
-		"believes the screen": func(r paired.Rule, screen, confirmation []float64) (paired.Judgement, error) {
-			j, err := r.Judge(screen, confirmation)
+	for name, broken := range map[string]func(paired.Rule, []float64, []float64) (paired.Decision, error){
+		"believes the screen": func(r paired.Rule, screen, confirmation []float64) (paired.Decision, error) {
+			j, err := r.Decide(screen, confirmation)
 			if j.Screen.Flagged {
 				j.Verdict, j.Passed = paired.Regression, false
 			}
 			return j, err
 		},
-		"takes absence of proof for a pass": func(r paired.Rule, screen, confirmation []float64) (paired.Judgement, error) {
-			j, err := r.Judge(screen, confirmation)
+		"takes absence of proof for a pass": func(r paired.Rule, screen, confirmation []float64) (paired.Decision, error) {
+			j, err := r.Decide(screen, confirmation)
 			if j.Verdict == paired.Inconclusive {
 				j.Verdict, j.Passed = paired.Pass, true
 			}
 			return j, err
 		},
-		"forgets the resolution": func(r paired.Rule, screen, confirmation []float64) (paired.Judgement, error) {
+		"forgets the resolution": func(r paired.Rule, screen, confirmation []float64) (paired.Decision, error) {
 			r.Resolution = 1
-			return r.Judge(screen, confirmation)
+			return r.Decide(screen, confirmation)
 		},
-		"forgets the minimum effect": func(r paired.Rule, screen, confirmation []float64) (paired.Judgement, error) {
+		"forgets the minimum effect": func(r paired.Rule, screen, confirmation []float64) (paired.Decision, error) {
 			r.MinEffect = 1
-			return r.Judge(screen, confirmation)
+			return r.Decide(screen, confirmation)
 		},
-		"has the ratio upside down": func(r paired.Rule, screen, confirmation []float64) (paired.Judgement, error) {
-			return r.Judge(negated(screen), negated(confirmation))
+		"has the ratio upside down": func(r paired.Rule, screen, confirmation []float64) (paired.Decision, error) {
+			return r.Decide(negated(screen), negated(confirmation))
 		},
-		"lets all noise pass": func(r paired.Rule, screen, confirmation []float64) (paired.Judgement, error) {
-			j, err := r.Judge(screen, confirmation)
+		"lets all noise pass": func(r paired.Rule, screen, confirmation []float64) (paired.Decision, error) {
+			j, err := r.Decide(screen, confirmation)
 			j.Passed = j.Passed || j.Verdict == paired.Noise
 			return j, err
 		},
@@ -158,19 +158,19 @@ func TestReasonsHaveTheNumbers(t *testing.T) {
 	}
 }
 
-func TestJudgeRefusesWhatIsNoNumber(t *testing.T) {
+func TestDecideRefusesWhatIsNoNumber(t *testing.T) {
 	bad := steady(10, 1.3)
 	bad[3] = math.NaN()
 	for _, stages := range [][2][]float64{{bad, nil}, {steady(10, 1.3), append(bad, bad...)}} {
-		if j, err := paired.DefaultRule().Judge(stages[0], stages[1]); err == nil || j.Verdict != "" || j.Passed {
+		if j, err := paired.DefaultRule().Decide(stages[0], stages[1]); err == nil || j.Verdict != "" || j.Passed {
 			t.Errorf("NaN is judged %+v", j)
 		}
 	}
 }
 
-func judge(t *testing.T, rule paired.Rule, screen, confirmation []float64) paired.Judgement {
+func judge(t *testing.T, rule paired.Rule, screen, confirmation []float64) paired.Decision {
 	t.Helper()
-	j, err := rule.Judge(screen, confirmation)
+	j, err := rule.Decide(screen, confirmation)
 	if err != nil {
 		t.Fatal(err)
 	}

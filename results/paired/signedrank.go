@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Greater returns the p-value of the exact one-sided Wilcoxon signed-rank test: how probable a sum of positive ranks at
-// least as large as that of diffs would be if every difference were as likely to have the other sign.
+// Greater returns the p-value of the exact one-sided Wilcoxon signed-rank test. That is the probability of a sum of positive
+// ranks at least as large as that of diffs, if each difference is as likely to have the other sign.
 //
-// Zeros are ranked and their ranks dropped (Pratt), so that a pair without a difference counts against one; equal
-// distances from zero share the mean of their ranks. The null distribution is the one given these zeros and ties, by
-// counting and without approximation. Without any difference, or any pair, p is 1; it is 1 with an error, too.
+// Zeros are ranked and their ranks dropped (Pratt), so that a pair without a difference counts against one. Equal distances
+// from zero share the mean of their ranks. The null distribution is counted for these zeros and ties, without approximation.
+// Without any difference or pair, and with an error, p is 1.
 func Greater(diffs []float64) (float64, error) {
 	if err := usable(diffs); err != nil {
 		return 1, err
@@ -21,8 +21,8 @@ func Greater(diffs []float64) (float64, error) {
 	return atLeast(nullDistribution(ranks), positive), nil
 }
 
-// signedRanks returns twice the rank of each difference that is not zero, and how much of that belongs to positive ones.
-// Doubled, the mean rank of a tie is an integer.
+// signedRanks returns twice the rank of each difference that is not zero, and the sum of those of positive differences. The
+// ranks are doubled because the mean rank of a tie may be a half.
 func signedRanks(diffs []float64) (doubled []int, positive int) {
 	byDistance := slices.Clone(diffs)
 	slices.SortFunc(byDistance, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
@@ -45,8 +45,8 @@ func signedRanks(diffs []float64) (doubled []int, positive int) {
 	return doubled, positive
 }
 
-// nullDistribution returns how probable each sum of ranks is if each of them is in it or not by the toss of a coin. The
-// probabilities are multiples of 2^-n, hence exact up to 53 ranks, and beyond that to within rounding.
+// nullDistribution returns the probability of each sum of ranks if each rank is part of it with probability 1/2. The
+// probabilities are multiples of 2^-n, and so are exact up to 53 ranks and rounded beyond.
 func nullDistribution(ranks []int) []float64 {
 	total := 0
 	for _, r := range ranks {
@@ -67,7 +67,7 @@ func nullDistribution(ranks []int) []float64 {
 	return chance
 }
 
-// atLeast adds from the far end, the smallest probabilities first.
+// atLeast returns the probability of a sum of at least observed. It adds the smallest probabilities first.
 func atLeast(chance []float64, observed int) float64 {
 	p := 0.0
 	for sum := len(chance) - 1; sum >= observed; sum-- {
@@ -76,11 +76,11 @@ func atLeast(chance []float64, observed int) float64 {
 	return min(p, 1)
 }
 
-// SmallestP returns the smallest p-value that so many pairs can have: 2^-n, when all of them point the same way.
+// SmallestP returns the smallest p-value of that many pairs: 2^-n, if all differences have the same sign.
 func SmallestP(pairs int) float64 { return math.Ldexp(1, -pairs) }
 
-// PairsNeeded returns how many pairs it takes at least until a p-value below alpha is possible, and math.MaxInt if that
-// is never, or more than MaxPairs.
+// PairsNeeded returns the smallest number of pairs that can have a p-value below alpha; math.MaxInt if that is more than
+// MaxPairs.
 func PairsNeeded(alpha float64) int {
 	for pairs := 1; pairs <= MaxPairs; pairs++ {
 		if SmallestP(pairs) < alpha {
@@ -90,8 +90,8 @@ func PairsNeeded(alpha float64) int {
 	return math.MaxInt
 }
 
-// CanReject returns an error with the arithmetic if so many pairs can never have a p-value below alpha: a gate of that
-// design would be green whatever happens.
+// CanReject returns an error with the arithmetic if that many pairs can never have a p-value below alpha. A gate with such a
+// rule could not fail.
 func CanReject(pairs int, alpha float64) error {
 	needed := PairsNeeded(alpha)
 	switch {
@@ -100,7 +100,7 @@ func CanReject(pairs int, alpha float64) error {
 	case pairs > MaxPairs:
 		return fmt.Errorf("%d pairs: at most %d can be tested", pairs, MaxPairs)
 	case pairs < 1:
-		return fmt.Errorf("%d pairs decide nothing: take at least %d", pairs, needed)
+		return fmt.Errorf("%d pairs cannot decide anything: take at least %d", pairs, needed)
 	case pairs < needed:
 		return fmt.Errorf("%d pairs can reach p = %.2g at best, which is not below %g: take at least %d",
 			pairs, SmallestP(pairs), alpha, needed)
