@@ -49,7 +49,7 @@ func (m *member) step(ctx context.Context) error {
 // atRest reports whether the member waits for a watch that has not fired, with nothing outstanding.
 func (m *member) atRest() bool {
 	w := m.waiting.Load()
-	return w != nil && !w.Fired() && m.ledger.Settled()
+	return w != nil && !w.Fired() && m.ledger.Idle()
 }
 
 // crowd is the participants of one measurement.
@@ -150,7 +150,7 @@ func fenceAll(ctx context.Context, members []*member, zxid int64) error {
 func (m *member) fence(ctx context.Context, zxid int64) error {
 	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
 		err := variants.Retry(ctx, m.monitor.Lost(), func() error { return ensemble.Fence(m.conn) })
-		if err != nil || m.ledger.CaughtUp() >= zxid {
+		if err != nil || m.ledger.LastZxid() >= zxid {
 			return m.explain(err)
 		}
 		if time.Now().After(deadline) {
@@ -167,7 +167,7 @@ func (m *member) fence(ctx context.Context, zxid int64) error {
 func (c *crowd) latest() int64 {
 	var zxid int64
 	for _, m := range c.members {
-		zxid = max(zxid, m.ledger.CaughtUp())
+		zxid = max(zxid, m.ledger.LastZxid())
 	}
 	return zxid
 }
@@ -192,7 +192,7 @@ func (c *crowd) counts() wire.Counts {
 func (c *crowd) notifications() []results.Notification {
 	var all []results.Notification
 	for _, m := range c.members {
-		for _, n := range m.ledger.Notifications() {
+		for _, n := range m.ledger.TakeNotifications(nil) {
 			all = append(all, results.Notification{At: n.At, Client: m.id, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
 		}
 	}

@@ -178,7 +178,7 @@ func (d *drain) hold(m *member) holdFunc {
 // letGo lets a holder go on. Its server may lag behind those of the others: it must have caught up, or what it does now
 // would depend on that.
 func (d *drain) letGo(ctx context.Context, h *heldMember) error {
-	if latest := d.crowd.latest(); h.ledger.CaughtUp() < latest {
+	if latest := d.crowd.latest(); h.ledger.LastZxid() < latest {
 		if err := h.fence(ctx, latest); err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func (d *drain) rest(ctx context.Context, only *member) error {
 		}
 		before := d.look(only)
 		latest := d.crowd.latest()
-		behind := slices.DeleteFunc(before.members(), func(m *member) bool { return m.ledger.CaughtUp() >= latest })
+		behind := slices.DeleteFunc(before.members(), func(m *member) bool { return m.ledger.LastZxid() >= latest })
 		if err := fenceAll(ctx, behind, latest); err != nil {
 			return err
 		}

@@ -152,7 +152,7 @@ func countsOf(c wire.Counts) results.Counts {
 		TotalRequests: c.TotalRequests(),
 		BytesOut:      c.BytesOut,
 		BytesIn:       c.BytesIn,
-		Upkeep:        c.Upkeep,
+		Upkeep:        c.Housekeeping,
 	}
 	out.Writes, out.FailedWrites = c.Writes()
 	for op, n := range c.Requests {

@@ -4,29 +4,27 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net"
+	"slices"
 	"time"
 )
 
-// The transaction ids that stand for something else than the reply to a request.
 const (
-	xidNotification = -1
+	xidNotification = -1 // the xid of frames that reply to no request
 	replyHeaderSize = 16
 )
 
-// countingConn decodes both directions of one connection into its session's ledger.
-//
-// The server answers the requests of a session in the order in which they were sent, so that a queue of what is
-// outstanding is enough to tell which operation a reply belongs to.
+// countingConn decodes both directions of one connection into its session's ledger. The server answers the requests of a
+// session in order, so that a queue of the outstanding requests suffices to match each reply to its request.
 type countingConn struct {
 	net.Conn
 	ledger *Ledger
 
 	out, in     frames
-	arrived     []byte // counted, but not yet asked for by the client
+	arrived     []byte // counted, but not read by the client yet
 	buffer      [readSize]byte
-	greetedOut  bool // the connect request has left
-	greetedIn   bool // the connect response has arrived
-	outstanding queue
+	greetedOut  bool                 // the connect request has left
+	greetedIn   bool                 // the connect response has arrived
+	outstanding []outstandingRequest // in the order of their replies
 	onRequest   func(prefix []byte, length int)
 	onReply     func(prefix []byte, length int)
 }
@@ -39,8 +37,8 @@ func (c *countingConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// readSize is how much is taken from the network at once. The client asks for a frame in two pieces, its length and its
-// body; most pairs fit, and cost one call of the operating system instead of two.
+// readSize is how much is read from the network at once. The client reads a frame in two pieces, its length and its
+// body. Both usually fit, which saves one of two system calls.
 const readSize = 4096
 
 // Read counts the frames that arrived.
@@ -68,20 +66,20 @@ func (c *countingConn) receive(p []byte) (int, error) {
 	return n, err
 }
 
-// outstandingRequest is what must be remembered of a request until its reply.
+// outstandingRequest holds what is needed of a request when its reply arrives.
 type outstandingRequest struct {
-	xid    int32
-	op     Opcode
-	watch  bool
-	upkeep bool
+	xid          int32
+	op           Opcode
+	watch        bool
+	housekeeping bool
 }
 
-// request books one frame to the server. The ledger is locked.
+// request counts one frame to the server. The ledger is locked.
 func (c *countingConn) request(body []byte, length int) {
 	l := c.ledger
 	if !c.greetedOut { // the connect request has no header
 		c.greetedOut = true
-		l.counts.Upkeep++
+		l.counts.Housekeeping++
 		return
 	}
 	if len(body) < 8 {
@@ -89,11 +87,11 @@ func (c *countingConn) request(body []byte, length int) {
 		return
 	}
 	r := parseRequest(body)
-	if r.xid >= 0 { // the others, such as pings, are answered out of order and under the same xid
-		c.outstanding.push(r)
+	if r.xid >= 0 { // those below zero, such as pings, share one xid and are answered out of order
+		c.outstanding = append(c.outstanding, r)
 	}
-	if r.upkeep {
-		l.counts.Upkeep++
+	if r.housekeeping {
+		l.counts.Housekeeping++
 		return
 	}
 	l.inFlight++
@@ -105,19 +103,19 @@ func (c *countingConn) request(body []byte, length int) {
 func parseRequest(body []byte) outstandingRequest {
 	r := outstandingRequest{xid: int32(binary.BigEndian.Uint32(body)), op: Opcode(binary.BigEndian.Uint32(body[4:]))}
 	path, rest := jutePath(body[8:])
-	r.upkeep = r.xid < 0 || r.op.isUpkeep() || r.op == OpSync && string(path) == FencePath
+	r.housekeeping = r.xid < 0 || r.op.isHousekeeping() || r.op == OpSync && string(path) == FencePath
 	if can, _ := r.op.armsWatch(); can && len(rest) > 0 {
 		r.watch = rest[0] != 0
 	}
 	return r
 }
 
-// reply books one frame from the server. The ledger is locked.
+// reply counts one frame from the server. The ledger is locked.
 func (c *countingConn) reply(body []byte, length int) {
 	l := c.ledger
 	if !c.greetedIn {
 		c.greetedIn = true
-		l.counts.Upkeep++
+		l.counts.Housekeeping++
 		if len(body) >= 8 {
 			l.sessionTimeout = time.Duration(binary.BigEndian.Uint32(body[4:])) * time.Millisecond
 		}
@@ -129,13 +127,13 @@ func (c *countingConn) reply(body []byte, length int) {
 	}
 	xid, zxid := int32(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint64(body[4:]))
 	if xid != xidNotification {
-		l.caughtUp = max(l.caughtUp, zxid)
+		l.lastZxid = max(l.lastZxid, zxid)
 	}
 	switch {
 	case xid == xidNotification:
 		c.notification(body, length)
 	case xid < 0:
-		l.counts.Upkeep++
+		l.counts.Housekeeping++
 	default:
 		c.answer(xid, body, length)
 	}
@@ -162,13 +160,14 @@ func (c *countingConn) notification(body []byte, length int) {
 
 func (c *countingConn) answer(xid int32, body []byte, length int) {
 	l := c.ledger
-	r, ok := c.outstanding.pop()
-	if !ok || r.xid != xid {
+	if len(c.outstanding) == 0 || c.outstanding[0].xid != xid {
 		l.unmatched++
 		return
 	}
-	if r.upkeep {
-		l.counts.Upkeep++
+	r := c.outstanding[0]
+	c.outstanding = slices.Delete(c.outstanding, 0, 1)
+	if r.housekeeping {
+		l.counts.Housekeeping++
 		return
 	}
 	l.inFlight--
@@ -182,43 +181,16 @@ func (c *countingConn) answer(xid int32, body []byte, length int) {
 	}
 }
 
-// multiFailed looks into the first result of a multi: the server answers a failed one without an error in the reply
-// header, and replaces every result by an error (type -1).
+// multiFailed reports whether the first result is an error (type -1): a multi fails without an error in the reply header.
 func multiFailed(results []byte) bool {
 	return len(results) >= 9 && bytes.Equal(results[:4], []byte{0xff, 0xff, 0xff, 0xff}) && results[4] == 0
 }
 
-// jutePath returns the length-prefixed string at the start of p, cut to what p holds of it, and what follows.
+// jutePath returns the length-prefixed string at the start of p, truncated to the end of p, and the bytes after it.
 func jutePath(p []byte) (path, rest []byte) {
 	if len(p) < 4 {
 		return nil, nil
 	}
 	n := min(max(int(int32(binary.BigEndian.Uint32(p))), 0), len(p)-4)
 	return p[4 : 4+n], p[4+n:]
-}
-
-// queue is a first-in, first-out queue that reuses its memory.
-type queue struct {
-	items []outstandingRequest
-	head  int
-}
-
-func (q *queue) push(r outstandingRequest) {
-	if q.head > 0 && len(q.items) == cap(q.items) {
-		q.items = q.items[:copy(q.items, q.items[q.head:])]
-		q.head = 0
-	}
-	q.items = append(q.items, r)
-}
-
-func (q *queue) pop() (outstandingRequest, bool) {
-	if q.head == len(q.items) {
-		return outstandingRequest{}, false
-	}
-	r := q.items[q.head]
-	q.head++
-	if q.head == len(q.items) {
-		q.items, q.head = q.items[:0], 0
-	}
-	return r, true
 }

@@ -2,14 +2,12 @@ package wire
 
 import "encoding/binary"
 
-// prefixSize is how much of a frame's body the decoder looks at: the reply header and the first result of a multi, or
-// a notification or request with a path of up to about a thousand bytes. Whatever follows is only measured.
+// prefixSize is how many bytes of a frame's body are decoded: enough for the reply header and the first result of a multi,
+// or for a notification or request with a path of up to about a thousand bytes. The rest is only measured.
 const prefixSize = 1024
 
-// frames cuts one direction of a connection into its length-prefixed frames.
-//
-// The client writes a frame in one piece and reads it in two (length, body), but the network may cut it anywhere, so
-// the decoder keeps what it has until the prefix of a frame is whole. It never allocates after the first split frame.
+// frames splits one direction of a connection into its length-prefixed frames. The network may split a frame anywhere, so the
+// decoder buffers the prefix of a frame until it is complete. It allocates for the first split frame only.
 type frames struct {
 	header  [4]byte
 	nheader int // bytes of header seen
@@ -18,7 +16,7 @@ type frames struct {
 	prefix  []byte
 }
 
-// feed passes the next bytes of the stream and calls frame once for each frame completed by them, with the first
+// feed decodes the next bytes of the stream. It calls frame once for each frame that they complete, with the first
 // prefixSize bytes of its body and the length of the whole body. The prefix is valid during the call only.
 func (f *frames) feed(p []byte, frame func(prefix []byte, length int)) {
 	for len(p) > 0 {
@@ -53,7 +51,7 @@ func (f *frames) feedBody(p []byte, frame func(prefix []byte, length int)) []byt
 	f.seen += n
 	if f.seen >= f.length {
 		prefix := f.prefix
-		if whole { // the common case, decoded where it stands
+		if whole { // the common case, decoded without a copy
 			prefix = chunk[:min(n, prefixSize)]
 		}
 		frame(prefix, f.length)

@@ -2,24 +2,26 @@ package wire
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Counts is what one or more sessions sent and received, upkeep excluded. The zero value counts nothing.
+// Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
+// defines, is in its own field only.
 type Counts struct {
 	Requests      [maxOpcode + 1]int64 // by opcode, counted as they leave
-	Failed        [maxOpcode + 1]int64 // by opcode: answered with an error
-	Notifications [5]int64             // by event type; [0] holds types unknown to this package
-	BytesOut      int64                // requests, with their length prefix
-	BytesIn       int64                // replies and notifications, with their length prefix
-	Upkeep        int64                // frames of the session's own upkeep, both directions
+	Failed        [maxOpcode + 1]int64 // by opcode; requests that were answered with an error
+	Notifications [5]int64             // by event type; [0] counts types that this package does not know
+	BytesOut      int64                // of requests, with their length prefixes
+	BytesIn       int64                // of replies and notifications, with their length prefixes
+	Housekeeping  int64                // frames in both directions that no recipe causes
 }
 
 // Add adds o to c.
 func (c *Counts) Add(o Counts) { c.accumulate(o, 1) }
 
-// Sub subtracts o from c; with o an earlier reading of the same ledgers, what is left happened in between.
+// Sub subtracts o from c. If o is an earlier reading of the same ledgers, c then holds the counts since that reading.
 func (c *Counts) Sub(o Counts) { c.accumulate(o, -1) }
 
 func (c *Counts) accumulate(o Counts, sign int64) {
@@ -32,7 +34,7 @@ func (c *Counts) accumulate(o Counts, sign int64) {
 	}
 	c.BytesOut += sign * o.BytesOut
 	c.BytesIn += sign * o.BytesIn
-	c.Upkeep += sign * o.Upkeep
+	c.Housekeeping += sign * o.Housekeeping
 }
 
 // TotalRequests returns the number of requests of any kind.
@@ -41,7 +43,7 @@ func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }
 // TotalNotifications returns the number of notifications of any type.
 func (c *Counts) TotalNotifications() int64 { return sum(c.Notifications[:]) }
 
-// Writes returns the number of write requests, and how many of them were answered with an error.
+// Writes returns the number of write requests, and the number of those that were answered with an error.
 func (c *Counts) Writes() (total, failed int64) {
 	for op := range c.Requests {
 		if Opcode(op).IsWrite() {
@@ -60,31 +62,33 @@ func sum(values []int64) int64 {
 	return total
 }
 
-// Notification is one watch event as it arrived on the wire.
+// Notification is one watch event that a server sent to a session.
 type Notification struct {
 	At   time.Duration // since the ledger's epoch
-	Zxid int64         // the transaction that caused it; -1 from servers before 3.9, and from all if sent again after a reconnect
+	Zxid int64         // the transaction that caused it; -1 before ZooKeeper 3.9, and for events sent again after a reconnect
 	Type EventType
 	Path string
 }
 
-// Ledger is the account of one session over all its connections. Its methods may be called concurrently.
+// Ledger counts the frames that one session sends and receives over all its connections. Its methods may be called
+// concurrently.
 type Ledger struct {
 	epoch time.Time
 
 	mu             sync.Mutex
 	counts         Counts
-	entries        []entry
-	paths          []byte // the paths of entries, one after another
-	armed          int
-	inFlight       int
-	dials          int
+	entries        []entry // the notifications since the last call of TakeNotifications
+	paths          []byte  // the paths of entries, one after another
+	armed          int     // watches that are set and have not fired
+	inFlight       int     // requests without a reply on the current connection; housekeeping is left out
+	dials          int     // connections so far
 	sessionTimeout time.Duration
-	unmatched      int64
-	caughtUp       int64
+	unmatched      int64 // frames that are malformed or answer no known request
+	lastZxid       int64 // the largest zxid in the header of a reply
 }
 
-// entry is a Notification without pointers: a run holds hundreds of thousands, and the garbage collector skips them.
+// entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
+// entries or paths must grow; they keep their capacity.
 type entry struct {
 	at      time.Duration
 	zxid    int64
@@ -92,10 +96,10 @@ type entry struct {
 	pathEnd int
 }
 
-// NewLedger returns an empty ledger. Ledgers whose notifications are to be compared share one epoch.
+// NewLedger returns an empty ledger. Times of different ledgers can be compared if the ledgers have the same epoch.
 func NewLedger(epoch time.Time) *Ledger { return &Ledger{epoch: epoch} }
 
-// Dial opens a counted TCP connection; it is the dialer to give to zk.WithDialer.
+// Dial opens a TCP connection whose frames the ledger counts. It is an argument for zk.WithDialer.
 func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
@@ -104,7 +108,7 @@ func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn,
 	return l.Wrap(conn), nil
 }
 
-// Wrap counts a connection that is already open and on which nothing has been sent.
+// Wrap returns conn with its frames counted. Nothing may have been sent on conn before.
 func (l *Ledger) Wrap(conn net.Conn) net.Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,70 +119,68 @@ func (l *Ledger) Wrap(conn net.Conn) net.Conn {
 	return c
 }
 
-// Counts returns the totals so far.
-func (l *Ledger) Counts() Counts {
+// read returns the value of one of the ledger's fields.
+func read[T any](l *Ledger, field *T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counts
+	return *field
 }
 
-// Notifications returns a copy of all notifications, in the order of their arrival.
-func (l *Ledger) Notifications() []Notification {
+// Counts returns the totals so far.
+func (l *Ledger) Counts() Counts { return read(l, &l.counts) }
+
+// Requested returns the number of requests so far, without housekeeping. It is cheaper than Counts.
+func (l *Ledger) Requested() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	paths := string(l.paths)
-	out := make([]Notification, len(l.entries))
-	start := 0
-	for i, e := range l.entries {
-		out[i] = Notification{At: e.at, Zxid: e.zxid, Type: e.typ, Path: paths[start:e.pathEnd]}
+	return l.counts.TotalRequests()
+}
+
+// Notified returns the number of notifications so far, including those that TakeNotifications has returned.
+func (l *Ledger) Notified() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(l.counts.TotalNotifications())
+}
+
+// TakeNotifications appends to dst the notifications that have arrived since its last call, in the order of their
+// arrival, and removes them from the ledger. After a call that begins at time T, no later call returns a notification
+// whose At is before T, because time stamp and recording take place under one lock.
+func (l *Ledger) TakeNotifications(dst []Notification) []Notification {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	paths, start := string(l.paths), 0 // one allocation for all paths
+	dst = slices.Grow(dst, len(l.entries))
+	for _, e := range l.entries {
+		dst = append(dst, Notification{At: e.at, Zxid: e.zxid, Type: e.typ, Path: paths[start:e.pathEnd]})
 		start = e.pathEnd
 	}
-	return out
+	l.entries, l.paths = l.entries[:0], l.paths[:0]
+	return dst
 }
 
-// Settled tells that every request has been answered and at least one watch is armed: the session waits for a
-// notification and for nothing else. Watches that one session sets twice on one path count twice, so that a session
-// with such a watch may look settled too early; no recipe here sets one while it waits.
-func (l *Ledger) Settled() bool {
+// Idle reports whether every request has been answered and at least one watch is set, so that the session waits only
+// for a notification. If a session sets a watch twice on one path, the watch counts twice and fires once, and Idle may
+// then return true too early. No recipe does this while it waits.
+func (l *Ledger) Idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inFlight == 0 && l.armed > 0
 }
 
-// Notified returns how many notifications have arrived.
-func (l *Ledger) Notified() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.entries)
-}
+// LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first
+// reply. All notifications of transactions up to that zxid have arrived, because a server sends a session its replies
+// and notifications in the order of the transactions. On an idle session, only pings move it forward. They are sent
+// every third of the session timeout.
+func (l *Ledger) LastZxid() int64 { return read(l, &l.lastZxid) }
 
-// CaughtUp returns the largest zxid in the header of any reply. All notifications of transactions up to that one have
-// arrived: a server sends a session what happened in order, and tells in each reply how far it had come.
-func (l *Ledger) CaughtUp() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.caughtUp
-}
+// Reconnects returns the number of connections after the first one, including those on which the session was not
+// resumed.
+func (l *Ledger) Reconnects() int { return max(read(l, &l.dials)-1, 0) }
 
-// Reconnects returns how often the session was re-attached over a new connection.
-func (l *Ledger) Reconnects() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return max(l.dials-1, 0)
-}
+// SessionTimeout returns the timeout that the server granted, or zero before the session exists.
+func (l *Ledger) SessionTimeout() time.Duration { return read(l, &l.sessionTimeout) }
 
-// SessionTimeout returns the timeout that the server granted, which may differ from what was asked for; zero before
-// the session exists.
-func (l *Ledger) SessionTimeout() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sessionTimeout
-}
-
-// Unmatched returns the number of replies that answered no request the ledger saw leave. Anything but zero means that
-// the ledger misread the connection and its counts are void.
-func (l *Ledger) Unmatched() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.unmatched
-}
+// Unmatched returns the number of frames that are malformed or answer no request that the ledger saw. If it is not
+// zero, the counts are not reliable.
+func (l *Ledger) Unmatched() int64 { return read(l, &l.unmatched) }

@@ -1,23 +1,24 @@
-// Package wire counts what a ZooKeeper session really sent and received.
+// Package wire counts the frames that a ZooKeeper session sends and receives.
 //
-// It takes one position: the network is the only honest place to count. A client library retries, coalesces events in
-// a channel of limited capacity and fans one notification out to many watchers; a recipe that counted itself would be
-// measured by its own opinion. So a [Ledger] hands the client a net.Conn that decodes the header of every frame on its
-// way through, and nothing else knows that it is there.
+// It takes one position: the network is the only reliable place to count. A client library retries, drops events from a
+// channel of limited capacity and fans one notification out to several watchers, and a recipe that counted itself could
+// count what it intends instead of what it does. A [Ledger] therefore gives the client a net.Conn that decodes the header
+// of every frame that passes. Neither the client library nor the recipe knows about it.
 //
-// What it counts as a recipe's doing excludes upkeep: the connect handshake, pings, re-sent watches, authentication,
-// closing, and the instrument's own fences (see [FencePath]).
+// Frames that no recipe causes are housekeeping and are counted apart: the connect handshake, pings, re-sent watches,
+// authentication, closing, and zkbench's own fences (see [FencePath]).
 package wire
 
-// FencePath is the path that the instrument itself syncs to learn that a session has received everything up to now.
-// A sync of this path is upkeep, so that a fence does not change what it is there to measure. ZooKeeper syncs paths
-// that do not exist.
+import "fmt"
+
+// FencePath is the path that zkbench syncs to make sure that a session has received all earlier notifications. It need not
+// exist. A sync of this path counts as housekeeping, so that fences leave the counts of a recipe unchanged.
 const FencePath = "/zkbench-fence"
 
 // Opcode is the type of a request, as the protocol numbers it.
 type Opcode int32
 
-// The opcodes that ZooKeeper's servers and zkbench's ledger tell apart; others are counted under their number.
+// The opcodes that have a name in zkbench. Requests with other opcodes are counted under their number.
 const (
 	OpClose           Opcode = -11
 	OpCreate          Opcode = 1
@@ -42,49 +43,29 @@ const (
 	OpSetWatches2     Opcode = 105
 )
 
-// maxOpcode bounds the opcodes that ZooKeeper gives to requests with a place in the order of replies.
+// maxOpcode bounds the opcodes of requests that ZooKeeper answers in order.
 const maxOpcode = 127
 
 // String returns the operation's name in ZooKeeper's documentation.
 func (op Opcode) String() string {
-	switch op {
-	case OpCreate:
-		return "create"
-	case OpDelete:
-		return "delete"
-	case OpExists:
-		return "exists"
-	case OpGetData:
-		return "getData"
-	case OpSetData:
-		return "setData"
-	case OpGetACL:
-		return "getACL"
-	case OpSetACL:
-		return "setACL"
-	case OpGetChildren, OpGetChildren2:
-		return "getChildren"
-	case OpSync:
-		return "sync"
-	case OpCheck:
-		return "check"
-	case OpMulti:
-		return "multi"
-	case OpCreate2:
-		return "create2"
-	case OpReconfig:
-		return "reconfig"
-	case OpCreateContainer:
-		return "createContainer"
-	case OpCreateTTL:
-		return "createTTL"
-	default:
-		return "other"
+	names := [...]string{
+		OpCreate: "create", OpDelete: "delete", OpExists: "exists", OpGetData: "getData", OpSetData: "setData",
+		OpGetACL: "getACL", OpSetACL: "setACL", OpGetChildren: "getChildren", OpSync: "sync",
+		OpGetChildren2: "getChildren", OpCheck: "check", OpMulti: "multi", OpCreate2: "create2", OpReconfig: "reconfig",
+		OpCreateContainer: "createContainer", OpCreateTTL: "createTTL",
 	}
+	return nameOf(names[:], int(op))
 }
 
-// IsWrite tells whether the request goes through the leader as a proposal, and so costs a quorum round and an fsync
-// on each server of it, whether it succeeds or not.
+// nameOf returns the name with the given index, or "other" if there is none.
+func nameOf(names []string, i int) string {
+	if i < 0 || i >= len(names) || names[i] == "" {
+		return "other"
+	}
+	return names[i]
+}
+
+// IsWrite reports whether the request, even if it fails, costs a proposal: a quorum round and an fsync on each server of it.
 func (op Opcode) IsWrite() bool {
 	switch op {
 	case OpCreate, OpDelete, OpSetData, OpSetACL, OpMulti, OpCreate2, OpReconfig, OpCreateContainer, OpCreateTTL:
@@ -94,19 +75,13 @@ func (op Opcode) IsWrite() bool {
 	}
 }
 
-// isUpkeep tells whether clients send the request for the sake of the session itself, as they do all those that have no
-// number that a recipe's request can have.
-func (op Opcode) isUpkeep() bool {
-	switch op {
-	case OpPing, OpAuth, OpSetWatches, OpSetWatches2:
-		return true
-	default:
-		return op <= 0 || op > maxOpcode
-	}
+// isHousekeeping reports whether clients send the request to maintain the session itself.
+func (op Opcode) isHousekeeping() bool {
+	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op == OpSetWatches || op == OpSetWatches2
 }
 
-// armsWatch tells whether the request can carry a watch flag, and, if so, whether it leaves a watch behind even when
-// it is answered with NoNode: exists does, getData and getChildren do not.
+// armsWatch reports whether the request can carry a watch flag (can), and whether the watch is set even if the reply is
+// NoNode (evenOnNoNode): exists sets it then, getData and getChildren do not.
 func (op Opcode) armsWatch() (can, evenOnNoNode bool) {
 	switch op {
 	case OpExists:
@@ -131,16 +106,43 @@ const (
 
 // String returns the event's name in ZooKeeper's documentation.
 func (t EventType) String() string {
-	switch t {
-	case NodeCreated:
-		return "NodeCreated"
-	case NodeDeleted:
-		return "NodeDeleted"
-	case NodeDataChanged:
-		return "NodeDataChanged"
-	case NodeChildrenChanged:
-		return "NodeChildrenChanged"
-	default:
-		return "other"
+	names := [...]string{
+		NodeCreated: "NodeCreated", NodeDeleted: "NodeDeleted",
+		NodeDataChanged: "NodeDataChanged", NodeChildrenChanged: "NodeChildrenChanged",
 	}
+	return nameOf(names[:], int(t))
+}
+
+// Code is the result of a request, as the protocol numbers it.
+type Code int32
+
+// The codes that recipes receive or the embedded server sends.
+const (
+	OK                      Code = 0
+	RuntimeInconsistency    Code = -2 // of an operation in a multi that failed before or after it
+	MarshallingError        Code = -5
+	Unimplemented           Code = -6
+	BadArguments            Code = -8
+	NoNode                  Code = -101
+	NoAuth                  Code = -102
+	BadVersion              Code = -103
+	NoChildrenForEphemerals Code = -108
+	NodeExists              Code = -110
+	NotEmpty                Code = -111
+	InvalidACL              Code = -114
+	AuthFailed              Code = -115
+)
+
+// String returns the code's name in ZooKeeper's documentation.
+func (c Code) String() string {
+	name, ok := map[Code]string{
+		OK: "OK", RuntimeInconsistency: "RuntimeInconsistency", MarshallingError: "MarshallingError",
+		Unimplemented: "Unimplemented", BadArguments: "BadArguments", NoNode: "NoNode", NoAuth: "NoAuth",
+		BadVersion: "BadVersion", NoChildrenForEphemerals: "NoChildrenForEphemerals", NodeExists: "NodeExists",
+		NotEmpty: "NotEmpty", InvalidACL: "InvalidACL", AuthFailed: "AuthFailed",
+	}[c]
+	if !ok {
+		return fmt.Sprintf("code %d", int32(c))
+	}
+	return name
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,7 +122,7 @@ func session() (out, in []byte) {
 	return out, in
 }
 
-// However the network cuts the stream, the ledger reads the same.
+// The ledger counts the same however the network fragments the stream.
 func TestLedgerCountsAnyFragmentation(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -145,13 +146,15 @@ func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
 		got, want int64
 	}{
 		{"requests", c.TotalRequests(), 6},
+		{"requested", l.Requested(), 6},
 		{"creates", c.Requests[wire.OpCreate], 1},
 		{"syncs of the recipe", c.Requests[wire.OpSync], 1},
 		{"writes", writes, 2},
 		{"failed writes", failedWrites, 1},
 		{"failed reads", c.Failed[wire.OpExists] + c.Failed[wire.OpGetData], 2},
 		{"notifications", c.TotalNotifications(), 2},
-		{"upkeep", c.Upkeep, 2 + 2 + 2 + 2 + 2}, // connect, ping, fence, setWatches, close
+		{"notified", int64(l.Notified()), 2},
+		{"housekeeping", c.Housekeeping, 2 + 2 + 2 + 2 + 2}, // connect, ping, fence, setWatches, close
 		{"unmatched", l.Unmatched(), 0},
 		{"session timeout", int64(l.SessionTimeout()), int64(4 * time.Second)},
 	} {
@@ -159,14 +162,14 @@ func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
 			t.Errorf("seed %d: %s = %d, want %d", seed, want.name, want.got, want.want)
 		}
 	}
-	n := l.Notifications()
+	n := l.TakeNotifications(nil)
 	if len(n) != 2 || n[0].Zxid != 11 || n[0].Path != "/a" || n[1].Zxid != 13 || n[1].Type != wire.NodeChildrenChanged {
 		t.Errorf("seed %d: notifications = %+v", seed, n)
 	}
 }
 
-// A session is settled when nothing is outstanding and a watch is armed, and a notification uses the watch up.
-func TestSettled(t *testing.T) {
+// A session is idle while nothing is outstanding and a watch is armed. A notification removes the watch.
+func TestIdle(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	in := &pipe{step: func() int { return 1 << 20 }}
 	conn := l.Wrap(in)
@@ -192,13 +195,13 @@ func TestSettled(t *testing.T) {
 		if _, err := io.Copy(io.Discard, conn); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.Settled(); got != step.want {
-			t.Errorf("%s: settled = %v, want %v", step.name, got, step.want)
+		if got := l.Idle(); got != step.want {
+			t.Errorf("%s: idle = %v, want %v", step.name, got, step.want)
 		}
 	}
 }
 
-// A reply that answers nothing must show: it means that the ledger no longer understands the connection.
+// A reply to no request is reported: the ledger has lost track of the connection.
 func TestUnmatchedReply(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -240,34 +243,100 @@ func FuzzLedger(f *testing.F) {
 		exchange(t, l, out, in, func() int { return int(step) + 1 })
 		whole := wire.NewLedger(time.Now())
 		exchange(t, whole, out, in, func() int { return 1 << 20 })
-		if l.Counts() != whole.Counts() || len(l.Notifications()) != len(whole.Notifications()) {
+		if l.Counts() != whole.Counts() || len(l.TakeNotifications(nil)) != len(whole.TakeNotifications(nil)) {
 			t.Errorf("fragmentation changes the counts: %+v, whole %+v", l.Counts(), whole.Counts())
 		}
 	})
 }
 
-// BenchmarkLedger passes one request, its reply and one notification per iteration.
-func BenchmarkLedger(b *testing.B) {
-	l := wire.NewLedger(time.Now())
+// connected returns a counted connection after its handshake, and the pipe that feeds it.
+func connected(t testing.TB, l *wire.Ledger) (net.Conn, *pipe) {
+	t.Helper()
 	in := &pipe{step: func() int { return 1 << 20 }, incoming: connectResponse()}
 	conn := l.Wrap(in)
-	buf := make([]byte, 4096)
 	if _, err := conn.Write(connectRequest()); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	if _, err := conn.Read(make([]byte, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	return conn, in
+}
+
+// receive passes frames from the server to the ledger.
+func receive(t testing.TB, conn net.Conn, in *pipe, frames []byte, buf []byte) {
+	in.incoming = frames
 	if _, err := conn.Read(buf); err != nil {
-		b.Fatal(err)
+		t.Error(err)
 	}
+}
+
+// Each notification is taken once, with its own path, and stays in the total.
+func TestTakeNotifications(t *testing.T) {
+	l := wire.NewLedger(time.Now())
+	conn, in := connected(t, l)
+	buf := make([]byte, 4096)
+	receive(t, conn, in, join(notification(1, wire.NodeCreated, "/a"), notification(2, wire.NodeDeleted, "/bb")), buf)
+	taken := l.TakeNotifications(nil)
+	receive(t, conn, in, notification(3, wire.NodeDataChanged, "/ccc"), buf)
+	taken = l.TakeNotifications(taken)
+	if again := l.TakeNotifications(nil); len(again) != 0 {
+		t.Errorf("taken twice: %+v", again)
+	}
+	for i, want := range []string{"/a", "/bb", "/ccc"} {
+		if i >= len(taken) || taken[i].Path != want || taken[i].Zxid != int64(i)+1 {
+			t.Fatalf("taken: %+v, want %s with zxid %d at %d", taken, want, i+1, i)
+		}
+	}
+	if got := l.Notified(); got != 3 {
+		t.Errorf("notified = %d, want 3", got)
+	}
+}
+
+// After a call at time T, no later call returns a notification from before T, and none is lost.
+func TestTakeNotificationsInOrderOfTime(t *testing.T) {
+	const n = 20_000
+	epoch := time.Now()
+	l := wire.NewLedger(epoch)
+	conn, in := connected(t, l)
+	var feeding sync.WaitGroup
+	feeding.Go(func() {
+		buf := make([]byte, 4096)
+		for zxid := range int64(n) {
+			receive(t, conn, in, notification(zxid, wire.NodeDeleted, "/lock"), buf)
+		}
+	})
+	var before time.Duration
+	for seen := int64(0); seen < n && !t.Failed(); {
+		now := time.Since(epoch)
+		for _, got := range l.TakeNotifications(nil) {
+			if got.At < before || got.Zxid != seen {
+				t.Fatalf("zxid %d at %s, want zxid %d, after the call at %s", got.Zxid, got.At, seen, before)
+			}
+			seen++
+		}
+		before = now
+	}
+	feeding.Wait()
+}
+
+// BenchmarkLedger passes one request, its reply and one notification per iteration, and takes the notifications now and
+// then, as a recorder does.
+func BenchmarkLedger(b *testing.B) {
+	l := wire.NewLedger(time.Now())
+	conn, in := connected(b, l)
 	out, replies := request(1, wire.OpExists, "/bench/lock", 1), join(reply(1, 1, 0, make([]byte, 68)...),
 		notification(2, wire.NodeDeleted, "/bench/lock"))
+	buf := make([]byte, 4096)
+	var taken []wire.Notification
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := conn.Write(out); err != nil {
 			b.Fatal(err)
 		}
-		in.incoming = replies
-		if _, err := conn.Read(buf); err != nil {
-			b.Fatal(err)
+		receive(b, conn, in, replies, buf)
+		if l.Notified()%1000 == 0 {
+			taken = l.TakeNotifications(taken[:0])
 		}
 	}
 	if l.Unmatched() > 0 {
@@ -275,8 +344,23 @@ func BenchmarkLedger(b *testing.B) {
 	}
 }
 
-// A reply tells how far the server had come: whatever happened up to there has been notified.
-func TestCaughtUp(t *testing.T) {
+// BenchmarkTakeNotifications takes from a session without new notifications.
+func BenchmarkTakeNotifications(b *testing.B) {
+	l := wire.NewLedger(time.Now())
+	conn, in := connected(b, l)
+	receive(b, conn, in, notification(1, wire.NodeDeleted, "/lock"), make([]byte, 4096))
+	taken := l.TakeNotifications(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		taken = l.TakeNotifications(taken)
+	}
+	if len(taken) != 1 {
+		b.Fatalf("taken: %+v", taken)
+	}
+}
+
+// Every reply advances the last zxid, those to pings included; a notification does not.
+func TestLastZxid(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	client, server := net.Pipe()
 	conn := l.Wrap(client)
@@ -293,7 +377,7 @@ func TestCaughtUp(t *testing.T) {
 	}{
 		{"the handshake has none", make([]byte, 36), 0},
 		{"a ping", header(-2, 7), 7},
-		{"a notification proves nothing", append(header(-1, 9), make([]byte, 12)...), 7},
+		{"a notification", append(header(-1, 9), make([]byte, 12)...), 7},
 		{"unimplemented", header(5, -1), 7},
 		{"a reply", header(6, 12), 12},
 	} {
@@ -301,8 +385,8 @@ func TestCaughtUp(t *testing.T) {
 		if _, err := io.ReadFull(conn, make([]byte, 4+len(tt.body))); err != nil {
 			t.Fatal(err)
 		}
-		if got := l.CaughtUp(); got != tt.want {
-			t.Errorf("%s: caught up to %d, want %d", tt.name, got, tt.want)
+		if got := l.LastZxid(); got != tt.want {
+			t.Errorf("%s: last zxid %d, want %d", tt.name, got, tt.want)
 		}
 	}
 }

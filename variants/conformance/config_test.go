@@ -324,7 +324,7 @@ func configSurvives(t *testing.T, v venue, dir string, open configOpener, dying 
 		case <-read:
 			waiting = false
 		case <-time.After(time.Millisecond):
-			waiting = !cs[0].ledger.Settled()
+			waiting = !cs[0].ledger.Idle()
 		}
 	}
 	mustUpdate(t, successor, "2")

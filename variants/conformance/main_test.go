@@ -133,7 +133,7 @@ func (c *client) waits() bool {
 		counts := c.ledger.Counts()
 		return counts.Requests[wire.OpExists] > 1
 	}
-	return c.ledger.Settled()
+	return c.ledger.Idle()
 }
 
 // connect opens a session through a dialer, which is the ledger's own if nil.
