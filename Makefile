@@ -10,7 +10,7 @@ FUZZTIME := 1m
 BENCH_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive
-# What zkbench's binary and its tests have in common is compiled once only if the flags are the same.
+# With the same flags, packages are compiled once for both the binary and the tests.
 GO_FLAGS := -trimpath
 
 .PHONY: help build image bench test unit live fresh fuzz lint check gate gallery overview
@@ -37,8 +37,8 @@ bench:
 test: unit live
 
 ## unit: tests that need neither Docker nor Java
-# Two dozen at once, because many wait more than they work. The client library is compiled without the race detector:
-# go-zookeeper 1.0.4 restores watches, on a first connection too, with a data race of its own.
+# 24 tests in parallel, because many of them wait most of the time. The client library is compiled without the race detector:
+# go-zookeeper 1.0.4 has a data race when it restores watches, even on a first connection.
 unit:
 	go vet $(GO_FLAGS) ./...
 	@race="-race -gcflags=github.com/go-zookeeper/zk=-race=false"; \
@@ -47,7 +47,7 @@ unit:
 	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 ./...
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
-# One package after another: they share one ensemble, and would only wait for it.
+# One package after another, because they share one ensemble.
 live:
 	@.ci/setup containers || true
 	ZKBENCH_LIVE=1 go test $(GO_FLAGS) -p 1 -count=1 -timeout 40m -v -run '$(LIVE_TESTS)' $(LIVE_PACKAGES) | grep -v '^=== '; exit $${PIPESTATUS[0]}
@@ -73,8 +73,8 @@ check: lint test
 	go mod tidy -diff
 
 ## gate: hold the project's own recipes to results/baselines, on the embedded server
-# watch-memory weighs heaps, which the embedded server has none of. Only a run that measured all it should (0, 3 and 5) is the
-# gate's to judge; why another one could not, the gate cannot know.
+# watch-memory is left out, because the embedded server has no heap to measure. The gate evaluates only complete runs (exit
+# codes 0, 3 and 5).
 GATE_FLAGS :=
 gate: build
 	@set -e; out=$$(mktemp -d); trap 'rm -rf "$$out" "$$out.log"' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
