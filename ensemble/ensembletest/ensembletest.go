@@ -1,8 +1,7 @@
 // Package ensembletest gives tests an ensemble to run against.
 //
-// It takes one position: what holds on the embedded server must hold on real ones, too. So a test of semantics has two
-// forms, one that needs nothing and runs always, and a live one. Where a machine has no real servers, a live test says
-// why it is skipped; where ZKBENCH_REQUIRE_LIVE is set, it fails instead.
+// It takes one position: the same tests must pass on the embedded server and on real ones. Live tests, on real servers, are
+// skipped with the reason if the machine has none, and fail if ZKBENCH_REQUIRE_LIVE is set.
 package ensembletest
 
 import (
@@ -21,28 +20,27 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 )
 
-// The variables that a live test heeds.
+// The environment variables of live tests.
 const (
-	liveVariable    = "ZKBENCH_LIVE"         // run live tests where possible
-	requireVariable = "ZKBENCH_REQUIRE_LIVE" // fail where it is not possible
-	nameVariable    = "ZKBENCH_TEST_NAME"    // begins the names of ensembles, for a root of its own beside others on one engine
+	liveVariable    = "ZKBENCH_LIVE"         // run live tests if possible
+	requireVariable = "ZKBENCH_REQUIRE_LIVE" // fail if it is not possible
+	nameVariable    = "ZKBENCH_TEST_NAME"    // begins the names of ensembles; differs between test runs that share a Docker engine
 )
 
-// Name returns the name of the ensemble that all live tests share, one package at a time; a test that needs one to itself
-// appends to it.
+// Name returns the name of the ensemble that live tests share. A test that needs another ensemble appends to the name.
 func Name() string { return cmp.Or(os.Getenv(nameVariable), "test") }
 
-// startTimeout covers building the image on a machine that has none, and waiting for the packages whose turn is before.
+// startTimeout includes building the image, and waiting for other packages' tests.
 const startTimeout = 10 * time.Minute
 
-// Shared is the ensemble of one package's live tests: started by the first test that needs it, taken down by Main.
+// Shared is the ensemble of one package's live tests. The first test that needs it starts it, and Main takes it down.
 type Shared struct {
 	once     sync.Once
 	ensemble ensemble.Ensemble
 	err      error
 }
 
-// Main runs a package's tests and takes the shared ensemble down; TestMain passes what it returns to os.Exit.
+// Main runs a package's tests, takes the shared ensemble down, and returns the exit code.
 func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
 	if s.ensemble != nil {
@@ -54,7 +52,7 @@ func (s *Shared) Main(m *testing.M) int {
 	return code
 }
 
-// Get returns the shared ensemble. Packages take turns: the tests of one would disturb the counters of another.
+// Get returns the shared ensemble. Only one package at a time uses it, because tests change the servers' counters.
 func (s *Shared) Get(t testing.TB) ensemble.Ensemble {
 	t.Helper()
 	Require(t, nil)
@@ -67,22 +65,18 @@ func (s *Shared) Get(t testing.TB) ensemble.Ensemble {
 	return s.ensemble
 }
 
-// open starts the ensemble as soon as no other package has it.
+// open starts the ensemble as soon as no other package uses it.
 func open(ctx context.Context) (ensemble.Ensemble, error) {
 	for {
 		e, err := openReal(ctx)
-		if !errors.Is(err, ensemble.ErrBusy) {
+		if !errors.Is(err, ensemble.ErrBusy) || ctx.Err() != nil {
 			return e, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(200 * time.Millisecond):
-		}
+		time.Sleep(200 * time.Millisecond)
 	}
 }
 
-// openReal does not content itself with the embedded server, whose tests need no live ensemble.
+// openReal returns an error instead of the embedded server, which has tests of its own.
 func openReal(ctx context.Context) (ensemble.Ensemble, error) {
 	var why strings.Builder
 	opts := ensemble.Options{Name: Name(), Progress: &why}
@@ -97,7 +91,7 @@ func openReal(ctx context.Context) (ensemble.Ensemble, error) {
 	return auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
 }
 
-// Embedded starts a server that ends with the test. It needs nothing of the machine, and disturbs no other test.
+// Embedded starts a server that ends with the test.
 func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 	t.Helper()
 	s, err := embedded.Listen(config)
@@ -112,8 +106,7 @@ func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 	return &embedded.Ensemble{Server: s}
 }
 
-// Require skips a live test if live tests are off, or if err says that this machine cannot run it; any other error
-// fails the test, as does every one where live tests are required.
+// Require skips a live test if live tests are off, or not required and err wraps ErrUnavailable. Other errors fail the test.
 func Require(t testing.TB, err error) {
 	t.Helper()
 	required := os.Getenv(requireVariable) != ""

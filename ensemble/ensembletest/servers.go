@@ -1,0 +1,113 @@
+package ensembletest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+)
+
+// patience is how long Await waits: a session that cannot be closed in order lasts until its timeout.
+const patience = 2 * ensemble.SessionTimeout
+
+// Await polls until problem returns an empty string. The test fails with the last problem after a minute.
+func Await(t testing.TB, problem func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		text := problem()
+		if text == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s: %s", patience, text)
+		}
+	}
+}
+
+// Connections returns how many client connections the servers have.
+func Connections(t testing.TB, servers []ensemble.Server) int64 {
+	t.Helper()
+	var n int64
+	for _, s := range servers {
+		n += probe(t, s).Sessions
+	}
+	return n
+}
+
+func probe(t testing.TB, s ensemble.Server) ensemble.Status {
+	t.Helper()
+	status, err := ensemble.Probe(t.Context(), s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// AwaitConnections returns when the servers have at most the given number of client connections. A server that has
+// answered a close request counts the connection until it reads that the client has hung up.
+func AwaitConnections(t testing.TB, servers []ensemble.Server, most int64) {
+	t.Helper()
+	Await(t, func() string {
+		if n := Connections(t, servers); n > most {
+			return fmt.Sprintf("%d client connections, want at most %d", n, most)
+		}
+		return ""
+	})
+}
+
+// ownZnodes is how many znodes an empty server reports: those of ZooKeeper itself, and the root, which counts twice.
+const ownZnodes = 5
+
+// AwaitNoZnodes returns when no server has a znode besides ZooKeeper's own. A server may apply the last removal later
+// than the others, and may read the close request of a session after its client has given up.
+func AwaitNoZnodes(t testing.TB, servers []ensemble.Server) {
+	t.Helper()
+	Await(t, func() string {
+		for _, s := range servers {
+			if n := probe(t, s).Znodes; n != ownZnodes {
+				return fmt.Sprintf("%s has %d znodes, want the %d of ZooKeeper itself", s.Name, n, ownZnodes)
+			}
+		}
+		return ""
+	})
+}
+
+// End closes a session and returns when witness, another session, no longer sees its ephemeral znode. [zk.Conn.Close] waits at
+// most a second for its request to be answered. A session whose request the server does not read lasts until it expires.
+func End(t testing.TB, gone, witness *zk.Conn, ephemeral string) {
+	t.Helper()
+	gone.Close()
+	Await(t, func() string {
+		if err := ensemble.Fence(witness); err != nil {
+			t.Fatal(err)
+		}
+		there, _, err := witness.Exists(ephemeral)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there {
+			return ephemeral + " exists although its session was closed"
+		}
+		return ""
+	})
+}
+
+// Znodes returns the children of a server's root, without ZooKeeper's own.
+func Znodes(t testing.TB, addr string) []string {
+	t.Helper()
+	c, err := namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Conn.Close()
+	names, _, err := c.Conn.Children("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "zookeeper" })
+}
