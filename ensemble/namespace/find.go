@@ -13,30 +13,30 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// State is what is known of a root.
+// State is the state of use of a root.
 type State int
 
 // The states.
 const (
-	// Left means that the session that owned the root is gone: nothing will ever use it again.
+	// Left means that the session that owned the root has ended: no run uses the root any more.
 	Left State = iota
-	// InUse means that a session is alive to which something in the root belongs.
+	// InUse means that an ephemeral znode in the root belongs to a session.
 	InUse
-	// Unmarked means that the root was created without an owner, as zkbench did before it knew owners. It may be in use.
+	// Unmarked means that the root was created without an owner, such as by an early zkbench. It may be in use.
 	Unmarked
 )
 
-// Found is a root and what is known of it.
+// Found describes a root.
 type Found struct {
 	Path    string
 	State   State
-	Znodes  int           // the root among them; not counted if the owner is there
-	Timeout time.Duration // in use: how long after the end of its process the root is still seen as such
+	Znodes  int           // including the root; not counted if the owner exists
+	Timeout time.Duration // in use: how long the root stays in use after its process has ended
 }
 
 // List returns the paths of the roots below base, sorted by the time of their runs.
 func (c Client) List(ctx context.Context, base string) ([]string, error) {
-	if _, err := ask(ctx, c, func() (any, error) { return nil, ensemble.Fence(c.Conn) }); err != nil { // this server may lag behind
+	if _, err := ask(ctx, c, func() (any, error) { return nil, ensemble.Fence(c.Conn) }); err != nil { // the server may lag behind
 		return nil, err
 	}
 	names, stat, err := c.children(ctx, cmp.Or(base, "/"))
@@ -74,7 +74,7 @@ func (c Client) Find(ctx context.Context, base string) ([]Found, error) {
 	return all, nil
 }
 
-// Glance returns what a root's owner and mark tell, with two reads at most, and whether the root is there.
+// Glance examines only the owner and the mark of a root, by at most two reads. It also returns whether the root exists.
 func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, err error) {
 	f.Path = root
 	timeout, err := c.get(ctx, root+"/"+ownerName)
@@ -95,7 +95,7 @@ func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, e
 	return f, data != nil, err
 }
 
-// Examine returns what is known of one root, its ephemeral znodes included. One that is not there has no znodes.
+// Examine also looks for other ephemeral znodes in the root. A root that does not exist has no znodes.
 func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 	f, there, err := c.Glance(ctx, root)
 	if err != nil || !there || f.State == InUse {
@@ -108,7 +108,7 @@ func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 	return f, err
 }
 
-// get returns a znode's data, which is nil only if there is no such znode.
+// get returns a znode's data, or nil if it does not exist.
 func (c Client) get(ctx context.Context, path string) ([]byte, error) {
 	data, err := ask(ctx, c, func() ([]byte, error) { data, _, err := c.Conn.Get(path); return data, err })
 	switch {
@@ -117,5 +117,5 @@ func (c Client) get(ctx context.Context, path string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return append([]byte{}, data...), nil
+	return append([]byte{}, data...), nil // not nil
 }

@@ -1,8 +1,8 @@
-// Package namespace is the root znode of a run: how it is created, recognised and removed.
+// Package namespace creates, recognises and removes the root znodes of runs.
 //
-// It takes one position: a root belongs to a session. It is created in one transaction with an ephemeral znode of the
-// run's session, its owner. A root without an owner is therefore left over, on every machine and at any time, and no
-// lock file, process id or clock has to be believed. What does not carry the mark of such a root is never touched unasked.
+// It takes one position: a root belongs to a session. It is created in one transaction with an ephemeral znode of the run's
+// session, its owner. A root without an owner is therefore left over, as seen from any machine and at any time, without
+// lock files, process ids or clocks. A znode without the mark of such a root is removed only if the user asks for it.
 package namespace
 
 import (
@@ -14,27 +14,25 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// prefix begins the name of every root; the name of the run follows.
+// prefix precedes the run's name in the name of a root.
 const prefix = "zkbench-"
 
 // rootName matches the names of roots: the prefix, the time of the run in UTC, and four hexadecimal digits.
 const rootName = `^` + prefix + `[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`
 
-// ownerName is the ephemeral znode below a root. Its data is the session timeout, so that a reader knows how long the
-// znode outlives a process that was killed.
+// ownerName is the ephemeral znode below a root. Its data is the session timeout: how long it outlives a killed process.
 const ownerName = "owner"
 
 // mark is the data of a root that is created with an owner.
 const mark = "zkbench run: removed when it ends, or by zkbench clean"
 
-// Root returns the path of a run's root. base is the znode that it stands in; empty for the ensemble's own root.
+// Root returns the path of a run's root below base, which is a path or, for the ensemble's root, empty.
 func Root(base, run string) string { return base + "/" + prefix + run }
 
-// IsRoot reports whether a znode's name is one that runs give to their roots.
+// IsRoot reports whether a znode has the name of a run's root.
 func IsRoot(name string) bool { return regexp.MustCompile(rootName).MatchString(name) }
 
-// Client is a session that works on roots, and how long it waits for an answer. The client library itself notices a
-// silent server only after two thirds of the session timeout.
+// Client is a session with a limit on the time for an answer. The library itself waits for two thirds of the session timeout.
 type Client struct {
 	Conn     *zk.Conn
 	Patience time.Duration

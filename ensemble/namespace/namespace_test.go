@@ -25,12 +25,12 @@ var live ensembletest.Shared
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
 
-// checks hold on every ensemble.
+// checks run on every ensemble.
 var checks = []struct {
 	name  string
 	check func(t *testing.T, e ensemble.Ensemble)
 }{
-	{"states", statesAreTold},
+	{"states", statesAreReported},
 	{"a large tree", largeTreeGoesInBatches},
 	{"two at once", twoMayRemoveAtOnce},
 	{"growth", growingTreeIsRemoved},
@@ -81,11 +81,11 @@ func mustRemove(t *testing.T, c namespace.Client, paths ...string) {
 	}
 }
 
-// root returns the path of a root of the test's own.
+// root returns the path of one of the test's roots.
 func root(n int) string { return fmt.Sprintf("/zkbench-20260102T030405Z-%04x", n) }
 
-// A root is left over exactly when the session is gone that created it; what is not marked as a root, never.
-func statesAreTold(t *testing.T, e ensemble.Ensemble) {
+// A root is left over if and only if the session that created it has ended. A znode without the mark never is.
+func statesAreReported(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	gone, _ := connect(t, e)
 	for n, owner := range []namespace.Client{c, gone} {
@@ -115,7 +115,7 @@ func statesAreTold(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// Thousands of znodes, wide and deep, take a handful of transactions.
+// A handful of transactions removes thousands of znodes, wide and deep.
 func largeTreeGoesInBatches(t *testing.T, e ensemble.Ensemble) {
 	const wide, deep = 2000, 60
 	c, ledger := connect(t, e)
@@ -152,7 +152,7 @@ func largeTreeGoesInBatches(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// Two clean-ups of the same root do not get into each other's way.
+// Two clients can remove the same root at the same time.
 func twoMayRemoveAtOnce(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	other, _ := connect(t, e)
@@ -179,7 +179,7 @@ func twoMayRemoveAtOnce(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// What arrives late, such as from a server that was stalled, does not keep a root from being removed.
+// Late requests, such as from a stalled server, do not prevent the removal of a root.
 func growingTreeIsRemoved(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	late, _ := connect(t, e)
@@ -199,7 +199,7 @@ func growingTreeIsRemoved(t *testing.T, e ensemble.Ensemble) {
 	_, err := c.Remove(t.Context(), root(0))
 	cancel()
 	creating.Wait()
-	if err != nil { // it gave up on a tree that grew each time it looked: the next one finds it at rest
+	if err != nil { // the tree grew in every round; now it does not grow any more
 		t.Logf("at first: %v", err)
 		mustRemove(t, c, root(0))
 	}
@@ -208,7 +208,7 @@ func growingTreeIsRemoved(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// Roots may stand below a znode, as those of a client with a chroot do.
+// Roots may be below a znode, such as a chroot.
 func rootsBelowABase(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	if _, err := c.Find(t.Context(), "/no-such-base"); err == nil || !strings.Contains(err.Error(), "/no-such-base") {
@@ -228,7 +228,7 @@ func rootsBelowABase(t *testing.T, e ensemble.Ensemble) {
 	mustRemove(t, c, "/base")
 }
 
-// A session is had from a server that answers; one that is silent costs no more than its own answer.
+// Connect returns a session from a server that answers, without waiting for a silent one.
 func TestConnectPassesSilentServers(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
@@ -245,7 +245,7 @@ func TestConnectPassesSilentServers(t *testing.T) {
 	}
 }
 
-// An operation on a server that has gone silent ends, with an error that lets the caller turn to another one.
+// An operation on a silent server ends with ErrSilent, so that the caller can try another server.
 func TestSilenceEndsAnOperation(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})

@@ -12,14 +12,14 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// ErrSilent is wrapped by errors that say nothing about znodes: the server did not answer, so another one may.
+// ErrSilent is wrapped by the error of a request that the server did not answer. Another server may answer it.
 var ErrSilent = errors.New("the server does not answer")
 
-// Patience is how long a client that removes roots waits for an answer before it turns to another server.
+// Patience is how long a client of Connect waits for an answer.
 const Patience = 5 * time.Second
 
-// ask sends one request and waits for its answer until ctx ends or the client's patience does. The goroutine that it
-// then leaves ends when the session is closed, which is the caller's next step.
+// ask sends one request and waits for its answer, at most until ctx ends or for the client's patience. The caller then
+// closes the session, which ends the goroutine of the request.
 func ask[T any](ctx context.Context, c Client, request func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -50,8 +50,7 @@ func connectionLost(err error) bool {
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing) || errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrSessionExpired)
 }
 
-// Connect opens a session on the server that is the first to grant one, so that servers that are down or silent cost no
-// time. The caller closes it.
+// Connect opens a session on the first server that grants one, without waiting for silent ones. The caller closes it.
 func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, fmt.Errorf("%w within %s", ErrSilent, Patience))
 	defer cancel()
@@ -75,7 +74,7 @@ func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 		case first == nil:
 			first = r.conn
 			cancel()
-		default: // granted in the same moment
+		default: // granted at the same time
 			r.conn.Close()
 		}
 	}

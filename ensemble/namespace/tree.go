@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tree is a znode and everything below it.
+// tree is a znode and all znodes below it.
 type tree struct {
 	paths      []string // each after its parent
-	ephemerals int      // those that belong to a session, other than a root's owner
+	ephemerals int      // without a root's owner
 }
 
-// outstanding bounds how many requests one session has on their way.
+// outstanding is the most unanswered requests of one session.
 const outstanding = 32
 
-// walk lists a znode and everything below it, level by level. A znode that is gone has an empty tree.
+// walk lists a tree level by level. The tree of a znode that does not exist is empty.
 func (c Client) walk(ctx context.Context, root string) (tree, error) {
 	var t tree
 	for level := []string{root}; len(level) > 0; {
@@ -54,15 +54,12 @@ func (c Client) walk(ctx context.Context, root string) (tree, error) {
 	return t, nil
 }
 
-// children lists a znode; the stat is nil if it is gone.
+// children lists a znode; the stat is nil if it does not exist.
 func (c Client) children(ctx context.Context, path string) ([]string, *zk.Stat, error) {
-	type listing struct {
-		names []string
-		stat  *zk.Stat
-	}
-	l, err := ask(ctx, c, func() (listing, error) {
-		names, stat, err := c.Conn.Children(path)
-		return listing{names, stat}, err
+	var stat *zk.Stat
+	names, err := ask(ctx, c, func() (names []string, err error) {
+		names, stat, err = c.Conn.Children(path)
+		return names, err
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
@@ -70,15 +67,14 @@ func (c Client) children(ctx context.Context, path string) ([]string, *zk.Stat, 
 	case err != nil:
 		return nil, nil, fmt.Errorf("list %s: %w", path, err)
 	}
-	return l.names, l.stat, nil
+	return names, stat, nil
 }
 
-// rounds is how often a tree is listed anew because it grew while it was removed, such as by requests that a stalled
-// server still had in its queue.
+// rounds is how often a tree is removed again because it grew meanwhile, such as by requests queued in a stalled server.
 const rounds = 10
 
-// Remove deletes a znode and everything below it, and returns how many znodes it deleted. Others may delete the same at
-// the same time. A root goes in one transaction with its owner, so that it is never seen without one half-way.
+// Remove deletes a tree and returns how many znodes it has deleted. Other clients may delete the same tree at the same time.
+// A root is deleted in one transaction with its owner, so that it has one as long as it exists.
 func (c Client) Remove(ctx context.Context, root string) (removed int, err error) {
 	for range rounds {
 		t, err := c.walk(ctx, root)
@@ -94,10 +90,10 @@ func (c Client) Remove(ctx context.Context, root string) (removed int, err error
 	return removed, fmt.Errorf("remove %s: a client keeps creating znodes below it", root)
 }
 
-// removeTree deletes what was listed, and reports whether there was more by then.
+// removeTree deletes the listed znodes, and reports whether others have been created meanwhile (grew).
 func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool, err error) {
 	owner := t.paths[0] + "/" + ownerName
-	if i := slices.Index(t.paths, owner); i > 0 { // next to the root, so that one batch has both
+	if i := slices.Index(t.paths, owner); i > 0 { // behind the root, so that one batch has both
 		t.paths = slices.Insert(slices.Delete(t.paths, i, i+1), 1, owner)
 	}
 	all := batches(t.paths)
@@ -112,13 +108,13 @@ func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool,
 	return removed, grew, nil
 }
 
-// The most that one transaction deletes: far less than the 1 MB that a server takes, and than it writes in a stall.
+// The limits of one transaction: far below the 1 MB that a server accepts, and too small to stall it.
 const (
 	batchZnodes = 500
 	batchBytes  = 200_000
 )
 
-// batches cuts a list into what fits into one transaction each.
+// batches splits a list into parts that fit into one transaction each.
 func batches(paths []string) [][]string {
 	var out [][]string
 	bytes := 0
@@ -131,8 +127,8 @@ func batches(paths []string) [][]string {
 	return out
 }
 
-// removeBatch deletes znodes in one transaction, the last one first. Where that fails, because another client deletes or
-// creates some of them, it deletes them one by one.
+// removeBatch deletes znodes in one transaction, the last one first. If other clients change them meanwhile, it deletes them by
+// single requests.
 func (c Client) removeBatch(ctx context.Context, paths []string) (removed int, grew bool, err error) {
 	var deletes []any
 	for _, path := range slices.Backward(paths) {
