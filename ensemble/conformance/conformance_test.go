@@ -19,7 +19,7 @@ var live ensembletest.Shared
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
 
-// site is where a case takes place: servers, and a znode that is the case's alone.
+// site is the place of a case: servers, and a znode of its own.
 type site struct {
 	*testing.T
 	addrs  []string
@@ -32,7 +32,7 @@ type site struct {
 // at returns the path of a znode below the site's own.
 func (s *site) at(name string) string { return s.root + "/" + name }
 
-// addr returns the servers in turn.
+// addr returns the address of the next server in turn.
 func (s *site) addr() string {
 	s.opened++
 	return s.addrs[(s.opened-1)%len(s.addrs)]
@@ -56,7 +56,7 @@ func (s *site) reopen(p *peer, addr string) *peer {
 	return again
 }
 
-// want compares what came with what was expected.
+// want reports a difference between an actual and an expected value.
 func (s *site) want(what string, got, want any) {
 	s.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -82,7 +82,7 @@ func groups() []group {
 	}
 }
 
-// runCases runs the table, each case at a site of its own.
+// runCases runs the table, each case at its own site.
 func runCases(t *testing.T, build func(t *testing.T) *site) {
 	for _, g := range groups() {
 		t.Run(g.name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func embeddedSite(t *testing.T) *site {
 	return prepare(t, []ensemble.Server{{Addr: ensembletest.Embedded(t, embedded.Config{}).Addr()}})
 }
 
-// prepare creates the site's znode and removes it at the end, with whatever is left in it.
+// prepare creates the site's znode, and removes its tree at the end.
 func prepare(t *testing.T, servers []ensemble.Server) *site {
 	t.Helper()
 	s := &site{T: t, root: fmt.Sprintf("/conformance-%d", time.Now().UnixNano())}
@@ -133,7 +133,7 @@ func prepare(t *testing.T, servers []ensemble.Server) *site {
 		p.clear(root)
 		p.call(wire.OpClose, nil)
 	})
-	for _, addr := range s.addrs { // every server knows of it from here on
+	for _, addr := range s.addrs { // makes the znode visible on every server
 		p := s.open(addr, handshake{})
 		p.sync("/")
 		p.bye()
@@ -142,7 +142,7 @@ func prepare(t *testing.T, servers []ensemble.Server) *site {
 	return s
 }
 
-// clear removes a znode with everything below it.
+// clear removes a tree.
 func (p *peer) clear(path string) {
 	p.t.Helper()
 	if r := p.call(wire.OpGetChildren, putPathWatch(path, false)); r.code == wire.OK {
@@ -177,7 +177,7 @@ func sessionCases() []namedCase {
 			s.want("lowest", s.open(s.addr(), handshake{timeout: time.Millisecond}).hello.timeout, int32(4_000))
 			s.want("highest", s.open(s.addr(), handshake{timeout: time.Hour}).hello.timeout, int32(40_000))
 		}},
-		{"the read-only flag is for those who know it", func(s *site) {
+		{"only clients that know the read-only flag get it", func(s *site) {
 			s.want("old client", s.open(s.addr(), handshake{}).hello.readOnly, false)
 			s.want("new client", s.open(s.addr(), handshake{readOnly: true}).hello.readOnly, true)
 		}},
@@ -187,6 +187,14 @@ func sessionCases() []namedCase {
 			r := p.await()
 			s.want("xid", r.xid, int32(-2))
 			s.want("code", r.code, wire.OK)
+		}},
+		{"the reply to a ping has the last zxid of the server", func(s *site) {
+			idle, other := s.open(s.addrs[0], handshake{}), s.open(s.addrs[0], handshake{})
+			_, st, _ := other.create2(wire.OpCreate2, s.at("x"), nil, persistent)
+			idle.write(encode(-2, wire.OpPing, nil))
+			if got := idle.await().zxid; got < st.Czxid {
+				s.Errorf("zxid %#x after a create with zxid %#x", got, st.Czxid)
+			}
 		}},
 		{"re-attached", func(s *site) {
 			p := s.peer()

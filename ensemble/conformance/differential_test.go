@@ -19,8 +19,8 @@ var (
 	oneSeed = flag.Uint64("seed", 0, "perform the script of this seed only")
 )
 
-// sortTogether orders the notifications of one transaction: the ephemerals of a session, say, are deleted in an order
-// that ZooKeeper does not define.
+// sortTogether sorts the notifications of one transaction: ZooKeeper does not define their order, such as for the ephemeral
+// znodes of one session.
 func sortTogether(list []notification) {
 	slices.SortStableFunc(list, func(a, b notification) int {
 		if a.zxid != b.zxid || a.zxid < 0 {
@@ -30,20 +30,20 @@ func sortTogether(list []notification) {
 	})
 }
 
-// perform executes a script and returns what was observed of each action.
+// perform executes a script and returns the observations of each action.
 func perform(s *site, script []action) []string {
 	g := newStage(s)
 	observed := make([]string, len(script))
 	for i, a := range script {
 		observed[i] = g.perform(a)
 	}
-	for _, p := range g.peers { // sessions that expired later would be transactions in the midst of another script
+	for _, p := range g.peers { // a session that expired later would cause a transaction during another script
 		p.call(wire.OpClose, nil)
 	}
 	return observed
 }
 
-// difference returns the index of the first action of which two performances differ, or -1.
+// difference returns the index of the first action with different observations, or -1.
 func difference(a, b []string) int {
 	for i := range a {
 		if a[i] != b[i] {
@@ -53,10 +53,10 @@ func difference(a, b []string) int {
 	return -1
 }
 
-// shrinkFor is how long a script is made shorter: on real servers, an attempt takes seconds.
+// shrinkFor bounds the time for making a script shorter: on real servers, an attempt takes seconds.
 const shrinkFor = 2 * time.Minute
 
-// shrink leaves out of a script whatever the difference does not need: halves first, then less and less.
+// shrink removes parts of a script that the difference does not need: halves first, then smaller and smaller parts.
 func shrink(script []action, differs func([]action) bool) []action {
 	deadline := time.Now().Add(shrinkFor)
 	for size := len(script) / 2; size > 0; size /= 2 {
@@ -94,8 +94,7 @@ func compare(t *testing.T, seed uint64, script []action, real, ours func(*testin
 	t.Errorf("seed %d: a real ensemble does this:\n%sbut the embedded server answers action %d with\n    %s", seed, text.String(), last+1, got[last])
 }
 
-// awaitQuiet returns when no session is left of what ran before: the end of one would be a transaction in the midst of a
-// script.
+// awaitQuiet returns when no session of an earlier test is left: its end would be a transaction during the script.
 func awaitQuiet(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * patience); ; time.Sleep(100 * time.Millisecond) {

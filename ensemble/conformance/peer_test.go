@@ -15,16 +15,16 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// patience bounds everything that should not take long; reaching it is a failure, not a measurement.
+// patience bounds all waits of these tests.
 const patience = 30 * time.Second
 
-// maxFrame is more than any server answers with here.
+// maxFrame is larger than any reply in these tests.
 const maxFrame = 16 << 20
 
-// peer is a client without any opinion: it sends what it is told to, and keeps frames in the order of their arrival.
+// peer is a raw client: it sends any frame, and keeps received frames in their order.
 type peer struct {
 	t        testing.TB
-	root     string // cut off from the paths of notifications
+	root     string // removed from the paths of notifications
 	conn     net.Conn
 	in       *bufio.Reader
 	hello    greeting
@@ -34,18 +34,18 @@ type peer struct {
 	received []notification
 }
 
-// greeting is how a server answers the handshake.
+// greeting is a server's reply to the handshake.
 type greeting struct {
 	version, timeout int32
 	id               int64
 	password         []byte
-	readOnly         bool // the server has said something about it
+	readOnly         bool // the reply has the flag
 }
 
-// sessionTimeout is what peers ask for: long for what they do, and soon over for those that do not say goodbye.
+// sessionTimeout is long enough for the tests, and short for sessions that are not closed.
 const sessionTimeout = 10 * time.Second
 
-// handshake is how a client introduces itself. The zero value asks for a new session of sessionTimeout.
+// handshake is a connect request. The zero value asks for a new session with sessionTimeout.
 type handshake struct {
 	timeout  time.Duration
 	id       int64
@@ -69,7 +69,7 @@ type notification struct {
 	path string
 }
 
-// dial opens a connection on which nothing has been said.
+// dial opens a connection without a handshake.
 func dial(t testing.TB, addr string) *peer {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, patience)
@@ -83,7 +83,7 @@ func dial(t testing.TB, addr string) *peer {
 	return &peer{t: t, conn: conn, in: bufio.NewReader(conn), latest: new(int64)}
 }
 
-// greet shakes hands; io.EOF means that the server closed the connection instead.
+// greet performs the handshake. It returns io.EOF if the server closes the connection.
 func (p *peer) greet(h handshake) error {
 	p.t.Helper()
 	if h.timeout == 0 {
@@ -122,14 +122,14 @@ func open(t testing.TB, addr string, h handshake) *peer {
 	return p
 }
 
-// bye closes the session, and returns when the server has seen the last of the connection.
+// bye closes the session, and returns when the server has closed the connection.
 func (p *peer) bye() {
 	p.t.Helper()
 	p.call(wire.OpClose, nil)
 	p.closed()
 }
 
-// leave closes the session if it is still there to be closed.
+// leave closes the session if it is open.
 func (p *peer) leave() {
 	if _, err := p.conn.Write(encode(0, wire.OpClose, nil)); err != nil {
 		return
@@ -146,7 +146,7 @@ func (p *peer) write(frame []byte) {
 	}
 }
 
-// read returns the next frame; io.EOF if the server has closed the connection, however it did so.
+// read returns the next frame, or io.EOF if the server has closed or reset the connection.
 func (p *peer) read() ([]byte, error) {
 	frame, err := jute.ReadFrame(p.in, maxFrame)
 	var network net.Error
@@ -224,7 +224,7 @@ func (p *peer) call(op wire.Opcode, fill func(*jute.Encoder)) reply {
 	return r
 }
 
-// closed waits for the server to close the connection, and tells how many replies came before.
+// closed waits for the server to close the connection, and returns the replies before.
 func (p *peer) closed() (replies []reply) {
 	p.t.Helper()
 	for {
@@ -242,8 +242,8 @@ func (p *peer) closed() (replies []reply) {
 	}
 }
 
-// events returns what the session was notified of so far, as words, with paths relative to its root. It syncs first, so
-// that a server that lags has caught up.
+// events returns the notifications so far as text, with paths relative to the root. It syncs first, so that the server has
+// caught up.
 func (p *peer) events() string {
 	p.t.Helper()
 	p.sync("/")
@@ -255,10 +255,10 @@ func (p *peer) events() string {
 	return strings.Join(words, ", ")
 }
 
-// The requests, by their names in the protocol. Each returns what the reply says, and its code.
+// The requests, by their names in the protocol. Each returns the content of the reply and its code.
 
-// sync has the server catch up with all that the site's peers have been told. One request does not always do: a leader
-// answers the syncs of its own clients before it has applied what it commits.
+// sync makes the server catch up with the last zxid that any peer of the site has seen. It may take several requests: a
+// leader answers the syncs of its own clients before it has applied all commits.
 func (p *peer) sync(path string) (string, wire.Code) {
 	p.t.Helper()
 	for {
@@ -388,7 +388,7 @@ func (p *peer) children(path string, watch bool) (string, jute.Stat, wire.Code) 
 	return names(r), stat(r), r.code
 }
 
-// names returns a list of children, sorted: servers promise no order.
+// names returns a sorted list of children: servers return them in any order.
 func names(r reply) string {
 	if r.code != wire.OK {
 		return ""

@@ -10,7 +10,7 @@ import (
 
 func readCases() []namedCase {
 	return []namedCase{
-		{"what is not there", func(s *site) {
+		{"a znode that does not exist", func(s *site) {
 			p := s.peer()
 			for _, path := range []string{s.at("none"), "x", s.at(""), s.at("a//b"), "//", "x/"} {
 				for _, op := range []wire.Opcode{wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2} {
@@ -91,7 +91,7 @@ func readCases() []namedCase {
 }
 
 func watchCases() []namedCase {
-	// arm has two sessions: one sets watches on x, the other one acts on it.
+	// arm returns two sessions: one has set watches on x, and the other one acts on it.
 	arm := func(s *site, there bool, watch func(p *peer, x string)) (actor, watcher *peer, x string) {
 		actor, watcher, x = s.peer(), s.peer(), s.at("x")
 		if there {
@@ -174,7 +174,7 @@ func watchCases() []namedCase {
 			actor.mustDelete(x)
 			s.want("events", watcher.events(), "NodeDeleted /x")
 		}},
-		{"the watch on the parent is told, too", func(s *site) {
+		{"the watch on the parent is also notified", func(s *site) {
 			actor, watcher, x := arm(s, true, func(p *peer, x string) { p.exists(x, true); p.children(x, true); p.children(p.root, true) })
 			actor.mustDelete(x)
 			s.want("events", watcher.events(), "NodeDeleted /x, NodeChildrenChanged ")
@@ -188,7 +188,7 @@ func watchCases() []namedCase {
 			s.want("data", watcher.events(), "NodeDeleted /x")
 			s.want("child", third.events(), "NodeDeleted /x")
 		}},
-		{"what is missing can be watched by exists only", func(s *site) {
+		{"only exists watches a missing znode", func(s *site) {
 			actor, watcher, x := arm(s, false, func(p *peer, x string) { p.getData(x, true); p.children(x, true) })
 			actor.mustCreate(x, persistent)
 			actor.mustDelete(x)
@@ -268,7 +268,7 @@ func watchCases() []namedCase {
 		{"the servers count", func(s *site) {
 			before := s.sent()
 			actor, watcher, x := arm(s, true, func(p *peer, x string) { p.exists(x, true); p.children(x, true) })
-			actor.mustDelete(x) // told once, counted for each watch
+			actor.mustDelete(x) // notified once, counted for each watch
 			watcher.sync("/")
 			s.want("both watches of one session", s.sent()-before, int64(2))
 			watcher.exists(x, true)
@@ -283,7 +283,7 @@ func watchCases() []namedCase {
 	}
 }
 
-// rewatchCases are about the watches that a client wants to have again on a new connection.
+// rewatchCases are about watches that a client sets again after a reconnect.
 func rewatchCases() []namedCase {
 	return []namedCase{
 		{"missed, or set again", func(s *site) {

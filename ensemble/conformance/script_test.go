@@ -9,10 +9,10 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// sessions is how many take part in a script.
+// sessions is the number of sessions in a script.
 const sessions = 3
 
-// verb is what a session does.
+// verb is the kind of an action.
 type verb string
 
 const (
@@ -30,7 +30,7 @@ type action struct {
 	writes  []write     // one, or those of a multi
 	read    read        // of doRead
 	watches [3][]string // data, exist and child, of doReconnect
-	since   int64       // of doReconnect: how many transactions back the client was last there
+	since   int64       // of doReconnect: how many transactions ago the client was last connected
 }
 
 type write struct {
@@ -76,7 +76,7 @@ func (a action) String() string {
 	}
 }
 
-// step returns the write as the protocol has it, below a root.
+// step returns the write in the form of the protocol, below a root.
 func (w write) step(root string) step {
 	switch w.op {
 	case wire.OpDelete, wire.OpCheck:
@@ -88,14 +88,14 @@ func (w write) step(root string) step {
 	}
 }
 
-// paths are few, so that sessions meet on them. The last ones are the names that sequential creates will have. Nothing
-// is created below the boxes, which are containers: when they would be removed is not for a client to know.
+// paths are few, so that sessions use the same ones. The last ones are names that sequential creates will have. No znode is
+// created below the boxes, which are containers: the time of their removal is not defined.
 func paths() []string {
 	return []string{"/a", "/b", "/a/a", "/a/b", "/b/a", "/a/a/a", "/box", "/crate", "",
 		"/a/n-0000000000", "/a/n-0000000001", "/b/n-0000000002", "/n-0000000003"}
 }
 
-// author writes scripts at random, the same for the same seed.
+// author writes random scripts, the same for the same seed.
 type author struct{ *rand.Rand }
 
 func newScript(seed uint64, length int) []action {
@@ -177,7 +177,7 @@ func (a author) data() []byte {
 
 func (a author) version() int32 { return int32(a.IntN(4)) - 1 }
 
-// stage is where a script is performed: sessions that are alone on their servers.
+// stage is the place of a script: sessions without others on their servers.
 type stage struct {
 	*site
 	peers []*peer
@@ -186,12 +186,12 @@ type stage struct {
 }
 
 func newStage(s *site) *stage {
-	g := &stage{site: s, names: map[int64]string{0: "nobody"}}
+	g := &stage{site: s, names: map[int64]string{0: "none"}}
 	for i := range sessions {
 		g.peers = append(g.peers, g.open(s.addrs[i%len(s.addrs)], handshake{timeout: 40e9}))
 		g.names[g.peers[i].hello.id] = fmt.Sprintf("session %d", i)
 	}
-	// A root of its own, younger than everybody's session: whatever zxid a script meets is this one or later.
+	// The script's own root is created after all sessions, so that every zxid in the script is this one or later.
 	path, st, r := g.peers[0].create2(wire.OpCreate2, s.at("stage"), nil, persistent)
 	if r.code != wire.OK {
 		s.Fatalf("create %s: %s", s.at("stage"), r.code)
@@ -204,7 +204,7 @@ func newStage(s *site) *stage {
 	return g
 }
 
-// perform executes one action and returns everything that any session could observe of it.
+// perform executes one action and returns all that the sessions observe of it.
 func (g *stage) perform(a action) string {
 	p := g.peers[a.session]
 	var seen string
@@ -256,7 +256,7 @@ func (g *stage) reconnect(a action) string {
 	return g.header(p.setWatches(since, lists[0], lists[1], lists[2]))
 }
 
-// fence has all sessions receive everything that has happened, and returns the notifications.
+// fence makes all sessions catch up, and returns the notifications.
 func (g *stage) fence() string {
 	for _, p := range g.peers {
 		p.send(wire.OpSync, func(out *jute.Encoder) { out.Text("/") })
@@ -284,7 +284,7 @@ func (g *stage) fence() string {
 
 func (g *stage) header(r reply) string { return fmt.Sprintf("%s at %d", r.code, r.zxid-g.base) }
 
-// answer returns what follows the header of a reply.
+// answer returns the record of a reply.
 func (g *stage) answer(op wire.Opcode, r reply) string {
 	if r.code != wire.OK {
 		return ""
@@ -305,7 +305,7 @@ func (g *stage) answer(op wire.Opcode, r reply) string {
 	return fmt.Sprintf("%s (%d bytes more)", text, r.body.Rest())
 }
 
-// stat returns a stat without what differs between servers: the time, and the names of zxids and sessions.
+// stat returns a stat in a form that is the same on all servers: without times, and with names for zxids and sessions.
 func (g *stage) stat(st jute.Stat) string {
 	owner, known := g.names[st.EphemeralOwner]
 	if !known {

@@ -12,34 +12,20 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// tamper listens in front of a server and changes the bodies of frames on their way; either function may be nil. What
-// comes before the first reply, the handshake, passes unchanged.
+// tamper starts a proxy that changes the bodies of frames; either function may be nil. The handshake passes unchanged.
 func tamper(t *testing.T, addr string, request, answer func(body []byte) []byte) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", addr)
-			if err != nil {
-				client.Close()
-				return
-			}
-			go forward(server, client, request)
-			go forward(client, server, answer)
+	return ensembletest.Listen(t, func(client net.Conn) {
+		server, err := net.Dial("tcp", addr)
+		if err != nil {
+			return
 		}
-	}()
-	return listener.Addr().String()
+		go forward(server, client, request)
+		forward(client, server, answer)
+	})
 }
 
-// forward copies frames until one side has gone.
+// forward copies frames until one side closes its connection.
 func forward(to, from net.Conn, change func([]byte) []byte) {
 	defer to.Close()
 	defer from.Close()
@@ -63,7 +49,7 @@ func forward(to, from net.Conn, change func([]byte) []byte) {
 	}
 }
 
-// Servers that are wrong in one point each differ, and a few actions are enough to show it.
+// The comparison detects servers with one error each, and reduces the script to a few actions.
 func TestDifferentialFindsWrongServers(t *testing.T) {
 	isOp := func(body []byte, op wire.Opcode) bool {
 		return len(body) >= 8 && wire.Opcode(binary.BigEndian.Uint32(body[4:])) == op
@@ -100,7 +86,7 @@ func TestDifferentialFindsWrongServers(t *testing.T) {
 			return body
 		}},
 		{"miscounts children", nil, func(body []byte) []byte {
-			if len(body) == 16+68 { // a reply with nothing but a stat
+			if len(body) == 16+68 { // a reply with a stat only
 				body[16+59]++
 			}
 			return body
@@ -128,7 +114,7 @@ func TestDifferentialFindsWrongServers(t *testing.T) {
 	}
 }
 
-// And a server does not differ from itself.
+// The comparison finds no difference between a server and itself.
 func TestDifferentialOfTheSame(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

@@ -12,12 +12,16 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// sent returns how many notifications all servers have sent by their own count.
+// sent returns how many notifications all servers have sent by their own counters.
 func (s *site) sent() int64 {
 	s.Helper()
 	var total int64
 	for _, addr := range s.addrs {
-		n, err := ensemble.NotificationsSent(s.Context(), addr)
+		counters, err := ensemble.Monitor(s.Context(), addr)
+		if err != nil {
+			s.Fatal(err)
+		}
+		n, err := ensemble.NotificationsIn(counters)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -26,7 +30,7 @@ func (s *site) sent() int64 {
 	return total
 }
 
-// wireCases are about bytes that no proper client sends, and about everything else that a port is asked.
+// wireCases are about malformed frames and four-letter commands.
 func wireCases() []namedCase {
 	return []namedCase{
 		{"unknown requests are answered, and are the last", func(s *site) {
@@ -60,11 +64,11 @@ func wireCases() []namedCase {
 			p := s.peer()
 			r := p.call(wire.OpExists, func(out *jute.Encoder) {
 				putPathWatch(s.root, false)(out)
-				out.Raw(make([]byte, 0xfffff-8-4-len(s.root)-1)) // the rest of the frame, which nobody reads
+				out.Raw(make([]byte, 0xfffff-8-4-len(s.root)-1)) // the rest of the frame, which is ignored
 			})
 			s.want("code", r.code, wire.OK)
 		}},
-		{"what is not implemented here is no reason to hang up", func(s *site) {
+		{"a request that is not implemented leaves the connection open", func(s *site) {
 			p := s.peer()
 			r := p.call(6, func(out *jute.Encoder) { out.Text(s.at("none")) }) // getACL
 			if r.code != wire.NoNode && r.code != wire.Unimplemented {
@@ -92,7 +96,7 @@ func wireCases() []namedCase {
 				r := p.call(op, func(out *jute.Encoder) { out.Int(1 << 20) })
 				s.want(fmt.Sprintf("%d with a path longer than its frame", op), r.code, wire.MarshallingError)
 			}
-			p.mustCreate(s.at("x"), persistent) // the connection goes on
+			p.mustCreate(s.at("x"), persistent) // the connection is still open
 		}},
 		{"more than there should be is ignored", func(s *site) {
 			p := s.peer()
@@ -137,10 +141,10 @@ func wireCases() []namedCase {
 		{"a client that does not read", func(s *site) {
 			p, other := s.peer(), s.peer()
 			p.create2(wire.OpCreate2, s.at("x"), make([]byte, 500_000), persistent)
-			for range 100 { // 50 MB of replies, more than fit on the way
+			for range 100 { // 50 MB of replies, more than the buffers on the way hold
 				p.send(wire.OpGetData, putPathWatch(s.at("x"), false))
 			}
-			other.mustCreate(s.at("y"), persistent) // nobody else waits
+			other.mustCreate(s.at("y"), persistent) // other clients do not wait
 			for range 100 {
 				s.want("code", p.await().code, wire.OK)
 			}
@@ -183,7 +187,7 @@ func wireCases() []namedCase {
 			lines := slices.Collect(strings.Lines(answer))
 			i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, fmt.Sprintf("sid=0x%x,", p.hello.id)) })
 			if i < 0 || !strings.HasPrefix(lines[i], " /") || !strings.Contains(lines[i], ",to=10000") {
-				s.Errorf("cons does not tell of session %x:\n%s", p.hello.id, answer)
+				s.Errorf("cons does not list session %x:\n%s", p.hello.id, answer)
 			}
 		}},
 		{"wchs", func(s *site) {
@@ -220,8 +224,7 @@ func wireCases() []namedCase {
 	}
 }
 
-// Malformed writes are not in the table: a real leader proposes one under the zxid of the write before it, and may come
-// to harm.
+// Malformed writes are not in the table: a real leader proposes them under the zxid of the write before, which may damage it.
 func TestEmbeddedMalformedWrites(t *testing.T) {
 	s := embeddedSite(t)
 	p := s.peer()
@@ -230,5 +233,5 @@ func TestEmbeddedMalformedWrites(t *testing.T) {
 		r := p.call(op, func(out *jute.Encoder) { out.Int(1 << 20) })
 		s.want(fmt.Sprintf("%d with a record longer than its frame", op), r.code, wire.MarshallingError)
 	}
-	p.mustCreate(s.at("x"), persistent) // the connection goes on
+	p.mustCreate(s.at("x"), persistent) // the connection is still open
 }

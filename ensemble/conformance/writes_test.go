@@ -127,7 +127,7 @@ func createCases() []namedCase {
 				out.Long(1000)
 			})
 			s.want("without the mode for it", r.code, wire.BadArguments)
-			p.mustCreate(s.at("x"), persistent) // the connection goes on
+			p.mustCreate(s.at("x"), persistent) // the connection is still open
 		}},
 		{"paths", func(s *site) {
 			p := s.peer()
@@ -158,7 +158,7 @@ func createCases() []namedCase {
 			}{
 				{"none", nil},
 				{"an unknown scheme", []jute.ACL{{Perms: jute.PermAll, Scheme: "nonsense", ID: "x"}}},
-				{"nobody in the world", []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "nobody"}}},
+				{"an unknown id of the world scheme", []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "nobody"}}},
 				{"auth without authentication", []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}}},
 			} {
 				r := p.call(wire.OpCreate, putCreateACL(s.at("x"), nil, tt.acl, persistent))
@@ -428,7 +428,7 @@ func multiCases() []namedCase {
 			s.want("code", r.code, wire.MarshallingError)
 			_, r = p.multi(create(wire.OpCreate, s.at("x"), 9))
 			s.want("flags that mean nothing", r.code, wire.MarshallingError)
-			p.mustCreate(s.at("x"), persistent) // the connection goes on
+			p.mustCreate(s.at("x"), persistent) // the connection is still open
 		}},
 		{"events", func(s *site) {
 			p, other := s.peer(), s.peer()
