@@ -1,7 +1,6 @@
 package ensemble
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -12,16 +11,15 @@ import (
 	"time"
 )
 
-// commandTimeout is how long a server may take to answer an administrative command.
+// commandTimeout is how long a server may take to answer a four-letter command.
 const commandTimeout = 5 * time.Second
 
-// Command sends one of ZooKeeper's four-letter words and returns the answer. A server that is up but does not allow
-// the word answers with a sentence, which is returned as an error.
+// Command sends one of ZooKeeper's four-letter commands and returns the answer. If the server answers that it does not
+// allow the command, or serves no requests, Command returns that as an error.
 func Command(ctx context.Context, addr, word string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("no answer within %s", commandTimeout))
 	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return "", err
 	}
@@ -47,22 +45,18 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 	}
 }
 
-// What may come of an administrative command instead of an answer.
+// The errors of four-letter commands.
 var (
-	// ErrNotServing is what a server answers that runs but belongs to no quorum.
-	ErrNotServing = errors.New("this server is up but not serving requests (no quorum yet)")
-	// ErrNotAllowed is what a server answers to a command that its settings leave out.
-	ErrNotAllowed = errors.New("not allowed by this server")
-	// ErrUnanswered is the end of a connection before any answer.
-	ErrUnanswered = errors.New("the connection was closed without an answer")
-	// ErrNotZooKeeper is an answer that no ZooKeeper gives.
+	ErrNotServing   = errors.New("this server is up but not serving requests (no quorum yet)")
+	ErrNotAllowed   = errors.New("not allowed by this server") // by its 4lw.commands.whitelist
+	ErrUnanswered   = errors.New("the connection was closed without an answer")
 	ErrNotZooKeeper = errors.New("this does not look like ZooKeeper")
 )
 
-// Role is the part a server plays.
+// Role is a server's role in its ensemble, as it reports it.
 type Role string
 
-// The roles; a server alone calls itself standalone.
+// The roles.
 const (
 	Leader     Role = "leader"
 	Follower   Role = "follower"
@@ -71,34 +65,43 @@ const (
 	ReadOnly   Role = "read-only" // without a quorum, where readonlymode.enabled is set
 )
 
-// Unknown stands in a Status for a number that the server did not tell.
+// Unknown is the value of a number in a Status that the server did not report.
 const Unknown = -1
 
-// Status is one server's account of itself.
+// Status is what one server reports about itself.
 type Status struct {
 	Role     Role
 	Version  string
 	Zxid     int64 // last transaction applied; Unknown before any
-	Sessions int64 // client connections, the asking one left out
+	Sessions int64 // client connections, without the one that asks
 	Znodes   int64
 	Watches  int64 // Unknown where the server does not allow mntr
 }
 
-// Srvr asks one server for its status by `srvr` alone, which is allowed by default. The number of watches stays unknown.
+// Srvr returns a server's status by `srvr` alone, which servers allow by default. It leaves the number of watches Unknown.
 func Srvr(ctx context.Context, addr string) (Status, error) {
 	text, err := Command(ctx, addr, "srvr")
 	if err != nil {
 		return Status{}, err
 	}
-	s, err := parseSrvr(text)
-	if err != nil {
-		return Status{}, fmt.Errorf("%s: %w", addr, err)
+	fields := keyValues(text, ": ")
+	version, _, _ := strings.Cut(fields["Zookeeper version"], ",")
+	version, _, _ = strings.Cut(version, "-")
+	s := Status{
+		Role:     Role(fields["Mode"]),
+		Version:  version,
+		Zxid:     number(fields["Zxid"]),
+		Sessions: max(number(fields["Connections"])-1, 0), // without the one that asks
+		Znodes:   number(fields["Node count"]),
+		Watches:  Unknown,
+	}
+	if s.Role == "" || s.Version == "" {
+		return Status{}, fmt.Errorf("%s: %w: it answered %.60q to srvr", addr, ErrNotZooKeeper, text)
 	}
 	return s, nil
 }
 
-// Probe asks one server for its status. Without `mntr`, which few servers allow by default, the number of watches stays
-// unknown.
+// Probe returns a server's status. The number of watches is Unknown unless the server allows `mntr`.
 func Probe(ctx context.Context, addr string) (Status, error) {
 	s, err := Srvr(ctx, addr)
 	if err != nil {
@@ -112,27 +115,15 @@ func Probe(ctx context.Context, addr string) (Status, error) {
 	return s, nil
 }
 
-func parseSrvr(text string) (Status, error) {
+// keyValues splits each line of a server's answer at the first separator. It leaves out lines without one.
+func keyValues(text, separator string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), separator); ok {
 			fields[key] = value
 		}
 	}
-	version, _, _ := strings.Cut(fields["Zookeeper version"], ",")
-	version, _, _ = strings.Cut(version, "-")
-	s := Status{
-		Role:     Role(fields["Mode"]),
-		Version:  version,
-		Zxid:     number(fields["Zxid"]),
-		Sessions: max(number(fields["Connections"])-1, 0), // without the one that asks
-		Znodes:   number(fields["Node count"]),
-		Watches:  Unknown,
-	}
-	if s.Role == "" || s.Version == "" {
-		return Status{}, fmt.Errorf("%w: it answered %.60q to srvr", ErrNotZooKeeper, text)
-	}
-	return s, nil
+	return fields
 }
 
 func number(text string) int64 {
@@ -150,32 +141,17 @@ func Monitor(ctx context.Context, addr string) (map[string]int64, error) {
 		return nil, err
 	}
 	counters := map[string]int64{}
-	for scanner := bufio.NewScanner(strings.NewReader(text)); scanner.Scan(); {
-		key, value, ok := strings.Cut(scanner.Text(), "\t")
-		if n, err := strconv.ParseInt(value, 10, 64); ok && err == nil {
+	for key, value := range keyValues(text, "\t") {
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
 			counters[key] = n
 		}
 	}
 	return counters, nil
 }
 
-// NotificationsSent returns how many watch events a server has sent since its start, by its own count.
-func NotificationsSent(ctx context.Context, addr string) (int64, error) {
-	counters, err := Monitor(ctx, addr)
-	if err != nil {
-		return 0, err
-	}
-	total, err := NotificationsIn(counters)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", addr, err)
-	}
-	return total, nil
-}
-
-// NotificationsIn adds up the watch events among the counters that Monitor returns.
+// NotificationsIn returns how many watch events a server has sent since its start, from the counters of Monitor.
 //
-// A session that holds both a data watch and a child watch on a node that is deleted counts twice here although it
-// is notified once.
+// A session with both a data watch and a child watch on a deleted znode is counted twice, although it is notified once.
 func NotificationsIn(counters map[string]int64) (int64, error) {
 	var total int64
 	for _, kind := range []string{"created", "deleted", "changed", "children"} {
@@ -189,22 +165,13 @@ func NotificationsIn(counters map[string]int64) (int64, error) {
 	return total, nil
 }
 
-// Config returns a server's settings by its `conf` command; none where that is not allowed.
+// Config returns a server's settings by its `conf` command, or an empty map if the server does not allow it.
 func Config(ctx context.Context, addr string) map[string]string {
-	settings := map[string]string{}
-	text, err := Command(ctx, addr, "conf")
-	if err != nil {
-		return settings
-	}
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			settings[key] = value
-		}
-	}
-	return settings
+	text, _ := Command(ctx, addr, "conf") // empty after an error
+	return keyValues(text, "=")
 }
 
-// DescribeServers fills in what the servers themselves can tell: the version and the settings of the first one.
+// DescribeServers returns the version and the settings that the first server reports.
 func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Description, error) {
 	status, err := Probe(ctx, servers[0].Addr)
 	if err != nil {

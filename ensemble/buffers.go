@@ -8,43 +8,36 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// SessionBuffers is how many bytes the client library reserves for each session: one buffer to send from and one to
-// receive into, of 1.5 MB each. The garbage collector counts them whole, although little of them is resident.
+// SessionBuffers is how many bytes the client library reserves for each session: a buffer to send from and one to receive
+// into, of 1.5 MB each. The garbage collector counts them whole, although little of them is resident.
 const SessionBuffers = 2 * 1536 << 10
 
 const (
-	// bigBuffer is the capacity from which on a slice is taken for one of the client's two buffers. The client reads the
-	// handshake into a buffer of a few hundred bytes.
-	bigBuffer = 1 << 20
-	// bigFrame is the length from which on the pages that a frame has touched are given back after it. Below it, they
-	// are kept for the next frame, since each costs a page fault.
-	bigFrame = 32 << 10
-	// headerSize is the length prefix of a frame, which the client reads by itself.
-	headerSize = 4
+	bigBuffer  = 1 << 20  // the least capacity of a slice that belongs to one of the client's two buffers
+	bigFrame   = 32 << 10 // the least length of a frame whose pages are given back: getting a page again costs a fault
+	headerSize = 4        // the length prefix of a frame, which the client reads separately
 )
 
-// thriftyConn gives the pages of the client's two buffers back to the operating system while nothing stands in them: when
-// a buffer is used for the first time, since the runtime may have made it of memory that was in use before, and after big
-// frames. A listing of 4,000 children has 240 kB, which every session would keep resident until its end. Pages that are
-// given back read as zeros, like a new buffer.
+// thriftyConn gives the pages of the client's two buffers back to the operating system while they hold no data: when a
+// buffer is used for the first time, because the runtime may have made it of used memory, and after big frames. A listing of
+// 4,000 children takes 240 kB, which every session would otherwise keep resident. The pages then read as zeros again.
 //
-// Note: this relies on how go-zookeeper v1.0.4 uses its buffers. A request is encoded at the start of the send buffer and
-// sent by one Write, a reply is read as its length prefix and then its body to the start of the receive buffer, and
-// decoding copies. So behind the slice that is passed to Write or Read the buffer holds nothing that is still needed, and
-// it holds nothing at all when a request has been sent and when the length prefix of the next reply is due. A client that
-// is not go-zookeeper's must not be given such a connection.
+// Note: this relies on how go-zookeeper v1.0.4 uses its buffers. It encodes a request at the start of the send buffer and
+// sends it by one Write. It reads the length prefix and then the body of a reply to the start of the receive buffer, and
+// decoding copies. So a buffer holds no needed data behind the slice that is passed to Write or Read, and none at all after
+// a Write or before a length prefix is read.
 type thriftyConn struct {
 	net.Conn
 	sent, received bufferUse
 }
 
-// bufferUse is what is known of one of the client's buffers.
+// bufferUse is the state of one of the client's buffers.
 type bufferUse struct {
-	capacity int // of the buffer that was seen last
-	touched  int // how many of its bytes have been used since pages were given back
+	capacity int // of the buffer that was used last
+	touched  int // how many of its bytes have been used since its pages were given back
 }
 
-// dialThrifty returns a dialer for zk.WithDialer whose connections are counted in ledger and spare memory.
+// dialThrifty returns a dialer for zk.WithDialer whose connections are counted in ledger and give memory back.
 func dialThrifty(ledger *wire.Ledger) func(network, address string, timeout time.Duration) (net.Conn, error) {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		conn, err := ledger.Dial(network, address, timeout)
@@ -55,7 +48,7 @@ func dialThrifty(ledger *wire.Ledger) func(network, address string, timeout time
 	}
 }
 
-// Write sends a frame and then gives back what it occupied, except for small ones.
+// Write sends a frame, and gives back its pages if it is big.
 func (c *thriftyConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.sent.touch(p)
@@ -63,7 +56,7 @@ func (c *thriftyConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Read receives a part of a frame. When the length prefix is asked for, the frame before has been decoded.
+// Read receives a part of a frame. When the client reads a length prefix, it has decoded the frame before.
 func (c *thriftyConn) Read(p []byte) (int, error) {
 	if len(p) == headerSize {
 		c.received.release(p)
@@ -74,8 +67,7 @@ func (c *thriftyConn) Read(p []byte) (int, error) {
 
 func (b *bufferUse) touch(p []byte) { b.touched = max(b.touched, len(p)) }
 
-// release gives back the pages of a buffer that is new or has held a big frame, apart from the first one, in which most
-// frames fit.
+// release gives back the pages of a buffer that is new or has held a big frame. The first page stays: most frames fit in it.
 func (b *bufferUse) release(p []byte) {
 	if cap(p) < bigBuffer || cap(p) == b.capacity && b.touched < bigFrame {
 		return

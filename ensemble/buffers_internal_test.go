@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// sink is a connection that takes everything, and has nothing but ones to read.
+// sink is a connection that discards writes and reads ones only.
 type sink struct{ net.Conn }
 
 func (sink) Write(p []byte) (int, error) { return len(p), nil }
 
 func (sink) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte{1}, len(p))), nil }
 
-// Pages are given back when a buffer is new and after a big frame, behind the first page; and of nothing but big buffers.
+// The pages of a big buffer, without the first one, are given back when it is new and after a big frame.
 func TestThriftyConnGivesPagesBack(t *testing.T) {
 	page := os.Getpagesize()
 	read := func(c net.Conn, p []byte) { _, _ = c.Read(p) }

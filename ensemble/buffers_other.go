@@ -2,8 +2,8 @@
 
 package ensemble
 
-// giveBack does nothing: other systems' advice either keeps the pages or does not promise zeros.
+// giveBack does nothing: on other systems, madvise keeps the pages or does not guarantee zeros.
 func giveBack([]byte) {}
 
-// refuseHugePages does nothing, as giveBack does.
+// refuseHugePages does nothing on systems other than Linux.
 func refuseHugePages([]byte) {}

@@ -1,19 +1,19 @@
-// Package ensemble is what a scenario runs against: a handful of ZooKeeper servers, wherever they come from.
+// Package ensemble provides the ZooKeeper servers that scenarios run against.
 //
-// It takes one position: a measurement is of a server as it was configured, so an ensemble must be able to say what it
-// is (version, settings, where the transaction log lives) and whether it is ours alone. The engines live in folders of
-// their own: container, process, external and embedded; auto chooses among them.
+// It takes one position: results depend on how servers are configured. An ensemble therefore reports its version, its
+// settings and where its transaction log is, and whether other programs may use it. Each engine has its own folder:
+// container, process, external and embedded. Package auto chooses among them.
 package ensemble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"time"
 )
 
-// Engine names where the servers come from. It travels with every result, because numbers from different engines are
-// not comparable.
+// Engine is the way in which the servers are run. Results have it, because those of different engines are not comparable.
 type Engine string
 
 // The engines.
@@ -24,48 +24,46 @@ const (
 	Embedded  Engine = "embedded"
 )
 
-// ErrUnavailable is wrapped by errors that mean that this machine cannot run an engine at all, as opposed to an
-// engine that failed.
+// ErrUnavailable is wrapped by errors of engines that cannot run on this machine, as opposed to engines that failed.
 var ErrUnavailable = errors.New("not available on this machine")
 
 // Server is one member of an ensemble.
 type Server struct {
 	ID   int    // as in its myid file; its position for an external one
-	Name string // how `zkbench ensemble status` calls it
+	Name string // in the output of `zkbench ensemble status`
 	Addr string // host:port for clients
 }
 
-// Description is what a result records of an ensemble.
+// Description is the part of a result that describes the ensemble.
 type Description struct {
 	Engine  Engine
 	Version string            // of ZooKeeper, as the servers report it
 	Image   string            // of containers; the installation's folder for processes
-	TxnLog  string            // where the transaction log lives: path and file system
-	Config  map[string]string // the servers' own account of their settings (the `conf` command)
+	TxnLog  string            // path and file system of the transaction log
+	Config  map[string]string // the settings that the servers report (the `conf` command)
 }
 
 // Ensemble is a running ensemble. Its methods may be called concurrently, Close once.
 type Ensemble interface {
 	// Servers lists the members in the order of their ids.
 	Servers() []Server
-	// Describe asks the servers what they are. It costs a few administrative commands.
+	// Describe asks the servers for their version and settings, by a few four-letter commands.
 	Describe(ctx context.Context) (Description, error)
-	// Owned tells whether zkbench started the servers, so that nobody else's sessions are on them and their own
-	// counters can serve as a second oracle.
+	// Owned reports whether no other program uses the servers, so that their counters can serve as a second oracle.
 	Owned() bool
 	// Logs writes the last lines of each server's log.
 	Logs(ctx context.Context, w io.Writer, lines int) error
-	// Close takes down what was started for this run and releases the rest as it was found.
+	// Close takes down the servers that were started for this run. Servers that were up before stay up.
 	Close(ctx context.Context) error
 }
 
-// Chrooted is an ensemble that lends zkbench one znode instead of its root.
+// Chrooted is an ensemble on which zkbench may use one znode instead of the root.
 type Chrooted interface {
-	// Chroot is that znode: an absolute path without a slash at its end, or empty for the root itself.
+	// Chroot returns the znode's absolute path without a slash at its end, or an empty string for the root.
 	Chroot() string
 }
 
-// ChrootOf returns the path that precedes every znode that zkbench creates on an ensemble; empty where that is the root.
+// ChrootOf returns the path that precedes the paths of all znodes that zkbench creates on an ensemble.
 func ChrootOf(e Ensemble) string {
 	if c, ok := e.(Chrooted); ok {
 		return c.Chroot()
@@ -73,44 +71,39 @@ func ChrootOf(e Ensemble) string {
 	return ""
 }
 
-// Lifetime tells who ends an ensemble that zkbench started.
+// Lifetime is how long an ensemble that zkbench starts stays up.
 type Lifetime string
 
 const (
-	// OneRun ends with the process that started it; found without its owner, it is debris.
+	// OneRun ends with the process that started it. If that process was killed, the next start removes the servers.
 	OneRun Lifetime = "run"
 	// Kept stays until `zkbench ensemble down`.
 	Kept Lifetime = "kept"
 )
 
-// DefaultName is the ensemble that is meant when no name is given.
+// DefaultName is the name of an ensemble that is given none.
 const DefaultName = "default"
 
-// Options say which ensemble to start.
+// Options select the ensemble to start.
 type Options struct {
-	Name     string    // tells ensembles on one machine apart; DefaultName if empty
+	Name     string    // unique on the machine; DefaultName if empty
 	Lifetime Lifetime  // OneRun if empty
 	Ports    []int     // client ports, one per server; free ones are found if empty
-	Image    string    // container engine: image to use instead of the usual ones
+	Image    string    // container engine: image to use instead of the default ones
 	Home     string    // process engine: folder of an unpacked ZooKeeper release instead of an installed one
 	TxnLog   TxnLog    // container and process engines: OnDisk if one is started and this is empty
-	Clients  int       // external engine: the most clients that a run will have, to be held against the servers' limits
-	Progress io.Writer // receives a line for each step that takes time; nil for none
+	Clients  int       // external engine: the most clients that a run will have, for comparison with the servers' limits
+	Progress io.Writer // receives a line for each long step; may be nil
 
 	ReadDelay, WriteDelay time.Duration // embedded engine: how long the server is busy with each request
 }
 
-// Size is the number of servers that zkbench starts: the smallest ensemble that survives the loss of one.
+// Size is the number of servers that zkbench starts: the fewest that still have a majority without one of them.
 const Size = 3
 
-// WithDefaults fills in what was left empty.
+// WithDefaults sets the name, the lifetime and the progress writer if they are empty.
 func (o Options) WithDefaults() Options {
-	if o.Name == "" {
-		o.Name = DefaultName
-	}
-	if o.Lifetime == "" {
-		o.Lifetime = OneRun
-	}
+	o.Name, o.Lifetime = cmp.Or(o.Name, DefaultName), cmp.Or(o.Lifetime, OneRun)
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}

@@ -15,28 +15,16 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 )
 
-// serve answers every connection with one text, and returns where.
+// serve answers every connection with one text, and returns its address.
 func serve(t *testing.T, answer string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = io.ReadFull(conn, make([]byte, 4))
-			_, _ = io.WriteString(conn, answer)
-			conn.Close()
-		}
-	}()
-	return listener.Addr().String()
+	return ensembletest.Listen(t, func(conn net.Conn) {
+		_, _ = io.ReadFull(conn, make([]byte, 4))
+		_, _ = io.WriteString(conn, answer)
+	})
 }
 
 const srvr = `Zookeeper version: 3.9.3-${mvngit.commit.id}, built on 2026-03-08 16:19 UTC
@@ -52,7 +40,7 @@ Node count: 5
 
 func TestProbe(t *testing.T) {
 	status, err := ensemble.Probe(t.Context(), serve(t, srvr))
-	// The answer to mntr is not one: what only mntr tells stays unknown.
+	// The answer to mntr has no counters, so the number of watches stays Unknown.
 	want := ensemble.Status{Role: ensemble.Follower, Version: "3.9.3", Zxid: 0x100000002, Sessions: 2, Znodes: 5, Watches: ensemble.Unknown}
 	if err != nil || status != want {
 		t.Errorf("status = %+v, %v; want %+v", status, err, want)
@@ -82,7 +70,7 @@ func TestAwaitQuorumSaysWhatIsMissing(t *testing.T) {
 		name, want string
 		servers    []ensemble.Server
 	}{
-		{"nobody leads", "0 of 2 servers lead", []ensemble.Server{{Name: "a", Addr: serve(t, srvr)}, {Name: "b", Addr: serve(t, srvr)}}},
+		{"no leader", "0 of 2 servers lead", []ensemble.Server{{Name: "a", Addr: serve(t, srvr)}, {Name: "b", Addr: serve(t, srvr)}}},
 		{"one is alone", "a stands alone", []ensemble.Server{
 			{Name: "a", Addr: serve(t, strings.ReplaceAll(srvr, "follower", "standalone"))},
 			{Name: "b", Addr: serve(t, strings.ReplaceAll(srvr, "follower", "leader"))},
@@ -125,39 +113,39 @@ func TestClientPorts(t *testing.T) {
 	if got, err := (ensemble.Options{Ports: free}).ClientPorts(); err != nil || got[0] != free[0] {
 		t.Errorf("asked for %v, got %v, %v", free, got, err)
 	}
-	taken := serve(t, "")
-	_, port, _ := net.SplitHostPort(taken)
+	used := serve(t, "")
+	_, port, _ := net.SplitHostPort(used)
 	var n int
 	for _, digit := range port {
 		n = 10*n + int(digit-'0')
 	}
-	if _, err := (ensemble.Options{Ports: []int{free[0], n, free[1]}}).ClientPorts(); err == nil || !strings.Contains(err.Error(), "port "+port+" is taken") {
-		t.Errorf("a taken port: %v", err)
+	if _, err := (ensemble.Options{Ports: []int{free[0], n, free[1]}}).ClientPorts(); err == nil || !strings.Contains(err.Error(), "port "+port+" is in use") {
+		t.Errorf("a port in use: %v", err)
 	}
 	if _, err := (ensemble.Options{Ports: free[:2]}).ClientPorts(); err == nil {
 		t.Error("two ports for three servers were accepted")
 	}
 }
 
-func TestClaimIsExclusive(t *testing.T) {
-	name := fmt.Sprintf("claim-test-%d", time.Now().UnixNano())
-	first, err := ensemble.TryClaim(name)
+func TestLockIsExclusive(t *testing.T) {
+	name := fmt.Sprintf("lock-test-%d", time.Now().UnixNano())
+	first, err := ensemble.TryLock(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ensemble.TryClaim(name); !errors.Is(err, ensemble.ErrBusy) {
-		t.Errorf("a second claim: %v, want ErrBusy", err)
+	if _, err := ensemble.TryLock(name); !errors.Is(err, ensemble.ErrBusy) {
+		t.Errorf("a second lock: %v, want ErrBusy", err)
 	}
-	other, err := ensemble.TryClaim(name + "-other")
+	other, err := ensemble.TryLock(name + "-other")
 	if err != nil {
-		t.Errorf("a claim of another name: %v", err)
+		t.Errorf("a lock of another name: %v", err)
 	}
 	if err := errors.Join(first.Release(), first.Release(), other.Release()); err != nil {
 		t.Error(err)
 	}
-	again, err := ensemble.TryClaim(name)
+	again, err := ensemble.TryLock(name)
 	if err != nil {
-		t.Errorf("a claim after release: %v", err)
+		t.Errorf("a lock after release: %v", err)
 	}
 	if err := errors.Join(first.Release(), again.Release()); err != nil {
 		t.Error(err)
@@ -167,15 +155,15 @@ func TestClaimIsExclusive(t *testing.T) {
 	}
 }
 
-// The file of a claim comes and goes with it, and still nobody has a claim beside somebody else.
-func TestClaimsAreExclusiveUnderContention(t *testing.T) {
-	name := fmt.Sprintf("claim-test-%d", time.Now().UnixNano())
-	var holders, claims atomic.Int64
+// The file of a lock is created and removed with it, and at no time do two holders have the lock.
+func TestLocksAreExclusiveUnderContention(t *testing.T) {
+	name := fmt.Sprintf("lock-test-%d", time.Now().UnixNano())
+	var holders, locks atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			for claims.Load() < 2000 {
-				claim, err := ensemble.TryClaim(name)
+			for locks.Load() < 2000 {
+				lock, err := ensemble.TryLock(name)
 				if errors.Is(err, ensemble.ErrBusy) {
 					runtime.Gosched()
 					continue
@@ -185,12 +173,12 @@ func TestClaimsAreExclusiveUnderContention(t *testing.T) {
 					return
 				}
 				if n := holders.Add(1); n != 1 {
-					t.Errorf("%d hold one claim", n)
+					t.Errorf("%d hold one lock", n)
 				}
-				claims.Add(1)
-				time.Sleep(time.Microsecond) // the others go on
+				locks.Add(1)
+				time.Sleep(time.Microsecond) // gives others the chance to lock
 				holders.Add(-1)
-				if err := claim.Release(); err != nil {
+				if err := lock.Release(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -199,7 +187,7 @@ func TestClaimsAreExclusiveUnderContention(t *testing.T) {
 	all.Wait()
 }
 
-// A name becomes part of a path that is removed with everything in it.
+// A name becomes part of the path of a folder that is removed.
 func TestNamesCannotLeaveTheirFolder(t *testing.T) {
 	for name, want := range map[string]bool{
 		"default": true, "test-2": true, "": false, "..": false, "../../..": false, "a/b": false, "A": false, "-x": false, "a b": false, "ä": false,
@@ -210,8 +198,8 @@ func TestNamesCannotLeaveTheirFolder(t *testing.T) {
 		if want {
 			continue
 		}
-		if claim, err := ensemble.TryClaim(name); err == nil {
-			t.Errorf("%q was claimed: %v", name, claim.Release())
+		if lock, err := ensemble.TryLock(name); err == nil {
+			t.Errorf("%q was locked: %v", name, lock.Release())
 		}
 	}
 }
@@ -225,7 +213,7 @@ func TestNamesHaveALimit(t *testing.T) {
 	}
 }
 
-// A histogram is awaited to its last line, past whatever else is logged; and not for ever.
+// A histogram is complete with its last line, possibly between other lines. The wait for it has a limit.
 func TestAwaitHistogram(t *testing.T) {
 	const dump = "Full thread dump OpenJDK 64-Bit Server VM\n num     #instances         #bytes  class name (module)\n" +
 		"   1:         5341         489520  [B (java.base@17.0.15)\nTotal something else entirely\nTotal         23266"

@@ -9,25 +9,23 @@ import (
 	"time"
 )
 
-// HeapMeter is an ensemble that can tell what its servers hold in memory.
+// HeapMeter is an ensemble whose heaps can be measured.
 type HeapMeter interface {
-	// HeapUsed collects all garbage and returns how many bytes are in use on the heaps of all servers together. Each server
-	// stands still meanwhile, for about a tenth of a second.
+	// HeapUsed collects all garbage and returns the bytes in use on all heaps. Each server pauses for about 0.1 s.
 	HeapUsed(ctx context.Context) (int64, error)
 }
 
-// HistogramFlag makes a Java server answer SIGQUIT with a full collection and a histogram of all objects that are left,
-// at the end of a thread dump. It costs nothing until the signal comes.
+// HistogramFlag makes a JVM print a thread dump on SIGQUIT, collect all garbage, and print a histogram of the remaining
+// objects. Without a signal it has no effect.
 //
-// Note: jcmd would do, but comes with a JDK, which neither a runtime package nor the official image has. ZooKeeper itself
-// tells the heap only through the Prometheus provider, which Debian leaves out, and with all the garbage in it.
+// Note: jcmd is part of the JDK, which neither Debian's runtime packages nor the official image have. ZooKeeper's Prometheus
+// provider, which Debian's package lacks, reports the heap including garbage.
 const HistogramFlag = "-XX:+PrintClassHistogram"
 
-// histogramTimeout is how long a server may take to collect and print.
+// histogramTimeout is how long a server may take to collect garbage and print.
 const histogramTimeout = 10 * time.Second
 
-// AwaitHistogram returns the sum of a histogram that a server has been asked for, as soon as it stands in its log. printed
-// returns what has been logged since it was asked.
+// AwaitHistogram polls a log for the total of a histogram. printed returns the part of the log after SIGQUIT was sent.
 func AwaitHistogram(ctx context.Context, printed func(context.Context) (string, error)) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, histogramTimeout,
 		fmt.Errorf("no histogram within %s (was the server started with %s?)", histogramTimeout, HistogramFlag))
@@ -52,10 +50,10 @@ func AwaitHistogram(ctx context.Context, printed func(context.Context) (string, 
 	}
 }
 
-// errIncomplete says that the last line of a histogram is not there yet.
+// errIncomplete means that the last line of a histogram is not in the log yet.
 var errIncomplete = errors.New("the histogram is not complete")
 
-// histogramTotal reads the last line of a histogram: "Total  <objects>  <bytes>". Before it come lines of all kinds.
+// histogramTotal returns the bytes from the last line of a histogram: "Total  <objects>  <bytes>".
 func histogramTotal(text string) (int64, error) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)

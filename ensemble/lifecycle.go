@@ -8,58 +8,93 @@ import (
 	"time"
 )
 
-// ErrNotUp is returned for a name under which nothing runs that would outlive its run.
+// ErrNotUp means that no ensemble with that name is kept up.
 var ErrNotUp = errors.New("no such ensemble is up")
 
-// ErrNotStarted is wrapped by errors that mean that the servers of an engine did not come up: they could not be started, or
-// formed no quorum. What had been started has been removed.
+// ErrNotStarted is wrapped by errors of engines whose servers did not start or formed no quorum, and have been removed.
 var ErrNotStarted = errors.New("the servers could not be started")
 
-// Lifecycle is what an engine does to start, find and remove an ensemble of one name.
-type Lifecycle[E Ensemble] struct {
-	ClaimName string
-	Find      func(ctx context.Context) (E, error) // the kept one; ErrNotUp if there is none
-	Remove    func(ctx context.Context) error      // whatever is left of any
-	Start     func(ctx context.Context) (E, error)
-	TxnLogOf  func(E) TxnLog
+// Local is the part that all engines share which start their servers on this machine. Their ensembles embed it.
+type Local struct {
+	Members []Server
+	TxnLog  TxnLog
+	Found   bool // kept up since an earlier command: Close leaves it up
+	lock    *FileLock
+}
+
+// Servers implements [Ensemble].
+func (l *Local) Servers() []Server { return l.Members }
+
+// Owned implements [Ensemble]: the servers listen on the loopback address only, and the ensemble is locked.
+func (l *Local) Owned() bool { return true }
+
+// Attached reports whether the ensemble was up before: Close leaves it up.
+func (l *Local) Attached() bool { return l.Found }
+
+// Release unlocks an ensemble that stays up.
+func (l *Local) Release() error { return l.lock.Release() }
+
+// CloseBy removes the ensemble, unless it was up before, and unlocks it.
+func (l *Local) CloseBy(remove func() error) error {
+	var err error
+	if !l.Found {
+		err = remove()
+	}
+	return errors.Join(err, l.lock.Release())
+}
+
+// SumHeaps adds up the bytes in use on the heaps of all servers; used returns those of the server with the given index.
+func (l *Local) SumHeaps(used func(i int) (int64, error)) (int64, error) {
+	var total int64
+	for i, s := range l.Members {
+		n, err := used(i)
+		if err != nil {
+			return 0, fmt.Errorf("ask %s for its heap: %w", s.Name, err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+func (l *Local) local() *Local { return l } //nolint:unused // the constraint of Lifecycle has it
+
+// Lifecycle holds the functions by which an engine starts, finds and removes the ensemble of one name.
+type Lifecycle[E interface {
+	Ensemble
+	local() *Local
+}] struct {
+	LockName string
+	Find     func(ctx context.Context) (E, error) // the ensemble that is kept up; ErrNotUp if there is none
+	Remove   func(ctx context.Context) error      // all that an earlier ensemble has left
+	Start    func(ctx context.Context) (E, error)
 }
 
 // cleanupTimeout is how long removing a half-started ensemble may take, even after an interrupt.
 const cleanupTimeout = time.Minute
 
-// Up starts an ensemble, after removing what an earlier one left behind; one that is kept is attached to instead. The
-// caller holds the claim on it, and so has it to itself.
-func (l Lifecycle[E]) Up(ctx context.Context, opts Options) (E, *Claim, error) {
+// Up attaches to the ensemble if it is kept up. Otherwise it removes the remains of an earlier one, and starts a new one. The
+// ensemble is locked until its Close or Release.
+func (l Lifecycle[E]) Up(ctx context.Context, opts Options) (E, error) {
 	var none E
-	claim, err := TryClaim(l.ClaimName)
+	lock, err := TryLock(l.LockName)
 	if err != nil {
-		return none, nil, err
+		return none, err
 	}
 	e, err := l.up(ctx, opts)
 	if err != nil {
-		return none, nil, errors.Join(err, claim.Release())
+		return none, errors.Join(err, lock.Release())
 	}
-	return e, claim, nil
+	e.local().lock = lock
+	return e, nil
 }
 
 func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	var none E
 	kept, err := l.Find(ctx)
 	if err == nil {
-		if sick := CheckQuorum(ctx, kept.Servers()); sick != nil {
-			return none, fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble down --name %s` ends it: %w", opts.Name, opts.Name, sick)
-		}
+		return kept, attach(ctx, kept, kept.local().TxnLog, opts)
 	}
-	switch {
-	case err == nil && len(opts.Ports) == 0 && opts.Image == "" && opts.Home == "":
-		if err := opts.attachable(l.TxnLogOf(kept)); err != nil {
-			return none, err
-		}
-		fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s\n", opts.Name, l.TxnLogOf(kept).where())
-		return kept, nil
-	case err == nil:
-		return none, fmt.Errorf("ensemble %q is already up: `zkbench ensemble down --name %s` first to start it differently", opts.Name, opts.Name)
-	case !errors.Is(err, ErrNotUp):
+	if !errors.Is(err, ErrNotUp) {
 		return none, err
 	}
 	if err := l.Remove(ctx); err != nil {
@@ -77,11 +112,27 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	return e, nil
 }
 
-// readyTimeout is how long three servers may take to form a quorum. They take about three seconds on two idle cores, and were
-// seen to take more than 20 where ten other processes waited for each core.
+// attach returns an error unless the ensemble that is kept up has a quorum and is as the options ask for.
+func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
+	if err := CheckQuorum(ctx, kept.Servers()); err != nil {
+		return fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble down --name %s` ends it: %w", opts.Name, opts.Name, err)
+	}
+	if len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "" {
+		return fmt.Errorf("ensemble %q is already up: `zkbench ensemble down --name %s` first to start it differently", opts.Name, opts.Name)
+	}
+	if opts.TxnLog != "" && opts.TxnLog != log {
+		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `zkbench ensemble down --name %s` first to start it with --txn-log %s",
+			opts.Name, log.where(), opts.Name, opts.TxnLog)
+	}
+	fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s\n", opts.Name, log.where())
+	return nil
+}
+
+// readyTimeout is how long three servers may take to form a quorum. They take about three seconds on two idle cores, and
+// took more than 20 where ten other processes waited for each core.
 const readyTimeout = time.Minute
 
-// AwaitReady returns when the ensemble has a quorum, or with what was missing and what the servers logged.
+// AwaitReady returns when the ensemble has a quorum. Its error includes the last lines of the servers' logs.
 func AwaitReady(ctx context.Context, e Ensemble) error {
 	ready, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

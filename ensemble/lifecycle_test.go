@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -13,9 +14,18 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 )
 
-// An ensemble that is up serves a run that names no place for transaction logs, and progress says where they are. It is
-// never taken for one that keeps them elsewhere.
-func TestAttachingMindsTheTransactionLogs(t *testing.T) {
+// kept is an ensemble that is up.
+type kept struct{ ensemble.Local }
+
+func (*kept) Describe(context.Context) (ensemble.Description, error) {
+	return ensemble.Description{}, nil
+}
+func (*kept) Logs(context.Context, io.Writer, int) error { return nil }
+func (*kept) Close(context.Context) error                { return nil }
+
+// A run that asks for no place of the transaction logs attaches to any ensemble that is up, and progress names the place.
+// A run that asks for another place is refused.
+func TestAttachingChecksTheTransactionLogs(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, tt := range []struct {
 		asked, kept ensemble.TxnLog
@@ -31,15 +41,22 @@ func TestAttachingMindsTheTransactionLogs(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("asked for %q, kept %q", tt.asked, tt.kept), func(t *testing.T) {
 			var progress strings.Builder
-			_, claim, err := ensemble.Lifecycle[*embedded.Ensemble]{
-				ClaimName: fmt.Sprintf("test-lifecycle-%d", os.Getpid()),
-				Find:      func(context.Context) (*embedded.Ensemble, error) { return server, nil },
-				Remove:    func(context.Context) error { return errors.New("removed what is kept") },
-				Start:     func(context.Context) (*embedded.Ensemble, error) { return nil, errors.New("started a second one") },
-				TxnLogOf:  func(*embedded.Ensemble) ensemble.TxnLog { return tt.kept },
+			lock := fmt.Sprintf("test-lifecycle-%d", os.Getpid())
+			e, err := ensemble.Lifecycle[*kept]{
+				LockName: lock,
+				Find: func(context.Context) (*kept, error) {
+					return &kept{ensemble.Local{Members: server.Servers(), TxnLog: tt.kept, Found: true}}, nil
+				},
+				Remove: func(context.Context) error { return errors.New("removed what is kept") },
+				Start:  func(context.Context) (*kept, error) { return nil, errors.New("started a second one") },
 			}.Up(t.Context(), ensemble.Options{Name: "x", TxnLog: tt.asked, Progress: &progress})
-			if releaseErr := claim.Release(); releaseErr != nil {
-				t.Error(releaseErr)
+			if ensemble.InUse(lock) == tt.refused {
+				t.Errorf("locked: %t", !tt.refused)
+			}
+			if !tt.refused {
+				if err := e.Release(); err != nil {
+					t.Error(err)
+				}
 			}
 			if said := fmt.Sprint(progress.String(), err); (err != nil) != tt.refused || !strings.Contains(said, tt.said) {
 				t.Errorf("refused: %t, said %q; want %q", err != nil, said, tt.said)

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// pollInterval is how often readiness is asked for; a sleep of a guessed length would be either too short or wasted.
+// pollInterval is the time between two checks of a server that is not ready yet.
 const pollInterval = 100 * time.Millisecond
 
-// AwaitQuorum returns when one server leads and every other one follows it, or with what was still missing when ctx
-// ended.
+// AwaitQuorum returns when CheckQuorum returns nil. If ctx ends before, it returns the last error of CheckQuorum.
 func AwaitQuorum(ctx context.Context, servers []Server) error {
 	for {
 		err := CheckQuorum(ctx, servers)
@@ -49,11 +48,11 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 	return errors.Join(problems...)
 }
 
-// FreePorts returns n TCP ports that nobody listens on at 127.0.0.1.
+// FreePorts returns n TCP ports of 127.0.0.1 that are not in use.
 func FreePorts(n int) ([]int, error) {
 	ports := make([]int, 0, n)
 	for range n {
-		// All listeners stay open until the last port is known, so that no port is found twice.
+		// The deferred calls keep all listeners open until the last port is found, so that all ports differ.
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
@@ -64,14 +63,14 @@ func FreePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// CheckPorts returns an error that names the ports that cannot be listened on.
+// CheckPorts returns an error that names the ports that are not free.
 func CheckPorts(ports []int) error {
 	var errs []error
 	for _, port := range ports {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
-			errs = append(errs, fmt.Errorf("port %d is taken: choose another with --ports, or leave the flag away to have free ones found", port))
+			errs = append(errs, fmt.Errorf("port %d is in use: choose another with --ports, or omit the flag to use free ports", port))
 		case err != nil:
 			errs = append(errs, fmt.Errorf("port %d cannot be used: %w", port, err))
 		default:
@@ -81,7 +80,7 @@ func CheckPorts(ports []int) error {
 	return errors.Join(errs...)
 }
 
-// ClientPorts returns the ports to publish: those asked for, checked, or free ones.
+// ClientPorts returns the client ports of the servers: those in the options if they are free, or any free ones.
 func (o Options) ClientPorts() ([]int, error) {
 	if len(o.Ports) == 0 {
 		return FreePorts(Size)

@@ -1,32 +1,23 @@
 package ensemble
 
-import "fmt"
+import "strings"
 
-// TxnLog says where the servers that zkbench starts keep their transaction logs.
+// TxnLog is where the servers that zkbench starts keep their transaction logs.
 type TxnLog string
 
 const (
-	// OnDisk is where a production ensemble has them: each write waits for an fsync on a majority of the servers.
+	// OnDisk is the usual place in production: each write waits for an fsync on a majority of the servers.
 	OnDisk TxnLog = "disk"
 	// InMemory is a memory file system, which takes the disk out of every write.
 	InMemory TxnLog = "memory"
 )
 
-// TxnLogs lists the places, first the default.
+// TxnLogs lists the values, the default first.
 func TxnLogs() []TxnLog { return []TxnLog{OnDisk, InMemory} }
 
-// MemoryLogBytes bounds a server's transaction log in memory, which is taken as the log grows. The writes of a lock took
-// about 150 bytes each, so that this is room for 7 million of them. A server whose log is full ends.
+// MemoryLogBytes bounds a server's transaction log in memory. The log takes memory as it grows, and a server whose log is
+// full ends. A write of a lock takes about 150 bytes, so the log has room for 7 million of them.
 const MemoryLogBytes = 1 << 30
-
-// attachable returns an error if an ensemble that is up keeps its transaction logs elsewhere than was asked for.
-func (o Options) attachable(kept TxnLog) error {
-	if o.TxnLog != "" && o.TxnLog != kept {
-		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `zkbench ensemble down --name %s` first to start it with --txn-log %s",
-			o.Name, kept.where(), o.Name, o.TxnLog)
-	}
-	return nil
-}
 
 // where completes a sentence about transaction logs.
 func (t TxnLog) where() string {
@@ -34,4 +25,20 @@ func (t TxnLog) where() string {
 		return "in memory"
 	}
 	return "on disk"
+}
+
+// FileSystemOf returns "path (file system type on device)" for a path, given the text of /proc/mounts. Results include it,
+// because writes to a transaction log on tmpfs or an overlay may be faster than any disk.
+func FileSystemOf(mounts, path string) string {
+	if path == "" {
+		return ""
+	}
+	best, description := "", path
+	for line := range strings.Lines(mounts) {
+		f := strings.Fields(line)
+		if len(f) >= 3 && (path == f[1] || strings.HasPrefix(path, strings.TrimSuffix(f[1], "/")+"/")) && len(f[1]) >= len(best) {
+			best, description = f[1], path+" ("+f[2]+" on "+f[0]+")"
+		}
+	}
+	return description
 }

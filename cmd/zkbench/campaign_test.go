@@ -201,7 +201,7 @@ func TestCampaignLeavesOthersAlone(t *testing.T) {
 	if err := os.MkdirAll(theirs, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	claim, err := ensemble.TryClaim("process-" + f.name)
+	claim, err := ensemble.TryLock("process-" + f.name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func notUp(ctx context.Context, name string) error {
 	if left == "" {
 		return fmt.Errorf("no ensemble %q is kept up: `zkbench ensemble up --name %s` starts one%s", name, name, others(ctx, name))
 	}
-	if container.Claimed(name) || process.Claimed(name) {
+	if container.InUse(name) || process.InUse(name) {
 		return fmt.Errorf("no ensemble %q is kept up: there are %s, which a zkbench that is running has started and takes down", name, left)
 	}
 	return fmt.Errorf("no ensemble %q is kept up, but something is left of one: %s; `%s` removes it", name, left, downHint(name))

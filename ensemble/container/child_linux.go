@@ -2,8 +2,8 @@ package container
 
 import "syscall"
 
-// childAttributes puts a child into a process group of its own, and ends it with zkbench: a compose command that went on
-// after zkbench was killed would start what the next `ensemble down` has just removed.
+// childAttributes gives a child its own process group and ends it together with zkbench. A compose command that outlived
+// zkbench could start containers that the next `ensemble down` has just removed.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

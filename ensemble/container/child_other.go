@@ -4,5 +4,5 @@ package container
 
 import "syscall"
 
-// childAttributes puts a child into a process group of its own. Only Linux can end it with zkbench.
+// childAttributes gives a child its own process group. Only Linux can end it together with zkbench.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,17 +1,15 @@
-// Package container runs three ZooKeeper servers in containers, through the committed compose.yaml.
+// Package container runs three ZooKeeper servers in containers, from the committed compose.yaml.
 //
-// It takes one position: the user can start the same ensemble by hand. So everything that shapes it stands in
-// compose.yaml and in the image's environment contract, which is the official `zookeeper` image's; this package only
-// picks an image, finds free ports, waits for a quorum, and removes by label what carries zkbench's label.
+// It takes one position: users can start the same ensemble by hand. All settings are therefore in compose.yaml and in the
+// environment contract of the official `zookeeper` image. This package chooses an image, finds free ports, waits for a
+// quorum, and removes the objects that carry zkbench's label.
 package container
 
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,36 +28,27 @@ const (
 	txnLogLabel   = "org.zkbench.txn-log"
 )
 
-// Ensemble is three containers, or what is left of them.
+// Ensemble is three containers, or those of them that are left.
 type Ensemble struct {
+	ensemble.Local
 	name     string
 	image    string
-	servers  []ensemble.Server
 	ids      []string // container ids, in the servers' order
 	lifetime ensemble.Lifetime
-	txnLog   ensemble.TxnLog
-	started  bool // and not stopped since, as it would be after a reboot; whether it is well shows in its quorum
-	attached bool // found running, so not ours to end
-	claim    *ensemble.Claim
+	started  bool // and not stopped since, such as by a reboot
 }
 
 var _ ensemble.Ensemble = (*Ensemble)(nil)
 
-// Up starts the ensemble of that name, or attaches to it if it is kept; the caller has it to itself until Close.
+// Up starts the ensemble of that name, or attaches to it if it is kept up. The ensemble is locked until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	e, claim, err := ensemble.Lifecycle[*Ensemble]{
-		ClaimName: opts.Name,
-		Find:      func(ctx context.Context) (*Ensemble, error) { return Find(ctx, opts.Name) },
-		Remove:    func(ctx context.Context) error { _, err := remove(ctx, opts.Name); return err },
-		Start:     func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
-		TxnLogOf:  func(e *Ensemble) ensemble.TxnLog { return e.txnLog },
+	return ensemble.Lifecycle[*Ensemble]{
+		LockName: opts.Name,
+		Find:     func(ctx context.Context) (*Ensemble, error) { return Find(ctx, opts.Name) },
+		Remove:   func(ctx context.Context) error { _, err := remove(ctx, opts.Name); return err },
+		Start:    func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
 	}.Up(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	e.claim = claim
-	return e, nil
 }
 
 func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
@@ -82,29 +71,23 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
-// composeUp starts the containers from a copy of the embedded files, because the binary may run anywhere.
+// composeUp starts the containers from a copy of the embedded files.
 func composeUp(ctx context.Context, opts ensemble.Options, image string, ports []int) error {
-	dir, err := os.MkdirTemp("", "zkbench-compose-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.CopyFS(dir, files); err != nil {
-		return fmt.Errorf("unpack compose.yaml: %w", err)
-	}
 	env := []string{"ZKBENCH_IMAGE=" + image, "ZKBENCH_NAME=" + opts.Name, "ZKBENCH_LIFETIME=" + string(opts.Lifetime)}
-	args := []string{"-p", "zkbench-" + opts.Name, "-f", filepath.Join(dir, "compose.yaml")}
-	if opts.TxnLog == ensemble.InMemory {
-		env = append(env, "ZKBENCH_TXN_LOG="+string(opts.TxnLog), fmt.Sprintf("ZKBENCH_TXN_LOG_BYTES=%d", ensemble.MemoryLogBytes))
-		args = append(args, "-f", filepath.Join(dir, "compose.memory.yaml"))
-	}
 	for i, port := range ports {
 		env = append(env, fmt.Sprintf("ZKBENCH_PORT_%d=%d", i+1, port))
 	}
-	return compose(ctx, env, append(args, "up", "-d")...)
+	return unpacked(func(dir string) error {
+		args := []string{"-p", "zkbench-" + opts.Name, "-f", filepath.Join(dir, "compose.yaml")}
+		if opts.TxnLog == ensemble.InMemory {
+			env = append(env, "ZKBENCH_TXN_LOG="+string(opts.TxnLog), fmt.Sprintf("ZKBENCH_TXN_LOG_BYTES=%d", ensemble.MemoryLogBytes))
+			args = append(args, "-f", filepath.Join(dir, "compose.memory.yaml"))
+		}
+		return compose(ctx, env, append(args, "up", "-d")...)
+	})
 }
 
-// Find returns the kept ensemble of that name without claiming it; ending it is Down's business, not Close's.
+// Find returns the ensemble of that name if it is kept up. It does not lock the ensemble, and Close leaves it up.
 func Find(ctx context.Context, name string) (*Ensemble, error) {
 	e, err := inspect(ctx, name)
 	if err != nil {
@@ -113,11 +96,11 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 	if e.lifetime != ensemble.Kept || len(e.ids) != ensemble.Size || !e.started {
 		return nil, ensemble.ErrNotUp
 	}
-	e.attached = true
+	e.Found = true
 	return e, nil
 }
 
-// inspect reads everything about the containers of that name in one go.
+// inspect reads the state of all containers of that name with one command.
 func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	ids, err := list(ctx, name, "ps", "-a")
 	if err != nil {
@@ -134,32 +117,23 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 		return nil, err
 	}
 	e := &Ensemble{name: name}
-	for _, line := range slices.Sorted(strings.Lines(out)) { // services sort as the servers' ids do
+	for _, line := range slices.Sorted(strings.Lines(out)) { // by service, and so by server id
 		f := strings.Fields(line)
 		if len(f) != 7 {
 			return nil, fmt.Errorf("docker inspect said %q of a container of ensemble %q", strings.TrimSpace(line), name)
 		}
-		e.servers = append(e.servers, ensemble.Server{ID: len(e.servers) + 1, Name: f[0], Addr: "127.0.0.1:" + f[6]})
+		e.Members = append(e.Members, ensemble.Server{ID: len(e.Members) + 1, Name: f[0], Addr: "127.0.0.1:" + f[6]})
 		e.ids = append(e.ids, f[1])
 		if len(e.ids) == 1 {
-			e.image, e.lifetime, e.txnLog, e.started = f[2], ensemble.Lifetime(f[3]), ensemble.TxnLog(f[4]), f[5] == "running" || f[5] == "paused"
+			e.image, e.lifetime, e.TxnLog, e.started = f[2], ensemble.Lifetime(f[3]), ensemble.TxnLog(f[4]), f[5] == "running" || f[5] == "paused"
 		}
 	}
 	return e, nil
 }
 
-// Servers implements [ensemble.Ensemble].
-func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
-
-// Owned implements [ensemble.Ensemble]: zkbench's containers publish to the loopback address and run under a claim.
-func (e *Ensemble) Owned() bool { return true }
-
-// Attached reports whether the ensemble was found running: Close leaves it up.
-func (e *Ensemble) Attached() bool { return e.attached }
-
 // Describe implements [ensemble.Ensemble].
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
-	d, err := ensemble.DescribeServers(ctx, ensemble.Container, e.servers)
+	d, err := ensemble.DescribeServers(ctx, ensemble.Container, e.Members)
 	if err != nil {
 		return d, err
 	}
@@ -169,13 +143,13 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	}
 	mounts, err := docker(ctx, "exec", e.ids[0], "cat", "/proc/mounts")
 	if err != nil {
-		return d, fmt.Errorf("ask %s where its transaction log is: %w", e.servers[0].Name, err)
+		return d, fmt.Errorf("ask %s where its transaction log is: %w", e.Members[0].Name, err)
 	}
 	d.TxnLog = ensemble.FileSystemOf(mounts, d.Config["dataLogDir"])
 	return d, nil
 }
 
-// addEnvironment adds the settings that compose.yaml makes and the servers do not tell, such as the heap's size.
+// addEnvironment adds the settings from compose.yaml that the servers do not report, such as the heap size.
 func (e *Ensemble) addEnvironment(ctx context.Context, settings map[string]string) error {
 	out, err := docker(ctx, "inspect", "--format", "{{range .Config.Env}}{{println .}}{{end}}", e.ids[0])
 	if err != nil {
@@ -198,20 +172,13 @@ func (e *Ensemble) Logs(ctx context.Context, w io.Writer, lines int) error {
 			return err
 		}
 		for line := range strings.Lines(out) {
-			fmt.Fprintf(w, "%s | %s", e.servers[i].Name, line)
+			fmt.Fprintf(w, "%s | %s", e.Members[i].Name, line)
 		}
 	}
 	return nil
 }
 
-// Close implements [ensemble.Ensemble]: an ensemble that was found running stays.
+// Close implements [ensemble.Ensemble].
 func (e *Ensemble) Close(ctx context.Context) error {
-	var err error
-	if !e.attached {
-		_, err = remove(ctx, e.name)
-	}
-	return errors.Join(err, e.claim.Release())
+	return e.CloseBy(func() error { _, err := remove(ctx, e.name); return err })
 }
-
-// Release gives up the claim on an ensemble that shall stay up.
-func (e *Ensemble) Release() error { return e.claim.Release() }

@@ -13,10 +13,10 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 )
 
-// name keeps these tests from meeting an ensemble that is in use.
+// name differs from that of the shared ensemble.
 var name = ensembletest.Name() + "-container"
 
-// require skips the test where no container can run, and leaves nothing behind where one can.
+// require skips the test if no container can run, and removes the ensemble at the end.
 func require(t *testing.T) {
 	t.Helper()
 	ensembletest.Require(t, container.Available(t.Context()))
@@ -56,7 +56,7 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if err := e.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
 		t.Errorf("logs: %v\n%s", err, logs.String())
 	}
-	for range 2 { // the second is not content with the first's answer
+	for range 2 { // the second must not return the first's histogram
 		if used, err := e.HeapUsed(t.Context()); err != nil || used < 1<<20 || used > 512<<20 {
 			t.Errorf("%d bytes in use (%v), want those of three servers", used, err)
 		}
@@ -88,7 +88,7 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	nothingLeft(t)
 }
 
-// What a crashed run leaves (its claim is dropped by the kernel) is replaced by the next up.
+// The next up replaces the servers of a crashed run, whose lock the kernel has released.
 func TestLiveDebrisIsReplaced(t *testing.T) {
 	require(t)
 	crashed := up(t, ensemble.Options{})
@@ -112,12 +112,12 @@ func TestLiveFailedStartLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	taken := listener.Addr().(*net.TCPAddr).Port
+	used := listener.Addr().(*net.TCPAddr).Port
 	for _, tt := range []struct {
 		name, want string
 		opts       ensemble.Options
 	}{
-		{"a port is taken", "is taken", ensemble.Options{Ports: []int{taken, taken + 1, taken + 2}}},
+		{"a port is in use", "is in use", ensemble.Options{Ports: []int{used, used + 1, used + 2}}},
 		{"no such image", "could not be pulled", ensemble.Options{Image: "zkbench/no-such-image:0"}},
 	} {
 		tt.opts.Name = name
@@ -128,7 +128,7 @@ func TestLiveFailedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// Transaction logs in memory are recorded as such, are not given to those who ask for a disk, and vanish with the servers.
+// Transaction logs in memory are recorded as such, are refused to runs that ask for a disk, and are removed with the servers.
 func TestLiveTransactionLogsInMemory(t *testing.T) {
 	require(t)
 	e := up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})

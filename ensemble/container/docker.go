@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Available returns nil if a Docker engine answers and a Compose command is there to drive it.
+// Available returns nil if a Docker engine answers and a Compose command is installed.
 func Available(ctx context.Context) error {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return fmt.Errorf("%w: there is no docker command: install Docker Engine, or choose another --ensemble", ensemble.ErrUnavailable)
@@ -52,7 +52,7 @@ func docker(ctx context.Context, args ...string) (string, error) {
 	return run(ctx, nil, append([]string{"docker"}, args...)...)
 }
 
-// dockerCombined returns standard output and error as one text, for commands that pass a container's streams through.
+// dockerCombined returns standard output and error as one text, for commands that print both streams of a container.
 func dockerCombined(ctx context.Context, args ...string) (string, error) {
 	out, err := command(ctx, nil, append([]string{"docker"}, args...)...).CombinedOutput()
 	return string(out), err
@@ -68,7 +68,7 @@ func run(ctx context.Context, env []string, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// commandError says what was run and what it said; the last lines of a long complaint hold its reason.
+// commandError describes a command that failed by its name and the last lines of its output, which have the reason.
 func commandError(ctx context.Context, args []string, stderr string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", strings.Join(args[:2], " "), context.Cause(ctx))
@@ -82,8 +82,7 @@ func commandError(ctx context.Context, args []string, stderr string, err error) 
 	return fmt.Errorf("%s: %w %s", strings.Join(args[:2], " "), err, text)
 }
 
-// command prepares a child in a process group of its own: Ctrl-C in a terminal is meant for zkbench, which then takes
-// the ensemble down with these very commands.
+// command prepares a child in its own process group, so that Ctrl-C does not end the commands that take the ensemble down.
 func command(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)

@@ -2,7 +2,6 @@ package container
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -12,18 +11,10 @@ var _ ensemble.HeapMeter = (*Ensemble)(nil)
 
 // HeapUsed implements [ensemble.HeapMeter].
 func (e *Ensemble) HeapUsed(ctx context.Context) (int64, error) {
-	var total int64
-	for i, id := range e.ids {
-		used, err := heapOf(ctx, id)
-		if err != nil {
-			return 0, fmt.Errorf("ask %s for its heap: %w", e.servers[i].Name, err)
-		}
-		total += used
-	}
-	return total, nil
+	return e.SumHeaps(func(i int) (int64, error) { return heapOf(ctx, e.ids[i]) })
 }
 
-// heapOf asks the container's first process, which is Java, and reads on in its log from the line that was the last.
+// heapOf signals the container's first process, which is Java, and reads the lines that it adds to the log.
 func heapOf(ctx context.Context, id string) (int64, error) {
 	last, err := dockerCombined(ctx, "logs", "--timestamps", "--tail", "1", id)
 	if err != nil {
@@ -39,8 +30,8 @@ func heapOf(ctx context.Context, id string) (int64, error) {
 	})
 }
 
-// loggedAfter returns the lines with a later time than since, without their times, which Docker writes at the same length
-// always. To Docker itself, --since includes that moment.
+// loggedAfter returns the lines that are later than since, without their time stamps. Docker's --since includes the line at
+// that very time. The time stamps have a fixed length and can be compared as text.
 func loggedAfter(text, since string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {

@@ -2,7 +2,7 @@ package container
 
 import "testing"
 
-// What Docker sends since a moment begins with the line of that moment, which may be the end of an older histogram.
+// The log since a time begins with the line of that very time, which may be the end of an earlier histogram.
 func TestLoggedAfter(t *testing.T) {
 	const text = "2026-01-01T10:00:00.000000001Z Total 1 2\n" +
 		"2026-01-01T10:00:00.000000002Z Full thread dump\n2026-01-01T10:00:00.100000000Z Total 3 4\ntorn\n"

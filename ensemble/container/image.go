@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,35 +14,30 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// The images that serve, in the order of preference.
+// The images in order of preference.
 const (
 	OfficialImage = "zookeeper:3.9"         // the default of image/pull.sh
 	DebianImage   = "zkbench/zookeeper:3.9" // the default of image/build.sh
 )
 
-// debianVariable names an image that takes the place of both on the machine: an image of another name is neither used
-// nor replaced, even if it is there. So a first use can be tried on an engine that has been used before.
-const debianVariable = "ZKBENCH_DEBIAN_IMAGE"
-
-// findImage returns an image that is present on the machine, pulling or building one if it must.
+// findImage returns an image that is present on the machine. It pulls or builds one if necessary.
 func findImage(ctx context.Context, wanted string, progress io.Writer) (string, error) {
-	if wanted == "" {
-		wanted = os.Getenv("ZKBENCH_IMAGE")
-	}
-	if wanted != "" {
-		if present(ctx, wanted) {
-			return wanted, nil
-		}
+	wanted = cmp.Or(wanted, os.Getenv("ZKBENCH_IMAGE"))
+	switch {
+	case wanted == "":
+		return EnsureImage(ctx, progress)
+	case present(ctx, wanted):
+		return wanted, nil
+	default:
 		return wanted, pull(ctx, wanted, progress)
 	}
-	return EnsureImage(ctx, progress)
 }
 
-// EnsureImage returns the first of these that succeeds: the official image or the Debian one if present, the official
-// one pulled, the Debian one built. The build takes about a minute.
+// EnsureImage returns the official or the Debian image if present. Otherwise it pulls the official image or, if that fails,
+// builds the Debian one in about a minute. ZKBENCH_DEBIAN_IMAGE renames the Debian image, and keeps others from being used.
 func EnsureImage(ctx context.Context, progress io.Writer) (string, error) {
 	images := []string{OfficialImage, DebianImage}
-	if tag := os.Getenv(debianVariable); tag != "" {
+	if tag := os.Getenv("ZKBENCH_DEBIAN_IMAGE"); tag != "" {
 		images = []string{tag}
 	}
 	for _, image := range images {
@@ -81,21 +77,28 @@ func build(ctx context.Context, tag string, progress io.Writer) error {
 	return script(ctx, "build.sh", tag)
 }
 
-// script runs one of the scripts in image/ from a copy, because the binary may run anywhere.
+// script runs one of the scripts in image/ from a copy of the embedded files.
 func script(ctx context.Context, name, arg string) error {
-	dir, err := os.MkdirTemp("", "zkbench-image-")
+	return unpacked(func(dir string) error {
+		cmd := command(ctx, nil, "bash", filepath.Join(dir, "image", name), arg)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil {
+			return commandError(ctx, []string{"image/" + name, arg}, stderr.String(), err)
+		}
+		return nil
+	})
+}
+
+// unpacked copies the embedded files to a temporary folder for the duration of use: the binary may run anywhere.
+func unpacked(use func(dir string) error) error {
+	dir, err := os.MkdirTemp("", "zkbench-compose-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := os.CopyFS(dir, files); err != nil {
-		return fmt.Errorf("unpack %s: %w", name, err)
+		return fmt.Errorf("unpack compose.yaml and the image's scripts: %w", err)
 	}
-	cmd := command(ctx, nil, "bash", filepath.Join(dir, "image", name), arg)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		return commandError(ctx, []string{"image/" + name, arg}, stderr.String(), err)
-	}
-	return nil
+	return use(dir)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A registry that does not answer is given up; one that has answered may take its time.
+// A pull is given up if the registry does not answer in time. After the first answer it has no limit.
 func TestPull(t *testing.T) {
 	for _, tt := range []struct {
 		name, docker, patience string

@@ -15,7 +15,7 @@ import (
 // Remains is how many objects of an ensemble the Docker engine has.
 type Remains struct{ Containers, Networks, Volumes int }
 
-// Any reports whether there is any.
+// Any reports whether at least one object is left.
 func (r Remains) Any() bool { return r != Remains{} }
 
 // String lists the numbers, such as "3 containers, 2 networks, 6 volumes".
@@ -23,23 +23,22 @@ func (r Remains) String() string {
 	return fmt.Sprintf("%d containers, %d networks, %d volumes", r.Containers, r.Networks, r.Volumes)
 }
 
-// Inventory counts what there is of an ensemble, in use or not.
+// Inventory counts the objects of an ensemble, in use or not.
 func Inventory(ctx context.Context, name string) (Remains, error) {
 	o, err := objectsOf(ctx, name)
 	return o.count(), err
 }
 
-// Claimed reports whether a zkbench that is running uses the ensemble of that name.
-func Claimed(name string) bool { return ensemble.Claimed(name) }
+// InUse reports whether a running zkbench has locked the ensemble of that name.
+func InUse(name string) bool { return ensemble.InUse(name) }
 
-// Down removes everything of the ensemble of that name, also what a run has left that was killed, and returns what there
-// was of it.
+// Down removes all objects of the ensemble of that name, even if its run was killed, and returns their numbers.
 func Down(ctx context.Context, name string) (removed Remains, err error) {
-	claim, err := ensemble.TryClaim(name)
+	lock, err := ensemble.TryLock(name)
 	if err != nil {
 		return Remains{}, err
 	}
-	defer func() { err = errors.Join(err, claim.Release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	return remove(ctx, name)
 }
 
@@ -48,7 +47,7 @@ type objects [3][]string
 
 func (o objects) count() Remains { return Remains{len(o[0]), len(o[1]), len(o[2])} }
 
-// kinds are the commands for each kind of object, in the order in which they can be removed.
+// kinds returns the commands for each kind of object, in the order in which the kinds can be removed.
 func kinds() [3]struct{ list, remove []string } {
 	return [3]struct{ list, remove []string }{
 		{[]string{"ps", "-a"}, []string{"rm", "--force", "--volumes"}},
@@ -66,17 +65,15 @@ func objectsOf(ctx context.Context, name string) (o objects, err error) {
 	return o, nil
 }
 
-// removeTimeout is how long the engine may take to remove all of an ensemble.
-const removeTimeout = 45 * time.Second
+const (
+	removeTimeout = 45 * time.Second       // for all objects of an ensemble
+	removePause   = 250 * time.Millisecond // between two attempts
+)
 
-// removePause is the time between two attempts.
-const removePause = 250 * time.Millisecond
-
-// remove deletes every container, network and volume that carries the ensemble's label, and returns what there was of it.
+// remove deletes all containers, networks and volumes with the ensemble's label, and returns how many it has found.
 //
-// Note: one attempt is not enough. A container whose removal was asked for by a process that is gone is refused ("removal
-// is already in progress"), and until it is gone, so are its networks and volumes. What that process had asked the engine
-// to create may also appear late. So it is over when nothing is left, and not when the commands succeed.
+// Note: it repeats until nothing is left. While another process's removal of a container is in progress, the engine refuses to
+// remove the container, its networks and its volumes; and objects that a killed process asked for may appear late.
 func remove(ctx context.Context, name string) (Remains, error) {
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
@@ -122,7 +119,7 @@ func list(ctx context.Context, name string, command ...string) ([]string, error)
 	return strings.Fields(out), err
 }
 
-// Names returns the names of all ensembles of which anything is left.
+// Names returns the names of all ensembles that have any object left.
 func Names(ctx context.Context) ([]string, error) {
 	names := map[string]bool{}
 	for _, kind := range kinds() {

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/container"
 )
 
-// engine is a docker command that behaves like one that is still busy with the removal that a killed process has asked for:
-// it refuses the container at first, the network as long as the container is there, and a container appears late.
+// engine is a docker command during the removal by a killed process: it refuses to remove the container at first, and the
+// network while the container exists, and another container appears late.
 const engine = `#!/bin/sh
 cd "$ENGINE" || exit 1
 case "$1 $2" in
@@ -27,7 +27,7 @@ case "$1 $2" in
 esac
 `
 
-// Down is over when nothing is left, and counts all that there was.
+// Down returns when nothing is left, and counts all objects that it has found.
 func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"docker": engine, "containers": "c1\n", "networks": "n1\nn2\n", "volumes": "v1\n"} {
@@ -35,7 +35,7 @@ func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	name := fmt.Sprintf("test-removal-%d", os.Getpid()) // one test run at a time may claim a name
+	name := fmt.Sprintf("test-removal-%d", os.Getpid()) // one test run at a time may lock a name
 	t.Setenv("ENGINE", dir)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	before, err := container.Inventory(t.Context(), name)

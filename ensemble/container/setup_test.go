@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeMachine is a folder with a copy of the scripts that set a machine up, and with the only commands that they find.
+// fakeMachine is a folder with a copy of the set-up scripts, and with the only commands that they find.
 func fakeMachine(t *testing.T, uid, docker string) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -47,13 +47,13 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A newcomer sees one line per step, and where one fails, why and where to read on.
+// Set-up prints one line per step. For a step that fails, the line has the reason and the name of the log.
 func TestSetup(t *testing.T) {
 	const answers = `version*) ;;`
 	for _, tt := range []struct {
 		name   string
 		uid    string
-		docker string // what it does, in the syntax of the shell's `case`; the rest fails
+		docker string // the docker command, in the syntax of the shell's `case`; other calls fail
 		fails  bool
 		want   string // the output, without times
 		apt    string // the calls of apt-get

@@ -28,27 +28,27 @@ import (
 // Ensemble is a server of its own for one run.
 type Ensemble struct {
 	*Server
-	claim *ensemble.Claim
+	lock *ensemble.FileLock
 }
 
 var _ ensemble.Ensemble = (*Ensemble)(nil)
 
-// claimName keeps the claims of this engine apart from those of others.
-func claimName(name string) string { return "embedded-" + name }
+// lockName keeps the locks of this engine apart from those of others.
+func lockName(name string) string { return "embedded-" + name }
 
 // Up starts a server; the caller has the ensemble of that name to itself until Close. It cannot outlive the process.
 func Up(opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	claim, err := ensemble.TryClaim(claimName(opts.Name))
+	lock, err := ensemble.TryLock(lockName(opts.Name))
 	if err != nil {
 		return nil, err
 	}
 	server, err := Listen(Config{ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay})
 	if err != nil {
-		return nil, errors.Join(err, claim.Release())
+		return nil, errors.Join(err, lock.Release())
 	}
 	fmt.Fprintln(opts.Progress, "started the embedded server: counts are exact on it, and its latencies are those of no ensemble")
-	return &Ensemble{Server: server, claim: claim}, nil
+	return &Ensemble{Server: server, lock: lock}, nil
 }
 
 // Servers implements [ensemble.Ensemble].
@@ -74,5 +74,5 @@ func (e *Ensemble) Logs(context.Context, io.Writer, int) error {
 
 // Close implements [ensemble.Ensemble].
 func (e *Ensemble) Close(context.Context) error {
-	return errors.Join(e.Server.Close(), e.claim.Release())
+	return errors.Join(e.Server.Close(), e.lock.Release())
 }

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -15,15 +14,7 @@ var _ ensemble.HeapMeter = (*Ensemble)(nil)
 
 // HeapUsed implements [ensemble.HeapMeter].
 func (e *Ensemble) HeapUsed(ctx context.Context) (int64, error) {
-	var total int64
-	for _, s := range e.servers {
-		used, err := heapOf(ctx, serverDir(e.dir, s.ID))
-		if err != nil {
-			return 0, fmt.Errorf("ask %s for its heap: %w", s.Name, err)
-		}
-		total += used
-	}
-	return total, nil
+	return e.SumHeaps(func(i int) (int64, error) { return heapOf(ctx, serverDir(e.dir, e.Members[i].ID)) })
 }
 
 func heapOf(ctx context.Context, server string) (int64, error) {

@@ -13,22 +13,22 @@ import (
 // memoryFolder is where Linux systems mount a memory file system that every user may write to.
 const memoryFolder = "/dev/shm"
 
-// memoryNeeded is what the transaction logs of all servers may take.
+// memoryNeeded is the most that the transaction logs of all servers take.
 const memoryNeeded = ensemble.Size * ensemble.MemoryLogBytes
 
-// memoryDir returns the folder for the transaction logs of the ensemble whose state is in dir. It follows from dir alone, so
-// that what a crash leaves is found without it; and it is another one for each user and for each cache folder.
+// memoryDir returns the folder for the transaction logs of the ensemble with the state folder dir. It differs by user and by
+// cache folder, and follows from dir alone, so that it is found after a crash.
 func memoryDir(dir string) string {
 	hash := sha256.Sum256([]byte(dir))
 	return filepath.Join(memoryFolder, fmt.Sprintf("zkbench-%d-%s-%x", os.Getuid(), filepath.Base(dir), hash[:4]))
 }
 
-// makeMemoryDir creates that folder, if there is room for the logs.
+// makeMemoryDir creates that folder if there is room for the logs.
 func makeMemoryDir(dir string) (string, error) {
 	logs := memoryDir(dir)
 	err := checkMemory(memoryFolder, memoryNeeded)
 	if err == nil {
-		err = os.Mkdir(logs, 0o700) // not MkdirAll: what is there already is not ours
+		err = os.Mkdir(logs, 0o700) // not MkdirAll: an existing folder belongs to another ensemble
 	}
 	if err != nil {
 		return "", fmt.Errorf("transaction logs cannot be kept in memory, so take --txn-log disk: %w", err)
@@ -42,7 +42,7 @@ const (
 	ramfs = 0x858458f6 // has no size
 )
 
-// checkMemory returns an error unless a folder is on a memory file system with so many bytes free.
+// checkMemory returns an error unless folder is on a memory file system with the needed bytes free.
 func checkMemory(folder string, needed int64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(folder, &fs); err != nil {

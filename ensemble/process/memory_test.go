@@ -25,7 +25,7 @@ func TestCheckMemory(t *testing.T) {
 	}
 }
 
-// Neither two users nor two cache folders share a folder, and no name leads out of it.
+// Each user and each cache folder has its own memory folder, and no name leads out of it.
 func TestMemoryDirsAreApart(t *testing.T) {
 	a, b := memoryDir("/home/a/.cache/zkbench/process/x"), memoryDir("/home/b/.cache/zkbench/process/x")
 	if a == b || !strings.HasPrefix(a, memoryFolder+"/zkbench-") || strings.Count(a, "/") != strings.Count(memoryFolder, "/")+1 {

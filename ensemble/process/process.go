@@ -1,12 +1,11 @@
-// Package process runs three ZooKeeper servers as local JVM processes, from Debian's zookeeper package or any unpacked
-// release.
+// Package process runs three ZooKeeper servers as local JVM processes, from Debian's zookeeper package or a release.
 //
-// It takes one position: an installation that is there is better than none, but three servers that share one disk and
-// one kernel with the load are not three machines; the result says which engine it came from. The servers listen on
-// the loopback address only, and everything they write stands in one folder that goes when they go.
+// It takes one position: three servers that share a disk and a kernel with the load are not three machines, but better than
+// none. The servers listen on the loopback address only, and write into one folder that is removed with them.
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,23 +17,19 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Ensemble is three JVMs and the folder they live in.
+// Ensemble is three JVMs and their folder.
 type Ensemble struct {
-	dir      string // one folder per server below it
-	home     string // where the jars came from
-	servers  []ensemble.Server
-	txnLog   ensemble.TxnLog
-	attached bool
-	claim    *ensemble.Claim
+	ensemble.Local
+	dir  string // has one folder per server
+	home string // where the jars are
 }
 
 var _ ensemble.Ensemble = (*Ensemble)(nil)
 
-// claimName keeps the claims of this engine apart from those of containers of the same name.
-func claimName(name string) string { return "process-" + name }
+// lockName differs from that of a container ensemble of the same name.
+func lockName(name string) string { return "process-" + name }
 
-// stateDir is where the ensemble of that name lives. The user's cache folder is on a disk, which the temporary folder
-// often is not.
+// stateDir returns the folder of an ensemble. It is in the user's cache, because the temporary folder is often not on a disk.
 func stateDir(name string) string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -43,24 +38,15 @@ func stateDir(name string) string {
 	return filepath.Join(base, "zkbench", "process", name)
 }
 
-// Up starts the ensemble of that name, or attaches to it if it is kept; the caller has it to itself until Close.
+// Up starts the ensemble of that name, or attaches to it if it is kept up. The ensemble is locked until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	e, claim, err := ensemble.Lifecycle[*Ensemble]{
-		ClaimName: claimName(opts.Name),
-		Find:      func(context.Context) (*Ensemble, error) { return Find(opts.Name) },
-		Remove: func(context.Context) error {
-			_, err := remove(stateDir(opts.Name))
-			return err
-		},
+	return ensemble.Lifecycle[*Ensemble]{
+		LockName: lockName(opts.Name),
+		Find:     func(context.Context) (*Ensemble, error) { return Find(opts.Name) },
+		Remove:   func(context.Context) error { _, err := remove(stateDir(opts.Name)); return err },
 		Start:    func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
-		TxnLogOf: func(e *Ensemble) ensemble.TxnLog { return e.txnLog },
 	}.Up(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	e.claim = claim
-	return e, nil
 }
 
 func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
@@ -85,59 +71,42 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
-// load reads back what configure wrote.
+// load reads the files that configure has written.
 func load(name string) (*Ensemble, error) {
 	dir := stateDir(name)
 	home, err := os.ReadFile(filepath.Join(dir, homeFile))
 	if err != nil {
 		return nil, ensemble.ErrNotUp
 	}
-	e := &Ensemble{dir: dir, home: string(home), txnLog: ensemble.OnDisk}
-	if place, err := os.ReadFile(filepath.Join(dir, txnLogFile)); err == nil && ensemble.TxnLog(place) == ensemble.InMemory {
-		e.txnLog = ensemble.InMemory
-	}
+	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty, or missing, for the default
+	e := &Ensemble{dir: dir, home: string(home), Local: ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk)}}
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
 		if err != nil {
 			return nil, fmt.Errorf("the state of ensemble %q is damaged, `zkbench ensemble down --name %s` removes it: %w", name, name, err)
 		}
-		e.servers = append(e.servers, ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)})
+		e.Members = append(e.Members, ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)})
 	}
 	return e, nil
 }
 
-// Find returns the kept ensemble of that name without claiming it; ending it is Down's business, not Close's.
+// Find returns the ensemble of that name if it is kept up. It does not lock the ensemble, and Close leaves it up.
 func Find(name string) (*Ensemble, error) {
-	dir := stateDir(name)
-	lifetime, err := os.ReadFile(filepath.Join(dir, lifetimeFile))
-	if err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept {
+	lifetime, err := os.ReadFile(filepath.Join(stateDir(name), lifetimeFile))
+	if alive, _ := Inventory(name); err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept || alive < ensemble.Size {
 		return nil, ensemble.ErrNotUp
-	}
-	for id := 1; id <= ensemble.Size; id++ {
-		if _, alive := running(serverDir(dir, id)); !alive {
-			return nil, ensemble.ErrNotUp
-		}
 	}
 	e, err := load(name)
 	if err != nil {
 		return nil, err
 	}
-	e.attached = true
+	e.Found = true
 	return e, nil
 }
 
-// Servers implements [ensemble.Ensemble].
-func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
-
-// Owned implements [ensemble.Ensemble]: the processes listen on the loopback address and run under a claim.
-func (e *Ensemble) Owned() bool { return true }
-
-// Attached reports whether the ensemble was found running: Close leaves it up.
-func (e *Ensemble) Attached() bool { return e.attached }
-
 // Describe implements [ensemble.Ensemble].
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
-	d, err := ensemble.DescribeServers(ctx, ensemble.Process, e.servers)
+	d, err := ensemble.DescribeServers(ctx, ensemble.Process, e.Members)
 	if err != nil {
 		return d, err
 	}
@@ -153,7 +122,7 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 
 // Logs implements [ensemble.Ensemble].
 func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
-	for _, s := range e.servers {
+	for _, s := range e.Members {
 		text, err := os.ReadFile(filepath.Join(serverDir(e.dir, s.ID), logFile))
 		if err != nil {
 			return err
@@ -166,30 +135,22 @@ func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
 	return nil
 }
 
-// Close implements [ensemble.Ensemble]: an ensemble that was found running stays.
+// Close implements [ensemble.Ensemble].
 func (e *Ensemble) Close(context.Context) error {
-	var err error
-	if !e.attached {
-		_, err = remove(e.dir)
-	}
-	return errors.Join(err, e.claim.Release())
+	return e.CloseBy(func() error { _, err := remove(e.dir); return err })
 }
 
-// Release gives up the claim on an ensemble that shall stay up.
-func (e *Ensemble) Release() error { return e.claim.Release() }
-
-// Down ends the ensemble of that name, also one whose run was killed, and returns how many processes it ended.
+// Down ends the ensemble of that name, even if its run was killed, and returns how many processes it has ended.
 func Down(name string) (ended int, err error) {
-	claim, err := ensemble.TryClaim(claimName(name))
+	lock, err := ensemble.TryLock(lockName(name))
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, claim.Release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	return remove(stateDir(name))
 }
 
-// Inventory returns how many processes of an ensemble are running, in use or not, and the folder that they live in, if it
-// is there.
+// Inventory returns how many processes of an ensemble are running, in use or not, and their folder, or "" if there is none.
 func Inventory(name string) (alive int, dir string) {
 	dir = stateDir(name)
 	if _, err := os.Stat(dir); err != nil {
@@ -203,10 +164,10 @@ func Inventory(name string) (alive int, dir string) {
 	return alive, dir
 }
 
-// Claimed reports whether a zkbench that is running uses the ensemble of that name.
-func Claimed(name string) bool { return ensemble.Claimed(claimName(name)) }
+// InUse reports whether a running zkbench has locked the ensemble of that name.
+func InUse(name string) bool { return ensemble.InUse(lockName(name)) }
 
-// Names returns the names of all ensembles of which anything is left.
+// Names returns the names of all ensembles that have a folder.
 func Names() []string {
 	entries, err := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName)))
 	if err != nil {

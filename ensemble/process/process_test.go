@@ -15,7 +15,7 @@ import (
 
 var name = ensembletest.Name() + "-process"
 
-// require skips the test where ZooKeeper is not installed, and keeps the ensemble's state out of the user's home.
+// require skips the test if ZooKeeper is not installed, and keeps the ensemble's state out of the user's home.
 func require(t *testing.T) (state string) {
 	t.Helper()
 	ensembletest.Require(t, process.Available(""))
@@ -50,7 +50,7 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if err := e.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
 		t.Errorf("logs: %v\n%s", err, logs.String())
 	}
-	for range 2 { // the second is not content with the first's answer
+	for range 2 { // the second must not return the first's histogram
 		if used, err := e.HeapUsed(t.Context()); err != nil || used < 1<<20 || used > 512<<20 {
 			t.Errorf("%d bytes in use (%v), want those of three servers", used, err)
 		}
@@ -79,14 +79,14 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	}
 }
 
-// What a crashed run leaves is ended by the next up; a process that merely got the old one's id is not touched.
+// The next up ends the servers of a crashed run. A process that has reused the id of one of them is not touched.
 func TestLiveDebrisIsReplaced(t *testing.T) {
 	state := require(t)
 	crashed := up(t, ensemble.Options{})
 	if err := crashed.Release(); err != nil {
 		t.Fatal(err)
 	}
-	// As if the first server had died and its id had gone to this very process.
+	// As if the first server had ended and its id had been reused for this process.
 	pidFile := filepath.Join(state, "zoo1", "pid")
 	first, err := os.ReadFile(pidFile)
 	if err != nil {
@@ -105,8 +105,8 @@ func TestLiveDebrisIsReplaced(t *testing.T) {
 	}
 }
 
-// Transaction logs in memory are recorded as such, are not given to those who ask for a disk, and vanish with the servers,
-// be it in the next up after a crash.
+// Transaction logs in memory are recorded as such, are refused to runs that ask for a disk, and are removed with the servers,
+// after a crash by the next up.
 func TestLiveTransactionLogsInMemory(t *testing.T) {
 	require(t)
 	e := up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})

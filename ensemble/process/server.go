@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// The files of an ensemble's folder, and of a server's folder in it.
+// The files in an ensemble's folder and in those of its servers.
 const (
 	homeFile     = "home"
 	lifetimeFile = "lifetime"
@@ -34,7 +35,7 @@ type installation struct {
 	classpath string
 }
 
-// Available returns nil if ZooKeeper and Java are installed, or lie in the release folder home.
+// Available returns nil if Java is installed, and ZooKeeper is installed or unpacked in the folder home.
 func Available(home string) error {
 	_, err := findInstallation(home)
 	return err
@@ -44,11 +45,8 @@ func Available(home string) error {
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 func findInstallation(home string) (installation, error) {
-	if home == "" {
-		home = os.Getenv("ZOOKEEPER_HOME")
-	}
-	inst := installation{home: home}
-	switch {
+	inst := installation{home: cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"))}
+	switch home = inst.home; {
 	case home != "":
 		jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar"))
 		if len(jars) == 0 {
@@ -113,14 +111,14 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	return servers, nil
 }
 
-// What the servers' own account of their settings leaves out.
+// Settings that the servers do not report.
 const (
 	heap       = "512m"
 	snapCount  = "1000000"
 	pauseSleep = "20" // milliseconds
 )
 
-// serverConfig holds the same settings as the containers' compose.yaml, which says why. The transaction log goes below logs.
+// serverConfig returns the same settings as compose.yaml, which explains them. The transaction log is below the folder logs.
 func serverConfig(server, logs string) string {
 	return strings.Join([]string{
 		"dataDir=" + filepath.Join(server, "data"),
@@ -139,7 +137,7 @@ func serverConfig(server, logs string) string {
 	}, "\n")
 }
 
-// launch starts one server in a session of its own, so that neither Ctrl-C nor the end of zkbench reaches it.
+// launch starts one server in its own process session, so that it outlives both Ctrl-C and zkbench.
 func launch(inst installation, server string) error {
 	log, err := os.Create(filepath.Join(server, logFile))
 	if err != nil {
@@ -153,21 +151,18 @@ func launch(inst installation, server string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start ZooKeeper: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // reap it if it ends before zkbench does
+	go func() { _ = cmd.Wait() }() // reaps it if it ends before zkbench
 	if err := os.WriteFile(filepath.Join(server, pidFile), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(filepath.Dir(server), homeFile), []byte(inst.home), 0o644)
 }
 
-// running returns the id of the server's process if it is alive and still the one that was started: process ids are
-// reused, and ending somebody else's process is worse than leaving one of ours.
+// running returns the id of the server's process and whether it is alive. The command line shows whether a process with
+// that id is the server: process ids are reused, and no foreign process may be ended.
 func running(server string) (pid int, alive bool) {
-	text, err := os.ReadFile(filepath.Join(server, pidFile))
-	if err != nil {
-		return 0, false
-	}
-	pid, err = strconv.Atoi(string(text))
+	text, _ := os.ReadFile(filepath.Join(server, pidFile)) // empty after an error
+	pid, err := strconv.Atoi(string(text))
 	if err != nil {
 		return 0, false
 	}
@@ -194,7 +189,7 @@ func remove(dir string) (ended int, err error) {
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(memoryDir(dir))); err != nil {
 		return ended, err
 	}
-	for range 2 { // the folders above it, unless another ensemble lives there
+	for range 2 { // its parent folders, which are kept if another ensemble is in them
 		dir = filepath.Dir(dir)
 		_ = os.Remove(dir)
 	}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds a ZooKeeper image from Debian packages alone, for machines that reach no image registry.
+# Builds a ZooKeeper image from Debian packages, for machines without access to an image registry.
 #
 #   build.sh [TAG]        TAG defaults to zkbench/zookeeper:3.9
 #
-# The image answers the environment contract of the official `zookeeper` image (see docker-entrypoint.sh), so
-# compose.yaml runs either one unchanged. Needs mmdebstrap, root (or unprivileged user namespaces) and a Docker engine.
+# The image supports the environment variables of the official `zookeeper` image (see docker-entrypoint.sh), so that
+# compose.yaml works with both. Needs mmdebstrap, root (or unprivileged user namespaces) and a Docker engine.
 set -euo pipefail
 
 tag=${1:-zkbench/zookeeper:3.9}
@@ -18,10 +18,10 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Note: the hooks run outside the new root, where the image's users do not exist. No file's owner is set here, because the
-# entry point gives the data folders to the zookeeper user whenever a container starts.
+# Note: the hooks run outside the new root, where the image's users do not exist, so that they cannot set the owner of files.
+# The entry point gives the data folders to the zookeeper user when a container starts.
 #
-# A whole tarball first, then the import: a build that fails halfway must not leave a tagged image behind.
+# The tarball is completed before the import, so that a build that fails does not leave a tagged image.
 mmdebstrap --quiet --variant=minbase \
 	--include=openjdk-21-jre-headless,zookeeper \
 	--dpkgopt='path-exclude=/usr/share/doc/*' \

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes zoo.cfg from the variables that the official `zookeeper` image reads, then runs the server as its own user.
+# Writes zoo.cfg from the variables that the official `zookeeper` image reads, then runs the server as the zookeeper user.
 set -euo pipefail
 
 data=${ZOO_DATA_DIR:-/data}

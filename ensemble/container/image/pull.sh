@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pulls an image, and gives up on a registry that does not answer. A pull that has begun may take long.
+# Pulls an image, and gives up if the registry does not answer in time. After its first answer there is no limit.
 #
 #   pull.sh [IMAGE [SECONDS]]       IMAGE defaults to zookeeper:3.9, SECONDS to wait for an answer to 10
 set -euo pipefail

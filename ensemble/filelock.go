@@ -1,0 +1,104 @@
+package ensemble
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrBusy is wrapped by the error of TryLock if another process holds the lock.
+var ErrBusy = errors.New("in use by another zkbench on this machine")
+
+// FileLock reserves the ensemble of one name on this machine for one process, because two runs on one ensemble would
+// disturb each other. If an ensemble that was started for one run is not locked, its run is gone.
+//
+// The kernel releases the lock when its process ends. A crash therefore needs no clean-up, and process ids play no part.
+type FileLock struct{ lock *flock.Flock }
+
+// maxName is the longest name of an ensemble. Names of containers and files that are derived from it still fit.
+const maxName = 50
+
+// CheckName returns an error unless name is valid in file names, container names and labels.
+func CheckName(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("an ensemble's name has at most %d characters, and %.20q… has %d", maxName, name, len(name))
+	}
+	return checkCharacters(name)
+}
+
+func checkCharacters(name string) error {
+	if !regexp.MustCompile(`^[0-9a-z][0-9a-z-]*$`).MatchString(name) {
+		return fmt.Errorf("an ensemble's name consists of lower-case letters, digits and hyphens, and %q does not", name)
+	}
+	return nil
+}
+
+// TryLock locks the ensemble of that name. It returns ErrBusy at once if another process has locked it.
+func TryLock(name string) (*FileLock, error) {
+	if err := checkCharacters(name); err != nil {
+		return nil, err
+	}
+	for {
+		lock, err := tryLock(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && lock.Locked() && !isCurrent(lock): // just removed by a Release: try again
+			if err := lock.Unlock(); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, fmt.Errorf("lock ensemble %q: %w", name, err)
+		case !lock.Locked():
+			return nil, fmt.Errorf("ensemble %q is %w: wait for it, two runs on one machine would measure each other", name, ErrBusy)
+		default:
+			return &FileLock{lock}, nil
+		}
+	}
+}
+
+// InUse reports whether a process has locked the ensemble of that name.
+func InUse(name string) bool {
+	lock, err := TryLock(name)
+	if err == nil {
+		err = lock.Release()
+	}
+	return errors.Is(err, ErrBusy)
+}
+
+// tryLock opens the lock file of an ensemble and locks it, unless another process has. An existing file is opened without
+// O_CREATE: the kernel refuses that flag for another user's file in a sticky folder.
+func tryLock(name string) (*flock.Flock, error) {
+	path := filepath.Join(lockFolder, "zkbench-"+name+".lock")
+	flags := os.O_CREATE | os.O_RDONLY
+	if _, err := os.Stat(path); err == nil {
+		flags = os.O_RDONLY
+	}
+	lock := flock.New(path, flock.SetPermissions(0o666), flock.SetFlag(flags))
+	_, err := lock.TryLock()
+	return lock, err
+}
+
+// isCurrent reports whether the locked file still has the path that other processes open.
+func isCurrent(lock *flock.Flock) bool {
+	locked, errLocked := lock.Stat()
+	current, errCurrent := os.Stat(lock.Path())
+	return errLocked == nil && errCurrent == nil && os.SameFile(locked, current)
+}
+
+// lockFolder does not depend on TMPDIR, because users with different ones may share a Docker engine.
+const lockFolder = "/tmp"
+
+// Release unlocks the ensemble and removes the file. It may be called on nil and more than once. The file is removed while it
+// is locked: a process that has opened it before and locks it afterwards notices (see isCurrent). Another user's file in a
+// sticky folder stays.
+func (l *FileLock) Release() error {
+	if l == nil || !l.lock.Locked() {
+		return nil
+	}
+	_ = os.Remove(l.lock.Path())
+	return l.lock.Unlock()
+}
