@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 )
 
-// The lock that comes with go-zookeeper, which knows nothing of zkbench.
+// go-zookeeper's own lock works on the embedded server.
 func TestGoZookeeperLock(t *testing.T) {
 	t.Parallel()
 	const clients, rounds = 8, 10
@@ -44,7 +44,7 @@ func TestGoZookeeperLock(t *testing.T) {
 	}
 	wait.Wait()
 	if breaches.Load() > 0 || entered.Load() != clients*rounds {
-		t.Errorf("%d times two were inside; %d times somebody was, want %d", breaches.Load(), entered.Load(), clients*rounds)
+		t.Errorf("%d times two clients held the lock; it was held %d times, want %d", breaches.Load(), entered.Load(), clients*rounds)
 	}
 	left, _, err := connect(t, s).Children("/lock")
 	if err != nil || len(left) > 0 {

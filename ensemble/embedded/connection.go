@@ -10,29 +10,28 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// connection is one TCP connection. Two goroutines serve it: one reads requests and has the server execute them, one
-// after the other; the other one writes what is in the outbox.
+// connection is one TCP connection. One goroutine reads and executes its requests, and another one writes its outbox.
 type connection struct {
 	server  *Server
 	conn    net.Conn
 	out     *outbox
-	session *session // nil before the handshake, and when the server has taken leave of the connection
+	session *session // nil before the handshake, and after detach
 
 	requests, replies int64
-	held              <-chan struct{} // what the next reply has to wait for
+	held              <-chan struct{} // not nil: the next reply waits until it is closed
 	muted             bool            // nothing more is sent
 }
 
 // maxFrame is ZooKeeper's jute.maxbuffer.
 const maxFrame = 0xfffff
 
-// The transaction ids of frames that answer no particular request.
+// The xids of frames that are not in the order of replies.
 const (
 	xidNotification = -1
 	xidPing         = -2
 )
 
-// noZxid is in the header of frames that no transaction has caused.
+// noZxid is the zxid in the header of frames without a transaction.
 const noZxid = -1
 
 // read serves the connection until either side ends it.
@@ -54,7 +53,7 @@ func (c *connection) read() {
 	c.out.finish()
 }
 
-// greet answers an administrative command, or opens a session and returns true.
+// greet opens a session and returns true, or answers a four-letter command.
 func (c *connection) greet(in *bufio.Reader) bool {
 	word, err := in.Peek(4)
 	if err != nil {
@@ -68,8 +67,7 @@ func (c *connection) greet(in *bufio.Reader) bool {
 	return err == nil && c.connect(frame)
 }
 
-// connect answers the first frame of a connection with a session: a new one, the one that the client had, or none if
-// that one is over.
+// connect answers the first frame of a connection with a new session, or with the one that the client had.
 func (c *connection) connect(frame []byte) bool {
 	d := jute.NewDecoder(frame)
 	d.Int() // the protocol's version, which is always zero
@@ -82,7 +80,7 @@ func (c *connection) connect(frame []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received++
-	if lastSeen > s.zxid { // the client has been to a server that knows more
+	if lastSeen > s.zxid { // the client has seen later transactions on another server
 		return false
 	}
 	granted := min(max(time.Duration(timeout)*time.Millisecond, minTicks*s.config.Tick), maxTicks*s.config.Tick)
@@ -94,14 +92,14 @@ func (c *connection) connect(frame []byte) bool {
 	}
 	if e != nil {
 		c.session, e.connection = e, c
-		s.touch(e)
+		s.renew(e)
 	}
-	c.welcome(e, knowsReadOnly)
+	c.replyConnect(e, knowsReadOnly)
 	return e != nil
 }
 
-// reopen returns the session that a client had, or nil if it is over or another client's. A connection that the
-// session still has is closed in any case, as ZooKeeper does.
+// reopen returns the session that a client had, or nil if it has ended or the password is wrong. It closes the session's
+// other connection in either case, as ZooKeeper does.
 func (s *Server) reopen(id int64, password []byte, timeout time.Duration) *session {
 	e := s.sessions[id]
 	if e == nil {
@@ -117,8 +115,8 @@ func (s *Server) reopen(id int64, password []byte, timeout time.Duration) *sessi
 	return e
 }
 
-// welcome answers the handshake; e is nil for a session that has expired.
-func (c *connection) welcome(e *session, knowsReadOnly bool) {
+// replyConnect answers the handshake; e is nil if the session has expired.
+func (c *connection) replyConnect(e *session, knowsReadOnly bool) {
 	if e == nil {
 		e = &session{password: make([]byte, passwordSize)}
 	}
@@ -133,14 +131,14 @@ func (c *connection) welcome(e *session, knowsReadOnly bool) {
 	c.send(item{frame: out.Frame()})
 }
 
-// request is what a client asks for.
+// request is one request of a client.
 type request struct {
 	xid  int32
 	op   wire.Opcode
 	body *jute.Decoder
 }
 
-// request serves one frame and returns whether the connection goes on.
+// request serves one frame and reports whether the connection stays open.
 func (c *connection) request(frame []byte) bool {
 	d := jute.NewDecoder(frame)
 	r := request{xid: d.Int(), op: wire.Opcode(d.Int()), body: d}
@@ -155,15 +153,15 @@ func (c *connection) request(frame []byte) bool {
 	}
 	s.received++
 	c.requests++
-	s.touch(c.session)
-	if trap := s.spring(c.session.id, r.op); trap != nil {
-		return c.stumble(r, trap)
+	s.renew(c.session)
+	if trap := s.trapFor(c.session.id, r.op); trap != nil {
+		return c.fail(r, trap)
 	}
 	return c.answer(r)
 }
 
-// stumble serves a request at which something shall go wrong.
-func (c *connection) stumble(r request, trap *Trap) bool {
+// fail serves a request with the fault of a trap.
+func (c *connection) fail(r request, trap *Trap) bool {
 	defer close(trap.fired)
 	e := c.session
 	switch trap.fault.Do {
@@ -184,7 +182,7 @@ func (c *connection) stumble(r request, trap *Trap) bool {
 	return false
 }
 
-// smallFrame is the usual size of a frame that carries no data.
+// smallFrame is the size reserved for a frame without data.
 const smallFrame = 128
 
 // reply answers a request; fill writes the record that follows the header of a successful one.
@@ -192,8 +190,12 @@ func (c *connection) reply(xid int32, code wire.Code, fill func(*jute.Encoder)) 
 	c.frame(xid, c.server.zxid, code, smallFrame, fill)
 }
 
-// frame sends a header and a record, which together are about so many bytes long.
+// frame sends a header and a record, which together have about size bytes.
 func (c *connection) frame(xid int32, zxid int64, code wire.Code, size int, fill func(*jute.Encoder)) {
+	c.send(item{frame: encodeFrame(xid, zxid, code, size, fill), until: c.held})
+}
+
+func encodeFrame(xid int32, zxid int64, code wire.Code, size int, fill func(*jute.Encoder)) []byte {
 	out := jute.NewFrame(size)
 	out.Int(xid)
 	out.Long(zxid)
@@ -201,29 +203,26 @@ func (c *connection) frame(xid int32, zxid int64, code wire.Code, size int, fill
 	if code == wire.OK && fill != nil {
 		fill(out)
 	}
-	c.send(item{frame: out.Frame(), until: c.held})
+	return out.Frame()
 }
 
-// stateConnected is the state that every notification tells of.
+// stateConnected is the session state in every notification.
 const stateConnected = 3
 
 func (c *connection) notify(e event, zxid int64) {
-	out := jute.NewFrame(smallFrame)
-	out.Int(xidNotification)
-	out.Long(zxid)
-	out.Int(int32(wire.OK))
-	out.Int(int32(e.typ))
-	out.Int(stateConnected)
-	out.Text(e.path)
-	i := item{frame: out.Frame()}
+	i := item{frame: encodeFrame(xidNotification, zxid, wire.OK, smallFrame, func(out *jute.Encoder) {
+		out.Int(int32(e.typ))
+		out.Int(stateConnected)
+		out.Text(e.path)
+	})}
 	if d := c.server.notificationDelay; d > 0 {
-		i.due = c.server.now().Add(d)
+		i.notBefore = c.server.now().Add(d)
 	}
 	c.send(i)
 	c.out.wake()
 }
 
-// send puts a frame where it will be found when the server is unlocked.
+// send queues a frame. It is written after the server is unlocked.
 func (c *connection) send(i item) {
 	if c.muted {
 		return

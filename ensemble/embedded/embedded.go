@@ -1,19 +1,14 @@
 // Package embedded is one in-memory ZooKeeper server in this process, on a loopback port.
 //
-// It takes one position: it is an instrument, not a database. What a client can observe (replies, stats, sequence
-// numbers, watches and their order, sessions and their end) is what ZooKeeper 3.9 does, held to it by one suite of
-// cases and one randomized comparison that run on both; where they differ, the real one is right. What a client
-// cannot observe is missing: no disk, no quorum, no access control beyond "everybody may do everything". So counts made
-// here are exact, and latencies mean nothing beyond this process: every result names its engine, and times of
-// different engines are never compared.
+// It takes one position: it is an instrument, not a database. Clients observe the same replies, stats, sequence numbers,
+// watches, order and sessions as from ZooKeeper 3.9, which one table of cases and one randomized comparison verify on both.
+// Where the two differ, the embedded server is wrong. It has no disk, no quorum and no access control. Counts measured on
+// it are exact. Latencies are not comparable with those of other engines.
 //
 // It speaks the wire protocol, so that any ZooKeeper client works against it: connect, ping, close, create in all modes
-// but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, and auth, which is believed and gives
-// nothing. Everything else is answered with the protocol's own "unimplemented". And because the server is in our
-// hands, faults can be put at exact points: see [Fault].
-//
-// One lock is held while a request is served. That is ZooKeeper's own order of things, one transaction after the
-// other, and what makes the rest simple.
+// but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, and auth, which has no effect. Other
+// requests are answered with the protocol's Unimplemented. Faults can be injected at exact requests: see [Fault]. One lock
+// is held while a request is served, as ZooKeeper also applies one transaction after the other.
 package embedded
 
 import (
@@ -25,7 +20,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Ensemble is a server of its own for one run.
+// Ensemble is a server for one run.
 type Ensemble struct {
 	*Server
 	lock *ensemble.FileLock
@@ -33,13 +28,10 @@ type Ensemble struct {
 
 var _ ensemble.Ensemble = (*Ensemble)(nil)
 
-// lockName keeps the locks of this engine apart from those of others.
-func lockName(name string) string { return "embedded-" + name }
-
-// Up starts a server; the caller has the ensemble of that name to itself until Close. It cannot outlive the process.
+// Up starts a server and locks the ensemble of that name until Close. The server ends with the process.
 func Up(opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	lock, err := ensemble.TryLock(lockName(opts.Name))
+	lock, err := ensemble.TryLock("embedded-" + opts.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +39,7 @@ func Up(opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	fmt.Fprintln(opts.Progress, "started the embedded server: counts are exact on it, and its latencies are those of no ensemble")
+	fmt.Fprintln(opts.Progress, "started the embedded server: its counts are exact, and its latencies are not those of an ensemble")
 	return &Ensemble{Server: server, lock: lock}, nil
 }
 
@@ -56,13 +48,13 @@ func (e *Ensemble) Servers() []ensemble.Server {
 	return []ensemble.Server{{ID: 1, Name: "embedded", Addr: e.Addr()}}
 }
 
-// Owned implements [ensemble.Ensemble]: nobody else knows the port.
+// Owned implements [ensemble.Ensemble]: no other program knows the port.
 func (e *Ensemble) Owned() bool { return true }
 
 // Describe implements [ensemble.Ensemble].
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	d, err := ensemble.DescribeServers(ctx, ensemble.Embedded, e.Servers())
-	d.Version = version // with what tells it from the release
+	d.Version = version // not of the release alone
 	d.TxnLog = "none: everything is in memory"
 	return d, err
 }

@@ -26,7 +26,7 @@ const patience = 20 * time.Second
 // fast is a server whose sessions may be as short as 40 ms.
 func fast() embedded.Config { return embedded.Config{Tick: 20 * time.Millisecond} }
 
-// client is a session of the go-zookeeper client with the states it went through.
+// client is a session of go-zookeeper with the states that it has been in.
 type client struct {
 	*zk.Conn
 	states chan zk.State
@@ -51,7 +51,7 @@ func connect(t testing.TB, s *embedded.Ensemble) *client {
 	return c
 }
 
-// await returns when the session has come to a state.
+// await returns when the session has reached a state.
 func (c *client) await(t testing.TB, want zk.State) {
 	t.Helper()
 	for {
@@ -89,7 +89,7 @@ func exists(t testing.TB, c *client, path string) bool {
 	return there
 }
 
-// next returns the event that a watch fires with.
+// next returns the next event of a watch.
 func next(t testing.TB, events <-chan zk.Event) zk.Event {
 	t.Helper()
 	select {
@@ -101,12 +101,12 @@ func next(t testing.TB, events <-chan zk.Event) zk.Event {
 	}
 }
 
-// Each fault happens at the request that it names, with the effect that it names, and to nobody else.
+// Each fault happens at its request, with its effect, and in its session only.
 func TestFaults(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		do      embedded.Action
-		created bool // the second znode, whose create is hit
+		created bool // the second znode, whose create meets the fault
 		kept    bool // the first, which belongs to the same session
 		state   zk.State
 	}{
@@ -125,7 +125,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the first create: %v", err)
 			}
 			if err := other.create("/theirs", 0); err != nil {
-				t.Errorf("somebody else's create: %v", err)
+				t.Errorf("the other session's create: %v", err)
 			}
 			if err := victim.create("/second", zk.FlagEphemeral); err == nil {
 				t.Error("the second create succeeded")
@@ -142,7 +142,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What a create did before its session expired was visible to those who watched.
+// Watches see the effect of a create before its session expires.
 func TestExpireAfterTakesEffectFirst(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{})
@@ -158,7 +158,7 @@ func TestExpireAfterTakesEffectFirst(t *testing.T) {
 	}
 }
 
-// A held reply holds back what comes after it on the same connection, and nothing else.
+// A held reply delays all later frames of its connection, and no others.
 func TestHoldReply(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{})
@@ -200,7 +200,7 @@ func TestHoldReply(t *testing.T) {
 	}
 }
 
-// A delayed notification is still delivered before what follows it.
+// A delayed notification still arrives before later frames.
 func TestDelayNotifications(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{})
@@ -226,8 +226,8 @@ func TestDelayNotifications(t *testing.T) {
 	}
 }
 
-// A notification that is delayed for long holds up its own connection, nobody else's, and not the end of the server.
-func TestDelayedNotificationsHoldNobodyElseUp(t *testing.T) {
+// A long delay of a notification affects neither other connections nor the end of the server.
+func TestDelayedNotificationsHoldUpNoOtherConnection(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{})
 	watcher, other := connect(t, s), connect(t, s)
@@ -250,7 +250,28 @@ func TestDelayedNotificationsHoldNobodyElseUp(t *testing.T) {
 	}
 }
 
-// A session whose client is silent ends at its timeout, and one whose client lives does not.
+// The last zxid of a session that only pings passes the transactions of others.
+func TestPingsAdvanceTheLastZxid(t *testing.T) {
+	t.Parallel()
+	s := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
+	idle, other := connect(t, s), connect(t, s)
+	requested := idle.ledger.Requested()
+	if err := other.create("/x", 0); err != nil {
+		t.Fatal(err)
+	}
+	zxid := other.ledger.LastZxid()
+	ensembletest.Await(t, func() string {
+		if got := idle.ledger.LastZxid(); got < zxid {
+			return fmt.Sprintf("the idle session is at zxid %#x, want %#x", got, zxid)
+		}
+		return ""
+	})
+	if got := idle.ledger.Requested(); got != requested {
+		t.Errorf("%d requests of the idle session, want %d", got, requested)
+	}
+}
+
+// A session expires if its client is silent, and not while its client sends pings.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, fast())
@@ -269,7 +290,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// hello opens a session for as long as the server grants, and says nothing more.
+// hello opens a session with the longest timeout, and sends nothing else.
 func hello(t testing.TB, s *embedded.Ensemble) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr())
@@ -305,7 +326,7 @@ func TestExpireByForce(t *testing.T) {
 	}
 }
 
-// A container goes when its last child has gone, and not before its first one has come.
+// A container is removed after its last child, and not before it has had one.
 func TestContainersAreReaped(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{Reap: 10 * time.Millisecond})
@@ -338,7 +359,7 @@ func TestContainersAreReaped(t *testing.T) {
 	}
 }
 
-// Everything that belongs to a server ends with it, however busy it is.
+// Close ends all goroutines of a server, even if it is busy.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Listen(embedded.Config{})
@@ -359,7 +380,7 @@ func TestClose(t *testing.T) {
 	happened(t, "the end", closed)
 }
 
-// One name is one run at a time, as with the other engines.
+// As with other engines, only one run at a time has an ensemble of one name.
 func TestUp(t *testing.T) {
 	var said strings.Builder
 	opts := ensemble.Options{Name: fmt.Sprintf("test-embedded-%d", os.Getpid()), Progress: &said, ReadDelay: time.Microsecond, WriteDelay: time.Millisecond}
@@ -370,7 +391,7 @@ func TestUp(t *testing.T) {
 	if _, err := embedded.Up(opts); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("a second one: %v, want ErrBusy", err)
 	}
-	if !strings.Contains(said.String(), "latencies are those of no ensemble") {
+	if !strings.Contains(said.String(), "latencies are not those of an ensemble") {
 		t.Errorf("it said %q", said.String())
 	}
 	d, err := e.Describe(t.Context())
@@ -395,8 +416,7 @@ func TestUp(t *testing.T) {
 	}
 }
 
-// A thousand sessions, each with an ephemeral and a watch, are held, notified and ended. What the process then takes
-// is logged: `go test -v`.
+// A thousand sessions, each with an ephemeral znode and a watch, are notified and ended. `go test -v` logs the memory.
 func TestThousandSessions(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -458,7 +478,7 @@ func ask(t testing.TB, conn net.Conn, op wire.Opcode, fill func(*jute.Encoder)) 
 	}
 }
 
-// residentMemory returns what the system says of this process.
+// residentMemory returns the resident memory of this process as the system reports it.
 func residentMemory(t testing.TB) string {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

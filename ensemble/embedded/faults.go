@@ -8,32 +8,32 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// Action is what goes wrong at a request.
+// Action is the effect of a fault at a request.
 type Action int
 
-// The actions. In each case all other sessions go on undisturbed.
+// The actions. None of them affects other sessions.
 const (
-	// DropBefore ends the connection; the server has never seen the request.
+	// DropBefore ends the connection instead of serving the request.
 	DropBefore Action = iota
-	// DropAfter ends the connection when the request has taken effect: its reply is lost.
+	// DropAfter ends the connection after the request has taken effect. Its reply is lost.
 	DropAfter
 	// ExpireBefore expires the session instead of serving the request.
 	ExpireBefore
-	// ExpireAfter expires the session when the request has taken effect; its reply is lost.
+	// ExpireAfter expires the session after the request has taken effect. Its reply is lost.
 	ExpireAfter
-	// HoldReply keeps the reply, and whatever follows it on this connection, until the trap is released.
+	// HoldReply holds the reply and all later frames of the connection back until the trap is released.
 	HoldReply
 )
 
-// Fault is something that shall go wrong once, at an exact request.
+// Fault is an action that happens once, at an exact request.
 type Fault struct {
-	Session int64       // whose requests count; zero for everybody's
+	Session int64       // the session whose requests count; zero for all sessions
 	Op      wire.Opcode // which requests count
-	Nth     int         // which one it is, counted from now on; zero for the next
+	Nth     int         // the position of the request, counted from Inject; zero for the next one
 	Do      Action
 }
 
-// Trap is a fault that waits to happen.
+// Trap is a fault that may not have happened yet.
 type Trap struct {
 	fault    Fault
 	left     int
@@ -42,10 +42,10 @@ type Trap struct {
 	released chan struct{}
 }
 
-// Fired is closed when the fault has happened: for a test, the proof that it tested something.
+// Fired is closed when the fault has happened.
 func (t *Trap) Fired() <-chan struct{} { return t.fired }
 
-// Release lets a held reply go; called earlier, it keeps the trap from holding any. It may be called more than once.
+// Release sends a held reply. Called before the fault, it makes HoldReply ineffective. It may be called more than once.
 func (t *Trap) Release() { t.release.Do(func() { close(t.released) }) }
 
 // Inject sets a trap.
@@ -57,15 +57,15 @@ func (s *Server) Inject(f Fault) *Trap {
 	return t
 }
 
-// DelayNotifications holds each notification that is sent from now on back for a while, and with it whatever the
-// server sends to the same connection after it: a client never sees them out of order. Zero ends it.
+// DelayNotifications delays every later notification by d, and with it all later frames to the same connection. Zero ends
+// the delay.
 func (s *Server) DelayNotifications(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notificationDelay = d
 }
 
-// Expire ends a session as if its client had been silent for too long. It tells whether there was one.
+// Expire ends a session as if its client had been silent for too long. It reports whether the session existed.
 func (s *Server) Expire(session int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,18 +76,17 @@ func (s *Server) Expire(session int64) bool {
 	return ok
 }
 
-// spring returns the trap that a request goes into, if any. All traps that wait for such a request count it; where two
-// are due at one request, the later one waits for the next.
-func (s *Server) spring(session int64, op wire.Opcode) *Trap {
-	var sprung *Trap
+// trapFor returns the trap whose fault happens at a request, or nil. If it is the turn of two, the second one waits.
+func (s *Server) trapFor(session int64, op wire.Opcode) *Trap {
+	var found *Trap
 	for _, t := range s.traps {
 		if t.fault.Op != op || t.fault.Session != 0 && t.fault.Session != session {
 			continue
 		}
-		if t.left--; t.left <= 0 && sprung == nil {
-			sprung = t
+		if t.left--; t.left <= 0 && found == nil {
+			found = t
 		}
 	}
-	s.traps = slices.DeleteFunc(s.traps, func(t *Trap) bool { return t == sprung })
-	return sprung
+	s.traps = slices.DeleteFunc(s.traps, func(t *Trap) bool { return t == found })
+	return found
 }

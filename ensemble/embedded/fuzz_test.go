@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// inspect returns what is wrong with a server's state.
+// inspect returns the inconsistencies in a server's state.
 func inspect(s *Server) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func inspectNode(s *Server, path string, n *znode) error {
 	return nil
 }
 
-// seedRequests are requests as a client sends them, for the fuzzer to begin with.
+// seedRequests are valid requests for the seed corpus.
 func seedRequests() [][]byte {
 	var out [][]byte
 	add := func(op wire.Opcode, fill func(*jute.Encoder)) {
@@ -125,9 +125,8 @@ func seedRequests() [][]byte {
 	return out
 }
 
-// FuzzConnection sends a server whatever the fuzzer thinks of, as raw bytes, after a handshake, or as the bodies of
-// requests with a proper header. The server stays whole: it neither panics nor hangs, its data are consistent, and
-// nothing of the connection is left.
+// FuzzConnection sends fuzzed bytes to a server: raw, after a handshake, or as the bodies of requests with a valid header.
+// The server must not panic or hang, its data must be consistent, and nothing of the connection may remain.
 func FuzzConnection(f *testing.F) {
 	all := []byte{framed}
 	for _, r := range seedRequests() {
@@ -151,7 +150,7 @@ func FuzzConnection(f *testing.F) {
 			defer close(drained)
 			_, _ = io.Copy(io.Discard, client)
 		}()
-		_, _ = client.Write(conversation(input[0]%3, input[1:])) // fails when the server has heard enough
+		_, _ = client.Write(conversation(input[0]%3, input[1:])) // fails after the server has closed the connection
 		client.Close()
 		<-drained
 		s.running.Wait()
@@ -161,7 +160,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// What the first byte of an input makes of the rest.
+// The meaning of an input, by its first byte.
 const (
 	raw     = iota // bytes
 	greeted        // bytes after a handshake
@@ -194,7 +193,7 @@ func conversation(mode byte, input []byte) []byte {
 	return out
 }
 
-// inspect must see what it is there for.
+// inspect detects each kind of inconsistency.
 func TestInspectFindsDamage(t *testing.T) {
 	for name, damage := range map[string]func(s *Server){
 		"orphan":         func(s *Server) { s.tree.nodes["/a/b"] = &znode{} },

@@ -11,8 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// dialLimited connects to a server that is less patient than usual. The pipe has no buffers: what is not read is not
-// sent.
+// dialLimited connects to a server with short limits. The pipe has no buffers, so a write lasts until the frame is read.
 func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
 	t.Helper()
 	s := newServer(Config{})
@@ -22,7 +21,7 @@ func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
 	t.Cleanup(func() {
 		client.Close()
 		s.mu.Lock()
-		for c := range s.connections { // what is held back would be for an hour
+		for c := range s.connections { // frames could be held back for an hour
 			s.drop(c)
 		}
 		s.mu.Unlock()
@@ -50,22 +49,22 @@ func ended(t *testing.T, conn net.Conn) {
 	}
 }
 
-// Whoever connects and says nothing, or stops in the middle, does not stay for ever.
+// A connection without a complete handshake is closed in time.
 func TestHandshakeTimeout(t *testing.T) {
 	for name, said := range map[string][]byte{
 		"nothing": nil, "half a length": {0, 0}, "half a frame": conversation(greeted, nil)[:20],
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, conn := dialLimited(t, func(s *Server) { s.limits.handshake = time.Millisecond })
-			_, _ = conn.Write(said) // fails if the server has given up by then
+			_, _ = conn.Write(said) // fails if the server has closed the connection before
 			ended(t, conn)
 		})
 	}
 }
 
-// A client that says goodbye and does not read the answer leaves nothing behind.
+// A client that closes its session without reading the reply leaves nothing behind.
 func TestFarewellTimeout(t *testing.T) {
-	s, conn := dialLimited(t, func(s *Server) { s.limits.farewell = time.Millisecond })
+	s, conn := dialLimited(t, func(s *Server) { s.limits.lastWrite = time.Millisecond })
 	shakeHands(t, conn)
 	var bye jute.Encoder
 	bye.Int(1)
@@ -79,7 +78,7 @@ func TestFarewellTimeout(t *testing.T) {
 	}
 }
 
-// The requests of a client that does not read are not read either, once enough waits for it.
+// The server reads no further requests of a client that leaves too many replies unread.
 func TestOutboxIsBounded(t *testing.T) {
 	const limit = 1000
 	s, conn := dialLimited(t, func(s *Server) { s.limits.outbox = limit })
@@ -89,7 +88,7 @@ func TestOutboxIsBounded(t *testing.T) {
 	go func() {
 		n := 0
 		for request := conversation(framed, append([]byte{byte(wire.OpExists), 5}, 0, 0, 0, 0, 1))[len(conversation(greeted, nil)):]; ; n++ {
-			if n == 1 { // something that holds up all that comes after it
+			if n == 1 { // holds up all later replies
 				s.mu.Lock()
 				for c := range s.connections {
 					c.notify(event{wire.NodeCreated, "/x"}, 1)
@@ -108,13 +107,13 @@ func TestOutboxIsBounded(t *testing.T) {
 	}
 }
 
-// What waits behind a held frame still waits for that frame; what was asked for is done all the same.
+// Frames behind a held frame wait for it. The requests are executed nevertheless.
 func TestFlushLeavesHeldFramesToTheWriter(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
 	defer server.Close()
 	o := newOutbox(server, defaultLimits())
-	o.put(item{frame: []byte("a"), due: time.Now().Add(time.Hour)})
+	o.put(item{frame: []byte("a"), notBefore: time.Now().Add(time.Hour)})
 	o.put(item{frame: []byte("b")})
 	o.flush() // would not return
 	if len(o.items) != 2 || o.busy {
@@ -122,7 +121,7 @@ func TestFlushLeavesHeldFramesToTheWriter(t *testing.T) {
 	}
 }
 
-// Service delays come to what was asked for, although short ones cannot be slept.
+// The sum of service delays is exact, although single ones are too short for a sleep.
 func TestServiceDelays(t *testing.T) {
 	const overrun = 300 * time.Microsecond
 	for _, tt := range []struct {
@@ -145,7 +144,7 @@ func TestServiceDelays(t *testing.T) {
 			slept += d + overrun
 		}
 		for range tt.n {
-			s.pace(tt.delay)
+			s.delay(tt.delay)
 			clock = clock.Add(tt.between)
 		}
 		if diff := slept - tt.want; diff.Abs() > 2*time.Millisecond {
@@ -154,7 +153,7 @@ func TestServiceDelays(t *testing.T) {
 	}
 }
 
-// All traps that wait for a request count it, also when another one goes off.
+// A request counts for all traps that wait for it, even if it sets one of them off.
 func TestTrapsCountIndependently(t *testing.T) {
 	s := newServer(Config{})
 	first := s.Inject(Fault{Op: wire.OpCreate, Nth: 1})
@@ -162,11 +161,11 @@ func TestTrapsCountIndependently(t *testing.T) {
 	third := s.Inject(Fault{Op: wire.OpCreate, Nth: 2})
 	other := s.Inject(Fault{Op: wire.OpDelete})
 	for i, want := range []*Trap{first, second, third, nil} {
-		if got := s.spring(1, wire.OpCreate); got != want {
+		if got := s.trapFor(1, wire.OpCreate); got != want {
 			t.Errorf("create %d went into the wrong trap", i+1)
 		}
 	}
-	if s.spring(1, wire.OpDelete) != other {
+	if s.trapFor(1, wire.OpDelete) != other {
 		t.Error("the delete did not go into its trap")
 	}
 }

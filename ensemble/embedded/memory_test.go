@@ -1,7 +1,6 @@
 //go:build linux && !race
 
-// The race detector keeps several bytes of its own for each byte that is allocated, resident or not: what a session takes
-// cannot be seen beside that.
+// The race detector uses several bytes for each allocated byte, resident or not, which hides the memory of a session.
 
 package embedded_test
 
@@ -17,17 +16,17 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 )
 
-// What a session has read takes no memory when it has been decoded, and the buffers of closed sessions none that counts
-// for the next ones.
+// A session gives the memory of a big reply back after it is decoded, and the buffers of closed sessions add nothing to that
+// of later ones.
 //
-// Note: not parallel, since the process's memory is everyone's.
+// Note: not parallel, because all tests share the process's memory.
 func TestMemoryOfSessions(t *testing.T) {
 	const (
 		sessions = 300
 		children = 3000  // a listing of about 200 kB
 		bound    = 150e3 // bytes for each session, both ends and garbage included
 	)
-	defer debug.SetGCPercent(debug.SetGCPercent(5)) // the collector counts 3 MB for each session; a run bounds garbage, too
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // the collector counts 3 MB for each session; a run also bounds garbage
 	s := ensembletest.Embedded(t, embedded.Config{})
 	owner := connect(t, s)
 	for i := range children {

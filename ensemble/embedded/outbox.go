@@ -1,17 +1,16 @@
 package embedded
 
 import (
+	"context"
 	"net"
 	"slices"
 	"sync"
 	"time"
 )
 
-// outbox is what waits to be written to one connection, in order. Whoever puts something in never waits, so that one
-// slow client does not hold up the server.
+// outbox is the queue of frames to one connection. Adding a frame never blocks, so that no client holds up the server.
 //
-// Note: a reply is written by the goroutine that read its request, unless something is in its way. Waking the writer
-// for each would cost more than all the rest of a request.
+// Note: the goroutine that read a request usually writes the reply, too: waking another one costs more than the request.
 type outbox struct {
 	conn   net.Conn
 	limits limits
@@ -19,29 +18,31 @@ type outbox struct {
 	mu       sync.Mutex
 	changed  sync.Cond
 	items    []item
-	bytes    int           // waiting or being written
-	busy     bool          // somebody is writing
-	finished bool          // nothing more comes
-	aborted  chan struct{} // closed when what is left shall not be sent
+	bytes    int             // queued or being written
+	busy     bool            // a goroutine is writing
+	finished bool            // no frame is added any more
+	aborted  <-chan struct{} // closed when the remaining frames are discarded
+	discard  func()          // closes it
 }
 
-// item is one frame. What comes after it waits with it, as it would in a network.
+// item is one frame. If it is held back, so are the items after it.
 type item struct {
-	frame []byte
-	until <-chan struct{} // not sent before this is closed, if there is one
-	due   time.Time       // not sent before
+	frame     []byte
+	until     <-chan struct{} // not nil: sent when it is closed
+	notBefore time.Time       // not zero: sent at that time
 }
 
-// held tells whether the item may have to wait.
-func (i item) held() bool { return i.until != nil || !i.due.IsZero() }
+// held reports whether the item may have to wait.
+func (i item) held() bool { return i.until != nil || !i.notBefore.IsZero() }
 
 func newOutbox(conn net.Conn, limits limits) *outbox {
-	o := &outbox{conn: conn, limits: limits, aborted: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	o := &outbox{conn: conn, limits: limits, aborted: ctx.Done(), discard: cancel}
 	o.changed.L = &o.mu
 	return o
 }
 
-// put adds a frame for the next flush to find.
+// put adds a frame, which the next flush sends.
 func (o *outbox) put(i item) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,10 +53,10 @@ func (o *outbox) put(i item) {
 	o.bytes += len(i.frame)
 }
 
-// wake has the writer send what is there.
+// wake makes the writer send all frames.
 func (o *outbox) wake() { o.changed.Broadcast() }
 
-// finish lets the writer end when it has sent what is there.
+// finish makes the writer end after the last frame.
 func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,17 +68,13 @@ func (o *outbox) finish() {
 func (o *outbox) abort() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	select {
-	case <-o.aborted:
-	default:
-		close(o.aborted)
-	}
+	o.discard()
 	o.finished, o.items = true, nil
 	o.changed.Broadcast()
 	o.conn.Close()
 }
 
-// awaitRoom returns when the client has taken enough of what was sent to it.
+// awaitRoom returns when the client has read enough of the frames sent to it.
 func (o *outbox) awaitRoom() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,35 +83,28 @@ func (o *outbox) awaitRoom() {
 	}
 }
 
-// write sends what comes in until there will be no more.
+// write sends all frames until finish or abort.
 func (o *outbox) write() {
-	for o.awaitWork() {
-		o.send(o.take(false))
+	for items := o.take(true); items != nil; items = o.take(true) {
+		o.send(items)
 	}
 }
 
-// awaitWork returns false when everything has been sent and nothing more will come.
-func (o *outbox) awaitWork() bool {
+// flush sends all frames, or leaves them to the writer if a frame is held back.
+func (o *outbox) flush() { o.send(o.take(false)) }
+
+// take returns the items for the caller to send. The writer waits for them; nil then means that no more will be added. Other
+// callers get nil if another goroutine is sending, or if an item is held back, which is left to the writer.
+func (o *outbox) take(writer bool) []item {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.busy || len(o.items) == 0 && !o.finished {
+	for writer && (o.busy || len(o.items) == 0 && !o.finished) {
 		o.changed.Wait()
 	}
-	return len(o.items) > 0
-}
-
-// flush sends what is there, or leaves it to the writer if that would take time.
-func (o *outbox) flush() { o.send(o.take(true)) }
-
-// take returns what is to be sent, and makes the caller the one who sends it; nothing if there is somebody else. For one
-// who is in a hurry there is nothing, either, if something has to wait: the writer is called.
-func (o *outbox) take(hurry bool) []item {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if o.busy || len(o.items) == 0 {
 		return nil
 	}
-	if hurry && slices.ContainsFunc(o.items, item.held) {
+	if !writer && slices.ContainsFunc(o.items, item.held) {
 		o.changed.Broadcast()
 		return nil
 	}
@@ -123,7 +113,7 @@ func (o *outbox) take(hurry bool) []item {
 	return items
 }
 
-// send writes items that were taken.
+// send writes the items that take returned.
 func (o *outbox) send(items []item) {
 	if len(items) == 0 {
 		return
@@ -137,7 +127,7 @@ func (o *outbox) send(items []item) {
 	o.changed.Broadcast()
 }
 
-// transmit writes items with as few calls as they allow.
+// transmit writes items with as few system calls as possible.
 func (o *outbox) transmit(items []item) error {
 	for len(items) > 0 {
 		if items[0].held() && !o.await(items[0]) {
@@ -163,8 +153,8 @@ func (o *outbox) transfer(items []item) error {
 		bytes += len(i.frame)
 	}
 	o.mu.Lock()
-	if o.finished { // nobody waits for the client's next request any more, or for its session to expire
-		_ = o.conn.SetWriteDeadline(time.Now().Add(o.limits.farewell))
+	if o.finished { // a client that does not read would otherwise block the writer without end
+		_ = o.conn.SetWriteDeadline(time.Now().Add(o.limits.lastWrite))
 	}
 	o.mu.Unlock()
 	_, err := batch.WriteTo(o.conn)
@@ -174,7 +164,7 @@ func (o *outbox) transfer(items []item) error {
 	return err
 }
 
-// await returns when a held item may be sent; false if it shall not be.
+// await returns true when a held item may be sent, and false if it is discarded.
 func (o *outbox) await(i item) bool {
 	if i.until != nil {
 		select {
@@ -184,7 +174,7 @@ func (o *outbox) await(i item) bool {
 		}
 	}
 	select {
-	case <-time.After(time.Until(i.due)):
+	case <-time.After(time.Until(i.notBefore)):
 		return true
 	case <-o.aborted:
 		return false

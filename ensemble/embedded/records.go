@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// readOperation reads the record of a write.
+// readOperation decodes a write.
 func readOperation(d *jute.Decoder, op wire.Opcode) operation {
 	o := operation{op: op, path: d.Text()}
 	switch op {
@@ -24,13 +24,13 @@ func readOperation(d *jute.Decoder, op wire.Opcode) operation {
 	return o
 }
 
-// What stands in a multi's headers in place of an opcode, for an error and for the end, and of a code where there is none.
+// The values in a multi's headers instead of an opcode (for errors and the end) and instead of a code.
 const (
 	endOfMulti = -1
 	noCode     = -1
 )
 
-// readOperations reads the record of a multi.
+// readOperations decodes a multi.
 func readOperations(d *jute.Decoder) []operation {
 	var out []operation
 	for d.Err() == nil {
@@ -42,10 +42,10 @@ func readOperations(d *jute.Decoder) []operation {
 		switch op {
 		case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpCheck:
 			o := readOperation(d, op)
-			if op != wire.OpDelete && o.flags == flagContainer { // a multi goes by the mode
+			if op != wire.OpDelete && o.flags == flagContainer { // in a multi, the mode decides
 				o.op = wire.OpCreateContainer
 			}
-			if !o.modeKnown() { // alone, it would be a bad argument
+			if !o.modeKnown() { // outside a multi, the code is BadArguments
 				d.Reject("create mode in a multi")
 			}
 			out = append(out, o)
@@ -56,7 +56,7 @@ func readOperations(d *jute.Decoder) []operation {
 	return out
 }
 
-// encode writes the answer to an operation that succeeded.
+// encode writes the reply to a successful operation.
 func (r outcome) encode(out *jute.Encoder) {
 	switch r.op {
 	case wire.OpCreate:
@@ -69,7 +69,7 @@ func (r outcome) encode(out *jute.Encoder) {
 	}
 }
 
-// encodeMulti writes the answer to a multi. If one operation failed, all results are errors.
+// encodeMulti writes the reply to a multi. If one operation failed, all results are errors.
 func encodeMulti(out *jute.Encoder, results []outcome, codes []wire.Code) {
 	failed := slices.ContainsFunc(codes, func(c wire.Code) bool { return c != wire.OK })
 	for i, code := range codes {
@@ -95,7 +95,7 @@ func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) 
 	out.Int(int32(code))
 }
 
-// rewatch is the watches that a client wants to have again.
+// rewatch is a request to set watches again after a reconnect.
 type rewatch struct {
 	since              int64 // the last zxid that the client has seen
 	data, exist, child []string

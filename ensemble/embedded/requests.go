@@ -7,20 +7,20 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// answer executes a request and returns whether the connection goes on.
+// answer executes a request and reports whether the connection stays open.
 func (c *connection) answer(r request) bool {
 	switch r.op {
 	case wire.OpPing:
 		c.reply(xidPing, wire.OK, nil)
 	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
-		c.look(r)
+		c.serveRead(r)
 	case wire.OpSync:
 		path := r.body.Text()
 		c.reply(r.xid, malformed(r.body), func(out *jute.Encoder) { out.Text(path) })
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData:
-		c.write(r)
+		c.serveWrite(r)
 	case wire.OpMulti:
-		c.multi(r)
+		c.serveMulti(r)
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.setWatches(r)
 	case wire.OpAuth:
@@ -31,14 +31,14 @@ func (c *connection) answer(r request) bool {
 		c.server.detach(c)
 		return false
 	default:
-		return c.decline(r)
+		return c.refuse(r)
 	}
 	return true
 }
 
-// decline answers what this server does not do. ZooKeeper ends the connection of whoever asks for something that does
-// not exist; what exists, and is only missing here, must not cost a client its connection.
-func (c *connection) decline(r request) bool {
+// refuse answers a request that this server does not implement. Like ZooKeeper, it ends the connection if the request does
+// not exist. Requests that exist in ZooKeeper leave the connection open.
+func (c *connection) refuse(r request) bool {
 	switch r.op {
 	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opCheckWatches, opRemoveWatches, opDeleteContainer, opMultiRead,
 		opGetEphemerals, opGetAllChildrenNumber, opAddWatch, opWhoAmI:
@@ -50,7 +50,7 @@ func (c *connection) decline(r request) bool {
 	}
 }
 
-// The requests that ZooKeeper 3.9 knows besides those that zkbench has a name for.
+// The requests of ZooKeeper 3.9 that package wire has no name for.
 const (
 	opCheckWatches         wire.Opcode = 17
 	opRemoveWatches        wire.Opcode = 18
@@ -62,7 +62,7 @@ const (
 	opWhoAmI               wire.Opcode = 107
 )
 
-// malformed returns the code for a record that was read to its end, and may not have been there to be read.
+// malformed returns MarshallingError if the decoder has met an error.
 func malformed(d *jute.Decoder) wire.Code {
 	if d.Err() != nil {
 		return wire.MarshallingError
@@ -70,8 +70,8 @@ func malformed(d *jute.Decoder) wire.Code {
 	return wire.OK
 }
 
-// look serves a read.
-func (c *connection) look(r request) {
+// serveRead serves a read.
+func (c *connection) serveRead(r request) {
 	s := c.server
 	path, watch := r.body.Text(), r.body.Bool()
 	code := malformed(r.body)
@@ -82,7 +82,7 @@ func (c *connection) look(r request) {
 		c.reply(r.xid, code, nil)
 		return
 	}
-	s.pace(s.config.ReadDelay)
+	s.delay(s.config.ReadDelay)
 	n := s.tree.node(path)
 	if watch {
 		s.watches.set(r.op, path, n != nil, c)
@@ -91,11 +91,11 @@ func (c *connection) look(r request) {
 		c.reply(r.xid, wire.NoNode, nil)
 		return
 	}
-	c.show(r, n)
+	c.replyRead(r, n)
 }
 
-// show answers a read of a znode that exists.
-func (c *connection) show(r request, n *znode) {
+// replyRead answers a read of an existing znode.
+func (c *connection) replyRead(r request, n *znode) {
 	size := smallFrame
 	var listing []byte
 	switch r.op {
@@ -116,23 +116,23 @@ func (c *connection) show(r request, n *znode) {
 	})
 }
 
-// write serves a single write.
-func (c *connection) write(r request) {
+// serveWrite serves a single write.
+func (c *connection) serveWrite(r request) {
 	s := c.server
 	o := readOperation(r.body, r.op)
 	if r.body.Err() != nil {
 		c.reply(r.xid, wire.MarshallingError, nil)
 		return
 	}
-	s.pace(s.config.WriteDelay)
+	s.delay(s.config.WriteDelay)
 	result, code := s.execute(c.session.id, o)
 	c.reply(r.xid, code, func(out *jute.Encoder) { result.encode(out) })
 }
 
-// multi serves several writes as one. A failed one is answered without an error in the header.
-func (c *connection) multi(r request) {
+// serveMulti serves a multi. The header of its reply has no error even if it fails.
+func (c *connection) serveMulti(r request) {
 	s := c.server
-	s.pace(s.config.WriteDelay)
+	s.delay(s.config.WriteDelay)
 	operations := readOperations(r.body)
 	if r.body.Err() != nil {
 		s.zxid++
@@ -143,7 +143,7 @@ func (c *connection) multi(r request) {
 	c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) })
 }
 
-// setWatches sets the watches again that a client had on its last connection, or tells it at once what it missed.
+// setWatches sets the watches again that a client had on its last connection, or notifies it at once of events since then.
 func (c *connection) setWatches(r request) {
 	w := readRewatch(r.body, r.op)
 	code := malformed(r.body)
@@ -187,7 +187,7 @@ func (c *connection) rewatch(w rewatch) {
 	}
 }
 
-// authenticate believes whoever uses a scheme that ZooKeeper knows. It gives no rights: all znodes are everybody's.
+// authenticate accepts any credentials of a known scheme. They have no effect, because all clients have all permissions.
 func (c *connection) authenticate(r request) bool {
 	r.body.Int() // reserved
 	scheme := r.body.Text()

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,21 +12,15 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// Config is what can be chosen about a server. Its zero value is a server with ZooKeeper's defaults and no delays.
+// Config holds a server's settings. Its zero value means ZooKeeper's defaults and no delays.
 type Config struct {
-	// Tick is the unit of session timeouts, which are granted from 2 to 20 ticks and end at the next full tick; two
-	// seconds if zero.
+	// Tick is the unit of session timeouts, which are from 2 to 20 ticks and end at a full tick. Zero means two seconds.
 	Tick time.Duration
-	// ReadDelay and WriteDelay are how long the server is busy with each read and each write, one after the other.
+	// ReadDelay and WriteDelay are how long the server is busy with each read and each write. Requests queue up behind it.
 	ReadDelay, WriteDelay time.Duration
-	// Reap is how often containers that have become empty are removed; a minute if zero.
+	// Reap is how often empty containers are removed. Zero means once a minute.
 	Reap time.Duration
 }
-
-const (
-	defaultTick = 2 * time.Second
-	defaultReap = time.Minute
-)
 
 // minTicks and maxTicks bound the session timeouts that are granted.
 const (
@@ -58,22 +53,22 @@ type Server struct {
 	busyUntil         time.Time // by the service delays
 }
 
-// limits bound what a client can keep the server waiting for, or make it keep.
+// limits bound how long a client can block a goroutine of the server, and how much memory it can occupy.
 type limits struct {
 	handshake time.Duration // ZooKeeper's sessionlessCnxnTimeout
-	farewell  time.Duration // for reading the last replies
-	outbox    int           // bytes that may wait for a client before its next request is read
+	lastWrite time.Duration // for the last replies, after the connection has ended
+	outbox    int           // unsent bytes from which on no further request is read
 }
 
 func defaultLimits() limits { return limits{10 * time.Second, 10 * time.Second, 4 << 20} }
 
-// session is a client as the server knows it; it outlives its connections.
+// session is the server's state of a client session. It outlives its connections.
 type session struct {
 	id         int64
 	password   []byte
 	timeout    time.Duration
 	expires    time.Time
-	connection *connection // nil while the client is away
+	connection *connection // nil while the client is disconnected
 }
 
 // Listen starts a server on a free port of the loopback address. Close ends it.
@@ -85,17 +80,12 @@ func Listen(config Config) (*Server, error) {
 	s := newServer(config)
 	s.listener = listener
 	s.running.Go(s.accept)
-	s.running.Go(s.watchTheClock)
+	s.running.Go(s.runTimers)
 	return s, nil
 }
 
 func newServer(config Config) *Server {
-	if config.Tick == 0 {
-		config.Tick = defaultTick
-	}
-	if config.Reap == 0 {
-		config.Reap = defaultReap
-	}
+	config.Tick, config.Reap = cmp.Or(config.Tick, 2*time.Second), cmp.Or(config.Reap, time.Minute)
 	now := time.Now()
 	return &Server{
 		config:      config,
@@ -107,15 +97,15 @@ func newServer(config Config) *Server {
 		tree:        newTree(),
 		watches:     newWatches(),
 		sessions:    map[int64]*session{},
-		nextSession: now.UnixMilli() << 16, // clients must not take the sessions of an earlier server for their own
+		nextSession: now.UnixMilli() << 16, // clients of an earlier server must not find their session ids here
 		connections: set[*connection]{},
 	}
 }
 
-// Addr is where clients find the server.
+// Addr returns the server's address.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close cuts all connections and returns when everything that belongs to the server has ended.
+// Close ends all connections and returns when all goroutines of the server have ended.
 func (s *Server) Close() error {
 	err := s.listener.Close()
 	s.mu.Lock()
@@ -140,7 +130,7 @@ func (s *Server) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // such as too many open files: the next client may have more luck
+		if err != nil { // such as too many open files
 			time.Sleep(time.Millisecond)
 			continue
 		}
@@ -148,7 +138,7 @@ func (s *Server) accept() {
 	}
 }
 
-// serve gives a connection its two goroutines, which end with it.
+// serve starts the two goroutines of a connection.
 func (s *Server) serve(conn net.Conn) {
 	c := &connection{server: s, conn: conn, out: newOutbox(conn, s.limits)}
 	s.mu.Lock()
@@ -163,18 +153,18 @@ func (s *Server) serve(conn net.Conn) {
 		c.out.write()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.drop(c) // before its client can see the end of it
+		s.drop(c) // removes it before the client sees its end
 	})
 }
 
-// drop ends a connection at once; its session goes on.
+// drop ends a connection at once, without its session.
 func (s *Server) drop(c *connection) {
 	s.detach(c)
 	delete(s.connections, c)
 	c.out.abort()
 }
 
-// detach takes a connection's session and watches away from it: whatever it still sends is ignored.
+// detach separates a connection from its session and watches. Further requests on it are ignored.
 func (s *Server) detach(c *connection) {
 	s.watches.drop(c)
 	if c.session != nil && c.session.connection == c {
@@ -183,8 +173,8 @@ func (s *Server) detach(c *connection) {
 	c.session = nil
 }
 
-// watchTheClock expires sessions and removes empty containers.
-func (s *Server) watchTheClock() {
+// runTimers expires sessions and removes empty containers.
+func (s *Server) runTimers() {
 	tick, reap := time.NewTicker(s.config.Tick), time.NewTicker(s.config.Reap)
 	defer tick.Stop()
 	defer reap.Stop()
@@ -210,7 +200,7 @@ func (s *Server) expireSilent(now time.Time) {
 	}
 }
 
-// reapContainers removes the containers that have had children and have none any more, each in a transaction.
+// reapContainers removes the containers that have become empty, each in its own transaction.
 func (s *Server) reapContainers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +213,7 @@ func (s *Server) reapContainers() {
 	}
 }
 
-// open creates a session, which is a transaction.
+// open creates a session in a transaction.
 func (s *Server) open(timeout time.Duration) *session {
 	s.nextSession++
 	s.zxid++
@@ -233,13 +223,13 @@ func (s *Server) open(timeout time.Duration) *session {
 	return e
 }
 
-// passwordSize is how long a session's password is.
+// passwordSize is the length of a session's password.
 const passwordSize = 16
 
-// touch puts off the end of a session.
-func (s *Server) touch(e *session) { e.expires = s.now().Add(e.timeout) }
+// renew starts a session's timeout anew.
+func (s *Server) renew(e *session) { e.expires = s.now().Add(e.timeout) }
 
-// end removes a session with its ephemeral znodes, in one transaction.
+// end removes a session and its ephemeral znodes in one transaction.
 func (s *Server) end(e *session) {
 	delete(s.sessions, e.id)
 	t := s.begin(e.id)
@@ -249,22 +239,22 @@ func (s *Server) end(e *session) {
 	s.publish(t)
 }
 
-// expire ends a session and its connection. The client learns of it when it connects again.
+// expire ends a session and its connection. The client learns of the expiry when it connects again.
 func (s *Server) expire(e *session) {
 	c := e.connection
-	s.end(e) // which still fires the session's own watches, as a real server's counters tell
+	s.end(e) // first, so that it fires the session's own watches: the counters of real servers include them
 	if c != nil {
 		s.drop(c)
 	}
 }
 
-// begin starts a transaction; one that fails has used up its zxid, too.
+// begin starts a transaction. It uses up a zxid even if it fails.
 func (s *Server) begin(session int64) *change {
 	s.zxid++
 	return &change{tree: s.tree, zxid: s.zxid, now: s.now().UnixMilli(), session: session}
 }
 
-// publish notifies whoever watches what a transaction has changed.
+// publish notifies the watchers of a transaction's changes.
 func (s *Server) publish(t *change) {
 	for _, e := range t.events {
 		for c := range s.watches.fire(e) {
@@ -273,7 +263,7 @@ func (s *Server) publish(t *change) {
 	}
 }
 
-// execute serves a write that is not a multi.
+// execute applies a single write.
 func (s *Server) execute(session int64, o operation) (outcome, wire.Code) {
 	t := s.begin(session)
 	result, code := t.apply(o)
@@ -281,8 +271,7 @@ func (s *Server) execute(session int64, o operation) (outcome, wire.Code) {
 	return result, code
 }
 
-// executeAll serves a multi: all operations or none. The first one that fails tells why; those before it would have
-// succeeded, and those after it were not tried.
+// executeAll applies all operations of a multi or none. Those after the first failed one get the code RuntimeInconsistency.
 func (s *Server) executeAll(session int64, operations []operation) ([]outcome, []wire.Code) {
 	t := s.begin(session)
 	results, codes := make([]outcome, len(operations)), make([]wire.Code, len(operations))
@@ -300,22 +289,20 @@ func (s *Server) executeAll(session int64, operations []operation) ([]outcome, [
 	return results, codes
 }
 
-// The grain of service delays. The operating system does not sleep for less than about a millisecond, and often for
-// somewhat longer than it was asked to.
+// The accuracy of service delays: the operating system sleeps for at least about a millisecond, and often for too long.
 const (
 	shortestSleep  = time.Millisecond
 	longestOverrun = 2 * time.Millisecond
 )
 
-// pace makes the server busy for a while. It is locked, so that requests queue up behind each other. What is too short
-// to be slept adds up until it is not, and what was slept too long is taken off the next delays: under load the delays
-// come to what was asked for, though not each of them.
-func (s *Server) pace(d time.Duration) {
+// delay makes the locked server busy for d. Delays that are too short for a sleep add up, and a sleep that was too long
+// shortens the next ones: under load the average delay is exact, and single delays are not.
+func (s *Server) delay(d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	now := s.now()
-	if now.Sub(s.busyUntil) > longestOverrun { // idle in the meantime
+	if now.Sub(s.busyUntil) > longestOverrun { // the server was idle
 		s.busyUntil = now
 	}
 	s.busyUntil = s.busyUntil.Add(d)

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,14 +13,14 @@ import (
 
 // znode is one node of the tree.
 type znode struct {
-	data         []byte // nil is null, which clients can tell from empty
+	data         []byte // nil is null, which clients can distinguish from empty
 	children     set[string]
-	listing      []byte // the children as replies list them; nil when they have changed
+	listing      []byte // the encoded names of the children; nil after a change
 	czxid, mzxid int64
 	pzxid        int64 // of the last create or delete among the children
 	ctime, mtime int64 // in milliseconds since 1970
 	version      int32
-	creates      int32 // how many children were ever created: what sequence numbers count
+	creates      int32 // how many children were ever created: the next sequence number
 	owner        int64 // the session of an ephemeral
 	container    bool
 }
@@ -29,7 +30,7 @@ func (n *znode) stat() jute.Stat {
 	return jute.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version,
-		// Every child was created, and those that are not here any more were deleted, too.
+		// The version counts creates and deletes: two for each deleted child, and one for each present child.
 		Cversion:       2*n.creates - children,
 		EphemeralOwner: n.owner,
 		DataLength:     int32(len(n.data)),
@@ -37,8 +38,8 @@ func (n *znode) stat() jute.Stat {
 	}
 }
 
-// list returns the children as a vector of strings, in random order: ZooKeeper promises none. It is kept for the next
-// client, as ZooKeeper does, for whom a herd of identical listings is cheap.
+// list returns the names of the children as an encoded vector, in random order, because ZooKeeper guarantees none. The
+// encoding is cached, as in ZooKeeper, where identical listings for a herd are cheap as well.
 func (n *znode) list() []byte {
 	if n.listing == nil {
 		var out jute.Encoder
@@ -48,7 +49,7 @@ func (n *znode) list() []byte {
 	return n.listing
 }
 
-// The znodes that every server has; they cannot be deleted, and the last one is read-only.
+// The znodes of every server. They cannot be deleted, and configPath is read-only.
 const (
 	rootPath   = "/"
 	systemPath = "/zookeeper"
@@ -56,20 +57,22 @@ const (
 	configPath = "/zookeeper/config"
 )
 
+func ownZnodes() []string { return []string{rootPath, systemPath, quotaPath, configPath} }
+
 // tree is the data of a server.
 type tree struct {
 	nodes      map[string]*znode
-	ephemerals map[int64]set[string] // paths by session
+	ephemerals index[int64, string] // paths by session
 	containers set[string]
 }
 
 func newTree() *tree {
 	t := &tree{
 		nodes:      map[string]*znode{},
-		ephemerals: map[int64]set[string]{},
+		ephemerals: index[int64, string]{},
 		containers: set[string]{},
 	}
-	for _, path := range []string{rootPath, systemPath, quotaPath, configPath} {
+	for _, path := range ownZnodes() {
 		t.nodes[path] = &znode{data: []byte{}, children: set[string]{}}
 	}
 	t.nodes[rootPath].children.add("zookeeper")
@@ -78,22 +81,16 @@ func newTree() *tree {
 	return t
 }
 
-// node returns nil if there is none. The empty path is the root's other name.
-func (t *tree) node(path string) *znode {
-	if path == "" {
-		path = rootPath
-	}
-	return t.nodes[path]
-}
+// node returns a znode, or nil if it does not exist. The empty path is another name of the root.
+func (t *tree) node(path string) *znode { return t.nodes[cmp.Or(path, rootPath)] }
 
-// event is something that watches can be waiting for.
+// event is a change of a znode that fires watches.
 type event struct {
 	typ  wire.EventType
 	path string
 }
 
-// change is one transaction. Its operations see each other's effects, and all of them can be taken back; nobody is
-// told of the events before that is out of the question.
+// change is one transaction. Its operations see earlier ones and are rolled back together; its events are published last.
 type change struct {
 	*tree
 	zxid    int64
@@ -103,7 +100,7 @@ type change struct {
 	events  []event
 }
 
-// operation is one write that a client asks for, alone or in a multi.
+// operation is one write of a client, alone or in a multi.
 type operation struct {
 	op      wire.Opcode
 	path    string
@@ -113,7 +110,7 @@ type operation struct {
 	version int32
 }
 
-// outcome is what an operation that succeeded answers.
+// outcome is the result of a successful operation.
 type outcome struct {
 	op   wire.Opcode
 	path string
@@ -127,14 +124,14 @@ func (c *change) apply(o operation) (outcome, wire.Code) {
 	case wire.OpSetData:
 		return c.setData(o)
 	case wire.OpCheck:
-		_, code := c.expect(o)
+		_, code := c.checkVersion(o)
 		return outcome{op: o.op}, code
 	default:
 		return c.create(o)
 	}
 }
 
-// rollback takes everything back.
+// rollback undoes all operations.
 func (c *change) rollback() {
 	for i := len(c.undo) - 1; i >= 0; i-- {
 		c.undo[i]()
@@ -153,26 +150,19 @@ const (
 
 func (o operation) modeKnown() bool { return 0 <= o.flags && o.flags <= flagTTLSeq }
 
-// create follows the order of ZooKeeper's own checks, which decides on the answer where several things are wrong.
+// create makes its checks in ZooKeeper's order, which decides on the code if several fail.
 func (c *change) create(o operation) (outcome, wire.Code) {
-	if !o.modeKnown() {
-		return outcome{}, wire.BadArguments
-	}
-	switch {
-	case o.flags >= flagTTL: // as of a server without extendedTypesEnabled
-		return outcome{}, wire.Unimplemented
-	case o.op == wire.OpCreateTTL: // a time to live without the mode for it
-		return outcome{}, wire.BadArguments
-	}
 	parentPath, name, ok := split(o.path)
-	if !ok {
-		return outcome{}, wire.BadArguments
-	}
-	if !isWorld(o.acl) {
-		return outcome{}, wire.InvalidACL
-	}
 	parent := c.node(parentPath)
 	switch {
+	case !o.modeKnown():
+		return outcome{}, wire.BadArguments
+	case o.flags >= flagTTL: // as on a server without extendedTypesEnabled
+		return outcome{}, wire.Unimplemented
+	case o.op == wire.OpCreateTTL, !ok: // without a TTL mode, or without a path
+		return outcome{}, wire.BadArguments
+	case !isWorld(o.acl):
+		return outcome{}, wire.InvalidACL
 	case parent == nil:
 		return outcome{}, wire.NoNode
 	case parentPath == configPath:
@@ -197,7 +187,7 @@ func (c *change) create(o operation) (outcome, wire.Code) {
 		n.owner = c.session
 	}
 	c.insert(path, parent, name, n)
-	c.events = append(c.events, event{wire.NodeCreated, path}, event{wire.NodeChildrenChanged, orRoot(parentPath)})
+	c.events = append(c.events, event{wire.NodeCreated, path}, event{wire.NodeChildrenChanged, cmp.Or(parentPath, rootPath)})
 	return outcome{op: o.op, path: path, stat: n.stat()}, wire.OK
 }
 
@@ -212,25 +202,17 @@ func (c *change) insert(path string, parent *znode, name string, n *znode) {
 	})
 }
 
-// remove deletes a znode that has no children, if its version is the one that is asked for.
+// remove deletes a znode without children, if it has the version of the operation.
 func (c *change) remove(o operation) wire.Code {
 	parentPath, name, ok := split(o.path)
-	switch o.path {
-	case rootPath, systemPath, quotaPath, configPath:
-		ok = false
-	}
-	if !ok {
-		return wire.BadArguments
-	}
-	parent := c.node(parentPath)
+	parent, n := c.node(parentPath), c.nodes[o.path]
 	switch {
+	case !ok || slices.Contains(ownZnodes(), o.path):
+		return wire.BadArguments
 	case parent == nil:
 		return wire.NoNode
 	case parentPath == configPath:
 		return wire.NoAuth
-	}
-	n := c.nodes[o.path]
-	switch {
 	case n == nil:
 		return wire.NoNode
 	case o.version != anyVersion && o.version != n.version:
@@ -245,7 +227,7 @@ func (c *change) remove(o operation) wire.Code {
 		c.link(o.path, parent, name, n)
 		parent.pzxid = pzxid
 	})
-	c.events = append(c.events, event{wire.NodeDeleted, o.path}, event{wire.NodeChildrenChanged, orRoot(parentPath)})
+	c.events = append(c.events, event{wire.NodeDeleted, o.path}, event{wire.NodeChildrenChanged, cmp.Or(parentPath, rootPath)})
 	return wire.OK
 }
 
@@ -253,16 +235,14 @@ func (c *change) setData(o operation) (outcome, wire.Code) {
 	if o.path == configPath {
 		return outcome{}, wire.NoAuth
 	}
-	n, code := c.expect(o)
+	n, code := c.checkVersion(o)
 	if code != wire.OK {
 		return outcome{}, code
 	}
 	before := *n
 	n.data, n.mzxid, n.mtime = o.data, c.zxid, c.now
 	n.version++
-	c.undo = append(c.undo, func() {
-		n.data, n.mzxid, n.mtime, n.version = before.data, before.mzxid, before.mtime, before.version
-	})
+	c.undo = append(c.undo, func() { *n = before })
 	c.events = append(c.events, event{wire.NodeDataChanged, o.path})
 	return outcome{op: o.op, stat: n.stat()}, wire.OK
 }
@@ -270,8 +250,8 @@ func (c *change) setData(o operation) (outcome, wire.Code) {
 // anyVersion matches every version.
 const anyVersion = -1
 
-// expect returns the znode if it has the version that is asked for.
-func (c *change) expect(o operation) (*znode, wire.Code) {
+// checkVersion returns the znode if it has the version of the operation.
+func (c *change) checkVersion(o operation) (*znode, wire.Code) {
 	if !validPath(o.path) {
 		return nil, wire.BadArguments
 	}
@@ -286,7 +266,7 @@ func (c *change) expect(o operation) (*znode, wire.Code) {
 	}
 }
 
-// link and unlink keep the tree and its indices together.
+// link adds a znode to the tree and its indices.
 func (t *tree) link(path string, parent *znode, name string, n *znode) {
 	t.nodes[path] = n
 	if parent.children == nil {
@@ -298,27 +278,20 @@ func (t *tree) link(path string, parent *znode, name string, n *znode) {
 		t.containers.add(path)
 	}
 	if n.owner != 0 {
-		if t.ephemerals[n.owner] == nil {
-			t.ephemerals[n.owner] = set[string]{}
-		}
-		t.ephemerals[n.owner].add(path)
+		t.ephemerals.add(n.owner, path)
 	}
 }
 
+// unlink removes a znode from the tree and its indices.
 func (t *tree) unlink(path string, parent *znode, name string, n *znode) {
 	delete(t.nodes, path)
 	delete(parent.children, name)
 	parent.listing = nil
 	delete(t.containers, path)
-	if n.owner != 0 {
-		delete(t.ephemerals[n.owner], path)
-		if len(t.ephemerals[n.owner]) == 0 {
-			delete(t.ephemerals, n.owner)
-		}
-	}
+	t.ephemerals.remove(n.owner, path)
 }
 
-// split cuts a path at its last slash.
+// split splits a path at its last slash.
 func split(path string) (parent, name string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 || strings.IndexByte(path, 0) >= 0 {
@@ -327,38 +300,21 @@ func split(path string) (parent, name string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-func orRoot(path string) string {
-	if path == "" {
-		return rootPath
-	}
-	return path
-}
-
-// validPath tells whether ZooKeeper accepts a path for a znode.
+// validPath reports whether ZooKeeper accepts the path of a znode.
 func validPath(path string) bool {
-	if path == rootPath {
-		return true
+	if path == rootPath || !strings.HasPrefix(path, "/") {
+		return path == rootPath
 	}
-	if !strings.HasPrefix(path, "/") {
+	if slices.ContainsFunc(strings.Split(path[1:], "/"), func(name string) bool { return name == "" || name == "." || name == ".." }) {
 		return false
 	}
-	for name := range strings.SplitSeq(path[1:], "/") {
-		if name == "" || name == "." || name == ".." {
-			return false
-		}
-	}
 	return !strings.ContainsFunc(path, func(r rune) bool {
-		// Java sees what lies beyond the first 65536 characters as pairs of surrogates, which are not allowed.
+		// Java represents characters above 0xffff as pairs of surrogates, which are not allowed.
 		return r <= 0x1f || 0x7f <= r && r <= 0x9f || 0xd800 <= r && r <= 0xf8ff || 0xfff0 <= r
 	})
 }
 
-// isWorld tells whether a list lets everybody do everything, the only one that this server keeps to.
+// isWorld reports whether a list gives all permissions to all clients. This server accepts no other list.
 func isWorld(acl []jute.ACL) bool {
-	for _, a := range acl {
-		if a != (jute.ACL{Perms: jute.PermAll, Scheme: "world", ID: "anyone"}) {
-			return false
-		}
-	}
-	return len(acl) > 0
+	return len(acl) > 0 && !slices.ContainsFunc(acl, func(a jute.ACL) bool { return a != jute.World()[0] })
 }

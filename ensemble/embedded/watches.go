@@ -6,8 +6,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// watches are the one-shot watches of a server. They belong to connections, not to sessions: a client that comes back
-// has to set them again.
+// watches are the one-shot watches of a server. They belong to connections: a client that reconnects sets them again.
 type watches struct {
 	data, child watchTable
 	fired       [wire.NodeChildrenChanged + 1]int64 // by type of event, as ZooKeeper's mntr counts
@@ -15,7 +14,7 @@ type watches struct {
 
 func newWatches() *watches { return &watches{data: newWatchTable(), child: newWatchTable()} }
 
-// set sets the watch that a read asks for. On a znode that does not exist only exists leaves one.
+// set sets the watch of a read. On a znode that does not exist, only exists sets one.
 func (w *watches) set(op wire.Opcode, path string, exists bool, c *connection) {
 	switch {
 	case op == wire.OpExists, op == wire.OpGetData && exists:
@@ -25,86 +24,83 @@ func (w *watches) set(op wire.Opcode, path string, exists bool, c *connection) {
 	}
 }
 
-// fire takes the watches that wait for an event and returns whom to tell, each once.
-//
-// A connection that watches both the data and the children of a znode that is deleted is told once and counted
-// twice, by ZooKeeper as well as here.
+// fire removes the watches for an event and returns their connections. As in ZooKeeper, a connection that watches both the
+// data and the children of a deleted znode is notified once and counted twice.
 func (w *watches) fire(e event) set[*connection] {
-	var told set[*connection]
-	switch e.typ {
-	case wire.NodeChildrenChanged:
-		told = w.child.take(e.path)
-		w.fired[e.typ] += int64(len(told))
-	case wire.NodeDeleted:
-		told = w.data.take(e.path)
-		also := w.child.take(e.path)
-		w.fired[e.typ] += int64(len(told) + len(also))
-		if told == nil {
-			return also
-		}
-		maps.Copy(told, also)
-	default:
-		told = w.data.take(e.path)
-		w.fired[e.typ] += int64(len(told))
+	if e.typ == wire.NodeChildrenChanged {
+		watchers := w.child.take(e.path)
+		w.fired[e.typ] += int64(len(watchers))
+		return watchers
 	}
-	return told
+	watchers := w.data.take(e.path)
+	w.fired[e.typ] += int64(len(watchers))
+	if e.typ == wire.NodeDeleted {
+		others := w.child.take(e.path)
+		w.fired[e.typ] += int64(len(others))
+		if watchers == nil {
+			return others
+		}
+		maps.Copy(watchers, others)
+	}
+	return watchers
 }
 
-// drop forgets a connection.
+// drop removes the watches of a connection.
 func (w *watches) drop(c *connection) {
 	w.data.drop(c)
 	w.child.drop(c)
 }
 
-// set is a set.
+// set is a set of values.
 type set[T comparable] map[T]struct{}
 
 func (s set[T]) add(v T) { s[v] = struct{}{} }
 
-// watchTable is who watches what, from both ends.
+// index holds a set of values for each key; it has no empty sets.
+type index[K, V comparable] map[K]set[V]
+
+func (x index[K, V]) add(key K, v V) {
+	if x[key] == nil {
+		x[key] = set[V]{}
+	}
+	x[key].add(v)
+}
+
+func (x index[K, V]) remove(key K, v V) {
+	delete(x[key], v)
+	if len(x[key]) == 0 {
+		delete(x, key)
+	}
+}
+
+// watchTable holds watches, indexed by path and by connection.
 type watchTable struct {
-	byPath       map[string]set[*connection]
-	byConnection map[*connection]set[string]
+	byPath       index[string, *connection]
+	byConnection index[*connection, string]
 }
 
 func newWatchTable() watchTable {
-	return watchTable{map[string]set[*connection]{}, map[*connection]set[string]{}}
+	return watchTable{index[string, *connection]{}, index[*connection, string]{}}
 }
 
 func (t watchTable) add(path string, c *connection) {
-	if t.byPath[path] == nil {
-		t.byPath[path] = set[*connection]{}
-	}
-	if t.byConnection[c] == nil {
-		t.byConnection[c] = set[string]{}
-	}
-	t.byPath[path].add(c)
-	t.byConnection[c].add(path)
+	t.byPath.add(path, c)
+	t.byConnection.add(c, path)
 }
 
-// take removes the watches on a path and returns whose they were; nil if there were none.
+// take removes the watches on a path and returns their connections; nil if there are none.
 func (t watchTable) take(path string) set[*connection] {
 	watchers := t.byPath[path]
 	delete(t.byPath, path)
 	for c := range watchers {
-		t.forget(c, path)
+		t.byConnection.remove(c, path)
 	}
 	return watchers
 }
 
-func (t watchTable) forget(c *connection, path string) {
-	delete(t.byConnection[c], path)
-	if len(t.byConnection[c]) == 0 {
-		delete(t.byConnection, c)
-	}
-}
-
 func (t watchTable) drop(c *connection) {
 	for path := range t.byConnection[c] {
-		delete(t.byPath[path], c)
-		if len(t.byPath[path]) == 0 {
-			delete(t.byPath, path)
-		}
+		t.byPath.remove(path, c)
 	}
 	delete(t.byConnection, c)
 }

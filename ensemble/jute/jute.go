@@ -1,9 +1,8 @@
 // Package jute reads and writes ZooKeeper's serialization format: big-endian integers, length-prefixed buffers and
-// strings, and the few records made of them that servers and clients share.
+// strings, and the few records that servers and clients share.
 //
-// It takes one position: bytes from a network are hostile. A [Decoder] never panics, never reads beyond its input and
-// never allocates by a length that its input does not bear out; it remembers the first mistake, so that a record is read without a check
-// after every field and judged once at its end.
+// It takes one position: bytes from a network are hostile. A [Decoder] never panics, never reads beyond its input, and
+// allocates no more than its input can contain. It keeps the first error, to be checked once at the end of a record.
 package jute
 
 import (
@@ -13,28 +12,28 @@ import (
 	"io"
 )
 
-// absent is the length that stands for a buffer, string or vector that is null, as opposed to empty.
+// absent is the length of a null buffer, string or vector, as opposed to an empty one.
 const absent = -1
 
-// ErrMalformed is wrapped by everything that a Decoder finds wrong.
+// ErrMalformed is wrapped by all errors of a Decoder.
 var ErrMalformed = errors.New("malformed record")
 
-// Decoder reads the fields of records from a frame. After a mistake all its methods return zero values.
+// Decoder reads the fields of records from a frame. After an error, its methods return zero values.
 type Decoder struct {
 	rest []byte
 	err  error
 }
 
-// NewDecoder returns a decoder of frame, which it does not copy: buffers that it returns are parts of it.
+// NewDecoder returns a decoder of frame. It does not copy the frame: Buffer returns parts of it.
 func NewDecoder(frame []byte) *Decoder { return &Decoder{rest: frame} }
 
-// Err returns the first mistake, wrapped around ErrMalformed.
+// Err returns the first error, which wraps ErrMalformed.
 func (d *Decoder) Err() error { return d.err }
 
-// Rest returns how many bytes have not been read.
+// Rest returns the number of unread bytes.
 func (d *Decoder) Rest() int { return len(d.rest) }
 
-// Reject makes a mistake of what was read without one but means nothing.
+// Reject records an error about a well-formed value that is not allowed.
 func (d *Decoder) Reject(what string) {
 	if d.err == nil {
 		d.err = fmt.Errorf("%w: %s", ErrMalformed, what)
@@ -42,7 +41,7 @@ func (d *Decoder) Reject(what string) {
 	d.rest = nil
 }
 
-// take returns the next n bytes, or nil after a mistake.
+// take returns the next n bytes, or nil after an error.
 func (d *Decoder) take(what string, n int) []byte {
 	if n < 0 || n > len(d.rest) {
 		d.Reject(fmt.Sprintf("%s of %d bytes, with %d left", what, n, len(d.rest)))
@@ -53,7 +52,7 @@ func (d *Decoder) take(what string, n int) []byte {
 	return p
 }
 
-// Bool reads one byte; everything but zero is true.
+// Bool reads one byte; any value but zero is true.
 func (d *Decoder) Bool() bool {
 	p := d.take("bool", 1)
 	return p != nil && p[0] != 0
@@ -84,7 +83,7 @@ func (d *Decoder) Buffer() []byte {
 	return d.take("buffer", n)
 }
 
-// Text reads a string. A null one is a mistake: no record needs one.
+// Text reads a string. A null string is an error: no record needs one.
 func (d *Decoder) Text() string {
 	n := int(d.Int())
 	if d.err != nil {
@@ -102,26 +101,25 @@ func (d *Decoder) Texts() []string {
 	return out
 }
 
-// Encoder appends fields to a record. Its zero value is an empty one.
+// Encoder appends fields to a record. Its zero value is an empty record.
 type Encoder struct{ record []byte }
 
 // lengthSize is the length prefix of a frame.
 const lengthSize = 4
 
-// NewFrame returns an encoder that leaves room for the length of a frame, whose body is about so many bytes long.
+// NewFrame returns an encoder with room for the length prefix of a frame and a body of about size bytes.
 func NewFrame(size int) *Encoder { return &Encoder{make([]byte, lengthSize, lengthSize+size)} }
 
-// Frame returns what has been written behind its length. The encoder must come from NewFrame.
+// Frame returns the frame with its length prefix. The encoder must come from NewFrame.
 func (e *Encoder) Frame() []byte {
 	binary.BigEndian.PutUint32(e.record, uint32(len(e.record)-lengthSize))
 	return e.record
 }
 
-// Bytes returns what has been written.
+// Bytes returns the record.
 func (e *Encoder) Bytes() []byte { return e.record }
 
-// ReadFrame reads one length-prefixed frame and returns its body. A length that is negative or above limit is
-// ErrMalformed.
+// ReadFrame reads a length-prefixed frame and returns its body, or ErrMalformed if its length is negative or above limit.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	var prefix [lengthSize]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
@@ -138,11 +136,10 @@ func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 
 // Bool writes one byte.
 func (e *Encoder) Bool(v bool) {
-	var b byte
+	e.record = append(e.record, 0)
 	if v {
-		b = 1
+		e.record[len(e.record)-1] = 1
 	}
-	e.record = append(e.record, b)
 }
 
 // Int writes an int.
@@ -175,5 +172,5 @@ func (e *Encoder) Texts(v []string) {
 	}
 }
 
-// Raw writes what is encoded already.
+// Raw writes bytes that are already encoded.
 func (e *Encoder) Raw(p []byte) { e.record = append(e.record, p...) }

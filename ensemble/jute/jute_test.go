@@ -91,8 +91,8 @@ func TestReadFrame(t *testing.T) {
 	}
 }
 
-// FuzzDecoder reads fields in an order that the fuzzer chooses from bytes that it chooses. What is read without a
-// mistake and written again is what was there; and nothing panics or reads what is not there.
+// FuzzDecoder reads fuzzed bytes as fields in a fuzzed order. The decoder must not panic or read beyond its input, and
+// fields that are read without an error are encoded to the same bytes.
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7}, []byte("\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x03\xff\xff\xff\xff"))
 	f.Add([]byte{4, 5}, []byte("\x00\x00\x00\x01a\x00\x00\x00\x01\x00\x00\x00\x01b"))
@@ -101,7 +101,7 @@ func FuzzDecoder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script, frame []byte) {
 		d := jute.NewDecoder(frame)
 		var out jute.Encoder
-		canonical := true // there is only one way to write what was read
+		canonical := true // the fields have one encoding only
 		for _, step := range script {
 			canonical = copyField(step, d, &out) && canonical
 		}
@@ -115,8 +115,8 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// copyField reads one field and writes it, and tells whether it must come out as it was: a true bool may be any byte,
-// and a vector may have a negative length.
+// copyField decodes and encodes one field, and reports whether its encoding is the only one: a true bool may be any byte, and
+// a vector may have a negative length.
 func copyField(step byte, d *jute.Decoder, out *jute.Encoder) bool {
 	switch step % 8 {
 	case 0:

@@ -1,10 +1,10 @@
 package jute
 
-// Stat is what a server tells of a znode besides its data. Times are in milliseconds since 1970.
+// Stat is the metadata of a znode. Times are in milliseconds since 1970.
 type Stat struct {
 	Czxid, Mzxid, Ctime, Mtime  int64
 	Version, Cversion, Aversion int32
-	EphemeralOwner              int64 // session id; zero for one that is not ephemeral
+	EphemeralOwner              int64 // session id; zero for persistent znodes
 	DataLength, NumChildren     int32
 	Pzxid                       int64
 }
@@ -39,10 +39,10 @@ type ACL struct {
 	Scheme, ID string
 }
 
-// PermAll is every permission there is.
+// PermAll is all permissions.
 const PermAll int32 = 31
 
-// World is the access control list that lets everybody do everything.
+// World returns the access control list that gives all permissions to all clients.
 func World() []ACL { return []ACL{{PermAll, "world", "anyone"}} }
 
 // ACLs writes an access control list.

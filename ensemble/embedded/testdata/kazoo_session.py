@@ -6,7 +6,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError, NotEmptyError
 from kazoo.recipe.queue import LockingQueue
 
-PATIENCE = 20  # seconds, for everything that should not take long
+PATIENCE = 20  # seconds; bounds all waits
 
 
 def connect(hosts):
