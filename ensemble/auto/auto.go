@@ -1,8 +1,7 @@
 // Package auto chooses the engine to measure on.
 //
-// It takes one position: the most realistic engine that the machine can run, and no silent second choice. Containers
-// if a Docker engine answers, else local processes if ZooKeeper is installed, else the embedded server. If an engine is
-// there but its servers do not come up, the next one takes its place. Each fallback is reported with its reason.
+// It takes one position: it uses the most realistic engine that works on the machine, and reports every fallback with its
+// reason. Containers come first, then local processes, then the embedded server.
 package auto
 
 import (
@@ -18,19 +17,18 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 )
 
-// Choice is what the user asked for.
+// Choice is the engine that the user asked for.
 type Choice struct {
 	Engine  string // "auto" or an engine's name
 	Servers string // connect string of an external ensemble, see external.Parse; implies that engine
 }
 
-// Engines lists the values that Choice.Engine may take.
+// Engines lists the valid values of Choice.Engine.
 func Engines() []string {
 	return []string{"auto", string(ensemble.Container), string(ensemble.Process), string(ensemble.Embedded), string(ensemble.External)}
 }
 
-// Resolve returns the engine that a choice means on this machine. It starts nothing, and tells opts.Progress if it had
-// to fall back to the embedded server.
+// Resolve returns the engine that a choice means on this machine. It starts nothing, and reports fallbacks on opts.Progress.
 func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Engine, error) {
 	switch {
 	case c.Servers != "":
@@ -43,7 +41,7 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 		return ensemble.Container, nil
 	}
 	containerErr := container.Available(ctx)
-	if ctx.Err() != nil { // interrupted, which says nothing about what this machine has
+	if ctx.Err() != nil { // interrupted before the engine was found or missed
 		return "", ctx.Err()
 	}
 	if containerErr == nil {
@@ -51,7 +49,7 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 			return ensemble.Container, nil
 		}
 	}
-	if _, err := process.Find(opts.Name); err == nil { // one that is up comes before one that is not
+	if _, err := process.Find(opts.Name); err == nil { // an ensemble that is up comes before one that is not
 		return ensemble.Process, nil
 	}
 	if containerErr == nil {
@@ -63,14 +61,17 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 	}
 	missing := errors.Join(containerErr, processErr)
 	if opts.Lifetime == ensemble.Kept { // the embedded server ends with its process
-		return "", fmt.Errorf("no ensemble can be kept up here unless one of these is mended: %w", missing)
+		return "", fmt.Errorf("no ensemble can be kept up here until one of these is fixed: %w", missing)
 	}
-	if opts.TxnLog != "" { // and has no transaction log
-		return "", fmt.Errorf("no server with a transaction log can be started here unless one of these is mended: %w", missing)
+	if opts.TxnLog != "" { // the embedded server has no transaction log
+		return "", fmt.Errorf("no server with a transaction log can be started here until one of these is fixed: %w", missing)
 	}
-	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to the embedded server, whose latencies are no ensemble's\n%s\n", indent(missing))
+	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to %s\n%s\n", embeddedServer, indent(missing))
 	return ensemble.Embedded, nil
 }
+
+// embeddedServer names the last resort in messages.
+const embeddedServer = "the embedded server, whose latencies are not those of an ensemble"
 
 func indent(err error) string { return "  " + strings.ReplaceAll(err.Error(), "\n", "\n  ") }
 
@@ -83,12 +84,9 @@ func Open(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Ensemb
 	return Start(ctx, c, engine, opts, func(ensemble.Engine) error { return nil })
 }
 
-// Start is the second half of Open: it starts the engine that Resolve has returned for the choice. Where the choice is
-// auto and the servers do not come up, it goes on as on a machine without that engine, and tells opts.Progress why;
-// admit may refuse the engine that comes next. Describe of the ensemble names the engine that was used.
-//
-// What does not mean that the engine is unfit ends the start instead: an interrupt, an ensemble that is in use, or one
-// that is kept up and not well.
+// Start is the second half of Open: it starts the engine that Resolve has returned for the choice. If the choice is auto and
+// the servers do not come up, it reports the reason on opts.Progress and starts the next engine, unless admit refuses it.
+// An interrupt, or an ensemble that is in use or kept up without a quorum, ends the start. Describe names the engine.
 func Start(ctx context.Context, c Choice, engine ensemble.Engine, opts ensemble.Options, admit func(ensemble.Engine) error) (ensemble.Ensemble, error) {
 	opts = opts.WithDefaults()
 	var failed error
@@ -108,20 +106,19 @@ func Start(ctx context.Context, c Choice, engine ensemble.Engine, opts ensemble.
 		}
 		what := "three local processes"
 		if next == ensemble.Embedded {
-			what = "the embedded server, whose latencies are no ensemble's"
+			what = embeddedServer
 		}
 		fmt.Fprintf(opts.Progress, "the %s engine does not start here: FALLING BACK to %s\n%s\n", engine, what, indent(err))
 		engine = next
 	}
 }
 
-// auto reports whether the engine is left to this package.
+// auto reports whether this package chooses the engine.
 func (c Choice) auto(opts ensemble.Options) bool {
 	return c.Servers == "" && (c.Engine == "" || c.Engine == "auto") && opts.Home == "" && opts.Image == ""
 }
 
-// fallback returns the engine that comes after one that does not start, if there is one. The embedded server ends with its
-// process, so it cannot be kept, and has no transaction log, so it cannot keep one in memory.
+// fallback returns the next engine, if there is one. The embedded server cannot be kept up, and has no transaction log.
 func fallback(engine ensemble.Engine, opts ensemble.Options) (next ensemble.Engine, ok bool) {
 	switch {
 	case engine == ensemble.Container && process.Available("") == nil:
@@ -151,7 +148,7 @@ func start(ctx context.Context, engine ensemble.Engine, c Choice, opts ensemble.
 	}
 }
 
-// orNil keeps a nil pointer from becoming an interface that is not nil.
+// orNil returns a nil interface, instead of one that holds a nil pointer, after an error.
 func orNil[E ensemble.Ensemble](e E, err error) (ensemble.Ensemble, error) {
 	if err != nil {
 		return nil, err

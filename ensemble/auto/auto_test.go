@@ -14,8 +14,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/auto"
 )
 
-// fakeDocker makes a docker command the only one, besides the machine's own tools: its engine and Compose answer, no image
-// can be had, and the rest fails unless cases say otherwise, in the syntax of the shell's `case`.
+// fakeDocker replaces the docker command. By default, engine and Compose answer, there is no image, and other calls fail;
+// cases override that in the syntax of the shell's `case`.
 func fakeDocker(t *testing.T, cases string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func noJava(t *testing.T) {
 	t.Setenv("ZOOKEEPER_HOME", t.TempDir())
 }
 
-// fakeZooKeeper is an installation that is found, and whose Java cannot be started.
+// fakeZooKeeper provides an installation with a Java that cannot be started.
 func fakeZooKeeper(t *testing.T) {
 	t.Helper()
 	home, java := t.TempDir(), t.TempDir()
@@ -74,7 +74,7 @@ const (
 	hasImage  = `"image inspect"*) ;;`
 )
 
-// An engine that answers is not yet one that works.
+// Open falls back to the next engine if the servers of an available one do not start.
 func TestOpenFallsBack(t *testing.T) {
 	name := fmt.Sprintf("test-auto-%d", os.Getpid())
 	for _, tt := range []struct {
@@ -83,7 +83,7 @@ func TestOpenFallsBack(t *testing.T) {
 		engine      string
 		opts        ensemble.Options
 		want        ensemble.Engine // none if it fails
-		said        []string        // to the progress, or as the error
+		said        []string        // on progress, or in the error
 	}{
 		{name: "no image", want: ensemble.Embedded, said: []string{"container engine does not start", "FALLING BACK to the embedded server", "no pull today", "mmdebstrap"}},
 		{name: "no containers", cases: hasImage + noCompose, want: ensemble.Embedded, said: []string{"FALLING BACK to the embedded server", "no network is left"}},
@@ -130,7 +130,7 @@ func checkEngine(t *testing.T, e ensemble.Ensemble, err error, want ensemble.Eng
 	}
 }
 
-// An interrupt says nothing about the machine.
+// After an interrupt, no other engine is started.
 func TestInterruptIsNoReasonToFallBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := filepath.Join(t.TempDir(), "started")
@@ -153,7 +153,7 @@ func TestInterruptIsNoReasonToFallBack(t *testing.T) {
 	}
 }
 
-// The engine that takes the place of another one must be within the same limits.
+// The caller may refuse the next engine, such as for its limits.
 func TestStartAsksBeforeItFallsBack(t *testing.T) {
 	fakeDocker(t, "")
 	refused := errors.New("too many clients")
