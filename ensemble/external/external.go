@@ -1,8 +1,7 @@
 // Package external measures against servers that zkbench has not started.
 //
-// It takes one position: a guest leaves the house as it was. It starts nothing, stops nothing and reads no counters
-// that other sessions share; everything that a run writes stands under one znode of its own. Before anything is
-// measured, [Open] tries every address and reports what would make the run invalid.
+// It takes one position: the servers belong to others. zkbench starts and stops none, does not use the counters that other
+// sessions change, and writes below one znode per run. [Open] reports in advance what would make a run invalid.
 package external
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Mistake is an error that other addresses or another load mend, while the servers are as they should be.
+// Mistake is an error in the addresses or the load that the user asked for, as opposed to one of the servers.
 type Mistake struct{ error }
 
 // Unwrap returns the error itself.
@@ -31,10 +30,9 @@ var (
 	_ ensemble.Chrooted = (*Ensemble)(nil)
 )
 
-// Open returns the ensemble of a connect string (see [Parse]) if a run can be made on it: every address is another
-// server of one ensemble, all take sessions and writes, and znodes can be created and deleted below the chroot. To
-// learn that, it opens a session with each server and creates one ephemeral znode, which it deletes at once. Of the
-// options it heeds the number of clients.
+// Open returns the ensemble of a connect string (see [Parse]) if it is fit for a run: the addresses are different servers of
+// one ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open
+// opens a session with each server, creates one ephemeral znode and deletes it at once. Of the options it uses Clients.
 func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble, error) {
 	target, err := Parse(connect)
 	if err != nil {
@@ -57,7 +55,7 @@ func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble
 	return e, nil
 }
 
-// Attach returns the ensemble of a connect string to look at. It asks nothing of the servers, which may be unwell.
+// Attach returns the ensemble of a connect string without contacting the servers, which may be down.
 func Attach(ctx context.Context, connect string) (*Ensemble, error) {
 	target, err := Parse(connect)
 	if err != nil {
@@ -80,10 +78,10 @@ func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
 // Chroot implements [ensemble.Chrooted].
 func (e *Ensemble) Chroot() string { return e.chroot }
 
-// Owned implements [ensemble.Ensemble]: sessions of other programs may be on these servers.
+// Owned implements [ensemble.Ensemble]: other programs may have sessions on these servers.
 func (e *Ensemble) Owned() bool { return false }
 
-// Describe implements [ensemble.Ensemble]. Where the transaction log lives is not for a guest to know.
+// Describe implements [ensemble.Ensemble]. The place of the transaction log is unknown.
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	return ensemble.DescribeServers(ctx, ensemble.External, e.servers)
 }
@@ -93,5 +91,5 @@ func (e *Ensemble) Logs(context.Context, io.Writer, int) error {
 	return errors.New("the logs of external servers are on their own machines: zkbench cannot read them")
 }
 
-// Close implements [ensemble.Ensemble]; there is nothing to end.
+// Close implements [ensemble.Ensemble]. It has no effect.
 func (e *Ensemble) Close(context.Context) error { return nil }

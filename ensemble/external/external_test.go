@@ -21,7 +21,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// openCase is a connect string and what must be said of it.
+// openCase is a connect string and the expected error.
 type openCase struct {
 	name    string
 	connect func(t *testing.T) string
@@ -44,7 +44,7 @@ func servers(fakes ...fake) func(*testing.T) string {
 	}
 }
 
-// ensembleOf starts fakes that are of one ensemble.
+// ensembleOf starts fakes of one ensemble.
 func ensembleOf(fakes ...fake) func(*testing.T) string {
 	return func(t *testing.T) string {
 		shared := backend(t)
@@ -70,7 +70,7 @@ func checkOpen(t *testing.T, cases []openCase) {
 	t.Helper()
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel() // some wait for an answer that does not come
+			t.Parallel() // some wait until a timeout
 			e, err := external.Open(t.Context(), tt.connect(t), ensemble.Options{Clients: tt.clients})
 			if tt.want == "" {
 				if err != nil || len(e.Servers()) == 0 {
@@ -140,10 +140,10 @@ func TestOpenNamesWhatIsNoClientPort(t *testing.T) {
 			return s.Listener.Addr().String()
 		}, 0, true, "is a web server"},
 		{"silence", func(t *testing.T) string {
-			return listen(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+			return ensembletest.Listen(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 		}, 0, false, "one for TLS or for other servers"},
 		{"something else", answers("SSH-2.0-OpenSSH_9.2\r\n"), 0, false, "does not look like ZooKeeper"},
-		{"nobody there", func(*testing.T) string { return "127.0.0.1:1" }, 0, false, "nothing listens there"},
+		{"no server", func(*testing.T) string { return "127.0.0.1:1" }, 0, false, "nothing listens there"},
 		{"no such host", func(*testing.T) string { return strings.Repeat("a", 64) + ".invalid:2181" }, 0, false, "the host's address is unknown"},
 		{"no quorum", answers("This ZooKeeper instance is not currently serving requests\n"), 0, false, "wait until they have elected a leader"},
 		{"srvr is not allowed", answers("srvr is not executed because it is not in the whitelist.\n"), 0, false, "add it to 4lw.commands.whitelist"},
@@ -169,7 +169,7 @@ func TestOpenNamesWhatARunMayNotDo(t *testing.T) {
 	checkOpen(t, []openCase{
 		{"create", refusing(wire.OpCreate, wire.NoAuth), 0, false, "no permission to create znodes in /:"},
 		{"delete", refusing(wire.OpDelete, wire.NoAuth), 0, false, "no permission to delete znodes in /:"},
-		{"authentication", refusing(wire.OpCreate, sessionClosedRequireSASL), 0, false, "admits authenticated clients only"},
+		{"authentication", refusing(wire.OpCreate, sessionClosedRequireSASL), 0, false, "accepts only clients with SASL authentication"},
 		{"no chroot there", below("/a/b", alone), 0, false, "the chroot /a/b does not exist: create it first, by\n  zkCli.sh -server 127.0.0.1"},
 		{"an ephemeral chroot", func(t *testing.T) string {
 			addr := backend(t)
@@ -184,7 +184,7 @@ func TestOpenNamesWhatARunMayNotDo(t *testing.T) {
 	})
 }
 
-// A server that does not answer in time is the one that is named, be it another than the one that writes.
+// The error names the server that does not answer in time, whether or not it is the one that writes.
 func TestOpenNamesTheServerThatIsSilent(t *testing.T) {
 	t.Parallel()
 	follower := fake{id: 2, role: ensemble.Follower}
@@ -201,7 +201,7 @@ func TestOpenNamesTheServerThatIsSilent(t *testing.T) {
 	}
 }
 
-// An interrupt is reported as such: no server is to blame.
+// An interrupt is reported as such, and not as an error of a server.
 func TestOpenIsInterrupted(t *testing.T) {
 	t.Parallel()
 	interrupted := errors.New("interrupted")
@@ -215,7 +215,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancelCause(t.Context())
 			server := backend(t)
-			silent := listen(t, func(conn net.Conn) {
+			silent := ensembletest.Listen(t, func(conn net.Conn) {
 				if tt.granted {
 					grant(t, conn, server)
 				}
@@ -231,7 +231,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 	}
 }
 
-// grant passes the request for a session on to a server, and the reply back.
+// grant forwards the request for a session to a server, and the reply back.
 func grant(t *testing.T, conn net.Conn, server string) {
 	to, err := net.Dial("tcp", server)
 	if err != nil {
@@ -267,7 +267,7 @@ func create(t *testing.T, conn *zk.Conn, path string, flags int32) {
 	}
 }
 
-// A guest leaves the house as it was.
+// Open leaves no znode and no session behind.
 func TestOpenLeavesNothing(t *testing.T) {
 	addr := backend(t)
 	conn := session(t, addr)
@@ -289,7 +289,7 @@ func TestOpenLeavesNothing(t *testing.T) {
 	}
 }
 
-// Servers that are unwell can be looked at.
+// Attach works with servers that are down.
 func TestAttach(t *testing.T) {
 	e, err := external.Attach(t.Context(), "127.0.0.1:1,127.0.0.1:2/bench")
 	if err != nil || len(e.Servers()) != 2 || e.Servers()[1].ID != 2 {

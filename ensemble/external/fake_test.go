@@ -16,14 +16,14 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// fake stands before an embedded server and makes it another one: with an id and a role, and with settings and refusals
-// that the embedded server has none of. Several before one server are an ensemble.
+// fake is a proxy that gives an embedded server an id, a role, settings and refusals. Several fakes of one server form an
+// ensemble.
 type fake struct {
-	id      byte                      // in the sessions' ids; zero is that of a server that numbers them otherwise
+	id      byte                      // in the sessions' ids; zero for a server with other session ids
 	role    ensemble.Role             // by srvr
 	conf    string                    // by conf; not allowed if empty
 	words   map[string]string         // answers that differ from these
-	refuses map[wire.Opcode]wire.Code // requests that the embedded server does not get to see
+	refuses map[wire.Opcode]wire.Code // requests that are not forwarded
 	mute    bool                      // requests get no answer
 	backend string
 }
@@ -33,30 +33,7 @@ const closedWithoutAnswer = "closed"
 // start returns the address.
 func (f fake) start(t *testing.T) string {
 	t.Helper()
-	return listen(t, func(conn net.Conn) { f.serve(conn) })
-}
-
-// listen serves connections until the test ends.
-func listen(t *testing.T, serve func(net.Conn)) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				serve(conn)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return ensembletest.Listen(t, func(conn net.Conn) { f.serve(conn) })
 }
 
 func (f fake) serve(conn net.Conn) {
@@ -96,7 +73,7 @@ func (f fake) answer(word string) string {
 	}
 }
 
-// requests hands on the requests, except those that it swallows or refuses.
+// requests forwards the requests, except those that it drops or refuses.
 func (f fake) requests(in io.Reader, conn, backend net.Conn, writes *sync.Mutex) {
 	for connected := false; ; connected = true {
 		frame, err := readFrame(in)
@@ -123,7 +100,7 @@ func (f fake) requests(in io.Reader, conn, backend net.Conn, writes *sync.Mutex)
 	}
 }
 
-// replies hands on the replies, the first of which names the session.
+// replies forwards the replies, the first of which has the session id.
 func (f fake) replies(conn, backend net.Conn, writes *sync.Mutex) {
 	defer conn.Close()
 	for connected := false; ; connected = true {

@@ -15,38 +15,45 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// What is wrong must be known within five seconds: answerTimeout is how long a server may take to accept a connection and
-// to answer srvr. After silenceTimeout it is tried whether the port is another one than ZooKeeper's.
+// The timeouts for one server. Users learn of errors within five seconds.
 const (
-	answerTimeout  = 4500 * time.Millisecond
-	silenceTimeout = 500 * time.Millisecond
+	answerTimeout  = 4500 * time.Millisecond // to accept a connection and to answer srvr
+	silenceTimeout = 500 * time.Millisecond  // after which the port is tested for other protocols
 )
 
-// peer is a server as it shows itself to a guest.
+// peer is one server and what it reports about itself.
 type peer struct {
 	ensemble.Server
 	status ensemble.Status
-	config map[string]string // empty where `conf` is not allowed
+	config map[string]string // empty if `conf` is not allowed
 }
 
-// reachAll asks all servers at once what they are, and reports all that is wrong.
+// reachAll contacts all servers in parallel, and joins their errors.
 func reachAll(ctx context.Context, names []string) ([]peer, error) {
-	peers, errs := make([]peer, len(names)), make([]error, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() {
-			peers[i], errs[i] = reach(ctx, name)
-			peers[i].ID = i + 1
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	peers := make([]peer, len(names))
+	err := inParallel(len(names), func(i int) (err error) {
+		peers[i], err = reach(ctx, names[i])
+		peers[i].ID = i + 1
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return peers, checkAddresses(peers)
 }
 
-// checkAddresses notices two names of one address.
+// inParallel calls f with 0 to n-1 in parallel, and joins the errors.
+func inParallel(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = f(i) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// checkAddresses returns an error if two names stand for one address.
 func checkAddresses(peers []peer) error {
 	for i, p := range peers {
 		same := func(o peer) bool { return o.Addr == p.Addr }
@@ -57,7 +64,7 @@ func checkAddresses(peers []peer) error {
 	return nil
 }
 
-// reach finds the address of a server that accepts connections, and asks it what it is.
+// reach finds an address of the server that accepts connections, and asks for its status and settings.
 func reach(ctx context.Context, name string) (peer, error) {
 	p := peer{Server: ensemble.Server{Name: name}}
 	asking, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %s", answerTimeout))
@@ -81,7 +88,7 @@ func reach(ctx context.Context, name string) (peer, error) {
 	return p, nil
 }
 
-// named says which server an error is about, by the name that the user knows.
+// named prefixes an error with the server's name as the user gave it.
 func (p *peer) named(err error) error {
 	if strings.HasPrefix(err.Error(), p.Name) {
 		return err
@@ -89,8 +96,7 @@ func (p *peer) named(err error) error {
 	return fmt.Errorf("%s: %w", p.Name, err)
 }
 
-// ask fills in the status. A TLS port takes srvr for the beginning of something longer, and waits: so it is tried for
-// others while the answer is awaited.
+// ask sets the status. If the server is silent, as a TLS port is after srvr, ask tests for other protocols.
 func (p *peer) ask(ctx context.Context) error {
 	asking, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -118,8 +124,8 @@ func (p *peer) ask(ctx context.Context) error {
 	}
 }
 
-// resolve returns the addresses that a name stands for. The client library would connect to any of several, and a
-// session would not be pinned to the server that the result names.
+// resolve returns the addresses of a name. It makes sure that sessions are pinned to one server: given a name with several
+// addresses, the client library would connect to any of them.
 func resolve(ctx context.Context, name string) ([]string, error) {
 	host, port, err := net.SplitHostPort(name)
 	if err != nil {
@@ -140,10 +146,9 @@ func resolve(ctx context.Context, name string) ([]string, error) {
 	return addrs, nil
 }
 
-// dial returns nil if a connection can be made, and else why not and what to do.
+// dial returns nil if the server accepts a connection, or an error that advises what to do.
 func dial(ctx context.Context, addr string) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	switch {
 	case err == nil:
 		conn.Close()
@@ -159,12 +164,12 @@ func dial(ctx context.Context, addr string) error {
 	}
 }
 
-// isClosed reports whether a server has closed a connection unanswered. One that is quick does so before connecting returns.
+// isClosed reports whether a server has closed a connection without an answer, possibly before the dial returned.
 func isClosed(err error) bool {
 	return errors.Is(err, ensemble.ErrUnanswered) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// explain says what a port is that accepts connections but does not answer as ZooKeeper's client port does.
+// explain describes a port that accepts connections but does not answer like a ZooKeeper client port.
 func explain(p peer, found port, err error) error {
 	switch {
 	case found == tlsPort:
@@ -172,7 +177,7 @@ func explain(p peer, found port, err error) error {
 	case found == webPort:
 		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", p.Name)}
 	case isClosed(err):
-		return fmt.Errorf("%s closes connections unanswered: either it is no ZooKeeper client port, or it is out of connections for this address (maxClientCnxns): give the client port (usually 2181), close other clients, or raise the limit", p.Name)
+		return fmt.Errorf("%s closes connections without an answer: either it is no ZooKeeper client port, or it is out of connections for this address (maxClientCnxns): give the client port (usually 2181), close other clients, or raise the limit", p.Name)
 	case errors.Is(err, ensemble.ErrNotZooKeeper):
 		return p.named(fmt.Errorf("%w: give the client port (clientPort, usually 2181)", err))
 	default:

@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// checkRoles refuses servers that cannot be of one working ensemble, by what each says of itself. Two that both lead, or
-// both stand alone, may yet be one server: that shows when something is written.
+// checkRoles returns an error if the reported roles are not those of one working ensemble. Two leaders, or two standalone
+// servers, may be one server under two addresses: the trial finds out.
 func checkRoles(peers []peer) error {
 	var errs []error
 	var alone, joined *peer
@@ -17,7 +17,7 @@ func checkRoles(peers []peer) error {
 	for i, p := range peers {
 		switch p.status.Role {
 		case ensemble.ReadOnly:
-			errs = append(errs, fmt.Errorf("%s is read-only: it has lost the majority of its ensemble and refuses writes: start the missing servers, or mend the network between them", p.Name))
+			errs = append(errs, fmt.Errorf("%s is read-only: it has lost the majority of its ensemble and refuses writes: start the missing servers, or repair the network between them", p.Name))
 		case ensemble.Standalone:
 			alone = &peers[i]
 		case ensemble.Leader, ensemble.Follower, ensemble.Observer:
@@ -36,12 +36,12 @@ func checkRoles(peers []peer) error {
 	return errors.Join(errs...)
 }
 
-// spareConnections is how many connections a run may have to one server besides those of its clients: a bystander's,
-// that of the session that looks after the znodes, and those of administrative commands.
+// spareConnections is the most connections that a run has to one server besides those of its clients: for the bystander, for
+// the session that owns the root, and for four-letter commands.
 const spareConnections = 8
 
-// checkLimits compares the clients of a run with what the servers allow from one address, where they say so. The number
-// of clients is zero where it is not known.
+// checkLimits returns an error if a server reports that it allows fewer connections from one address than the clients need.
+// The number of clients is zero if it is unknown.
 func checkLimits(peers []peer, clients int) error {
 	if clients == 0 {
 		return nil

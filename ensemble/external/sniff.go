@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// port is what a port turned out to be that does not answer as ZooKeeper's client port does.
+// port is the protocol of a port that does not answer like a ZooKeeper client port.
 type port string
 
 const (
@@ -19,12 +19,12 @@ const (
 	unknownPort port = ""
 )
 
-// sniff tries both at once, for as long as ctx lets it; a port that is both is one for TLS.
+// sniff tests for TLS and HTTP in parallel until ctx ends. TLS takes precedence.
 func sniff(ctx context.Context, addr string) port {
 	var tries sync.WaitGroup
 	var isTLS, isWeb bool
-	tries.Go(func() { isTLS = speaksTLS(ctx, addr) })
-	tries.Go(func() { isWeb = speaksHTTP(ctx, addr) })
+	tries.Go(func() { isTLS = connected(ctx, addr, speaksTLS) })
+	tries.Go(func() { isWeb = connected(ctx, addr, speaksHTTP) })
 	tries.Wait()
 	switch {
 	case isTLS:
@@ -36,15 +36,19 @@ func sniff(ctx context.Context, addr string) port {
 	}
 }
 
-// speaksTLS reports whether a ClientHello is answered in TLS. A refusal counts: a server may want a certificate.
-func speaksTLS(ctx context.Context, addr string) bool {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+// connected connects and returns the result of speaks, or false without a connection.
+func connected(ctx context.Context, addr string, speaks func(context.Context, net.Conn) bool) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
-	err = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // nothing is sent
+	return speaks(ctx, conn)
+}
+
+// speaksTLS reports whether a ClientHello is answered in TLS. A refusal counts, because a server may require a certificate.
+func speaksTLS(ctx context.Context, conn net.Conn) bool {
+	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // nothing is sent
 	var refused *net.OpError
 	var noRecord tls.RecordHeaderError
 	switch {
@@ -59,19 +63,13 @@ func speaksTLS(ctx context.Context, addr string) bool {
 	}
 }
 
-func speaksHTTP(ctx context.Context, addr string) bool {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
+func speaksHTTP(ctx context.Context, conn net.Conn) bool {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := io.WriteString(conn, "GET / HTTP/1.0\r\n\r\n"); err != nil {
 		return false
 	}
 	const protocol = "HTTP/"
 	answer := make([]byte, len(protocol))
-	_, err = io.ReadFull(conn, answer)
+	_, err := io.ReadFull(conn, answer)
 	return err == nil && string(answer) == protocol
 }

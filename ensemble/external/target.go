@@ -10,20 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// Target is a parsed connect string: the servers, and the znode that stands for the root on all of them.
+// Target is a parsed connect string: the servers, and the znode that replaces the root on all of them.
 type Target struct {
 	Addresses []string // host:port, as given
 	Chroot    string   // an absolute path without a slash at its end; empty for the root itself
 }
 
-// Parse reads a connect string as ZooKeeper's own clients do: "host:port,host:port/chroot", where the one chroot stands
-// after the last address and holds for all of them. An IPv6 address stands in brackets.
+// Parse parses a connect string like ZooKeeper's own clients do: "host:port,host:port/chroot". The chroot follows the last
+// address and applies to all. IPv6 addresses are in brackets.
 func Parse(connect string) (Target, error) {
 	list, chroot := connect, ""
 	if slash := strings.IndexByte(connect, '/'); slash >= 0 {
 		list, chroot = connect[:slash], strings.TrimSpace(connect[slash:])
 	}
-	if chroot == "/" { // ZooKeeper's clients take this for none
+	if chroot == "/" { // means no chroot, as for ZooKeeper's clients
 		chroot = ""
 	}
 	if err := checkChroot(chroot); err != nil {
@@ -57,15 +57,14 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// checkChroot returns an error unless the path, which begins with a slash, is one that ZooKeeper accepts and that
-// zkbench may write below. An empty one is none.
+// checkChroot returns an error unless the path is empty, for no chroot, or ZooKeeper accepts it and zkbench may write there.
 func checkChroot(chroot string) error {
 	if chroot == "" {
 		return nil
 	}
 	switch names := strings.Split(chroot[1:], "/"); {
 	case strings.Contains(chroot, ","):
-		return fmt.Errorf("the chroot %s has a comma: one chroot stands after the last address, and holds for all servers", chroot)
+		return fmt.Errorf("the chroot %s has a comma: give one chroot after the last address, for all servers", chroot)
 	case names[len(names)-1] == "":
 		return fmt.Errorf("the chroot %s ends with a slash: write it without", chroot)
 	case slices.Contains(names, ""):

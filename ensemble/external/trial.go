@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -17,41 +18,36 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// trialTimeout is how long the servers may take for all of a trial. The client library takes up to a second more to give
-// up a session.
+// trialTimeout bounds a trial as a whole. The client library takes up to a second more to close a session.
 const trialTimeout = 3500 * time.Millisecond
 
-// trial is a session with each server, to find out what only a session can.
+// trial tests the servers by a session with each of them.
 type trial struct {
 	peers  []peer
 	conns  []*zk.Conn
 	chroot string
 }
 
-// try opens a session with each server, writes a znode through one, and looks for it through the others.
+// try opens a session with each server, creates a znode through one of them, and looks for it through the others.
 func try(ctx context.Context, peers []peer, chroot string) error {
 	t := trial{peers: slices.Clone(peers), conns: make([]*zk.Conn, len(peers)), chroot: chroot}
 	trying, cancel := context.WithTimeoutCause(ctx, trialTimeout, fmt.Errorf("no answer within %s", trialTimeout))
 	defer cancel()
 	err := t.run(trying)
 	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx) // the caller has given up: no server is to blame
+		return context.Cause(ctx) // interrupted: the error is not about a server
 	}
 	return err
 }
 
 func (t *trial) run(ctx context.Context) error {
-	// The first one writes. What a leader has answered, a sync through any other server finds: the leader sends its
-	// followers the commit before it answers, and the reply to the sync after it.
-	slices.SortStableFunc(t.peers, func(a, b peer) int { return leadersFirst(a) - leadersFirst(b) })
-	defer t.close()
-	errs := make([]error, len(t.peers))
-	var all sync.WaitGroup
-	for i := range t.peers {
-		all.Go(func() { errs[i] = t.connect(ctx, i) })
+	// The first one writes. After the leader has answered, a sync through any other server makes the write visible there: the
+	// leader sends its followers the commit before it answers, and the reply to the sync later.
+	if i := slices.IndexFunc(t.peers, func(p peer) bool { return p.status.Role == ensemble.Leader }); i > 0 {
+		t.peers[0], t.peers[i] = t.peers[i], t.peers[0]
 	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	defer t.close()
+	if err := inParallel(len(t.peers), func(i int) error { return t.connect(ctx, i) }); err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, t.close) // its requests take no context
@@ -63,20 +59,13 @@ func (t *trial) stalled(ctx context.Context, i int, what string) error {
 	return fmt.Errorf("%s did not %s: check that neither it nor the majority of its ensemble is stopped or overloaded: %w", t.peers[i].Name, what, context.Cause(ctx))
 }
 
-func leadersFirst(p peer) int {
-	if p.status.Role == ensemble.Leader {
-		return 0
-	}
-	return 1
-}
-
 func (t *trial) connect(ctx context.Context, i int) error {
 	var err error
 	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Addr, wire.NewLedger(time.Now()), nil)
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // another cause may be found just before the time is over
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // and not for another reason just before
 		return t.stalled(ctx, i, "open a session")
 	default:
 		return t.peers[i].named(err)
@@ -94,7 +83,7 @@ func (t *trial) close() {
 	all.Wait()
 }
 
-// write checks that znodes can be created and deleted, and in between who sees them.
+// write checks that a znode can be created and deleted, and compares the servers while it exists.
 func (t *trial) write(ctx context.Context) error {
 	if err := t.findChroot(ctx); err != nil {
 		return err
@@ -107,7 +96,7 @@ func (t *trial) write(ctx context.Context) error {
 	}
 	compared := t.compare(ctx, probe)
 	if compared != nil && ctx.Err() != nil {
-		return compared // the sessions are closed, and the znode is gone with its own
+		return compared // the sessions are closed, which has deleted the znode
 	}
 	if err := t.conns[0].Delete(probe, -1); err != nil {
 		return errors.Join(compared, t.explain(ctx, 0, "delete", err))
@@ -115,7 +104,7 @@ func (t *trial) write(ctx context.Context) error {
 	return compared
 }
 
-// findChroot says how to create a chroot that is missing. To create it is for its owner, who may want other rights on it.
+// findChroot returns an error with the commands that create a missing chroot: its permissions are up to its owner.
 func (t *trial) findChroot(ctx context.Context) error {
 	var missing []string
 	for at := t.chroot; at != ""; at = at[:strings.LastIndexByte(at, '/')] {
@@ -135,21 +124,12 @@ func (t *trial) findChroot(ctx context.Context) error {
 	return fmt.Errorf("the chroot %s does not exist: create it first, by%s", t.chroot, strings.Join(missing, ""))
 }
 
-// base is the znode that a run's root stands in.
-func (t *trial) base() string {
-	if t.chroot == "" {
-		return "/"
-	}
-	return t.chroot
-}
-
-// sessionNeedsSASL is how the client library shows ZooKeeper's error code SESSIONCLOSEDREQUIRESASLAUTH, which it has no
-// name for.
+// sessionNeedsSASL is how the client library prints ZooKeeper's error code SESSIONCLOSEDREQUIRESASLAUTH.
 const sessionNeedsSASL = "unknown error: -124"
 
-// explain says why a request about a znode below the base failed, and what to do.
+// explain describes why a request about a znode below the base failed, and advises what to do.
 func (t *trial) explain(ctx context.Context, i int, verb string, err error) error {
-	name, base := t.peers[i].Name, t.base()
+	name, base := t.peers[i].Name, cmp.Or(t.chroot, "/")
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)): // see close
 		return t.stalled(ctx, i, "answer a request to "+verb+" znodes")
@@ -159,13 +139,13 @@ func (t *trial) explain(ctx context.Context, i int, verb string, err error) erro
 	case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 		return fmt.Errorf("%s: the chroot %s is an ephemeral znode, which cannot have children: choose a persistent one", name, base)
 	case strings.Contains(err.Error(), sessionNeedsSASL):
-		return fmt.Errorf("%s admits authenticated clients only (SASL), which zkbench is not: give servers that admit others, too (without sessionRequireClientSASLAuth and enforce.auth.enabled)", name)
+		return fmt.Errorf("%s accepts only clients with SASL authentication, which zkbench does not support: give servers that also accept others (without sessionRequireClientSASLAuth and enforce.auth.enabled)", name)
 	default:
 		return fmt.Errorf("%s: %s znodes in %s: %w", name, verb, base, err)
 	}
 }
 
-// compare finds out which servers see a znode that the first one has, and which of them are the same.
+// compare returns an error if a server does not see the znode of the first one, or if two addresses lead to one server.
 func (t *trial) compare(ctx context.Context, probe string) error {
 	var errs []error
 	for i := 1; i < len(t.peers); i++ {
@@ -175,7 +155,7 @@ func (t *trial) compare(ctx context.Context, probe string) error {
 		}
 		errs = append(errs, err)
 		if err != nil && ctx.Err() != nil {
-			break // the others were not asked in time, and are not to blame
+			break // the others were not asked in time
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -210,9 +190,8 @@ func (t *trial) unrelated(a, b peer) error {
 	return fmt.Errorf("%s and %s are unrelated servers (a znode created through the first is not there on the second): %s", a.Name, b.Name, advice)
 }
 
-// same reports whether two addresses, which show the same znodes, lead to one server. An ensemble has one leader, and a
-// standalone server no companions. Others are told apart by the ids of their sessions, the highest byte of which is the
-// server's id, unless their settings tell another one: ids above 255 are cut off there.
+// same reports whether two addresses with the same znodes lead to one server. Two leaders or standalone servers do. Others
+// differ in their server ids, which the settings or the highest byte of session ids have; that byte truncates ids above 255.
 func (t *trial) same(a, b int) bool {
 	p, q := t.peers[a], t.peers[b]
 	if r := p.status.Role; r == q.status.Role && (r == ensemble.Leader || r == ensemble.Standalone) {
@@ -221,8 +200,6 @@ func (t *trial) same(a, b int) bool {
 	if p.status.Role != q.status.Role || p.config["serverId"] != q.config["serverId"] {
 		return false
 	}
-	id := serverOf(t.conns[a].SessionID())
-	return id != 0 && id == serverOf(t.conns[b].SessionID()) // a server that is no Apache ZooKeeper may number sessions otherwise
+	id, other := t.conns[a].SessionID()>>56, t.conns[b].SessionID()>>56
+	return id != 0 && id == other // zero: another server than Apache ZooKeeper, with other session ids
 }
-
-func serverOf(session int64) byte { return byte(uint64(session) >> 56) }
