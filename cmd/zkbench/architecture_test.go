@@ -12,25 +12,27 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/wire", "results/gate"},
-	"scenarios":             {"variants", "results", "results/strict", "ensemble", "ensemble/namespace", "ensemble/wire"}, // only scenarios join these three
-	"variants":              {},                                                                                           // a recipe cannot see the runner
+	"cmd/zkbench":           {"scenarios", "variants", "variants/catalog", "results", "results/compare", "results/table", "results/strict", "results/outcome", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/wire", "results/gate"},
+	"scenarios":             {"variants", "results", "results/recorder", "results/strict", "ensemble", "ensemble/namespace", "ensemble/wire"}, // only scenarios join these
+	"variants":              {},                                                                                                               // a recipe cannot see the runner
 	"variants/line":         {"variants"},
 	"variants/items":        {"variants", "variants/line"},
-	"variants/lock":         {"variants", "variants/line"},
-	"variants/rwlock":       {"variants", "variants/line"},
+	"variants/lock":         {"variants", "variants/holding", "variants/line"},
+	"variants/rwlock":       {"variants", "variants/holding", "variants/line"},
 	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/config", "variants/twophasecommit", "variants/queue", "variants/election", "variants/barrier", "variants/hiddenchannel", "variants/masterworker", "variants/membership", "variants/priorityqueue", "variants/revocable", "variants/doublebarrier", "variants/watchload"},
 	"variants/config":       {"variants"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
-	"variants/election":     {"variants", "variants/line"},
+	"variants/election":     {"variants", "variants/holding", "variants/line"},
 	"variants/conformance":  {},
 	"variants/variantstest": {"variants"},
-	"results":               {},
+	"results":               {"results/table", "results/outcome"},
+	"results/outcome":       {},
+	"results/table":         {},
 	"results/golden":        {},
 	"results/paired":        {},
 	"results/strict":        {},
-	"results/compare":       {"results", "results/paired"},
-	"results/gate":          {"results", "results/paired", "results/strict"},
+	"results/compare":       {"results", "results/paired", "results/table"},
+	"results/gate":          {"results", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire"},
@@ -54,7 +56,7 @@ var mayImport = map[string][]string{
 	"variants/masterworker":   {"variants"},
 	"variants/membership":     {"variants", "variants/line"},
 	"variants/priorityqueue":  {"variants", "variants/items", "variants/line"},
-	"variants/revocable":      {"variants", "variants/line"},
+	"variants/revocable":      {"variants", "variants/holding", "variants/line"},
 }
 
 func TestImportDirections(t *testing.T) {

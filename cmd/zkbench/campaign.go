@@ -306,7 +306,7 @@ func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []s
 	if f.servers != "" { // tried here as well, so that what is wrong is not in the log of a run
 		e, err := auto.Open(ctx, f.choice(), f.options(a.stderr))
 		if err != nil {
-			return nil, nil, blame(err)
+			return nil, nil, asUsage(err)
 		}
 		return []string{"--servers", f.servers}, stay, e.Close(ctx)
 	}
@@ -388,4 +388,8 @@ func takeDown(ctx context.Context, engine ensemble.Engine, name string) error {
 		_, err = process.Down(name)
 	}
 	return err
+}
+
+func joined(numbers []int, separator string) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", separator), "[]")
 }

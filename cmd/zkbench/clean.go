@@ -25,15 +25,14 @@ func cleanCommand(a *app) *cobra.Command {
 	var f cleanFlags
 	cmd := &cobra.Command{
 		Use:   "clean --servers host:port,…[/chroot] [ROOT…]",
-		Short: "Remove the znodes of runs that were killed",
-		Long: `Remove what runs that were killed have left on servers that outlive them: their
-root znodes, /zkbench-RUN, with everything below. Nothing else is touched.
+		Short: "Remove the znodes of killed runs",
+		Long: `Remove the root znodes, /zkbench-RUN, that killed runs have left on servers,
+with everything below them. Nothing else is removed.
 
-A root belongs to the session of its run, by an ephemeral znode that is created
-with it. While that session is alive the root is in use and stays; the servers
-end the session of a killed run after its timeout, usually 30 s. A root without
-such a mark is of an older zkbench, and may be in use: it stays unless its name
-is given as ROOT.
+A root is in use while the session of its run is alive, which an ephemeral znode
+below it shows. The servers end the session of a killed run after its timeout,
+usually 30 s. A root without such a znode was created by an older zkbench. It
+may be in use, and is removed only if its name is given as ROOT.
 
 Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 2 usage; 130 interrupted.`,
@@ -52,10 +51,10 @@ Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 	return cmd
 }
 
-// parse returns the servers, and the znode that roots stand in: empty without a chroot.
+// parse returns the servers and the chroot, which may be empty.
 func (f cleanFlags) parse() (servers []ensemble.Server, base string, err error) {
 	if f.servers == "" {
-		return nil, "", errors.New("--servers host:port,… is missing: where are the znodes?")
+		return nil, "", errors.New("--servers host:port,… is missing")
 	}
 	where, err := external.Parse(f.servers)
 	if err != nil {
@@ -67,7 +66,7 @@ func (f cleanFlags) parse() (servers []ensemble.Server, base string, err error) 
 	return servers, where.Chroot, nil
 }
 
-// clean removes the roots of runs that are over.
+// clean removes the roots of runs that have ended.
 func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	servers, base, err := f.parse()
 	if err != nil {
@@ -86,19 +85,19 @@ func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	removable, err := a.tellRoots(found, named, f)
+	removable, err := a.selectRoots(found, named, f)
 	switch {
 	case len(removable) == 0:
 		fmt.Fprintln(a.stdout, "nothing to remove")
 	case f.dryRun:
-		fmt.Fprintln(a.stdout, "a dry run: nothing was removed")
+		fmt.Fprintln(a.stdout, "dry run: nothing was removed")
 	default:
 		err = errors.Join(err, a.removeRoots(ctx, c, removable))
 	}
 	return err
 }
 
-// rootsNamed returns the paths of roots that were given by name.
+// rootsNamed returns the paths of the roots with these names.
 func rootsNamed(base string, names []string) ([]string, error) {
 	var out []string
 	var errs []error
@@ -112,12 +111,12 @@ func rootsNamed(base string, names []string) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-// cleanHint is how the znodes of runs that have ended are removed.
+// cleanHint returns the command that removes the znodes of runs that have ended.
 func cleanHint(servers string) string { return "zkbench clean --servers " + servers }
 
-// tellRoots prints what is known of each root, and returns those to remove. That a root which was asked for by name is in
-// use is an error.
-func (a *app) tellRoots(found []namespace.Found, named []string, f cleanFlags) (removable []namespace.Found, err error) {
+// selectRoots prints the state of each root, and returns the roots to remove. It returns an error if a root that was named
+// is in use.
+func (a *app) selectRoots(found []namespace.Found, named []string, f cleanFlags) (removable []namespace.Found, err error) {
 	var errs []error
 	for _, path := range named {
 		if !slices.ContainsFunc(found, func(r namespace.Found) bool { return r.Path == path }) {
@@ -132,12 +131,12 @@ func (a *app) tellRoots(found []namespace.Found, named []string, f cleanFlags) (
 		znodes := fmt.Sprintf("%d %s", r.Znodes, results.Plural(r.Znodes, "znode"))
 		switch {
 		case r.State == namespace.InUse:
-			fmt.Fprintf(a.stdout, "%s: in use, kept: a session of its run is alive (servers end it up to %s after a run is killed)\n", r.Path, r.Timeout)
+			fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n", r.Path, r.Timeout)
 			if asked {
 				errs = append(errs, fmt.Errorf("%s is in use", r.Path))
 			}
 		case r.State == namespace.Unmarked && !asked:
-			fmt.Fprintf(a.stdout, "%s: %s, stays: of an older zkbench, and may be in use; `%s %s` removes it\n", r.Path, znodes, cleanHint(f.servers), r.Path)
+			fmt.Fprintf(a.stdout, "%s: %s, kept: created by an older zkbench and may be in use; `%s %s` removes it\n", r.Path, znodes, cleanHint(f.servers), r.Path)
 		default:
 			fmt.Fprintf(a.stdout, "%s: %s of a run that has ended\n", r.Path, znodes)
 			removable = append(removable, r)
@@ -146,18 +145,18 @@ func (a *app) tellRoots(found []namespace.Found, named []string, f cleanFlags) (
 	return removable, errors.Join(errs...)
 }
 
-// removeRoots removes roots one after the other, and says what it has removed as it goes.
+// removeRoots removes roots one after the other, and prints each.
 func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []namespace.Found) error {
 	var errs []error
 	for _, r := range roots {
 		n, err := c.Remove(ctx, r.Path)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("remove %s (%d znodes are removed, the rest is left): %w", r.Path, n, err))
+			errs = append(errs, fmt.Errorf("remove %s (%d znodes are removed, the others are left): %w", r.Path, n, err))
 			if ctx.Err() != nil {
 				break
 			}
 			if errors.Is(err, namespace.ErrSilent) {
-				errs = append(errs, errors.New("run the same again: it asks the server that answers first"))
+				errs = append(errs, errors.New("repeat the command: it uses the server that answers first"))
 				break
 			}
 			continue
@@ -167,9 +166,9 @@ func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []names
 	return errors.Join(errs...)
 }
 
-// tellLeftovers reports what is on servers that outlive runs: what earlier runs left, and other runs that are under way.
-// If no server answers it reports nothing: the run itself will fail.
-func (a *app) tellLeftovers(ctx context.Context, servers []ensemble.Server, base, list string) {
+// printLeftovers prints how many runs have left znodes on servers, and how many are under way. If no server answers it
+// prints nothing, because the run itself will fail.
+func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, base, list string) {
 	c, err := namespace.Connect(ctx, servers)
 	if err != nil {
 		return
@@ -189,14 +188,17 @@ func (a *app) tellLeftovers(ctx context.Context, servers []ensemble.Server, base
 			seen[f.State]++
 		}
 	}
-	if left := seen[namespace.Left]; left > 0 {
-		fmt.Fprintf(a.stderr, "%d earlier %s left znodes on these servers: `%s` removes them\n", left, results.Plural(left, "run"), cleanHint(list))
-	}
-	if old := seen[namespace.Unmarked]; old > 0 {
-		fmt.Fprintf(a.stderr, "%d %s of an older zkbench left znodes on these servers, or may be under way: `%s` lists them\n", old, results.Plural(old, "run"), cleanHint(list))
-	}
-	if used := seen[namespace.InUse]; used > 0 {
-		fmt.Fprintf(a.stderr, "%d other %s under way on these servers, or ended within the last %s without cleaning up: runs disturb each other's numbers\n",
-			used, results.Plural(used, "run"), ensemble.SessionTimeout)
+	for _, line := range []struct {
+		state  namespace.State
+		format string
+		detail any
+	}{
+		{namespace.Left, "%d earlier %s left znodes on these servers: `%s` removes them\n", cleanHint(list)},
+		{namespace.Unmarked, "%d %s of an older zkbench left znodes on these servers or may be under way: `%s` lists them\n", cleanHint(list)},
+		{namespace.InUse, "%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n", ensemble.SessionTimeout},
+	} {
+		if n := seen[line.state]; n > 0 {
+			fmt.Fprintf(a.stderr, line.format, n, results.Plural(n, "run"), line.detail)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func TestClean(t *testing.T) {
 			left []string // of the roots
 		}{
 			{[]string{"--dry-run"}, codeOK, []string{left + ": 1 znode of a run that has ended", used + ": in use", "up to 30s after",
-				old + ": 2 znodes, stays", "`zkbench clean --servers " + servers + " " + chroot + old + "`", "nothing was removed"}, []string{left, used, old}},
+				old + ": 2 znodes, kept", "`zkbench clean --servers " + servers + " " + chroot + old + "`", "nothing was removed"}, []string{left, used, old}},
 			{nil, codeOK, []string{"removed " + chroot + left + " (1 znode)"}, []string{used, old}},
 			{nil, codeOK, []string{"nothing to remove"}, []string{used, old}},
 			{[]string{used}, codeFailed, []string{used + " is in use"}, []string{used, old}},

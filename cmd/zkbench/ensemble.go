@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -15,26 +14,19 @@ import (
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/process"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 func ensembleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ensemble",
 		Short: "Start, inspect and end the servers to measure on",
-		Long: `Start, inspect and end an ensemble of three servers that outlives single runs.
+		Long: `Start, inspect and end an ensemble of three servers that several runs use.
 
-'zkbench run' starts and ends an ensemble of its own when none is up. One that a
-crash left behind is found by its label and removed by the next 'up' or 'down'.`,
+'zkbench run' starts and ends an ensemble itself when none is up. The next 'up'
+or 'down' finds what a crash left behind by its label, and removes it.`,
 	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		names := []string{"up", "down", "status", "logs", "image"}
-		if len(args) == 0 {
-			return usage(fmt.Errorf("ensemble needs one of: %s", strings.Join(names, ", ")))
-		}
-		return oneOf("ensemble", args[0], names)
-	}
-	cmd.AddCommand(upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), imageCommand(a))
+	addCommands(cmd, upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), imageCommand(a))
 	return cmd
 }
 
@@ -65,7 +57,7 @@ func upCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// portNumbers parses --ports: one for each server.
+// portNumbers parses --ports.
 func portNumbers(values []string) ([]int, error) {
 	ports, err := numbers("ports", values)
 	if err != nil {
@@ -82,18 +74,18 @@ func portNumbers(values []string) ([]int, error) {
 	return ports, nil
 }
 
-// releaser is an ensemble that stays up when its claim is released.
+// releaser is an ensemble that stays up when its lock is released.
 type releaser interface{ Release() error }
 
 func (a *app) up(ctx context.Context, choice auto.Choice, opts ensemble.Options) error {
-	done := a.started.starts(ensemble.Container, opts.Name) // or processes: the command is the same
+	done := a.started.starts(ensemble.Container, opts.Name) // or processes: `ensemble down` removes both
 	defer done()
 	e, err := auto.Open(ctx, choice, opts)
 	if err != nil {
 		return err
 	}
 	if r, ok := e.(releaser); ok {
-		defer r.Release() //nolint:errcheck // the claim ends with the process at the latest
+		defer r.Release() //nolint:errcheck // the lock ends with the process at the latest
 	}
 	return a.printStatus(ctx, e)
 }
@@ -102,7 +94,7 @@ func downCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "End an ensemble, or what a crash left of one",
+		Short: "End an ensemble, or remove what a crash left of one",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := ensemble.CheckName(f.name); err != nil {
@@ -115,7 +107,7 @@ func downCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// down ends the ensemble of that name on every engine that may have it.
+// down ends the ensemble of that name on all engines.
 func (a *app) down(ctx context.Context, name string) error {
 	var removed container.Remains
 	var containerErr error
@@ -135,7 +127,7 @@ func (a *app) down(ctx context.Context, name string) error {
 	return nil
 }
 
-// remains says what there is of an ensemble that is not kept up, and nothing if there is nothing.
+// remains describes the containers and processes of an ensemble. It returns an empty string if there are none.
 func remains(ctx context.Context, name string) string {
 	var found []string
 	if container.Available(ctx) == nil {
@@ -149,7 +141,7 @@ func remains(ctx context.Context, name string) string {
 	return strings.Join(found, " and ")
 }
 
-// others lists ensembles that the user may have meant.
+// others lists other ensembles, as the end of a message.
 func others(ctx context.Context, name string) string {
 	names := process.Names()
 	if container.Available(ctx) == nil {
@@ -161,7 +153,7 @@ func others(ctx context.Context, name string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "; there is something of: " + strings.Join(names, ", ")
+	return "; other ensembles: " + strings.Join(names, ", ")
 }
 
 func statusCommand(a *app) *cobra.Command {
@@ -183,7 +175,7 @@ func statusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// find returns an ensemble that is up, without claiming it.
+// find returns an ensemble that is up, without locking it.
 func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	if f.servers != "" {
 		return external.Attach(ctx, f.servers)
@@ -204,38 +196,37 @@ func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	return e, err
 }
 
-// notUp says what there is instead of an ensemble that is kept up.
+// notUp returns the error for an ensemble that is not up, with what exists of that name.
 func notUp(ctx context.Context, name string) error {
 	left := remains(ctx, name)
 	if left == "" {
-		return fmt.Errorf("no ensemble %q is kept up: `zkbench ensemble up --name %s` starts one%s", name, name, others(ctx, name))
+		return fmt.Errorf("no ensemble %q is up: start one with `zkbench ensemble up --name %s`%s", name, name, others(ctx, name))
 	}
 	if container.InUse(name) || process.InUse(name) {
-		return fmt.Errorf("no ensemble %q is kept up: there are %s, which a zkbench that is running has started and takes down", name, left)
+		return fmt.Errorf("no ensemble %q is up: %s belong to a run that is under way and takes them down", name, left)
 	}
-	return fmt.Errorf("no ensemble %q is kept up, but something is left of one: %s; `%s` removes it", name, left, downHint(name))
+	return fmt.Errorf("no ensemble %q is up, but a former one left %s; `%s` removes it", name, left, downHint(name))
 }
 
 func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble) error {
-	t := results.NewTable()
-	t.AppendHeader(table.Row{"server", "role", "version", "client address", "sessions", "znodes", "watches"})
+	t := table.New(table.Left("server", "role", "version", "client address", "sessions", "znodes", "watches")...)
 	var errs []error
 	for _, s := range e.Servers() {
 		status, err := ensemble.Probe(ctx, s.Addr)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
-			t.AppendRow(table.Row{s.Name, "unreachable", "–", s.Addr, "–", "–", "–"})
+			t.Row(s.Name, "unreachable", table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
 			continue
 		}
-		t.AppendRow(table.Row{s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches)})
+		t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches))
 	}
-	fmt.Fprintln(a.stdout, t.Render())
+	fmt.Fprintln(a.stdout, t)
 	return errors.Join(errs...)
 }
 
 func known(n int64) string {
 	if n == ensemble.Unknown {
-		return "–"
+		return table.Missing
 	}
 	return fmt.Sprint(n)
 }
@@ -266,11 +257,11 @@ func logsCommand(a *app) *cobra.Command {
 func imageCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "image",
-		Short: "Get the ZooKeeper image that containers start from, or build it",
-		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the
-official ` + container.OfficialImage + ` if it is there or a registry has it, else
-` + container.DebianImage + `, built from Debian packages in about a minute
-(needs mmdebstrap).`,
+		Short: "Pull or build the ZooKeeper image for containers",
+		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the official
+` + container.OfficialImage + ` if it is present or a registry has it, else
+` + container.DebianImage + `, which is built from Debian packages with
+mmdebstrap in about a minute.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := container.Available(cmd.Context()); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/external"
 )
 
-// ensembleFlags say which ensemble a command is about.
+// ensembleFlags are the flags that choose an ensemble.
 type ensembleFlags struct {
-	engines []string // what engine may be
+	engines []string // possible values of engine
 	engine  string
 	servers string
 	name    string
@@ -29,16 +29,16 @@ type ensembleFlags struct {
 	readDelay, writeDelay time.Duration
 }
 
-// bind declares the flags that choose an ensemble to run on.
+// bind declares the flags that choose the ensemble of a run.
 func (f *ensembleFlags) bind(cmd *cobra.Command) {
 	f.bindEngine(cmd, auto.Engines())
 	flags := cmd.Flags()
-	flags.StringVar(&f.servers, "servers", "", "measure these instead: host:port,…[/chroot]")
-	flags.DurationVar(&f.readDelay, "read-delay", 0, "time per read, for --ensemble embedded")
-	flags.DurationVar(&f.writeDelay, "write-delay", 0, "time per write, for --ensemble embedded")
+	flags.StringVar(&f.servers, "servers", "", "use these servers: host:port,…[/chroot]")
+	flags.DurationVar(&f.readDelay, "read-delay", 0, "delay of each read, for --ensemble embedded")
+	flags.DurationVar(&f.writeDelay, "write-delay", 0, "delay of each write, for --ensemble embedded")
 }
 
-// bindEngine declares the flags that say what to start.
+// bindEngine declares the flags that choose the servers to start.
 func (f *ensembleFlags) bindEngine(cmd *cobra.Command, engines []string) {
 	f.engines = engines
 	flags := cmd.Flags()
@@ -48,7 +48,7 @@ func (f *ensembleFlags) bindEngine(cmd *cobra.Command, engines []string) {
 	flags.StringVar(&f.engine, "ensemble", "auto", strings.Join(started, "|"))
 	flags.StringVar(&f.image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.home, "zookeeper-home", "", "unpacked release for --ensemble process")
-	flags.StringVar(&f.txnLog, "txn-log", "", "transaction logs: disk|memory (default disk)")
+	flags.StringVar(&f.txnLog, "txn-log", "", "where transaction logs are: disk|memory\n(default disk)")
 	f.bindName(cmd)
 }
 
@@ -57,55 +57,46 @@ func (f *ensembleFlags) bindName(cmd *cobra.Command) {
 }
 
 func (f *ensembleFlags) check() error {
-	if err := oneOf("--ensemble", f.engine, f.engines); err != nil {
-		return err
+	errs := []error{oneOf("--ensemble", f.engine, f.engines), usage(f.contradiction()), usage(ensemble.CheckName(f.name))}
+	if f.txnLog != "" {
+		errs = append(errs, oneOf("--txn-log", f.txnLog, texts(ensemble.TxnLogs())))
 	}
-	if f.servers == "" && f.engine == string(ensemble.External) {
-		return usage(errors.New("--ensemble external needs --servers host:port,…"))
-	}
-	if f.servers != "" {
-		if f.engine != "auto" && f.engine != string(ensemble.External) {
-			return usage(fmt.Errorf("--servers and --ensemble %s exclude each other", f.engine))
-		}
-		if _, err := external.Parse(f.servers); err != nil {
-			return usage(err)
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
-	if f.image != "" && f.home != "" {
-		return usage(errors.New("--image and --zookeeper-home exclude each other"))
-	}
-	for _, flag := range []struct{ name, value, only string }{
-		{"--image", f.image, string(ensemble.Container)}, {"--zookeeper-home", f.home, string(ensemble.Process)},
-	} {
-		if flag.value != "" && (f.servers != "" || f.engine != "auto" && f.engine != flag.only) {
-			return usage(fmt.Errorf("%s goes with --ensemble %s only", flag.name, flag.only))
-		}
-	}
-	if err := f.checkTxnLog(); err != nil {
-		return err
-	}
-	if f.readDelay < 0 || f.writeDelay < 0 {
-		return usage(errors.New("--read-delay and --write-delay cannot be negative"))
-	}
-	if f.readDelay+f.writeDelay > 0 && f.engine != string(ensemble.Embedded) {
-		return usage(errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have delays of their own"))
-	}
-	return usage(ensemble.CheckName(f.name))
+	return nil
 }
 
-// checkTxnLog refuses to say where servers keep their logs that are not started, or have none.
-func (f *ensembleFlags) checkTxnLog() error {
-	if f.txnLog == "" {
-		return nil
+// contradiction returns an error if the flags contradict each other.
+func (f *ensembleFlags) contradiction() error {
+	engine := ensemble.Engine(f.engine)
+	isOneOf := func(engines ...ensemble.Engine) bool { return f.servers == "" && slices.Contains(engines, engine) }
+	if f.servers != "" {
+		if _, err := external.Parse(f.servers); err != nil {
+			return err
+		}
 	}
-	var places []string
-	for _, place := range ensemble.TxnLogs() {
-		places = append(places, string(place))
+	switch {
+	case isOneOf(ensemble.External):
+		return errors.New("--ensemble external needs --servers host:port,…")
+	case f.servers != "" && engine != "auto" && engine != ensemble.External:
+		return fmt.Errorf("--servers and --ensemble %s exclude each other", engine)
+	case f.image != "" && f.home != "":
+		return errors.New("--image and --zookeeper-home exclude each other")
+	case f.image != "" && !isOneOf("auto", ensemble.Container):
+		return fmt.Errorf("--image goes with --ensemble %s only", ensemble.Container)
+	case f.home != "" && !isOneOf("auto", ensemble.Process):
+		return fmt.Errorf("--zookeeper-home goes with --ensemble %s only", ensemble.Process)
+	case f.txnLog != "" && !isOneOf("auto", ensemble.Container, ensemble.Process):
+		return fmt.Errorf("--txn-log goes with --ensemble %s or %s only, whose servers zkbench starts", ensemble.Container, ensemble.Process)
+	case f.readDelay < 0 || f.writeDelay < 0:
+		return errors.New("--read-delay and --write-delay cannot be negative")
+	case f.readDelay+f.writeDelay > 0 && engine != ensemble.Embedded:
+		return errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have real delays")
 	}
-	if f.servers != "" || !slices.Contains([]string{"auto", string(ensemble.Container), string(ensemble.Process)}, f.engine) {
-		return usage(fmt.Errorf("--txn-log goes with --ensemble %s or %s only, whose servers zkbench starts", ensemble.Container, ensemble.Process))
-	}
-	return oneOf("--txn-log", f.txnLog, places)
+	return nil
 }
 
 func (f *ensembleFlags) choice() auto.Choice {
@@ -119,8 +110,8 @@ func (f *ensembleFlags) options(progress io.Writer) ensemble.Options {
 	}
 }
 
-// blame turns an external.Mistake into a usage error.
-func blame(err error) error {
+// asUsage turns an [external.Mistake] into a usage error.
+func asUsage(err error) error {
 	if mistake := new(external.Mistake); errors.As(err, mistake) {
 		return usage(err)
 	}

@@ -1,27 +1,28 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
+
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// The exit codes. When several apply, the first in precedence wins: a run that is wrong or void must not be reported
-// as merely slow.
+// The exit codes, with the names that the commands use.
 const (
-	codeOK          = 0
-	codeFailed      = 1   // could not run
-	codeUsage       = 2   // usage, or an invalid scenario
-	codeRegression  = 3   // a gate found a regression
-	codeBroken      = 4   // a recipe broke its promise
-	codeInvalid     = 5   // the numbers are void or inconclusive
-	codeInterrupted = 130 // stopped by a signal
+	codeOK          = outcome.CodePass
+	codeFailed      = outcome.CodeFailed
+	codeUsage       = outcome.CodeUsage
+	codeRegression  = outcome.CodeRegression
+	codeBroken      = outcome.CodeBroken
+	codeInvalid     = outcome.CodeInvalid
+	codeInterrupted = outcome.CodeInterrupted
 )
 
-// errInterrupted is the cause of a context that a signal ended.
+// errInterrupted is the cause of a context that a signal has cancelled.
 var errInterrupted = errors.New("interrupted")
 
-// exitError is an error that says with which code to exit. Its text may be empty if everything has been said.
+// exitError is an error with an exit code. Its text is empty if the reason has been printed.
 type exitError struct {
 	code int
 	err  error
@@ -36,17 +37,12 @@ func (e exitError) Error() string {
 
 func (e exitError) Unwrap() error { return e.err }
 
-// usage marks an error as the user's to mend.
+// usage marks an error as a mistake of the user.
 func usage(err error) error {
 	if err == nil {
 		return nil
 	}
 	return exitError{codeUsage, err}
-}
-
-// precedence lists the codes of errors, most telling first.
-func precedence() []int {
-	return []int{codeBroken, codeUsage, codeFailed, codeInvalid, codeRegression}
 }
 
 // exitCode returns the code for what a command returned.
@@ -57,18 +53,12 @@ func exitCode(ctx context.Context, err error) int {
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return codeInterrupted
 	}
-	codes := codesOf(err)
-	for _, code := range precedence() {
-		if slices.Contains(codes, code) {
-			return code
-		}
-	}
-	return codeFailed
+	return cmp.Or(outcome.Deciding(codesOf(err)...), codeFailed)
 }
 
-// codesOf returns the codes of all errors that were joined into one; an error that says nothing means failure.
+// codesOf returns the codes of all errors that were joined into one. The code of an error without one is codeFailed.
 func codesOf(err error) []int {
-	switch e := err.(type) { //nolint:errorlint // it is the tree of errors itself that is walked here
+	switch e := err.(type) { //nolint:errorlint // this walks the tree of errors
 	case exitError:
 		return []int{e.code}
 	case interface{ Unwrap() []error }:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -9,12 +10,11 @@ import (
 	"go/token"
 	"io/fs"
 	"slices"
-	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -23,10 +23,10 @@ import (
 func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain RECIPE|VARIANT|SCENARIO",
-		Short: "Explain an algorithm: its steps, its cost, what it is bad at",
-		Long: `Explain a recipe and its promise; a variant with its algorithm as numbered
-steps, its cost as formulas of the number of clients N, its source and what it
-is bad at; or a scenario and the question that it answers.`,
+		Short: "Explain a variant: its steps, its cost, its weaknesses",
+		Long: `Explain a recipe and its promise; a variant with its algorithm in numbered
+steps, its cost as formulas of the number of clients N, its source and its
+weaknesses; or a scenario and the question that it answers.`,
 		Example: "  zkbench explain lock\n  zkbench explain lock/predecessor-watch\n  zkbench explain lock-drain",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -41,7 +41,7 @@ is bad at; or a scenario and the question that it answers.`,
 	}
 }
 
-// subjects is everything that can be explained.
+// subjects returns the names of all recipes, variants and scenarios.
 func subjects() []string {
 	var names []string
 	for _, r := range catalog.Recipes() {
@@ -67,12 +67,12 @@ func (a *app) explain(name string) error {
 	if slices.Contains(scenarios.Names(), name) {
 		return a.explainScenario(name)
 	}
-	return usage(fmt.Errorf("there is nothing called %q%s", name, scenarios.Nearest(name, subjects())))
+	return usage(fmt.Errorf("there is nothing called %q%s", name, strict.Nearest(name, subjects())))
 }
 
-// say prints a paragraph, and an empty line.
+// say prints a paragraph and an empty line.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.stdout, "%s\n\n", results.Wrap(fmt.Sprintf(format, args...), width(a.stdout)))
+	fmt.Fprintf(a.stdout, "%s\n\n", table.Wrap(fmt.Sprintf(format, args...), width(a.stdout)))
 }
 
 func (a *app) explainRecipe(r variants.Recipe) error {
@@ -82,11 +82,11 @@ func (a *app) explainRecipe(r variants.Recipe) error {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
-	var rows []table.Row
+	t := newList("phase", "from when to when")
 	for _, p := range r.Phases {
-		rows = append(rows, table.Row{p.Name, p.Meaning})
+		t.Row(p.Name, p.Meaning)
 	}
-	return a.printList(table.Row{"phase", "from when to when"}, rows)
+	return a.printTable(t)
 }
 
 func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
@@ -98,22 +98,20 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	var parser comment.Parser
 	printer := comment.Printer{TextWidth: min(width(a.stdout), defaultWidth)}
 	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
-	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v).Render())
+	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v))
 	if !v.CanStep() {
-		a.say("It never comes to rest, so that no run of it is stepped.")
+		a.say("It never comes to rest, so that it cannot run in lockstep.")
 	}
 	a.say("Bad at: %s.", v.BadAt)
 	return nil
 }
 
-// costTable shows a variant's formulas.
-func costTable(v variants.Variant) table.Writer {
-	t := table.Row{"per operation of N clients", "one by one, exactly", "at their own pace, at most"}
-	w := results.NewTable()
-	w.AppendHeader(t)
+// costTable returns a table of a variant's formulas.
+func costTable(v variants.Variant) *table.Table {
+	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
 	for _, row := range []struct {
-		name          string
-		stepped, free variants.Formula
+		name           string
+		lockstep, free variants.Formula
 	}{
 		{"requests", v.Stepped.Requests, v.Free.Requests},
 		{"of them writes", v.Stepped.Writes, v.Free.Writes},
@@ -121,16 +119,9 @@ func costTable(v variants.Variant) table.Writer {
 		{"notifications", v.Stepped.Notifications, v.Free.Notifications},
 		{"largest herd", v.Stepped.HerdMax, v.Free.HerdMax},
 	} {
-		w.AppendRow(table.Row{row.name, orDash(row.stepped.Text), orDash(row.free.Text)})
+		t.Row(row.name, cmp.Or(row.lockstep.Text, table.Missing), cmp.Or(row.free.Text, table.Missing))
 	}
-	return w
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "–"
-	}
-	return text
+	return t
 }
 
 func (a *app) explainScenario(name string) error {
@@ -144,19 +135,14 @@ func (a *app) explainScenario(name string) error {
 		i := slices.IndexFunc(catalog.Recipes(), func(r variants.Recipe) bool { return r.Name == s.Recipe })
 		size = fmt.Sprintf(", size %d (%s)", s.Size, catalog.Recipes()[i].Size)
 	}
-	a.say("Recipe %s, %s, %s%s, repeats: %d.", s.Recipe, s.Load(), clientsText(s.Clients), size, s.Repeats)
+	a.say("Recipe %s, %s, %s clients%s, repeats: %d.", s.Recipe, s.Load(), joined(s.Clients, ", "), size, s.Repeats)
 	if s.Published != nil {
 		a.say("Printed beside the figures of %s.", s.Published.Source)
 	}
 	return nil
 }
 
-func clientsText(clients []int) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(clients), " ", ", "), "[]") + " clients"
-}
-
-// commentOf returns the comment of a type in a recipe's Go files: what explains an algorithm stands beside it, and
-// once.
+// commentOf returns the comment of a type in a recipe's Go files, which explains the algorithm.
 func commentOf(code fs.FS, typeName string) (string, error) {
 	files, err := fs.Glob(code, "*.go")
 	if err != nil {
@@ -171,24 +157,12 @@ func commentOf(code fs.FS, typeName string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if text, ok := commentIn(file, typeName); ok {
-			return text, nil
-		}
-	}
-	return "", fmt.Errorf("its code has no type %s with a comment", typeName)
-}
-
-func commentIn(file *ast.File, typeName string) (string, bool) {
-	for _, d := range file.Decls {
-		decl, ok := d.(*ast.GenDecl)
-		if !ok || decl.Tok != token.TYPE || decl.Doc == nil {
-			continue
-		}
-		for _, spec := range decl.Specs {
-			if t, ok := spec.(*ast.TypeSpec); ok && t.Name.Name == typeName {
-				return decl.Doc.Text(), true
+		for _, d := range file.Decls {
+			decl, ok := d.(*ast.GenDecl)
+			if ok && decl.Tok == token.TYPE && decl.Doc != nil && decl.Specs[0].(*ast.TypeSpec).Name.Name == typeName {
+				return decl.Doc.Text(), nil
 			}
 		}
 	}
-	return "", false
+	return "", fmt.Errorf("the code has no type %s with a comment", typeName)
 }

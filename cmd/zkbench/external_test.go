@@ -58,7 +58,7 @@ func TestRunBelowAChroot(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "2", "--repeats", "1", "--servers", addr+"/bench")
-	if code != codeOK || !strings.Contains(stderr, "all znodes stand below /bench/zkbench-") {
+	if code != codeOK || !strings.Contains(stderr, "all znodes are below /bench/zkbench-") {
 		t.Errorf("exit code %d; said %q", code, stderr)
 	}
 	if names, _, err := conn.Children("/bench"); err != nil || len(names) > 0 {

@@ -2,14 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -17,9 +13,12 @@ import (
 
 func listCommand(a *app) *cobra.Command {
 	sections := []string{"recipes", "variants", "scenarios"}
+	show := map[string]func() error{
+		"recipes": a.listRecipes, "variants": func() error { return a.listVariants(catalog.Recipes()) }, "scenarios": a.listScenarios,
+	}
 	return &cobra.Command{
 		Use:       "list [recipes|variants|scenarios]",
-		Short:     "List what there is to run",
+		Short:     "List recipes, variants and scenarios",
 		ValidArgs: sections,
 		Args:      cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -27,13 +26,13 @@ func listCommand(a *app) *cobra.Command {
 				if err := oneOf("list", args[0], sections); err != nil {
 					return err
 				}
-				return a.list(args[0])
+				return show[args[0]]()
 			}
 			for i, section := range sections {
 				if i > 0 {
 					fmt.Fprintln(a.stdout)
 				}
-				if err := a.list(section); err != nil {
+				if err := show[section](); err != nil {
 					return err
 				}
 			}
@@ -42,75 +41,56 @@ func listCommand(a *app) *cobra.Command {
 	}
 }
 
-func (a *app) list(section string) error {
-	switch section {
-	case "recipes":
-		return a.listRecipes()
-	case "variants":
-		return a.listVariants(catalog.Recipes())
-	default:
-		return a.listScenarios()
-	}
-}
-
 func (a *app) listRecipes() error {
-	var rows []table.Row
+	t := newList("recipe", "what it promises")
 	for _, r := range catalog.Recipes() {
-		rows = append(rows, table.Row{r.Name, r.Summary})
+		t.Row(r.Name, r.Summary)
 	}
-	return a.printList(table.Row{"recipe", "what it promises"}, rows)
+	return a.printTable(t)
 }
 
-// listVariants puts the kind below the name where three columns would be too many.
+// listVariants puts the kind below the name on narrow terminals.
 func (a *app) listVariants(recipes []variants.Recipe) error {
 	const enough = 100
 	narrow := width(a.stdout) < enough
-	header := table.Row{"variant", "kind", "how it works"}
+	t := newList("variant", "kind", "how it works")
 	if narrow {
-		header = slices.Delete(header, 1, 2)
+		t = newList("variant", "how it works")
 	}
-	var rows []table.Row
 	for _, r := range recipes {
 		for _, v := range r.Variants {
-			row := table.Row{r.Name + "/" + v.Name, v.Kind, v.Summary}
 			if narrow {
-				row = table.Row{fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), v.Summary}
+				t.Row(fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), v.Summary)
+			} else {
+				t.Row(r.Name+"/"+v.Name, v.Kind, v.Summary)
 			}
-			rows = append(rows, row)
 		}
 	}
-	return a.printList(header, rows)
+	return a.printTable(t)
 }
 
 func (a *app) listScenarios() error {
-	var rows []table.Row
+	t := newList("scenario", "recipe", "clients", "what it answers")
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Load(name, catalog.Recipes())
 		if err != nil {
 			return err
 		}
-		clients := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Clients), " ", ","), "[]")
-		rows = append(rows, table.Row{s.Name, s.Recipe, clients, s.Question})
+		t.Row(s.Name, s.Recipe, joined(s.Clients, ","), s.Question)
 	}
-	return a.printList(table.Row{"scenario", "recipe", "clients", "what it answers"}, rows)
+	return a.printTable(t)
 }
 
-// printList prints a table whose last column holds sentences, which are wrapped into what the others leave.
-func (a *app) printList(header table.Row, rows []table.Row) error {
-	t := results.NewTable()
-	t.AppendHeader(header)
-	t.AppendRows(rows)
-	const gap, least = 2, 20
-	left := width(a.stdout) - gap
-	last := len(header) - 1
-	for column := range last {
-		widest := 0
-		for _, row := range append(rows, header) {
-			widest = max(widest, text.LongestLineLen(fmt.Sprint(row[column])))
-		}
-		left -= widest + gap
-	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: last + 1, WidthMax: max(left, least), WidthMaxEnforcer: text.WrapSoft}})
-	_, err := fmt.Fprintln(a.stdout, t.Render())
+// newList returns a table whose last column holds sentences, which are wrapped.
+func newList(titles ...string) *table.Table {
+	columns := table.Left(titles...)
+	columns[len(columns)-1].Fill = true
+	return table.New(columns...)
+}
+
+// printTable prints a table at the width of the terminal.
+func (a *app) printTable(t *table.Table) error {
+	text, _ := t.Text(width(a.stdout))
+	_, err := fmt.Fprintln(a.stdout, text)
 	return err
 }

@@ -1,7 +1,7 @@
 // Command zkbench measures what ZooKeeper recipes cost, naive and optimized variants side by side.
 //
-// This package is how zkbench is invoked, and nothing else: flags in, exit code out. One file per command; what the
-// commands do lives in the packages that they call.
+// This package has the command line only: flags in, exit code out, one file per command. The packages that it calls do the
+// work.
 package main
 
 import (

@@ -10,20 +10,19 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// checkOut makes the folder for results, and notices before a run that it could not be written to after it, or holds
-// results that would be mixed with new ones.
+// checkOut creates the folder for results. It returns an error if the folder cannot be written to or holds other results.
 func checkOut(dir string) error {
 	old, err := results.Files(dir)
 	if err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	if len(old) > 0 {
-		return usage(fmt.Errorf("--out %s holds results already: choose another folder", dir))
+		return usage(fmt.Errorf("--out %s already holds results: choose another folder", dir))
 	}
 	return makeFolder("out", dir)
 }
 
-// makeFolder makes a folder, and notices if files cannot be written there.
+// makeFolder creates a folder, and returns an error if files cannot be written there.
 func makeFolder(flag, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return usage(fmt.Errorf("--%s: %w", flag, err))
@@ -31,7 +30,7 @@ func makeFolder(flag, dir string) error {
 	return tryName(flag, dir, "")
 }
 
-// checkFolder notices that a folder cannot be made or written to, and makes none.
+// checkFolder returns an error if a folder cannot be created or written to. It does not create it.
 func checkFolder(flag, dir string) error {
 	for {
 		info, err := os.Stat(dir)
@@ -48,17 +47,17 @@ func checkFolder(flag, dir string) error {
 	}
 }
 
-// save stores a result in the run's folder. A folder that was removed meanwhile is not made again: the results that were in
-// it are gone, so the run ends.
+// save stores a result in the run's folder. It does not create the folder again if that was removed during the run: former
+// results are lost, so the run ends.
 func save(d *results.Document, dir string) error {
 	err := d.Write(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder of the results was removed while the run was going on: %w", err)
+		return fmt.Errorf("the folder of the results was removed during the run: %w", err)
 	}
 	return err
 }
 
-// checkFile notices that a file cannot be written, which otherwise shows only when the work is done.
+// checkFile returns an error if a file cannot be written, before the work is done.
 func checkFile(flag, path string) error {
 	if path == "" {
 		return nil
@@ -70,7 +69,7 @@ func checkFile(flag, path string) error {
 	return checkReplaceable(flag, path)
 }
 
-// checkReplaceable notices that a file, whose folder may be missing, cannot be replaced by one that is written.
+// checkReplaceable returns an error if a file, whose folder may be missing, cannot be created or replaced.
 func checkReplaceable(flag, path string) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,7 +78,7 @@ func checkReplaceable(flag, path string) error {
 	case info.IsDir():
 		return usage(fmt.Errorf("--%s %s is a folder: name a file", flag, path))
 	case !info.Mode().IsRegular():
-		return usage(fmt.Errorf("--%s %s is no regular file: it would be replaced by one", flag, path))
+		return usage(fmt.Errorf("--%s %s is not a regular file, and would be replaced by one", flag, path))
 	default:
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -88,13 +87,12 @@ func checkReplaceable(flag, path string) error {
 		f.Close()
 	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return checkFolder(flag, filepath.Dir(path)) // it is made when the file is written
+		return checkFolder(flag, filepath.Dir(path)) // created together with the file
 	}
 	return tryName(flag, filepath.Dir(path), filepath.Base(path))
 }
 
-// tryName makes a file for a moment that is named as a file is while it is being written: with a dot before its name, and
-// up to twenty characters after it.
+// tryName creates and removes a file whose name is as long as that of the temporary file that is later renamed to name.
 func tryName(flag, dir, name string) error {
 	f, err := os.CreateTemp(dir, "."+name+".zkbench-*")
 	if err != nil {

@@ -36,7 +36,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	}{
 		{run, "summary", "dir", "is a folder"},
 		{run, "summary", "dir/", "is a folder"},
-		{run, "summary", "/dev/null", "no regular file"},
+		{run, "summary", "/dev/null", "not a regular file"},
 		{run, "summary", long, "too long"},
 		{run, "summary", nearly, "too long"},
 		{run, "summary", "none/file", "there is no folder"},
@@ -44,10 +44,10 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 		{run, "out", "file", "not a directory"},
 		{run, "out", "file/x", "not a directory"},
 		{run, "name", long, "at most 50 characters"},
-		{gate, "json", "dir", "is something to be read"},
+		{gate, "json", "dir", "something to be read"},
 		{gate, "json", "other", "is a folder"},
 		{gate, "junit", long, "too long"},
-		{gate, "markdown", "/dev/null", "no regular file"},
+		{gate, "markdown", "/dev/null", "not a regular file"},
 		{gate, "benchfmt", nearly, "too long"},
 		{pairs, "out", long, "too long"},
 		{pairs, "out", "file/x", "not a directory"},
@@ -76,7 +76,7 @@ func TestResultsThatVanish(t *testing.T) {
 		vanish func(first string) error
 		want   []string
 	}{
-		{"the folder", func(string) error { return os.RemoveAll("out") }, []string{"no results are kept in out", "was removed while the run was going on", "measurements are not in out"}},
+		{"the folder", func(string) error { return os.RemoveAll("out") }, []string{"no results are kept in out", "was removed during the run", "measurements are not in out"}},
 		{"one of them", os.Remove, []string{"partial results in out: ", "1 of 40 measurements are not in out"}},
 		{"a part of one", func(first string) error { return os.Truncate(first, 100) }, []string{"partial results in out: 39 measurements", "is not what was written"}},
 	} {

@@ -7,7 +7,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows how far a run is: a bar with the time left where somebody is watching, plain lines otherwise.
+// progress shows the progress of a run: a bar with the remaining time on a terminal, lines otherwise.
 type progress struct {
 	out  io.Writer
 	name string
@@ -16,13 +16,13 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress { return &progress{out: out} }
 
-// begin starts the progress of one scenario.
+// begin starts a scenario.
 func (p *progress) begin(name string) {
 	p.close()
 	p.name = name
 }
 
-// step tells that done of total measurements are over and what comes next.
+// step shows that done of total measurements are complete, and which one is next.
 func (p *progress) step(done, total int, next string) {
 	if !isTerminal(p.out) {
 		if next != "" {
@@ -44,17 +44,15 @@ func (p *progress) step(done, total int, next string) {
 	_ = p.bar.Set(done)
 }
 
-// pause makes room for other output; the next step shows the bar again.
+// pause clears the bar for other output. The next step shows it again.
 func (p *progress) pause() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
 
-// close ends the bar, if there is one, on a line of its own.
+// close removes the bar.
 func (p *progress) close() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-		p.bar = nil
-	}
+	p.pause()
+	p.bar = nil
 }

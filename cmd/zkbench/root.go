@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/results/strict"
 )
 
-// app is everything a command may touch of the process that it runs in.
+// app is what commands use of the process that they run in.
 type app struct {
 	stdout, stderr io.Writer
 	args           []string
-	started        *started // what a second signal would leave behind
+	started        *started
 }
 
 // run executes one command line and returns the exit code.
@@ -31,7 +32,7 @@ func run(ctx context.Context, a app) int {
 		err = usage(err)
 	}
 	code := exitCode(ctx, err)
-	switch text := said(err); {
+	switch text := textOf(err); {
 	case code == codeInterrupted:
 		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", text)
 	case text != "":
@@ -40,8 +41,8 @@ func run(ctx context.Context, a app) int {
 	return code
 }
 
-// said is an error's text. Of several errors that were joined, one that only has a code is an empty line.
-func said(err error) string {
+// textOf returns an error's text, without the empty lines of joined errors that only have a code.
+func textOf(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -57,16 +58,16 @@ under a chosen number of clients, against a real ensemble, and records three
 things: latency, notifications, and herd spikes.
 
   zkbench run lock-contention      compare three locks under 1 to 100 clients
-  zkbench plot                     draw what the last run measured
-  zkbench gate                     judge the last run, such as in CI
-  zkbench list                     what there is to run
-  zkbench explain lock/znode       how it works, and what it costs
+  zkbench plot                     draw the results of the newest run
+  zkbench gate                     check the newest run, such as in CI
+  zkbench list                     list recipes, variants and scenarios
+  zkbench explain lock/znode       explain an algorithm and its cost
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 3 regression; 4 a recipe broke its promise; 5 invalid or inconclusive run;
-130 interrupted by Ctrl-C, SIGTERM or the end of the terminal: whole results are
-kept, and what was started is taken down. A second Ctrl-C leaves at once, and
-says what is left and which command removes it.`,
+130 interrupted by Ctrl-C, SIGTERM or the end of the terminal. An interrupted
+run keeps complete results and takes down the servers that it has started. A
+second Ctrl-C exits at once and prints what is left and how to remove it.`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -85,7 +86,7 @@ says what is left and which command removes it.`,
 	return root
 }
 
-// noArguments refuses arguments with a hint, where cobra would only count them.
+// noArguments returns an error that names the arguments, which cobra's own would only count.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args)
@@ -93,20 +94,42 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// oneOf checks a flag's or argument's value against those it may have.
-func oneOf(what, value string, values []string) error {
-	for _, v := range values {
-		if v == value {
-			return nil
+// addCommands adds commands to one that does nothing itself.
+func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
+	cmd.AddCommand(commands...)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		var names []string
+		for _, c := range commands {
+			names = append(names, c.Name())
 		}
+		if len(args) == 0 {
+			return usage(fmt.Errorf("%s needs one of: %s", cmd.Name(), strings.Join(names, ", ")))
+		}
+		return oneOf(cmd.Name(), args[0], names)
 	}
-	return usage(fmt.Errorf("%s cannot be %q%s", what, value, scenarios.Nearest(value, values)))
 }
 
-// defaultWidth is for output that goes to a file or a pipe.
+// texts returns typed words as strings.
+func texts[T ~string](words []T) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = string(word)
+	}
+	return out
+}
+
+// oneOf checks the value of a flag or argument.
+func oneOf(what, value string, values []string) error {
+	if slices.Contains(values, value) {
+		return nil
+	}
+	return usage(fmt.Errorf("%s cannot be %q%s", what, value, strict.Nearest(value, values)))
+}
+
+// defaultWidth is the width of output to a file or a pipe.
 const defaultWidth = 120
 
-// width returns how many columns a writer's terminal has.
+// width returns the number of columns of a writer's terminal.
 func width(w io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
@@ -119,13 +142,13 @@ func width(w io.Writer) int {
 	return defaultWidth
 }
 
-// isTerminal tells whether somebody is watching.
+// isTerminal reports whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// numbers parses "1,10,50", saying all that is wrong with it.
+// numbers parses the values of a flag such as "1,10,50". The error names all mistakes.
 func numbers(flag string, values []string) ([]int, error) {
 	if len(values) == 0 {
 		return nil, usage(fmt.Errorf("--%s is empty", flag))
@@ -135,7 +158,7 @@ func numbers(flag string, values []string) ([]int, error) {
 	for _, text := range values {
 		text = strings.TrimSpace(text)
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || text != strconv.Itoa(n) { // which leaves out 010, that others would read as 8
+		if err != nil || n < 1 || text != strconv.Itoa(n) { // 010 is refused: other tools read it as 8
 			bad = append(bad, strconv.Quote(text))
 			continue
 		}

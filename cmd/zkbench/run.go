@@ -241,7 +241,7 @@ func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string) (docs []*results.Document, err error) {
 	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
 	if err != nil {
-		return nil, blame(err)
+		return nil, asUsage(err)
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
 	progress := newProgress(a.stderr)

@@ -14,9 +14,9 @@ import (
 // catchSignals returns the signals that end zkbench: an interrupt, a request to terminate, and the end of its terminal,
 // unless nohup has switched that off.
 //
-// Note: SIGPIPE is caught, too, and then does nothing: writing to a pipe without a reader is an error of the write. By
-// default it would end the process in the middle of its clean-up, such as when the terminal and `| tee` are gone. It is
-// caught and not ignored, because what zkbench starts would inherit that.
+// Note: SIGPIPE is caught and has no effect, so that a write to a pipe without a reader returns an error. By default it
+// would end the process during its clean-up, such as after the terminal and `| tee` have ended. It is not ignored, because
+// child processes would inherit that.
 func catchSignals() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -27,12 +27,11 @@ func catchSignals() <-chan os.Signal {
 	return signals
 }
 
-// awaitSecond turns the first signal into a cancellation, which ends the work in good order, and returns at the second.
-// A hangup is never the second one, nor does it make the next signal that: a terminal that closes sends several, and a
-// session manager adds its own.
+// awaitSecond cancels the work at the first signal, and returns at the second. A hangup does not count as either: a
+// terminal that closes sends several, and a session manager may add more.
 func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app) {
 	stopping := sync.OnceFunc(func() {
-		fmt.Fprintln(a.stderr, "\nstopping: whole results are kept, what was started is taken down; a second interrupt leaves at once")
+		fmt.Fprintln(a.stderr, "\nstopping: complete results are kept, started servers are taken down; a second interrupt exits at once")
 	})
 	for asked := 0; asked < 2; {
 		if <-signals != syscall.SIGHUP {
@@ -41,10 +40,10 @@ func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app
 		cancel(errInterrupted)
 		stopping()
 	}
-	fmt.Fprintf(a.stderr, "left at once%s\n", a.started.left())
+	fmt.Fprintf(a.stderr, "exited at once%s\n", a.started.left())
 }
 
-// started is what zkbench would leave behind if it ended at once. It may be used concurrently, and a nil one keeps nothing.
+// started lists what zkbench would leave behind if it exited at once. It may be used concurrently. A nil list stays empty.
 type started struct {
 	mu    sync.Mutex
 	items []*item
@@ -53,7 +52,7 @@ type started struct {
 // item is something that was started and the command that removes it.
 type item struct{ what, command string }
 
-// add takes note of something that is about to be started, and returns what takes it off the list again.
+// add appends something that is about to be started. done removes it from the list.
 func (s *started) add(what, command string) (done func()) {
 	if s == nil {
 		return func() {}
@@ -69,7 +68,7 @@ func (s *started) add(what, command string) (done func()) {
 	}
 }
 
-// left names what is on the list, each with its command.
+// left describes the items of the list and the commands that remove them.
 func (s *started) left() string {
 	if s == nil {
 		return ""
@@ -77,7 +76,7 @@ func (s *started) left() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.items) == 0 {
-		return ": nothing was started that could be left behind"
+		return ": nothing is left behind"
 	}
 	var out strings.Builder
 	for _, i := range s.items {
@@ -86,5 +85,5 @@ func (s *started) left() string {
 	return out.String()
 }
 
-// downHint is how an ensemble that zkbench has started is removed.
+// downHint returns the command that removes an ensemble.
 func downHint(name string) string { return "zkbench ensemble down --name " + name }

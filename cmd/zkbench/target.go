@@ -19,10 +19,10 @@ type target struct {
 	stays bool   // it outlives the run, and so do znodes that are not removed
 	list  string // its addresses, as --servers takes them
 	name  string
-	done  func() // takes it off the list of what was started
+	done  func() // removes it from app.started
 }
 
-// openTarget makes the ensemble ready that a run measures on. Until it is closed, a second signal says what would be left.
+// openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints what would be left.
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags, engine ensemble.Engine, run string) (target, error) {
 	opts := f.options(a.stderr)
 	for _, s := range selected {
@@ -40,15 +40,15 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 	if t.stays {
 		done()
 		t.done = a.started.add(fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout), cleanHint(t.list))
-		a.tellLeftovers(ctx, e.Servers(), base, t.list)
+		a.printLeftovers(ctx, e.Servers(), base, t.list)
 	}
 	if !e.Owned() {
-		fmt.Fprintf(a.stderr, "all znodes stand below %s, which is removed at the end\n", root)
+		fmt.Fprintf(a.stderr, "all znodes are below %s, which is removed at the end\n", root)
 	}
 	return t, nil
 }
 
-// close ends the use of the ensemble. One that stays up has nothing to take down.
+// close takes the ensemble down unless it stays up.
 func (t target) close(ctx context.Context) error {
 	switch err := t.Close(ctx); {
 	case err != nil && t.stays:
@@ -60,16 +60,15 @@ func (t target) close(ctx context.Context) error {
 	return nil
 }
 
-// explain adds to the error of a run whose znodes could not be removed the command that removes them, unless they end with
-// the servers.
+// explain adds the command that removes znodes to the error of a run that could not remove them.
 func (t target) explain(err error) error {
 	if left := new(scenarios.LeftError); t.stays && errors.As(err, &left) {
-		return fmt.Errorf("%w\n`%s` removes them, once the servers have ended the session of this run (after about %s)", err, cleanHint(t.list), ensemble.SessionTimeout)
+		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)", err, cleanHint(t.list), ensemble.SessionTimeout)
 	}
 	return err
 }
 
-// starts takes note of an ensemble that is about to be started, if the engine's servers could outlive this process.
+// starts registers an ensemble that is about to be started, if its servers could outlive this process.
 func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
 	if engine != ensemble.Container && engine != ensemble.Process {
 		return func() {}
@@ -77,7 +76,7 @@ func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
 	return s.add(fmt.Sprintf("ensemble %q", name), downHint(name))
 }
 
-// outlives reports whether an ensemble stays up when a run is over.
+// outlives reports whether an ensemble stays up after a run.
 func outlives(e ensemble.Ensemble) bool {
 	found, ok := e.(interface{ Attached() bool })
 	return !e.Owned() || ok && found.Attached()

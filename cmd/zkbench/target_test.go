@@ -26,7 +26,7 @@ func TestRunTellsLeftovers(t *testing.T) {
 	ensembletest.End(t, gone.Conn, c.Conn, "/zkbench-20260102T030405Z-0001/owner")
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "2", "--repeats", "1")
 	for _, want := range []string{"1 earlier run left znodes on these servers: `zkbench clean --servers " + server.Addr() + "` removes them", "1 other run under way",
-		"1 run of an older zkbench left znodes on these servers, or may be under way"} {
+		"1 run of an older zkbench left znodes on these servers or may be under way"} {
 		if code != codeOK || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr)
 		}

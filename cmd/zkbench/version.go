@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commit is set by the Makefile (-ldflags -X), for builds that carry no version control information.
+// commit is set by the Makefile (-ldflags -X) for builds without version control information.
 var commit string
 
 func versionCommand(a *app) *cobra.Command {
@@ -23,7 +23,7 @@ func versionCommand(a *app) *cobra.Command {
 	}
 }
 
-// versionText returns the module's version and commit, as far as the build knows them.
+// versionText returns the module's version and commit, if the build has them.
 func versionText() string {
 	version, revision, modified := "devel", commit, ""
 	if info, ok := debug.ReadBuildInfo(); ok {
