@@ -12,6 +12,8 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -22,31 +24,32 @@ const ms = time.Millisecond
 func measured(t *testing.T, variant, kind string, clients, repeat int) *results.Document {
 	t.Helper()
 	d := &results.Document{
-		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire", "release", "hold"}, Waiting: []string{"acquire"}, Clients: clients, Repeat: repeat,
+		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire", "release", "hold"}, Operation: "operation", Waiting: []string{"acquire"}, Clients: clients, Repeat: repeat,
 		Scenario:    results.Scenario{Name: "lock-contention"},
 		Environment: results.Environment{Engine: "container", ZooKeeper: "3.9.3", Servers: []string{"a", "b", "c"}},
 		Expected:    results.Expected{Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: float64(clients)}}},
 	}
-	raw := results.Raw{Window: results.Window{End: 300 * ms, Operations: int64(30 - repeat)}}
+	m := recordertest.Measurement{Window: recordertest.Stretch{End: 300 * ms}}
+	for range 30 - repeat {
+		m.Spans = append(m.Spans, recordertest.Span{Phase: d.Operation, End: 300 * ms})
+	}
 	for i := range 25 {
 		at := time.Duration(10*i+5) * ms
-		raw.Samples = append(raw.Samples,
-			results.Sample{Phase: "acquire", Client: i % clients, Start: at, End: at + time.Duration(i+1)*ms},
-			results.Sample{Phase: "handoff", Client: i % clients, Start: at, End: at + time.Duration(i%7+1)*ms/2})
-		raw.Bystander = append(raw.Bystander, results.BystanderRead{At: at, Service: ms, Response: time.Duration(i%5+1) * ms})
+		m.Spans = append(m.Spans,
+			recordertest.Span{Phase: "acquire", Client: i % clients, Start: at, End: at + time.Duration(i+1)*ms},
+			recordertest.Span{Phase: "handoff", Client: i % clients, Start: at, End: at + time.Duration(i%7+1)*ms/2})
+		m.Reads = append(m.Reads, results.BystanderRead{At: at, Service: ms, Response: time.Duration(i%5+1) * ms})
 		herd := 1
 		if kind == "naive" {
 			herd = clients
 		}
 		for member := range herd {
-			raw.Notifications = append(raw.Notifications, results.Notification{
+			m.Notifications = append(m.Notifications, results.Notification{
 				At: at + time.Duration(member)*ms/10, Client: (i + member) % clients, Zxid: int64(i + 1), Type: "NodeDeleted",
 			})
 		}
 	}
-	if err := d.Observe(raw); err != nil {
-		t.Fatal(err)
-	}
+	m.Complete(t, d)
 	return d
 }
 
@@ -143,30 +146,29 @@ func TestLittleData(t *testing.T) {
 // Of every recipe the phases are drawn that it declares first, unless they were not timed or zkbench set their length.
 func TestPhasesOfEveryRecipe(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
-		for _, paced := range []bool{false, true} {
+		for _, lockstep := range []bool{false, true} {
 			d := measured(t, "v", "naive", 1, 1)
 			d.Scenario.Name, d.Recipe = "s", recipe.Name
 			d.Phases = recipe.PhasesWhere(func(variants.Phase) bool { return true })
-			d.PacedPhases = recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced })
-			raw := results.Raw{Window: results.Window{End: 300 * ms, Operations: 1, Paced: paced}}
+			d.UntimedPhases = recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced })
+			m := recordertest.Measurement{Config: recorder.Config{Lockstep: lockstep}, Window: recordertest.Stretch{End: 300 * ms}}
+			m.Spans = []recordertest.Span{{Phase: d.Operation, End: 300 * ms}}
 			var want []string
 			for i, phase := range d.Phases {
 				if i == 1 { // was not timed
 					continue
 				}
 				for at := range 5 {
-					raw.Samples = append(raw.Samples, results.Sample{Phase: phase, Start: time.Duration(at) * ms, End: time.Duration(2*at+1) * ms})
+					m.Spans = append(m.Spans, recordertest.Span{Phase: phase, Start: time.Duration(at) * ms, End: time.Duration(2*at+1) * ms})
 				}
-				if phase != "hold" && (!paced || !slices.Contains(d.PacedPhases, phase)) {
+				if phase != "hold" && (!lockstep || !slices.Contains(d.UntimedPhases, phase)) {
 					want = append(want, fmt.Sprintf("s-container-percentiles-%s-n1.svg", phase))
 				}
 			}
-			if err := d.Observe(raw); err != nil {
-				t.Fatal(err)
-			}
+			m.Complete(t, d)
 			want = want[:min(len(want), 3)]
 			if _, got := draw(t, []*results.Document{d}, "svg"); !slices.Equal(got, want) {
-				t.Errorf("%s, paced %v: drew %v, want %v", recipe.Name, paced, got, want)
+				t.Errorf("%s, lockstep %v: drew %v, want %v", recipe.Name, lockstep, got, want)
 			}
 		}
 	}

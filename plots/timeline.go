@@ -39,7 +39,7 @@ func (s set) timelines(n int) []figure {
 	var out []figure
 	for _, g := range groups {
 		d := middle(g)
-		if d.Kind == "naive" && d.Herd.Max() > 1 && !d.Window.Paced {
+		if d.Kind == "naive" && d.Herd.Max() > 1 && !d.Window.Lockstep {
 			out = append(out, s.timeline(d, middle(groups[optimized])))
 		}
 	}

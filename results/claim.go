@@ -7,19 +7,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// Claim is what a scenario expects of its outcome, at its largest number of clients: "predecessor-watch herd-max <= 1", "children-watch notifications/op >= 10 x predecessor-watch", or
-// "predecessor-watch acquire-p99 < 250ms".
+// Claim is a statement about the outcome of a scenario: "predecessor-watch herd-max <= 1", "children-watch notifications/op
+// >= 10 x predecessor-watch", or "predecessor-watch acquire-p99 < 250ms".
 type Claim struct {
-	Variant string
-	Metric  string
-	Op      string  // one of operators
-	Value   float64 // nanoseconds where a duration was given
-	Of      string  // the variant that Value is a multiple of; empty for a plain number
+	Variant   string
+	Metric    string
+	Op        string  // one of operators
+	Value     float64 // nanoseconds where a duration was given
+	Of        string  // the variant that Value is a multiple of; empty for a plain number
+	Tolerance float64 // share of the limit by which a value may miss it; [ParseClaim] leaves it at 0
 }
 
-// operators are the comparisons that a claim may make, the longer ones first.
+// operators returns the comparisons that a claim may make.
 func operators() []string { return []string{"<=", ">=", "==", "<", ">"} }
 
 // ParseClaim reads a claim.
@@ -39,10 +42,10 @@ func ParseClaim(text string) (Claim, error) {
 	return c, err
 }
 
-// readValue reads a number, or a duration. Of a duration the metric need not name the unit.
+// readValue reads a number, or a duration. With a duration, the metric may be written without its unit.
 func (c *Claim) readValue(text string) error {
 	value, err := strconv.ParseFloat(text, 64)
-	if err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) { // nothing compares with NaN, and nothing exceeds infinity
+	if err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) { // no value compares with NaN, and none exceeds infinity
 		c.Value = value
 		return nil
 	}
@@ -53,14 +56,14 @@ func (c *Claim) readValue(text string) error {
 	case c.Of != "":
 		return fmt.Errorf("wants a number before the x, not the duration %s", text)
 	case c.Metric == OpsPerSecond || strings.Contains(c.Metric, "/") || c.Metric == Violations:
-		return fmt.Errorf("%s is no time, and cannot be compared with %s", c.Metric, text)
+		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
 	}
 	c.Metric = strings.TrimSuffix(c.Metric, "-ns") + "-ns"
 	c.Value = float64(d)
 	return nil
 }
 
-// String returns the claim as it is written; limits of times as durations.
+// String returns the claim as a file has it, with limits of times as durations.
 func (c Claim) String() string {
 	text := fmt.Sprintf("%s %s %s %g", c.Variant, c.Metric, c.Op, c.Value)
 	if name, isTime := strings.CutSuffix(c.Metric, "-ns"); isTime && c.Of == "" {
@@ -77,43 +80,55 @@ func (c Claim) IsTime() bool {
 	return c.Metric == OpsPerSecond || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric)
 }
 
-// NeedsHeap tells whether the claim is about the servers' memory, which not every engine tells.
+// NeedsHeap reports whether the claim is about the servers' memory, which not every engine reports.
 func (c Claim) NeedsHeap() bool { return c.Metric == HeapPerWatch }
 
-// Judgement is what became of a claim.
-type Judgement struct {
-	Claim Claim
-	Holds bool
-	Why   string // with the numbers
+// Mentions reports whether the claim is about a variant, or about a multiple of its value.
+func (c Claim) Mentions(variant string) bool { return variant == c.Variant || variant == c.Of }
+
+// Evaluation is the result of a claim. Value and Limit are nil where one of them was not measured.
+type Evaluation struct {
+	Outcome     outcome.Outcome
+	Value       *Number // of the claim's variant
+	Limit       *Number // without the tolerance
+	LessIsWorse bool    // the value may not be, or is not, below the limit
+	Why         string  // with the numbers
 }
 
-// Judge holds claims to the rows of one scenario. A claim about a variant or a metric that was not measured does not
-// hold: what cannot be seen has not been shown.
-func Judge(rows []Row, claims []Claim) []Judgement {
-	var out []Judgement
-	for _, c := range claims {
-		j := Judgement{Claim: c}
-		got, bound, err := c.Measure(rows, MostClients(rows))
-		if err != nil {
-			j.Why = err.Error()
-		} else {
-			j.Holds = Compare(got, c.Op, bound)
-			j.Why = fmt.Sprintf("it is %.4g, against %.4g", got, bound)
+// Evaluate compares the rows of one scenario with the claim, at that many clients. The outcome is Inconclusive if a variant
+// or the metric was not measured, or if rows of one variant differ in their conditions.
+func (c Claim) Evaluate(rows []Row, clients int) Evaluation {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Clients != clients || !c.Mentions(r.Variant) })
+	seen := map[string]bool{}
+	for _, r := range rows {
+		if seen[r.Variant] {
+			return Evaluation{Outcome: outcome.Inconclusive, Why: "measured under two conditions: give the results of one run"}
 		}
-		out = append(out, j)
+		seen[r.Variant] = true
 	}
-	return out
+	got, limit, err := c.measure(rows)
+	if err != nil {
+		return Evaluation{Outcome: outcome.Inconclusive, Why: fmt.Sprintf("%s with %d %s", err, clients, Plural(clients, "client"))}
+	}
+	e := Evaluation{
+		Outcome: outcome.Regression, Value: new(Number(got)), Limit: new(Number(limit)),
+		LessIsWorse: strings.HasPrefix(c.Op, ">") || c.Op == "==" && got < limit,
+		Why:         fmt.Sprintf("it is %s, against %s", showValue(c.Metric, got), showValue(c.Metric, limit)),
+	}
+	if c.holds(got, limit) {
+		e.Outcome = outcome.Pass
+	}
+	return e
 }
 
-// Measure returns what a claim compares under that many clients: the variant's metric and its bound. It is an error if
-// one of them was not measured, or if nothing can be a multiple of the other. Of several repeats, times and heaps have their
-// median; of counts, the repeat decides that speaks most against the claim, as a median would hide one of three.
-func (c Claim) Measure(rows []Row, clients int) (got, bound float64, err error) {
-	a, err := measured(rows, c.Variant, c.Metric, clients)
+// measure returns the value and the limit that the claim compares. Of several repeats, times and heaps have their median. Of
+// counts, the repeat decides that contradicts the claim most, because a median would hide one repeat of three.
+func (c Claim) measure(rows []Row) (got, limit float64, err error) {
+	a, err := c.measured(rows, c.Variant)
 	if err != nil || c.Of == "" {
 		return c.worst(a, strings.HasPrefix(c.Op, ">"), c.Value), c.Value, err
 	}
-	b, err := measured(rows, c.Of, c.Metric, clients)
+	b, err := c.measured(rows, c.Of)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -124,7 +139,8 @@ func (c Claim) Measure(rows []Row, clients int) (got, bound float64, err error) 
 	return c.worst(a, strings.HasPrefix(c.Op, ">"), c.Value*of), c.Value * of, nil
 }
 
-// worst returns the smallest or the largest of the repeats; of a claim of equality, the one that is farther from a value.
+// worst returns the smallest or the largest of the repeats. For a claim of equality it returns the repeat that is farther
+// from the given value.
 func (c Claim) worst(m Aggregated, smallest bool, from float64) float64 {
 	switch {
 	case c.IsTime(), c.NeedsHeap():
@@ -138,7 +154,34 @@ func (c Claim) worst(m Aggregated, smallest bool, from float64) float64 {
 	return m.Max
 }
 
-// MostClients returns the largest number of clients of any row, which is where claims are judged; 0 without rows.
+func (c Claim) measured(rows []Row, variant string) (Aggregated, error) {
+	for _, r := range rows {
+		if m, ok := r.Metrics[c.Metric]; ok && r.Variant == variant {
+			return m, nil
+		}
+	}
+	return Aggregated{}, fmt.Errorf("%s of %s was not measured", c.Metric, variant)
+}
+
+// holds applies the tolerance to the side of the limit on which the claim fails, for a claim of equality to both sides.
+func (c Claim) holds(got, limit float64) bool {
+	slack := c.Tolerance * math.Abs(limit)
+	switch c.Op {
+	case "<=":
+		return got <= limit+slack
+	case ">=":
+		return got >= limit-slack
+	case "<":
+		return got < limit+slack
+	case ">":
+		return got > limit-slack
+	default:
+		return got >= limit-slack && got <= limit+slack
+	}
+}
+
+// MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they
+// name another.
 func MostClients(rows []Row) int {
 	most := 0
 	for _, r := range rows {
@@ -147,29 +190,10 @@ func MostClients(rows []Row) int {
 	return most
 }
 
-func measured(rows []Row, variant, metric string, clients int) (Aggregated, error) {
-	for _, r := range rows {
-		if r.Clients == clients && r.Variant == variant {
-			if m, ok := r.Metrics[metric]; ok {
-				return m, nil
-			}
-		}
+// showValue writes a value of a metric: a time as a duration.
+func showValue(metric string, value float64) string {
+	if strings.HasSuffix(metric, "-ns") {
+		return time.Duration(value).Round(time.Microsecond).String()
 	}
-	return Aggregated{}, fmt.Errorf("%s of %s was not measured", metric, variant)
-}
-
-// Compare tells whether a comparison, as a [Claim] writes it, is true; an operator that no claim can have means ==.
-func Compare(a float64, op string, b float64) bool {
-	switch op {
-	case "<=":
-		return a <= b
-	case ">=":
-		return a >= b
-	case "<":
-		return a < b
-	case ">":
-		return a > b
-	default:
-		return a == b
-	}
+	return fmt.Sprintf("%.6g", value)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Aspect is what a condition is a condition of.
+// Aspect groups related conditions, such as those of the load or of the machine.
 type Aspect string
 
 // The aspects.
@@ -16,12 +16,12 @@ const (
 	LoadAspect      Aspect = "load"
 	EngineAspect    Aspect = "engine"
 	ZooKeeperAspect Aspect = "zookeeper" // version and image
-	SettingsAspect  Aspect = "settings"  // of the servers, their number, and where their transaction log lies
+	SettingsAspect  Aspect = "settings"  // of the servers, their number, and the file system of their transaction log
 	MachineAspect   Aspect = "machine"
 	BuildAspect     Aspect = "zkbench"
 )
 
-// TxnLogCondition is the name of the condition that is the transaction log's file system.
+// TxnLogCondition is the name of the condition that holds the transaction log's file system.
 const TxnLogCondition = "transaction log"
 
 // Condition names something that numbers depend on besides recipe, variant and number of clients.
@@ -30,16 +30,15 @@ type Condition struct {
 	Name   string // such as "tickTime"
 }
 
-// Conditions returns everything that the document's numbers depend on besides recipe, variant and number of clients. This
-// is the one list of it: what may be pooled, compared or gated is decided by it everywhere. Where each server runs and
-// keeps its files is none of it: these differ for every ensemble that zkbench starts.
+// Conditions returns the values of all conditions. Reports, comparisons and gates use this list to decide which documents
+// belong together. It leaves out the servers' addresses and folders, which differ for each ensemble that zkbench starts.
 func (d *Document) Conditions() map[Condition]string {
 	out := d.Scenario.conditions()
 	maps.Copy(out, d.Environment.conditions())
 	return out
 }
 
-// conditions returns what shapes a single measurement. How often it is repeated, and what is measured besides, does not.
+// conditions returns the part of the load that affects a single measurement.
 func (s Scenario) conditions() map[Condition]string {
 	return map[Condition]string{
 		{LoadAspect, "mode"}:           s.Mode,
@@ -72,16 +71,27 @@ func (e Environment) conditions() map[Condition]string {
 	if e.Image != "" {
 		out[Condition{ZooKeeperAspect, "image"}] = e.Image
 	}
-	if e.Chroot != "" { // a part of every path, and so of the bytes
+	if e.Chroot != "" { // part of every path, and therefore of the number of bytes
 		out[Condition{SettingsAspect, "chroot"}] = e.Chroot
 	}
-	for key, value := range e.Settings() {
+	for key, value := range e.settings() {
 		out[Condition{SettingsAspect, key}] = value
 	}
 	return out
 }
 
-// fileSystem leaves the path out of "path (file system)".
+// settings returns the server configuration without ports, addresses, folders and file sizes.
+func (e Environment) settings() map[string]string {
+	out := maps.Clone(e.ServerConfig)
+	maps.DeleteFunc(out, func(name, _ string) bool {
+		endsName := func(ending string) bool { return strings.HasSuffix(name, ending) }
+		return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||
+			slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize"}, endsName)
+	})
+	return out
+}
+
+// fileSystem returns the file system of "path (file system)".
 func fileSystem(txnLog string) string {
 	if i := strings.LastIndex(txnLog, " ("); i >= 0 {
 		return strings.Trim(txnLog[i+1:], "()")
@@ -98,17 +108,17 @@ func OnMemoryFileSystem(value string) bool {
 	return kind == "tmpfs" || kind == "ramfs"
 }
 
-// Unlike returns the conditions that are not the same for both documents, sorted.
-func (d *Document) Unlike(o *Document) []Condition {
-	a, b := d.Conditions(), o.Conditions()
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	maps.DeleteFunc(all, func(c Condition, _ string) bool {
-		x, inA := a[c]
-		y, inB := b[c]
-		return inA == inB && x == y
-	})
-	return SortedConditions(all)
+// Differing returns the conditions whose values differ between two documents, sorted.
+func (d *Document) Differing(o *Document) []Condition {
+	out, others := d.Conditions(), o.Conditions()
+	for c, other := range others {
+		if value, ok := out[c]; ok && value == other {
+			delete(out, c)
+		} else {
+			out[c] = other
+		}
+	}
+	return SortedConditions(out)
 }
 
 // SortedConditions returns the keys by aspect and name.

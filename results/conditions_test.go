@@ -12,7 +12,7 @@ import (
 // measured is a document with something in every condition.
 func measured() *results.Document {
 	return &results.Document{
-		Scenario: results.Scenario{Name: "lock-drain", Mode: "drain", Repeats: 3, Seed: 1},
+		Scenario: results.Scenario{Name: "lock-drain", Mode: "lockstep", Repeats: 3, Seed: 1},
 		Environment: results.Environment{
 			Engine: "container", ZooKeeper: "3.9.3", Image: "zookeeper", Servers: []string{"a:1", "b:1", "c:1"},
 			ServerConfig: map[string]string{"tickTime": "2000", "clientPort": "1"}, TxnLog: "/a (ext4 on /dev/vda)",
@@ -21,7 +21,7 @@ func measured() *results.Document {
 	}
 }
 
-func TestUnlike(t *testing.T) {
+func TestDiffering(t *testing.T) {
 	type document = results.Document
 	for name, change := range map[string]func(*document){
 		"load mode":                func(d *document) { d.Scenario.Mode = "closed" },
@@ -51,7 +51,7 @@ func TestUnlike(t *testing.T) {
 	} {
 		a, b := measured(), measured()
 		change(b)
-		got := a.Unlike(b)
+		got := a.Differing(b)
 		if len(got) != 1 || string(got[0].Aspect)+" "+got[0].Name != name || a.SameConditions(b) || b.SameConditions(a) {
 			t.Errorf("%s: unlike in %v; same: %t", name, got, a.SameConditions(b))
 		}
@@ -101,7 +101,7 @@ func TestSameConditions(t *testing.T) {
 		a, b := measured(), measured()
 		change(b)
 		if !a.SameConditions(b) {
-			t.Errorf("%s: unlike in %v", name, a.Unlike(b))
+			t.Errorf("%s: unlike in %v", name, a.Differing(b))
 		}
 	}
 	b := measured()

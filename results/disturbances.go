@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// How many disturbances are printed of one measurement's servers, and of a whole run; the documents have all.
+// Only the longest disturbances are printed; the servers' reports in the documents have all of them.
 const (
-	serversNamed        = 4
-	disturbancesPrinted = 6
+	serversNamed        = 4 // disturbances of the servers in one measurement
+	disturbancesPrinted = 6 // disturbances of all measurements together
 )
 
-// finding is a sentence with the time that it is about.
+// finding is a sentence about something that took a while.
 type finding struct {
 	text string
 	took time.Duration
@@ -28,8 +28,8 @@ func texts(findings []finding) []string {
 	return out
 }
 
-// disturbances returns what servers did that made times longer, the longest first, and then the stalls, which are what
-// it may have caused.
+// disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these
+// may have caused.
 func (d *Document) disturbances() []finding {
 	var found []finding
 	for i, s := range d.Servers {
@@ -46,8 +46,8 @@ func (d *Document) disturbances() []finding {
 	return append(found, d.stalled()...)
 }
 
-// writeDisturbances prints the disturbances of the measurements that had the longest ones, and how many others there were.
-// Each is different by its numbers: a run on a busy machine would print a page of them.
+// writeDisturbances prints the disturbances of the measurements with the longest ones, and the number of the others. Each
+// has its own numbers, so that a run on a busy machine would fill a page.
 func writeDisturbances(w io.Writer, docs []*Document) {
 	longest := func(d *Document) time.Duration {
 		var took time.Duration
@@ -75,7 +75,7 @@ func writeDisturbances(w io.Writer, docs []*Document) {
 	}
 }
 
-// otherWarnings returns the warnings that writeDisturbances leaves out.
+// otherWarnings returns the warnings that are no disturbances.
 func (d *Document) otherWarnings() []string {
 	printed := texts(d.disturbances())
 	return slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool { return slices.Contains(printed, w) })

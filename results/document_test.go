@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
@@ -24,5 +25,54 @@ func TestSaturatedAndDelayed(t *testing.T) {
 		if s, l := d.Saturated(), d.Delayed(); len(s) != tt.saturated || len(l) != tt.delayed {
 			t.Errorf("%s: saturated %q, delayed %q", tt.name, s, l)
 		}
+	}
+}
+
+// The documents of two runs under different conditions are two groups, however their repeats are ordered.
+func TestGroupRepeatsKeepsConditionsApart(t *testing.T) {
+	var docs []*results.Document
+	for repeat := 1; repeat <= 3; repeat++ {
+		for _, kernel := range []string{"6.1", "6.12"} {
+			d := &results.Document{Scenario: results.Scenario{Name: "s"}, Recipe: "lock", Variant: "znode", Clients: 10, Repeat: repeat}
+			d.Environment.Kernel = kernel
+			docs = append(docs, d)
+		}
+	}
+	groups := results.GroupRepeats(docs)
+	if len(groups) != 2 || len(groups[0]) != 3 || len(groups[1]) != 3 {
+		t.Errorf("%d groups, want 2 of 3 repeats each", len(groups))
+	}
+}
+
+func TestGroupKeyOrder(t *testing.T) {
+	ordered := []results.GroupKey{
+		{Scenario: "a", Size: 2, Clients: 20, Kind: "optimized", Variant: "z"},
+		{Scenario: "b", Size: 1, Clients: 20, Kind: "optimized", Variant: "z"},
+		{Scenario: "b", Size: 2, Clients: 10, Kind: "optimized", Variant: "a"},
+		{Scenario: "b", Size: 2, Clients: 20, Kind: "naive", Variant: "z"},
+		{Scenario: "b", Size: 2, Clients: 20, Kind: "optimized", Variant: "a"},
+		{Scenario: "b", Size: 2, Clients: 20, Kind: "optimized", Variant: "b"},
+	}
+	for i := 1; i < len(ordered); i++ {
+		if ordered[i-1].Compare(ordered[i]) >= 0 || ordered[i].Compare(ordered[i-1]) <= 0 {
+			t.Errorf("%v does not stand before %v", ordered[i-1], ordered[i])
+		}
+	}
+}
+
+// Rows of two engines alternate in the order of tables, and stand in two tables all the same.
+func TestOneTableForEachEngine(t *testing.T) {
+	var rows []results.Row
+	for _, clients := range []int{1, 10} {
+		for _, engine := range []string{"container", "process"} {
+			rows = append(rows, results.Row{Scenario: "s", Recipe: "lock", Variant: "znode", Clients: clients, Engine: engine, Repeats: 1})
+		}
+	}
+	var out strings.Builder
+	if err := (results.Summary{Rows: rows}).WriteTable(&out, 80); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "s on "); n != 2 {
+		t.Errorf("%d tables, want 2:\n%s", n, out.String())
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// largestFile is more than any file of zkbench's has: a document with a second of the busiest timeline takes a few megabytes.
+// largestFile exceeds the size of every file that zkbench writes. A document with a dense timeline has a few megabytes.
 const largestFile = 64 << 20
 
-// ReadFile returns the content of a regular file. It never waits, as the opening of a named pipe would for a writer, and
-// refuses a file that is larger than any that zkbench writes.
+// ReadFile returns the content of a regular file. It refuses named pipes and devices, on which it could wait without end,
+// and files that are larger than any that zkbench writes.
 func ReadFile(path string) ([]byte, error) {
 	if err := checkFile(os.Stat(path)); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -21,7 +21,7 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if err := checkFile(file.Stat()); err != nil { // the name may lead elsewhere by now
+	if err := checkFile(file.Stat()); err != nil { // the file may have been replaced meanwhile
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, largestFile+1))
@@ -35,7 +35,7 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 func errTooLarge(size int64) error {
-	return fmt.Errorf("it has %d bytes or more, and no file of zkbench's has over %d", size, largestFile)
+	return fmt.Errorf("it has %d bytes or more, and files of zkbench have at most %d", size, largestFile)
 }
 
 func checkFile(info os.FileInfo, err error) error {

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Findings is what a document's own facts say against its numbers.
+// Findings lists what the facts in a document say against its numbers.
 type Findings struct {
 	Invalid  []string // reasons why the numbers must not be used
 	Warnings []string // doubts about them
 }
 
-// Findings evaluates counts, histograms, oracle, health, heap and window. It neither reads nor changes what the document
-// says about itself, so that the runner, which writes that, and a reader, which need not trust it, reach the same findings.
+// Findings evaluates counts, histograms, oracle, health, heap, floor and window. It ignores the findings that the document
+// contains, so that a reader, which need not trust these, comes to the same findings as the runner.
 func (d *Document) Findings() Findings {
-	return Findings{Invalid: d.voids(), Warnings: d.doubts()}
+	return Findings{Invalid: d.invalidReasons(), Warnings: d.warnings()}
 }
 
-// voids returns the reasons why the numbers must not be used.
-func (d *Document) voids() []string {
-	f := Findings{Invalid: slices.Concat(d.droppedLatencies(), d.againstFormulas().Invalid)}
+// invalidReasons returns the reasons why the numbers must not be used.
+func (d *Document) invalidReasons() []string {
+	f := Findings{Invalid: slices.Concat(d.droppedLatencies(), d.compareWithFormulas().Invalid)}
 	h, o := d.Health, d.Oracle
 	f.invalid(d.Window.Operations == 0, "no operation was completed in the window: lengthen the duration")
 	f.invalid(o.Checked && o.ClientNotifications != o.ServerNotifications,
@@ -35,9 +35,10 @@ func (d *Document) voids() []string {
 	return f.Invalid
 }
 
-// doubts returns the warnings. They cost more than voids: the floor's histograms are decoded for them.
-func (d *Document) doubts() []string {
-	f := Findings{Warnings: d.againstFormulas().Warnings}
+// warnings returns the doubts about the numbers. It is slower than invalidReasons, because it decodes the floor's
+// histograms.
+func (d *Document) warnings() []string {
+	f := Findings{Warnings: d.compareWithFormulas().Warnings}
 	if d.Heap != nil {
 		f.warnOfHeap(d.Heap)
 	}
@@ -47,7 +48,7 @@ func (d *Document) doubts() []string {
 	f.warn(!d.Oracle.Checked && !d.Health.LeaderChanged, "no second oracle: %s", d.Oracle.Why)
 	f.Warnings = append(f.Warnings, d.Delayed()...)
 	f.warnOfHerds(d)
-	f.warn(d.Window.Starves(), "clients starve: many were still waiting when the window ended, for longer than the p99, which leaves them out")
+	f.warn(d.Window.Starves(), "clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
 	return f.Warnings
 }
 
@@ -63,36 +64,36 @@ func (f *Findings) warn(cond bool, format string, args ...any) {
 	}
 }
 
-// warnOfHeap says why a heap that was to be measured was not, or what its growth is worth.
+// warnOfHeap reports that the heap was not measured, or that it grew too little.
 func (f *Findings) warnOfHeap(h *Heap) {
 	f.warn(h.Why != "", "the heaps were not measured: %s", h.Why)
 	growth, uncertainty := h.Growth()
-	_, told := h.PerWatch()
-	f.warn(h.Why == "" && !told, "the heaps grew by %d bytes for %d watches, which may be off by %d: too little to tell what a watch takes",
+	_, known := h.PerWatch()
+	f.warn(h.Why == "" && !known, "the heaps grew by %d bytes for %d watches, give or take %d bytes: too little to compute the heap of a watch",
 		growth, h.Watches, uncertainty)
 }
 
-// warnOfFloor says why the floor was not measured, or that it changed during the load. On the embedded server it may
-// change at any moment and mean nothing: no disk and no quorum is in it.
+// warnOfFloor reports that the floor was not measured, or that it changed during the load. It ignores changes on the
+// embedded server, which has neither a disk nor a quorum.
 func (f *Findings) warnOfFloor(d *Document) {
 	f.warn(d.Floor.Why != "", "the floor was not measured: %s", d.Floor.Why)
 	moved := d.Floor.Moved()
-	f.warn(moved != "" && d.Environment.Engine != Embedded, "the machine moved: %s", moved)
+	f.warn(moved != "" && d.Environment.Engine != Embedded, "the machine changed its speed: %s", moved)
 }
 
-// warnOfHerds says which herds are guesses, and which are not whole.
+// warnOfHerds reports that herds are guessed, or that notifications are missing in them.
 func (f *Findings) warnOfHerds(d *Document) {
 	servers := "servers of an unknown version"
 	if version := d.Environment.ZooKeeper; version != "" {
 		servers = "ZooKeeper " + version
 	}
-	f.warn(d.Guessed(HerdMax), "herds are grouped by %s: %s did not say which transaction caused a notification, as 3.9 and later do",
+	f.warn(d.Guessed(HerdMax), "herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of 3.9 and later do",
 		d.Herd.Grouping, servers)
-	f.warn(d.Herd.Ungrouped > 0, "%d notifications are in no herd: they were sent again after a reconnect and do not say which transaction caused them",
+	f.warn(d.Herd.Ungrouped > 0, "%d notifications are in no herd: they were sent again after a reconnect and do not name the transaction that caused them",
 		d.Herd.Ungrouped)
 }
 
-// droppedLatencies returns the phases whose histograms could not hold every latency.
+// droppedLatencies returns a reason for each histogram that does not contain all latencies.
 func (d *Document) droppedLatencies() []string {
 	var out []string
 	for _, phase := range slices.Sorted(maps.Keys(d.Histograms)) {
@@ -103,15 +104,14 @@ func (d *Document) droppedLatencies() []string {
 	return out
 }
 
-// againstFormulas compares the counts with what the variant claims: exactly where the formulas are exact, else as bounds.
-// A deviation from an exact formula means that the run was disturbed, or that the claim is wrong; either way the numbers
-// must not be used. A bound that is exceeded is a warning.
-func (d *Document) againstFormulas() Findings {
+// compareWithFormulas compares the counts with the variant's formulas. A deviation from an exact formula makes the numbers
+// invalid: the run was disturbed, or the formula is wrong. A count above its upper bound is a warning.
+func (d *Document) compareWithFormulas() Findings {
 	var f Findings
 	for _, name := range CountMetrics() {
-		cost, claimed := d.Expected.Costs[name]
+		cost, stated := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]
-		if !claimed || !measured || d.Guessed(name) {
+		if !stated || !measured || d.Guessed(name) {
 			continue
 		}
 		f.invalid(d.Expected.Exact && d.AgainstCount(name, cost.Value) != 0,
@@ -122,24 +122,24 @@ func (d *Document) againstFormulas() Findings {
 	return f
 }
 
-// equalsFormulas reports whether the formulas are exact and every count is what its formula says.
+// equalsFormulas reports whether the formulas are exact and each count equals its formula.
 func (d *Document) equalsFormulas() bool {
-	return d.Expected.Exact && len(d.Expected.Costs) > 0 && len(d.againstFormulas().Invalid) == 0
+	return d.Expected.Exact && len(d.Expected.Costs) > 0 && len(d.compareWithFormulas().Invalid) == 0
 }
 
-// Judge adds the findings to the document: the last step of a measurement.
-func (d *Document) Judge() {
+// AddFindings adds the findings to the document: the last step of a measurement.
+func (d *Document) AddFindings() {
 	d.Expected.Equal = d.equalsFormulas()
 	f := d.Findings()
 	d.Invalid = append(d.Invalid, f.Invalid...)
 	d.Warnings = append(d.Warnings, f.Warnings...)
 }
 
-// Void returns the reasons why the numbers must not be used: those that the document gives, and those that its facts
-// imply and it leaves out.
+// Void returns the reasons why the numbers must not be used: those in Invalid, and those that follow from the
+// document's facts and are missing there.
 func (d *Document) Void() []string {
 	out := slices.Clone(d.Invalid)
-	for _, reason := range d.voids() {
+	for _, reason := range d.invalidReasons() {
 		if !slices.Contains(out, reason) {
 			out = append(out, reason)
 		}

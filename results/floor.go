@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/zkbench/zkbench/results/table"
 )
 
-// Floor is what single operations took on the otherwise idle ensemble just before and just after the load. A recipe is
-// made of these operations, so that its times in multiples of theirs depend less on the machine and on the moment.
+// Floor holds the latencies of single operations on the otherwise idle ensemble, just before and just after the load.
+// Recipes consist of these operations. A recipe's time in multiples of its floor depends less on the machine than the time.
 type Floor struct {
-	Why string `json:"why,omitempty"` // it was not measured
-	// Latencies by operation: FloorRead, FloorWrite and FloorHandoff.
+	Why string `json:"why,omitempty"` // the reason if it was not measured
+	// Before and After have a histogram for each operation: FloorRead, FloorWrite and FloorHandoff.
 	Before map[string]Histogram `json:"before,omitempty"`
 	After  map[string]Histogram `json:"after,omitempty"`
-	// Phases names, for each phase of the recipe that has one, the operation that it cannot do without.
+	// Phases names the operation that a phase of the recipe contains at least. Some phases have none.
 	Phases map[string]string `json:"phases,omitempty"`
 }
 
@@ -21,29 +23,29 @@ type Floor struct {
 const (
 	FloorRead    = "read"
 	FloorWrite   = "write"
-	FloorHandoff = "handoff" // from just before one session sends a write until another one is notified of it
+	FloorHandoff = "handoff" // from just before one session sends a write until another session is notified of it
 )
 
-// floorOperations lists them, the cheapest first.
+// floorOperations returns the operations of a floor, the fastest first.
 func floorOperations() []string { return []string{FloorRead, FloorWrite, FloorHandoff} }
 
-// floorPrefix begins the names of the floor's own metrics, and floorSuffix ends those of multiples of it.
+// Names of metrics: floor-read-p50-ns is a time of the floor, and handoff-p50/floor is a multiple of one.
 const (
 	floorPrefix = "floor-"
 	floorSuffix = "/floor"
 )
 
-// FloorMetric returns the name of the metric that holds the median of an operation of the floor.
+// FloorMetric returns the name of the metric with the median of an operation of the floor.
 func FloorMetric(operation string) string { return floorPrefix + operation + "-p50-ns" }
 
-// IsFloor reports whether a metric describes the ensemble at the moment of a measurement, and not the variant.
+// IsFloor reports whether a metric is a time of the floor, and therefore describes the ensemble instead of the variant.
 func IsFloor(metric string) bool { return strings.HasPrefix(metric, floorPrefix) }
 
-// FloorMultiple returns the name of the metric that holds a phase's median in multiples of its floor.
+// FloorMultiple returns the name of the metric with a phase's median in multiples of its floor.
 func FloorMultiple(phase string) string { return phase + "-p50" + floorSuffix }
 
-// TimeOfMultiple returns the metric that a multiple of the floor is a multiple of, such as handoff-p50-ns of
-// handoff-p50/floor; ok is false for every other metric.
+// TimeOfMultiple returns the time behind a multiple of the floor, such as handoff-p50-ns for handoff-p50/floor; ok is
+// false for all other metrics.
 func TimeOfMultiple(metric string) (time string, ok bool) {
 	name, ok := strings.CutSuffix(metric, floorSuffix)
 	return name + "-ns", ok
@@ -55,7 +57,7 @@ func IsFloorMultiple(metric string) bool {
 	return ok
 }
 
-// addFloor adds the floor's medians to the metrics, and multiples of them for the phases that have a median there.
+// addFloor adds the floor's medians to the metrics, and the multiples for the phases whose medians are among the metrics.
 func (d *Document) addFloor(metrics map[string]Metric) error {
 	if d.Floor == nil {
 		return nil
@@ -78,10 +80,10 @@ func (d *Document) addFloor(metrics map[string]Metric) error {
 	return nil
 }
 
-// medians returns an operation's median before and after the load; zero where it was not measured.
+// medians returns an operation's median before and after the load; zero if it was not measured.
 //
-// Note: the metric is the mean of the two, and not the median of all samples together: a half in which the ensemble was
-// slow has fewer of them, and would count for less.
+// Note: the metric is the mean of the two medians, because a half in which the ensemble is slow has fewer samples, and
+// would have less weight in the median of all samples.
 func (f *Floor) medians(operation string) (before, after float64, err error) {
 	var out [2]float64
 	for i, half := range []map[string]Histogram{f.Before, f.After} {
@@ -94,27 +96,27 @@ func (f *Floor) medians(operation string) (before, after float64, err error) {
 	return out[0], out[1], nil
 }
 
-// floorMoveMark is the factor between the two halves of a floor beyond which they are not taken for the same machine.
-// On a quiet one they differ by less than 1.3; where a measurement itself doubles, no comparison with another is safe.
+// floorMoveMark is the ratio between the two halves of a floor beyond which the machine is considered to have changed.
+// On a quiet machine the ratio is below 1.3.
 const floorMoveMark = 2
 
-// Moved returns by how much the floor changed from before the load to after it; empty if by less than a factor of two, or
-// if it was not measured. Reads are left out: they wait for neither a disk nor a quorum.
+// Moved describes a change of the floor by more than a factor of two from before the load to after it; empty without such
+// a change, and if the floor was not measured. It ignores reads, which wait for neither a disk nor a quorum.
 func (f *Floor) Moved() string {
 	for _, operation := range []string{FloorHandoff, FloorWrite} {
 		before, after, err := f.medians(operation)
 		if err == nil && min(before, after) > 0 && max(before, after) > floorMoveMark*min(before, after) {
-			return fmt.Sprintf("one %s on the idle ensemble took %s before the load and %s after it", operation, latency(before), latency(after))
+			return fmt.Sprintf("one %s on the idle ensemble took %s before the load and %s after it", operation, table.Latency(before), table.Latency(after))
 		}
 	}
 	return ""
 }
 
-// spreadMark is the factor between the extremes of a floor over a table's measurements from which on they are shown.
+// spreadMark is the ratio between the extremes of a table's floors beyond which the table shows the extremes.
 const spreadMark = 1.5
 
-// floorLine describes the floor of a table's measurements, such as "write 1.10 ms, handoff 1.30 ms (1.10 ms to 3.40 ms)";
-// empty if none has one.
+// floorLine describes the floor of a table's measurements, such as "floor, on the idle ensemble: write 1.10 ms, handoff
+// 1.30 ms (1.10 ms to 3.40 ms)"; empty if no measurement has a floor.
 func floorLine(rows []Row) string {
 	var parts []string
 	for _, operation := range floorOperations() {
@@ -128,7 +130,7 @@ func floorLine(rows []Row) string {
 	return "floor, on the idle ensemble: " + strings.Join(parts, ", ")
 }
 
-// floorOf returns the median of the rows' floors, with their extremes where these are far apart.
+// floorOf returns the median of the rows' floors, with the extremes if these are far apart.
 func floorOf(rows []Row, metric string) string {
 	var medians, all []float64
 	for _, r := range rows {
@@ -143,7 +145,7 @@ func floorOf(rows []Row, metric string) string {
 	slices.Sort(medians)
 	least, most := slices.Min(all), slices.Max(all)
 	if most <= spreadMark*least {
-		return latency(median(medians))
+		return table.Latency(median(medians))
 	}
-	return fmt.Sprintf("%s (%s to %s)", latency(median(medians)), latency(least), latency(most))
+	return fmt.Sprintf("%s (%s to %s)", table.Latency(median(medians)), table.Latency(least), table.Latency(most))
 }

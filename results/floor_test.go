@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
 // half is one half of a floor, each operation of which took the same time whenever it was done.
@@ -53,12 +54,9 @@ func TestFloorMetrics(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &results.Document{Floor: tt.floor}
-			err := d.Observe(results.Raw{Window: results.Window{End: 100 * ms}, Samples: []results.Sample{
+			recordertest.Measurement{Window: recordertest.Stretch{End: 100 * ms}, Spans: []recordertest.Span{
 				{Phase: "handoff", Start: 10 * ms, End: 16 * ms}, {Phase: "release", Start: 10 * ms, End: 14 * ms},
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}.Complete(t, d)
 			got := map[string]float64{}
 			for name, m := range d.Metrics {
 				if results.IsFloor(name) || results.IsFloorMultiple(name) {

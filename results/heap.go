@@ -2,26 +2,25 @@ package results
 
 import "slices"
 
-// Heap is what lining up has left in the servers' heaps.
+// Heap holds the use of the servers' heaps before and after all clients line up.
 type Heap struct {
-	Why string `json:"why,omitempty"` // it was not measured
-	// Bytes in use on all servers together, after each of several full collections: at rest before anybody started, and
-	// again when all had lined up.
+	Why string `json:"why,omitempty"` // the reason if it was not measured
+	// Before and After are readings at rest: bytes in use on all servers together, each after a full collection.
 	Before []int64 `json:"before_bytes,omitempty"`
 	After  []int64 `json:"after_bytes,omitempty"`
-	// Watches that the servers had more then, by their own count.
+	// Watches is the number of watches that were added in between, by the servers' own counts.
 	Watches int64 `json:"watches"`
 }
 
-// heapPrecision is how many times larger than its uncertainty a growth must be to be told.
+// heapPrecision is the smallest ratio of a growth to its uncertainty for which the growth per watch is a metric.
 const heapPrecision = 5
 
-// heapDrift is what three servers, although at rest, may hold more from one weighing to the next without any watch: 10 to
-// 30 KB was seen on ZooKeeper 3.8.0 beyond what 10 to 1,000 watches take, and is in no spread of readings.
+// heapDrift is how much three servers at rest may grow between two readings without any watch. On ZooKeeper 3.8.0, 10 to
+// 30 KB were observed, which the spread of the readings does not contain.
 const heapDrift = 32 << 10
 
-// Growth returns by how much the heaps have grown, and how far that may be off. What comes and goes, such as buffers of
-// requests under way, can only add to a reading, so that the smallest is the nearest to what stays.
+// Growth returns the growth of the heaps and its uncertainty. Temporary objects, such as the buffers of requests, can only
+// add to a reading, so that the smallest reading is the best one.
 func (h Heap) Growth() (bytes, uncertainty int64) {
 	if len(h.Before) == 0 || len(h.After) == 0 {
 		return 0, 0
@@ -30,7 +29,7 @@ func (h Heap) Growth() (bytes, uncertainty int64) {
 	return slices.Min(h.After) - slices.Min(h.Before), max(spread(h.Before), spread(h.After), heapDrift)
 }
 
-// PerWatch returns the growth per watch; ok is false where it was not measured, or drowns in the noise.
+// PerWatch returns the growth per watch; ok is false if it was not measured, or is too small for its uncertainty.
 func (h Heap) PerWatch() (bytes float64, ok bool) {
 	growth, uncertainty := h.Growth()
 	if h.Watches < 1 || growth <= 0 || growth < heapPrecision*uncertainty {

@@ -19,7 +19,7 @@ func TestUngroupedNotificationsAreAccountedFor(t *testing.T) {
 		{"two of which no trace is left", GroupedByZxid, 0, 8, false},
 		{"two too many", GroupedByZxid, 2, 6, false},
 		{"less than none", GroupedByZxid, -2, 4, false},
-		{"guessed herds leave nothing out", byPathAndTime, 2, 8, false},
+		{"guessed herds leave nothing out", GroupedByPathAndTime, 2, 8, false},
 	} {
 		d := Document{Counts: Counts{Notified: tt.notified}}
 		d.Herd = Herd{Grouping: tt.grouping, Ungrouped: tt.ungrouped, Sizes: []SizeCount{{Size: 3, Count: 2}}}

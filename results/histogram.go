@@ -18,20 +18,44 @@ const (
 // later, and two can be merged without loss.
 type Histogram struct {
 	Samples int64  `json:"samples"`
-	Dropped int64  `json:"dropped"` // values over an hour; anything but zero makes the measurement invalid
+	Dropped int64  `json:"dropped"` // values over an hour, which make the measurement invalid
 	HDR     string `json:"hdr,omitempty"`
 }
 
+// All returns the number of recorded values, including those over an hour.
+func (h Histogram) All() int64 { return h.Samples + h.Dropped }
+
 // NewHistogram encodes the distribution of the given durations.
 func NewHistogram(values []time.Duration) (Histogram, error) {
-	h := newHDR()
-	var dropped int64
+	var l LiveHistogram
 	for _, v := range values {
-		if h.RecordValue(int64(v)) != nil {
-			dropped++
-		}
+		l.Add(v)
 	}
-	return encode(h, dropped)
+	return l.Encode()
+}
+
+// LiveHistogram is a distribution that is still growing. Its zero value is empty and takes no memory.
+type LiveHistogram struct {
+	hdr     *hdrhistogram.Histogram
+	dropped int64
+}
+
+// Add records one duration. Only the first call allocates.
+func (l *LiveHistogram) Add(d time.Duration) {
+	if l.hdr == nil {
+		l.hdr = newHDR()
+	}
+	if l.hdr.RecordValue(int64(d)) != nil {
+		l.dropped++
+	}
+}
+
+// Encode returns the distribution as a document keeps it.
+func (l *LiveHistogram) Encode() (Histogram, error) {
+	if l.hdr == nil {
+		return Histogram{}, nil
+	}
+	return encode(l.hdr, l.dropped)
 }
 
 func newHDR() *hdrhistogram.Histogram {
@@ -51,7 +75,7 @@ func encode(h *hdrhistogram.Histogram, dropped int64) (Histogram, error) {
 	return out, nil
 }
 
-// Decode returns the distribution; an empty one is empty, not an error.
+// Decode returns the distribution. A histogram without samples is an empty distribution.
 func (h Histogram) Decode() (*hdrhistogram.Histogram, error) {
 	if h.Samples == 0 {
 		return newHDR(), nil
@@ -63,7 +87,7 @@ func (h Histogram) Decode() (*hdrhistogram.Histogram, error) {
 	return decoded, nil
 }
 
-// MergeHistograms adds distributions up, which averaging their percentiles would not.
+// MergeHistograms returns the distribution of all samples together.
 func MergeHistograms(parts []Histogram) (Histogram, error) {
 	sum := newHDR()
 	var dropped int64
@@ -77,14 +101,14 @@ func MergeHistograms(parts []Histogram) (Histogram, error) {
 	return encode(sum, dropped)
 }
 
-// percentiles returns those that stand among the metrics.
+// percentiles returns the percentiles that are metrics of each phase.
 func percentiles() []float64 { return []float64{50, 90, 99} }
 
 func percentileName(phase string, p float64) string { return fmt.Sprintf("%s-p%g-ns", phase, p) }
 
 func maximumName(phase string) string { return phase + "-max-ns" }
 
-// addPercentiles puts a phase's percentiles among the metrics; a phase without samples has none.
+// addPercentiles adds a phase's percentiles to the metrics. A phase without samples has none.
 func addPercentiles(metrics map[string]Metric, phase string, h *hdrhistogram.Histogram) {
 	if h.TotalCount() == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// DescribeMachine fills in what can be told without an ensemble. What the system does not tell stays empty.
+// DescribeMachine returns the part of the environment that needs no ensemble. Unknown values are empty.
 func DescribeMachine(zkbench string) Environment {
 	e := Environment{Zkbench: zkbench, Go: runtime.Version(), OS: runtime.GOOS, CPUs: runtime.NumCPU()}
 	if info, err := host.Info(); err == nil {

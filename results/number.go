@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// Number is a value that may be missing (NaN) or without end (an infinity): null in JSON, which has neither.
+// Number is a value that may be missing (NaN) or infinite. Both are null in JSON.
 type Number float64
 
-// Finite tells whether there is a number to show.
+// Finite reports whether the number is neither missing nor infinite.
 func (n Number) Finite() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 
 // MarshalJSON implements [encoding/json.Marshaler].
@@ -19,5 +19,5 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte(n.String()), nil
 }
 
-// String shows no more digits than logarithms keep.
+// String returns at most 12 digits, because computing with logarithms loses the others.
 func (n Number) String() string { return strconv.FormatFloat(float64(n), 'g', 12, 64) }

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/zkbench/zkbench/results/table"
 )
 
-// Pair is the two variants by which a recipe stands in the overview, and the metric that says how much is gained:
+// Pair names the two variants that represent a recipe in the overview, and the metric that compares them, as in
 // "predecessor-watch against children-watch by ops/s".
 type Pair struct {
 	Optimized string
@@ -18,75 +17,61 @@ type Pair struct {
 	Metric    string
 }
 
-// ParsePair reads a pair.
+// ParsePair reads a pair. The metric may have a former name.
 func ParsePair(text string) (Pair, error) {
 	f := strings.Fields(text)
 	if len(f) != 5 || f[1] != "against" || f[3] != "by" {
 		return Pair{}, fmt.Errorf(`wants "VARIANT against VARIANT by METRIC", not %q`, text)
 	}
-	return Pair{Optimized: f[0], Naive: f[2], Metric: f[4]}, nil
+	metric, _ := CurrentMetric(f[4])
+	return Pair{Optimized: f[0], Naive: f[2], Metric: metric}, nil
 }
 
-// pairing is one line of the overview: both variants at the largest number of clients at which both were measured.
+// pairing compares both variants of a pair at the largest number of clients for which both were measured.
 type pairing struct {
 	naive, optimized Row
-	gain             string // how many times better the optimized one does, or both shares, and the metric
+	gain             string // the factor between the two, or both shares, and the metric
 }
 
-// WriteOverview prints two lines per scenario that names a pair: what the naive and the optimized variant cost, and what
-// is gained. It prints nothing if no scenario does.
+// WriteOverview prints two lines for each scenario that names a pair: the costs of the naive and of the optimized variant,
+// and the gain. Without such scenarios it prints nothing.
 func (s Summary) WriteOverview(w io.Writer) error {
 	pairings := s.pairings()
 	if len(pairings) == 0 {
 		return nil
 	}
-	t := NewTable()
-	t.AppendHeader(table.Row{"variant", "clients", "notif/op", "herd", "gain"})
-	alignRight(t, 2, 5)
+	t := table.New(append(table.Left("variant"), table.Right("clients", "notif/op", "herd", "gain")...)...)
 	for i, p := range pairings {
 		if i > 0 {
-			t.AppendSeparator()
+			t.Rule()
 		}
 		for _, r := range []Row{p.naive, p.optimized} {
 			gain := ""
 			if r.Variant == p.optimized.Variant {
 				gain = p.gain
 			}
-			t.AppendRow(table.Row{r.label(), r.Clients, r.show(NotificationsPerOp, count), r.show(HerdMax, whole), gain})
+			t.Row(r.label(), r.Clients, r.show(NotificationsPerOp, table.Count), r.show(HerdMax, table.Whole), gain)
 		}
 	}
-	_, err := fmt.Fprintln(w, t.Render())
+	_, err := fmt.Fprintln(w, t)
 	return err
 }
 
-// WriteOverviewMarkdown prints the overview as a Markdown table, one line per recipe.
+// WriteOverviewMarkdown prints the overview as a Markdown table with one line per recipe.
 func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
-	t := NewTable()
-	t.AppendHeader(table.Row{"recipe", "naive", "optimized", "clients", "notif/op", "herd max", "gain"})
-	alignRight(t, 4, 7)
+	t := table.New(append(table.Left("recipe", "naive", "optimized"), table.Right("clients", "notif/op", "herd max", "gain")...)...)
 	for _, p := range s.pairings() {
 		both := func(metric string, format func(float64) string) string {
 			return p.naive.show(metric, format) + " → " + p.optimized.show(metric, format)
 		}
-		t.AppendRow(table.Row{
-			p.naive.Recipe, "`" + p.naive.Variant + "`" + p.naive.mark(), "`" + p.optimized.Variant + "`" + p.optimized.mark(),
-			p.naive.Clients, both(NotificationsPerOp, count), both(HerdMax, whole), p.gain,
-		})
+		t.Row(p.naive.Recipe, "`"+p.naive.Variant+"`"+p.naive.mark(), "`"+p.optimized.Variant+"`"+p.optimized.mark(),
+			p.naive.Clients, both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), p.gain)
 	}
-	_, err := fmt.Fprintln(w, t.RenderMarkdown())
+	_, err := fmt.Fprintln(w, t.Markdown())
 	return err
 }
 
-// alignRight aligns the columns from the first to the last.
-func alignRight(t table.Writer, first, last int) {
-	var align []table.ColumnConfig
-	for i := first; i <= last; i++ {
-		align = append(align, table.ColumnConfig{Number: i, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(align)
-}
-
-// pairings leaves out the scenarios that name no pair, or whose pair was not measured together.
+// pairings returns a pairing for each scenario that names a pair whose variants were measured together.
 func (s Summary) pairings() []pairing {
 	var out []pairing
 	for _, rows := range s.byScenario() {
@@ -115,16 +100,16 @@ func (p Pair) gain(naive, optimized Row) string {
 	a, measured := naive.Metrics[p.Metric]
 	b, also := optimized.Metrics[p.Metric]
 	if p.Metric == OpsPerSecond {
-		a, b = b, a // the more, the better
+		a, b = b, a // more is better
 	}
 	switch {
 	case !measured || !also:
-		return dash
+		return table.Missing
 	case slices.ContainsFunc(shares(naive.Phases), func(s Share) bool { return s.metric() == p.Metric }):
-		return fmt.Sprintf("%s → %s %s", percentage(a.Value), percentage(b.Value), p.Metric)
+		return fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), p.Metric)
 	case b.Value == 0:
-		return dash
+		return table.Missing
 	default:
-		return fmt.Sprintf("%s× %s", count(a.Value/b.Value), strings.TrimSuffix(p.Metric, "-ns"))
+		return fmt.Sprintf("%s× %s", table.Count(a.Value/b.Value), strings.TrimSuffix(p.Metric, "-ns"))
 	}
 }

@@ -6,29 +6,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/zkbench/zkbench/results/table"
 )
 
-// Published is what somebody else has measured of the same algorithm, as it was published: how many seconds so many
-// operations took. Rates are computed from that, never copied.
+// Published holds figures that others have published about the same algorithm: the time that a number of operations took.
+// Rates are computed from these times.
 type Published struct {
-	Source  string // who published it, and where
-	Differs string // in what their setup differs from ours, as far as it is known
-	Unit    string // what is counted, in the plural: "barrier operations"
-	// UnitsPerOperation is how many units one operation of the scenario is: with it both sides count alike.
+	Source  string // author and publication
+	Differs string // known differences between their setup and that of zkbench
+	Unit    string // of the published rates, in the plural, such as "barrier operations"
+	// UnitsPerOperation converts an operation of the scenario to the unit of the published rates.
 	UnitsPerOperation float64
 	Rows              []PublishedRow
 }
 
-// PublishedRow is one run that was published.
+// PublishedRow is one published run.
 type PublishedRow struct {
-	Name       string          // as it was published: "200 barriers"
-	Operations float64         // of each client, counted as the scenario counts them
-	Seconds    map[int]float64 // how long all clients together took for theirs, by their number
+	Name       string          // as published, such as "200 barriers"
+	Operations float64         // operations of the scenario that each client performed
+	Seconds    map[int]float64 // duration by number of clients
 }
 
-// Rate returns how many units per second a published run made with so many clients.
+// Rate returns the units per second of a published run; ok is false if it was not made with this number of clients.
 func (p Published) Rate(r PublishedRow, clients int) (rate float64, ok bool) {
 	seconds, ok := r.Seconds[clients]
 	if !ok || seconds <= 0 {
@@ -38,19 +37,19 @@ func (p Published) Rate(r PublishedRow, clients int) (rate float64, ok bool) {
 }
 
 // WriteTable prints the published rates beside those of one scenario's rows: one line for each variant and number of
-// clients that both sides have, with the ratio to the highest and to the lowest published rate. Where there is nothing to
-// compare, it says why. It is information, no verdict.
+// clients that both have, with the ratio to the highest and to the lowest published rate. If there is nothing to compare, it
+// prints the reason. No verdict depends on these ratios.
 func (p Published) WriteTable(w io.Writer, rows []Row, width int) error {
-	fmt.Fprintln(w, Wrap("published figures: "+p.Unit+" per second, beside those of "+p.Source, width))
+	fmt.Fprintln(w, table.Wrap("published figures: "+p.Unit+" per second, beside those of "+p.Source, width))
 	fmt.Fprintln(w)
 	var out string
 	switch lines := p.lines(rows); {
 	case slices.ContainsFunc(rows, func(r Row) bool { return r.Engine == Embedded }):
-		out = Wrap("They are not compared: times of the embedded server are no ensemble's.", width)
+		out = table.Wrap("They are not compared: the embedded server has no ensemble's times.", width)
 	case len(lines) == 0:
-		out = Wrap("They are not compared: nothing was measured under a number of clients that they are of.", width)
+		out = table.Wrap("They are not compared: they were made with other numbers of clients.", width)
 	default:
-		out = p.fit(lines, width) + "\n" + Wrap("The setups differ: "+p.Differs, width)
+		out = p.fit(lines, width) + "\n" + table.Wrap("The setups differ: "+p.Differs, width)
 	}
 	_, err := fmt.Fprintln(w, out)
 	return err
@@ -59,11 +58,11 @@ func (p Published) WriteTable(w io.Writer, rows []Row, width int) error {
 // publishedLine is one line of the comparison.
 type publishedLine struct {
 	row   Row
-	rates []float64 // as published, zero for none
+	rates []float64 // published rates; zero if there is none
 	ours  float64
 }
 
-// lines pairs what was measured with what was published.
+// lines returns the rows for whose number of clients there is a published rate.
 func (p Published) lines(rows []Row) []publishedLine {
 	var out []publishedLine
 	for _, row := range rows {
@@ -82,52 +81,44 @@ func (p Published) lines(rows []Row) []publishedLine {
 	return out
 }
 
-// fit renders the lines. Where the terminal is too narrow, the names of the published runs are broken between words.
+// fit renders the lines. If the terminal is too narrow, the names of the published runs are wrapped.
 func (p Published) fit(lines []publishedLine, width int) string {
 	var names []string
 	for _, r := range p.Rows {
 		names = append(names, r.Name)
 	}
-	rendered := renderPublished(lines, names)
-	if text.LongestLineLen(rendered) <= width {
+	rendered := publishedTable(lines, names).String()
+	if table.Width(rendered) <= width {
 		return rendered
 	}
 	for i, name := range names {
 		names[i] = strings.ReplaceAll(name, " ", "\n")
 	}
-	return renderPublished(lines, names)
+	return publishedTable(lines, names).String()
 }
 
-func renderPublished(lines []publishedLine, names []string) string {
-	t := NewTable()
-	header := table.Row{"clients", "variant", "measured"}
-	for _, name := range names {
-		header = append(header, name)
-	}
-	t.AppendHeader(append(header, "ratio"))
-	align := []table.ColumnConfig{{Number: 1, Align: text.AlignRight}}
-	for column := 3; column <= len(names)+4; column++ {
-		align = append(align, table.ColumnConfig{Number: column, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(align)
+func publishedTable(lines []publishedLine, names []string) *table.Table {
+	header := append(table.Right("clients"), table.Left("variant")...)
+	header = append(header, table.Right(slices.Concat([]string{"measured"}, names, []string{"ratio"})...)...)
+	t := table.New(header...)
 	for i, l := range lines {
 		if i > 0 && lines[i-1].row.Clients != l.row.Clients {
-			t.AppendSeparator()
+			t.Rule()
 		}
-		cells := table.Row{l.row.Clients, l.row.Variant + l.row.mark(), count(l.ours)}
+		cells := []any{l.row.Clients, l.row.Variant + l.row.mark(), table.Count(l.ours)}
 		for _, rate := range l.rates {
-			cell := "–"
+			cell := table.Missing
 			if rate > 0 {
-				cell = count(rate)
+				cell = table.Count(rate)
 			}
 			cells = append(cells, cell)
 		}
-		t.AppendRow(append(cells, l.ratio()))
+		t.Row(append(cells, l.ratio())...)
 	}
-	return t.Render()
+	return t
 }
 
-// ratio is the measured rate by the highest and by the lowest of those that were published.
+// ratio returns the measured rate divided by the highest and by the lowest published rate.
 func (l publishedLine) ratio() string {
 	known := slices.DeleteFunc(slices.Clone(l.rates), func(rate float64) bool { return rate == 0 })
 	least, most := fmt.Sprintf("%.2f", l.ours/slices.Max(known)), fmt.Sprintf("%.2f", l.ours/slices.Min(known))

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// computed returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, violations and
-// window. It is the one place where a metric comes into being, so that a reader can hold those in a document to it.
-func (d *Document) computed() (map[string]Metric, error) {
+// ComputeMetrics returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, violations
+// and window. No other code computes a metric, so that a reader can check those in a document.
+func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 	metrics := map[string]Metric{
 		HerdMean:             {d.Herd.Mean(), "notifications"},
 		HerdP99:              {float64(d.Herd.Quantile(0.99)), "notifications"},
 		HerdMax:              {float64(d.Herd.Max()), "notifications"},
 		NotificationPeak10ms: {float64(d.Herd.Peak10ms), "notifications"},
-		Violations:           {float64(len(d.Violations)), "violations"},
+		Violations:           {float64(d.Breaches()), "violations"},
 	}
 	if d.Heap != nil {
 		if bytes, ok := d.Heap.PerWatch(); ok {
@@ -30,32 +30,32 @@ func (d *Document) computed() (map[string]Metric, error) {
 	return metrics, nil
 }
 
-// addAverages adds what there was of something for each operation, and the throughput.
+// addAverages adds the counts per operation, and the throughput.
 func (d *Document) addAverages(metrics map[string]Metric) {
 	ops := float64(d.Window.Operations)
 	if ops == 0 {
 		return
 	}
 	for name, total := range map[string]int64{
-		NotificationsPerOp:  d.Counts.Notified,
-		RequestsPerOp:       d.Counts.TotalRequests,
-		WritesPerOp:         d.Counts.Writes,
-		FailedWritesPerOp:   d.Counts.FailedWrites,
-		UselessWakeupsPerOp: d.Counts.UselessWakes,
+		NotificationsPerOp:   d.Counts.Notified,
+		RequestsPerOp:        d.Counts.TotalRequests,
+		WritesPerOp:          d.Counts.Writes,
+		FailedWritesPerOp:    d.Counts.FailedWrites,
+		SpuriousWakeupsPerOp: d.Counts.SpuriousWakes,
 	} {
 		metrics[name] = Metric{float64(total) / ops, "per op"}
 	}
 	metrics[BytesPerOp] = Metric{float64(d.Counts.BytesIn+d.Counts.BytesOut) / ops, "bytes per op"}
-	if seconds := d.Window.Length().Seconds(); !d.Window.Paced && seconds > 0 {
+	if seconds := d.Window.Length().Seconds(); !d.Window.Lockstep && seconds > 0 {
 		metrics[OpsPerSecond] = Metric{ops / seconds, "1/s"}
 	}
 }
 
-// addLatencies adds percentiles of the phases, except of those that were discarded or whose length zkbench has set, the
-// shares, and the spread of herds.
+// addLatencies adds the percentiles of the phases, the shares, and the spread of herds. Phases of the warm-up and those
+// whose length zkbench sets have no percentiles.
 func (d *Document) addLatencies(metrics map[string]Metric) error {
 	for phase, h := range d.Histograms {
-		if strings.HasPrefix(phase, warmUpPrefix) || d.Window.Paced && slices.Contains(d.PacedPhases, phase) {
+		if strings.HasPrefix(phase, WarmUpPrefix) || d.Window.Lockstep && slices.Contains(d.UntimedPhases, phase) {
 			continue
 		}
 		decoded, err := h.Decode()

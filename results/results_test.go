@@ -6,13 +6,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 const ms = time.Millisecond
@@ -22,182 +24,12 @@ func note(at time.Duration, client int, zxid int64) results.Notification {
 	return results.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
 }
 
-// observe computes a document from what happened in the window from 10 ms to 110 ms.
-func observe(t *testing.T, raw results.Raw) *results.Document {
-	t.Helper()
-	return observeOn(t, "", raw)
-}
-
-// observeOn observes servers of a version.
-func observeOn(t *testing.T, version string, raw results.Raw) *results.Document {
-	t.Helper()
-	raw.Window.Start, raw.Window.End = 10*ms, 110*ms
-	d := &results.Document{Environment: results.Environment{ZooKeeper: version}, Waiting: []string{"acquire"}, Shares: []results.Share{{Phase: "stale", Of: "read"}}}
-	if err := d.Observe(raw); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func TestHerds(t *testing.T) {
-	old := func(at time.Duration, client int) results.Notification { return note(at, client, -1) }
-	for _, tt := range []struct {
-		name          string
-		notifications []results.Notification
-		grouping      string
-		mean          float64
-		most, peak    int
-		spread        time.Duration
-	}{
-		{"none", nil, "zxid", 0, 0, 0, 0},
-		{"one each", []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 2)}, "zxid", 1, 1, 2, 0},
-		{"one transaction, however slow", []results.Notification{note(20*ms, 0, 1), note(90*ms, 1, 1), note(21*ms, 2, 2)}, "zxid", 1.5, 2, 2, 70 * ms},
-		{"outside the window", []results.Notification{note(9*ms, 0, 1), note(20*ms, 1, 1), note(111*ms, 2, 1)}, "zxid", 1, 1, 1, 0},
-		{"two transactions at once", []results.Notification{note(20*ms, 0, 1), note(20*ms, 1, 2), note(20*ms, 2, 1)}, "zxid", 1.5, 2, 3, 0},
-		{"an old server: silence ends a herd", []results.Notification{old(20*ms, 0), old(24*ms, 1), old(30*ms, 2)}, "path and time", 1.5, 2, 2, 4 * ms},
-		{"an old server: no client is in a herd twice", []results.Notification{old(20*ms, 0), old(21*ms, 1), old(22*ms, 0), old(23*ms, 1)}, "path and time", 2, 2, 4, ms},
-		{"a peak is any 10 ms, not a fixed grid", []results.Notification{note(19*ms, 0, 1), note(20*ms, 1, 2), note(28*ms, 2, 3), note(30*ms, 3, 4)}, "zxid", 1, 1, 3, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			h := observe(t, results.Raw{Notifications: tt.notifications}).Herd
-			spreads, err := h.Spread.Decode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			spread := time.Duration(spreads.Max()).Round(ms)
-			if h.Grouping != tt.grouping || h.Mean() != tt.mean || h.Max() != tt.most || h.Peak10ms != tt.peak || spread != tt.spread {
-				t.Errorf("grouping %s, mean %g, max %d, peak %d, spread %s; want %s, %g, %d, %d, %s", h.Grouping, h.Mean(), h.Max(),
-					h.Peak10ms, spread, tt.grouping, tt.mean, tt.most, tt.peak, tt.spread)
-			}
-		})
-	}
-}
-
-// A server that names transactions does not when it sends a notification again. Only that one is in no herd.
-func TestNotificationsWithoutCause(t *testing.T) {
-	known := []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 1)}
-	again := []results.Notification{note(22*ms, 2, -1)}
-	for _, tt := range []struct {
-		name, version string
-		notifications []results.Notification
-		grouping      string
-		most          int
-		ungrouped     int64
-		warns         string
-	}{
-		{"one of three", "3.9.3", slices.Concat(known, again), "zxid", 2, 1, "1 notifications are in no herd"},
-		{"one of three, of unknown servers", "", slices.Concat(known, again), "zxid", 2, 1, "1 notifications are in no herd"},
-		{"the only one", "3.9.3", again, "zxid", 0, 1, "1 notifications are in no herd"},
-		{"the only one, of a later release", "10.0.1", again, "zxid", 0, 1, "1 notifications are in no herd"},
-		{"all, of old servers", "3.8.0", again, "path and time", 1, 0, "ZooKeeper 3.8.0 did not say"},
-		{"all, of unknown servers", "", again, "path and time", 1, 0, "an unknown version did not say"},
-		{"none, of old servers", "3.8.0", nil, "zxid", 0, 0, ""},
-		{"all known", "3.9.3", known, "zxid", 2, 0, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			d := observeOn(t, tt.version, results.Raw{Notifications: tt.notifications})
-			if h := d.Herd; h.Grouping != tt.grouping || h.Max() != tt.most || h.Ungrouped != tt.ungrouped {
-				t.Errorf("grouping %s, max %d, ungrouped %d; want %s, %d, %d", h.Grouping, h.Max(), h.Ungrouped, tt.grouping, tt.most, tt.ungrouped)
-			}
-			isAboutHerds := func(w string) bool { return strings.Contains(w, "which transaction caused") }
-			warnings := slices.DeleteFunc(d.Findings().Warnings, func(w string) bool { return !isAboutHerds(w) })
-			if said := strings.Join(warnings, "; "); !strings.Contains(said, tt.warns) || (tt.warns == "") != (said == "") {
-				t.Errorf("warns of herds %q, want %q", said, tt.warns)
-			}
-		})
-	}
-}
-
 func TestHerdQuantile(t *testing.T) {
 	h := results.Herd{Sizes: []results.SizeCount{{1, 98}, {50, 1}, {100, 1}}}
 	for q, want := range map[float64]int{0.5: 1, 0.98: 1, 0.99: 50, 1: 100} {
 		if got := h.Quantile(q); got != want {
 			t.Errorf("quantile %g = %d, want %d", q, got, want)
 		}
-	}
-}
-
-// A wake-up is useful if it is the last one before the wait that it ended.
-func TestUselessWakeups(t *testing.T) {
-	wait := func(client int, start, end time.Duration) results.Sample {
-		return results.Sample{Phase: "acquire", Client: client, Start: start, End: end}
-	}
-	for _, tt := range []struct {
-		name          string
-		notifications []results.Notification
-		waits         []results.Sample
-		want          int64
-	}{
-		{"woken once, and went on", []results.Notification{note(20*ms, 0, 1)}, []results.Sample{wait(0, 15*ms, 25*ms)}, 0},
-		{"woken three times for one turn", []results.Notification{note(20*ms, 0, 1), note(21*ms, 0, 2), note(22*ms, 0, 3)}, []results.Sample{wait(0, 15*ms, 25*ms)}, 2},
-		{"never got a turn", []results.Notification{note(20*ms, 0, 1)}, nil, 1},
-		{"somebody else's turn", []results.Notification{note(20*ms, 0, 1)}, []results.Sample{wait(1, 15*ms, 25*ms)}, 1},
-		{"notified of one's own release", []results.Notification{note(30*ms, 0, 1)}, []results.Sample{wait(0, 15*ms, 25*ms)}, 1},
-		{"woken before the window, turn in it", []results.Notification{note(9*ms, 0, 1)}, []results.Sample{wait(0, 5*ms, 12*ms)}, 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			d := observe(t, results.Raw{Notifications: tt.notifications, Samples: tt.waits})
-			if d.Counts.UselessWakes != tt.want {
-				t.Errorf("useless = %d, want %d", d.Counts.UselessWakes, tt.want)
-			}
-		})
-	}
-}
-
-func TestLatenciesBelongToTheWindowTheyEndIn(t *testing.T) {
-	sample := func(start, end time.Duration) results.Sample {
-		return results.Sample{Phase: "acquire", Start: start, End: end}
-	}
-	d := observe(t, results.Raw{Samples: []results.Sample{
-		sample(0, 5*ms), sample(5*ms, 15*ms), sample(20*ms, 40*ms), sample(100*ms, 120*ms),
-	}})
-	if n := d.Histograms["acquire"].Samples; n != 2 {
-		t.Errorf("%d samples in the window, want 2", n)
-	}
-	if n := d.Histograms["warm-up/acquire"].Samples; n != 1 {
-		t.Errorf("%d samples before it, want 1", n)
-	}
-	if got := d.Metrics["acquire-max-ns"].Value; got < 20e6 || got > 20.1e6 {
-		t.Errorf("acquire-max-ns = %g, want 20 ms", got)
-	}
-	if _, there := d.Metrics["handoff-p50-ns"]; there {
-		t.Error("a phase without samples has a percentile")
-	}
-}
-
-// A share relates what ended in the window to what ended in the window, and is zero only where there was something to
-// count.
-func TestShares(t *testing.T) {
-	sample := func(phase string, end time.Duration) results.Sample {
-		return results.Sample{Phase: phase, Start: end - ms, End: end}
-	}
-	for _, tt := range []struct {
-		name    string
-		samples []results.Sample
-		want    float64 // negative: there is no such metric
-	}{
-		{"nothing was read", nil, -1},
-		{"nothing was read in the window", []results.Sample{sample("read", 2*ms), sample("stale", 2*ms)}, -1},
-		{"none was stale", []results.Sample{sample("read", 20*ms), sample("read", 30*ms)}, 0},
-		{"stale before the window", []results.Sample{sample("stale", 2*ms), sample("read", 20*ms)}, 0},
-		{"one of four", []results.Sample{sample("read", 20*ms), sample("stale", 20*ms), sample("read", 30*ms), sample("read", 31*ms), sample("read", 32*ms)}, 0.25},
-		{"all", []results.Sample{sample("read", 20*ms), sample("stale", 20*ms)}, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			d := observe(t, results.Raw{Samples: tt.samples})
-			m, there := d.Metrics["stale/read"]
-			if there != (tt.want >= 0) || there && (m.Value != tt.want || m.Unit != "per read") {
-				t.Errorf("stale/read = %+v (measured: %t), want %g", m, there, tt.want)
-			}
-		})
-	}
-}
-
-func TestNothingIsClampedSilently(t *testing.T) {
-	d := observe(t, results.Raw{Samples: []results.Sample{{Phase: "acquire", Start: -2 * time.Hour, End: 20 * ms}}})
-	reason := "1 acquire latencies were over an hour"
-	if d.Histograms["acquire"].Dropped != 1 || !slices.Contains(d.Findings().Invalid, reason) {
-		t.Errorf("dropped %d, invalid %q; want 1 and %q", d.Histograms["acquire"].Dropped, d.Findings().Invalid, reason)
 	}
 }
 
@@ -308,7 +140,7 @@ func TestTable(t *testing.T) {
 	metrics := func(f float64) map[string]float64 {
 		return map[string]float64{
 			"ops/s": 500 * f, "acquire-p50-ns": 1.2e6 / f, "acquire-p99-ns": 44e6 / f, "handoff-p50-ns": 2e6 / f, "handoff-p99-ns": 3e9,
-			"notifications/op": 1 / f, "useless-wakeups/op": 0, "requests/op": 5, "failed-writes/op": 0.33, "herd-max": 49, "bystander-p99-ns": 8e5,
+			"notifications/op": 1 / f, "spurious-wakeups/op": 0, "requests/op": 5, "failed-writes/op": 0.33, "herd-max": 49, "bystander-p99-ns": 8e5,
 			"handoff-p50/floor": 1.6 / f, "release-p50/floor": 1.1, "floor-read-p50-ns": 2e5, "floor-write-p50-ns": 1.1e6, "floor-handoff-p50-ns": 1.25e6 / f,
 		}
 	}
@@ -372,30 +204,32 @@ func TestVerdict(t *testing.T) {
 	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
 }
 
-// whole returns a document as a run leaves it: of 10 clients in lockstep, each told once.
+// described returns the document of 10 clients in lockstep before their measurement is recorded.
+func described() *results.Document {
+	return &results.Document{
+		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0).UTC(), Recipe: "lock", Variant: "a", Kind: "naive", Clients: 10, Repeat: 2,
+		Scenario:    results.Scenario{Name: "lock-drain", Mode: "lockstep", Size: 1, ClientCounts: "[1 10]", Repeats: 3, BystanderRate: 100},
+		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
+		Phases:      []string{"acquire", "release"}, Operation: "release", Batch: 1, Waiting: []string{"acquire"}, UntimedPhases: []string{"acquire"}, Shares: []results.Share{},
+		Counts:   results.Counts{Requests: map[string]int64{"delete": 10, "exists": 4}, Failed: map[string]int64{"exists": 1}, TotalRequests: 14, TotalFailed: 1, Writes: 10},
+		Expected: results.Expected{Costs: map[string]results.Cost{results.WritesPerOp: {Formula: "1", Value: 1}}},
+		Oracle:   results.Oracle{Checked: true, ClientNotifications: 10, ServerNotifications: 10, ClientWrites: 10, ServerTransactions: 10},
+		Warnings: []string{}, Invalid: []string{},
+	}
+}
+
+// whole returns a document as a run leaves it: of 10 clients in lockstep, each notified once.
 func whole(t *testing.T) *results.Document {
 	t.Helper()
-	d := &results.Document{
-		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0).UTC(), Recipe: "lock", Variant: "a", Kind: "naive", Clients: 10, Repeat: 2,
-		Scenario:    results.Scenario{Name: "lock-drain", Mode: "drain", Size: 1, ClientCounts: "[1 10]", Repeats: 3, BystanderRate: 100},
-		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
-		Phases:      []string{"acquire", "release"}, Operation: "release", Batch: 1, Waiting: []string{"acquire"}, PacedPhases: []string{"acquire"}, Shares: []results.Share{},
-		Counts:   results.Counts{Requests: map[string]int64{"delete": 10, "exists": 4}, Failed: map[string]int64{"exists": 1}, TotalRequests: 14, TotalFailed: 1, Writes: 10},
-		Expected: results.Expected{Exact: true, Costs: map[string]results.Cost{results.WritesPerOp: {Formula: "1", Value: 1}}},
-		Oracle:   results.Oracle{Checked: true, ClientNotifications: 10, ServerNotifications: 10, ClientWrites: 10, ServerTransactions: 10},
-		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},
-	}
-	raw := results.Raw{Window: results.Window{Start: ms, End: 41 * ms, Operations: 10, Paced: true}}
+	d := described()
+	m := recordertest.Measurement{Config: recorder.Config{Lockstep: true}, Window: recordertest.Stretch{Start: ms, End: 41 * ms}}
 	for i := range 10 {
 		at := time.Duration(4*i+2) * ms
-		raw.Samples = append(raw.Samples, results.Sample{Phase: "release", Client: i, Start: at, End: at + ms})
-		raw.Notifications = append(raw.Notifications, note(at, i, int64(i)+1))
-		raw.Bystander = append(raw.Bystander, results.BystanderRead{At: at, Service: ms, Response: 2 * ms})
+		m.Spans = append(m.Spans, recordertest.Span{Phase: "release", Client: i, Start: at, End: at + ms})
+		m.Notifications = append(m.Notifications, note(at, i, int64(i)+1))
+		m.Reads = append(m.Reads, results.BystanderRead{At: at, Service: ms, Response: 2 * ms})
 	}
-	if err := d.Observe(raw); err != nil {
-		t.Fatal(err)
-	}
-	d.Judge()
+	m.Complete(t, d)
 	return d
 }
 
@@ -432,7 +266,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"missing", filepath.Join(dir, "nowhere.json"), "no such file or folder"},
 		{"truncated", write("cut.json", `{"schema": 1, "run": "2026`), "truncated"},
 		{"empty", write("empty.json", ""), "truncated"},
-		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 2"},
+		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 3"},
 		{"impossible", write("zero.json", `{"schema": 0}`), "impossible schema 0"},
 		{"something else", write("other.json", `{"rows": []}`), "no result of zkbench"},
 		{"wrong types", write("types.json", `{"schema": 1, "clients": "many"}`), "does not fit schema 1"},
@@ -468,36 +302,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Waits that outlast the window are in no percentile; where they are old, that must be said.
-func TestStarvation(t *testing.T) {
-	wait := func(client int, start, end time.Duration) results.Sample {
-		return results.Sample{Phase: "acquire", Client: client, Start: start, End: end}
-	}
-	var fair, unfair []results.Sample
-	for i := range 50 {
-		at := time.Duration(i) * ms
-		fair = append(fair, wait(i, at, at+50*ms), wait(i, at+61*ms, at+111*ms)) // each waits 50 ms, half of them beyond the end
-		unfair = append(unfair, wait(0, at+11*ms, at+12*ms), wait(i+1, 10*ms, 200*ms))
-	}
-	for _, tt := range []struct {
-		name       string
-		samples    []results.Sample
-		unfinished int
-		oldest     time.Duration
-		starves    bool
-	}{
-		{"fair", fair, 50, 49 * ms, false},
-		{"one client has it all", unfair, 50, 100 * ms, true},
-	} {
-		w := observe(t, results.Raw{Samples: tt.samples}).Window
-		if w.UnfinishedWaits != tt.unfinished || w.OldestWait != tt.oldest || w.Starves() != tt.starves {
-			t.Errorf("%s: %+v; want %d unfinished, the oldest %s, starving %v", tt.name, w, tt.unfinished, tt.oldest, tt.starves)
-		}
-	}
-}
-
 func TestWrapKeepsLinesApart(t *testing.T) {
-	got := results.Wrap("one two three\nfour\n", 8)
+	got := table.Wrap("one two three\nfour\n", 8)
 	if want := "one two\nthree\nfour"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -525,9 +331,7 @@ func TestHeapPerWatch(t *testing.T) {
 			t.Errorf("%s: %g bytes per watch (%v), want %g", tt.name, got, ok, tt.want)
 		}
 		d := &results.Document{Heap: &tt.heap}
-		if err := d.Observe(results.Raw{}); err != nil {
-			t.Fatal(err)
-		}
+		recordertest.Measurement{}.Complete(t, d)
 		if m, told := d.Metrics[results.HeapPerWatch]; told != ok || m.Value != tt.want {
 			t.Errorf("%s: the metric is %+v (%v)", tt.name, m, told)
 		}

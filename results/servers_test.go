@@ -96,25 +96,3 @@ func TestServersAreNamedAsCauses(t *testing.T) {
 		})
 	}
 }
-
-// The slowest read of each server is that of the window, and counts from when it was sent: what zkbench itself was late
-// is not the server's fault.
-func TestSlowestReadIsOfTheWindow(t *testing.T) {
-	d := &results.Document{Servers: []results.ServerReport{{Server: 1}, {Server: 2}, {Server: 3}}}
-	window := results.Window{Start: time.Second, End: 2 * time.Second}
-	reads := []results.BystanderRead{
-		{Server: 1, At: 500 * ms, Service: 300 * ms, Response: 300 * ms},
-		{Server: 1, At: 1500 * ms, Service: 2 * ms, Response: 200 * ms},
-		{Server: 2, At: 1900 * ms, Service: 700 * ms, Response: 701 * ms}, // is back after the window
-		{Server: 2, At: 2100 * ms, Service: 900 * ms, Response: 901 * ms},
-	}
-	if err := d.Observe(results.Raw{Window: window, Bystander: reads}); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []time.Duration{2 * ms, 700 * ms, 0} {
-		got := d.Servers[i].SlowestRead
-		if (got == nil) != (want == 0) || got != nil && *got != want {
-			t.Errorf("server %d: %v, want %s", i+1, got, want)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,33 +14,35 @@ import (
 	"time"
 )
 
-// shape compares a JSON text with the Go type that it is to be decoded into, as encoding/json does not: it refuses a key
-// that stands twice, a null, and a negative number, and if strict a missing part and an unknown one.
+// shape compares a JSON text with a Go type more strictly than encoding/json does. It refuses duplicate keys and negative
+// numbers; in texts that are complete it also refuses null, missing parts and unknown parts.
 //
-// Note: encoding/json takes the last of two equal keys, matches keys in any case, and leaves zero what is missing. So each
-// of these would let a document say less than it seems to.
+// Note: encoding/json takes the last of two equal keys, matches keys in any case, and leaves missing parts zero. With each of
+// these, a document would be read differently than it looks.
 type shape struct {
 	decoder  *json.Decoder
-	strict   bool
+	version  int  // schema of the text
+	strict   bool // the text is complete
 	problems problems
-	fields   map[reflect.Type]map[string]reflect.StructField // as far as they have been met
+	fields   map[reflect.Type]map[string]reflect.StructField // cache of fieldsOf
 }
 
-// mayBeNegative returns the leaves for which a number below zero means something: an unknown share, and what servers
-// counted that have started anew meanwhile.
+// mayBeNegative returns the leaves that may be below zero: a share that is unknown, and differences of the counters of
+// servers, which restart at zero.
 func mayBeNegative() []string {
 	return []string{"health.machine_cpu", "oracle.server_notifications", "oracle.server_transactions"}
 }
 
-// shapeProblems returns in what a text, which is valid JSON, does not fit a type.
-func shapeProblems(text []byte, t reflect.Type, strict bool) (problems, error) {
-	s := shape{decoder: json.NewDecoder(bytes.NewReader(text)), strict: strict, fields: map[reflect.Type]map[string]reflect.StructField{}}
+// shapeProblems returns the differences between a valid JSON text of a schema and a type.
+func shapeProblems(text []byte, t reflect.Type, version int) (problems, error) {
+	s := shape{decoder: json.NewDecoder(bytes.NewReader(text)), version: version, strict: version >= completeSince, fields: map[reflect.Type]map[string]reflect.StructField{}}
 	s.decoder.UseNumber()
 	err := s.value(t, "")
 	return s.problems, err
 }
 
-// value reads one value, and compares it with the type; with nil, whose name is unknown, it looks for double keys only.
+// value reads one value and compares it with the type. The type is nil inside unknown parts, where only duplicate keys are
+// problems.
 func (s *shape) value(t reflect.Type, path string) error {
 	token, err := s.decoder.Token()
 	if err != nil {
@@ -66,7 +69,7 @@ func (s *shape) value(t reflect.Type, path string) error {
 	return nil
 }
 
-// wanted names what JSON has for a type.
+// wanted returns the kind of JSON value that a type is decoded from.
 func wanted(t reflect.Type) string {
 	switch {
 	case t == nil:
@@ -74,18 +77,10 @@ func wanted(t reflect.Type) string {
 	case isTime(t):
 		return "a time"
 	}
-	switch t.Kind() {
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	case reflect.Slice:
-		return "a list"
-	case reflect.String:
-		return "a text"
-	case reflect.Bool:
-		return "true or false"
-	default:
-		return "a number"
+	kinds := map[reflect.Kind]string{
+		reflect.Map: "an object", reflect.Struct: "an object", reflect.Slice: "a list", reflect.String: "a text", reflect.Bool: "true or false",
 	}
+	return cmp.Or(kinds[t.Kind()], "a number")
 }
 
 func isTime(t reflect.Type) bool { return t == reflect.TypeFor[time.Time]() }
@@ -155,7 +150,7 @@ func (s *shape) object(t reflect.Type, path string) error {
 	return err
 }
 
-// fieldsOf returns the fields of a struct by their names in JSON; none of any other type.
+// fieldsOf returns the fields of a struct by their keys in JSON. Other types have none.
 func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.StructField {
 	if fields, known := s.fields[t]; known {
 		return fields
@@ -167,7 +162,12 @@ func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.StructField {
 	}
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[name] = t.Field(i)
+		if s.version < renamedSince {
+			name = formerKey(name)
+		}
+		if name != "-" {
+			fields[name] = t.Field(i)
+		}
 	}
 	return fields
 }

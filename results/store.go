@@ -20,12 +20,12 @@ func (d *Document) Filename() string {
 	return fmt.Sprintf("%s_%s-%s_n%d_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, d.Repeat)
 }
 
-// Write stores the document in dir, which must exist. A reader sees the whole file or none.
+// Write stores the document in dir, which must exist. Readers see the whole file or none.
 func (d *Document) Write(dir string) error {
 	return WriteJSON(filepath.Join(dir, d.Filename()), d)
 }
 
-// WriteJSON replaces the file at path in one step.
+// WriteJSON replaces the file at path atomically.
 func WriteJSON(path string, value any) error {
 	text, err := indented(path, value)
 	if err != nil {
@@ -45,7 +45,7 @@ func indented(path string, value any) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Kept returns how many of the documents are in dir as they were written, and an error that names those that are not.
+// Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
 func Kept(dir string, docs []*Document) (kept int, err error) {
 	var errs []error
 	for _, d := range docs {
@@ -72,7 +72,7 @@ func (d *Document) isIn(dir string) error {
 	return err
 }
 
-// Read returns the document in one file, after it was validated whole; see [Decode].
+// Read returns the document in one file; see [Decode].
 func Read(path string) (*Document, error) {
 	text, err := ReadFile(path)
 	if err != nil {
@@ -85,18 +85,24 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
-// Decode returns the document in a text. It refuses one that lacks a part, has one twice, or contradicts itself, with all
-// that it finds; and it adds reasons why the numbers are void which the document's facts imply and it does not give.
+// Milestones of the schema.
+const (
+	completeSince = 2 // documents have all parts
+	renamedSince  = 3 // documents have today's names
+)
+
+// Decode returns the document in a text. Its error lists missing parts, duplicate parts, and contradictions. It adds the
+// reasons why the numbers must not be used that follow from the document's facts and are missing in it.
 //
-// Before schema 2, parts were added over time, and metrics could not be computed again: there, what is missing is zero,
-// and only what is there is checked.
+// A document of schema 2 is upgraded; see Document.OldNames. Of a document of schema 1, in which parts may be missing, only
+// the parts that it has are checked, and it keeps its schema.
 func Decode(text []byte) (*Document, error) {
 	var version struct {
 		Schema *int `json:"schema"`
 	}
 	switch err := json.Unmarshal(text, &version); {
 	case err != nil:
-		return nil, fmt.Errorf("is no whole result (truncated, or not written by zkbench): %w", err)
+		return nil, fmt.Errorf("is no complete result (truncated, or not written by zkbench): %w", err)
 	case version.Schema == nil:
 		return nil, errors.New("is no result of zkbench: it has no schema number")
 	case *version.Schema > Schema:
@@ -104,26 +110,28 @@ func Decode(text []byte) (*Document, error) {
 	case *version.Schema < 1:
 		return nil, fmt.Errorf("has the impossible schema %d", *version.Schema)
 	}
-	found, err := shapeProblems(text, reflect.TypeFor[Document](), *version.Schema == Schema)
-	if err = cmp.Or(err, found.err()); err != nil {
-		return nil, fmt.Errorf("does not fit schema %d: %w", *version.Schema, err)
-	}
 	var d Document
-	if err := json.Unmarshal(text, &d); err != nil {
+	found, err := shapeProblems(text, reflect.TypeFor[Document](), *version.Schema)
+	if err = cmp.Or(err, found.err()); err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err == nil && d.Schema < renamedSince {
+		err = d.upgrade(text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("does not fit schema %d: %w", *version.Schema, err)
 	}
-	if d.Schema < Schema {
+	if d.Schema < completeSince {
 		return &d, nil
 	}
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("contradicts itself: %w", err)
 	}
-	d.Invalid = d.Void()
+	d.Schema, d.Invalid = Schema, d.Void()
 	return &d, nil
 }
 
-// ReadAll returns the documents in the given files and folders, sorted by scenario,
-// clients, kind (naive first), variant and repeat. It reports every unreadable file at once.
+// ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files.
 func ReadAll(paths []string) ([]*Document, error) {
 	var docs []*Document
 	var errs []error
@@ -132,11 +140,7 @@ func ReadAll(paths []string) ([]*Document, error) {
 		errs = append(errs, err)
 		for _, file := range files {
 			d, err := Read(file)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			docs = append(docs, d)
+			errs, docs = append(errs, err), append(docs, d)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -146,13 +150,13 @@ func ReadAll(paths []string) ([]*Document, error) {
 	return docs, nil
 }
 
-// Files returns the documents in a run's folder, by their names; other files, such as a summary, may lie beside them.
+// Files returns the files in a run's folder whose names are those of documents.
 func Files(dir string) ([]string, error) {
 	return Matching(dir, "*_n[0-9]*_r[0-9]*.json")
 }
 
-// Matching returns the files of a folder whose names match a pattern, as filepath.Match has it. The folder's own name is no
-// pattern, whatever is in it; one that is not there has no files.
+// Matching returns the files of a folder whose names match a pattern of [filepath.Match]. Unlike for [filepath.Glob], special
+// characters in dir have no meaning. A folder that does not exist has no files.
 func Matching(dir, pattern string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -178,11 +182,8 @@ func resultFiles(path string) ([]string, error) {
 		return []string{path}, nil
 	}
 	files, err := Files(path)
-	if err != nil {
-		return nil, err
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s holds no results (no files such as lock-drain_lock-znode_n50_r1.json)", path)
 	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no results (no files such as lock-drain_lock-znode_n50_r1.json)", path)
-	}
-	return files, nil
+	return files, err
 }

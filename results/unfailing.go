@@ -3,15 +3,13 @@ package results
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
-// LargestCount is more than anything that is counted can come to, for one operation or in one second, and less than what
-// arithmetic makes infinite. A limit beyond it limits nothing.
+// LargestCount is more than any count for one operation or in one second can be. A limit beyond it has no effect.
 const LargestCount = 1e12
 
-// Unfailing returns why a claim is true whatever is measured; empty if it can fail. Such a claim shows nothing, and is a
-// mistake of its author.
+// Unfailing returns why no measurement can make the claim false; empty if it can fail. A claim that cannot fail is a mistake
+// of its author.
 func (c Claim) Unfailing() string {
 	atLeast := c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0
 	atMost := strings.HasPrefix(c.Op, "<")
@@ -21,18 +19,18 @@ func (c Claim) Unfailing() string {
 	case atLeast:
 		return fmt.Sprintf("no metric is below 0, so that %s %g is always true", c.Op, c.Value)
 	case c.Of != "" && atMost && c.Value > LargestCount:
-		return fmt.Sprintf("nothing is over %g times as much as something else, so that %s %g x %s is always true", LargestCount, c.Op, c.Value, c.Of)
+		return fmt.Sprintf("no value exceeds another %g times, so that %s %g x %s is always true", LargestCount, c.Op, c.Value, c.Of)
 	case c.Of == "" && atMost && ExceedsAll(c.Metric, c.Value):
-		return fmt.Sprintf("%s is never over %s, so that %s is always true", c.Metric, showLimit(c.Metric, highest(c.Metric)), c)
+		return fmt.Sprintf("%s is never over %s, so that %s is always true", c.Metric, showValue(c.Metric, highest(c.Metric)), c)
 	default:
 		return ""
 	}
 }
 
-// ExceedsAll reports whether no value of a metric can be over a limit.
+// ExceedsAll reports whether no value of a metric can exceed a limit.
 func ExceedsAll(metric string, limit float64) bool { return limit >= highest(metric) }
 
-// highest returns the largest value that a metric can have: of a time, what histograms can hold.
+// highest returns the largest value of a metric: for a time, that of the histograms.
 func highest(metric string) float64 {
 	if strings.HasSuffix(metric, "-ns") {
 		return float64(highestLatency)
@@ -40,16 +38,9 @@ func highest(metric string) float64 {
 	return LargestCount
 }
 
-func showLimit(metric string, limit float64) string {
-	if strings.HasSuffix(metric, "-ns") {
-		return time.Duration(limit).String()
-	}
-	return fmt.Sprintf("%g", limit)
-}
-
 // MetricNames returns every metric that a measurement of a recipe can have, by its phases and shares.
 func MetricNames(phases []string, shares []Share) []string {
-	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, UselessWakeupsPerOp, BytesPerOp,
+	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
 		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch}
 	for _, phase := range append([]string{BystanderPhase, BystanderService}, phases...) {
 		for _, p := range percentiles() {

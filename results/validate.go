@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// problems is what is wrong with a document, each with the path of the leaf.
+// problems lists the contradictions in a document, each with the path of a leaf.
 type problems []string
 
-// mostProblems is how many of them an error names; one missing part may make many leaves contradict each other.
+// mostProblems is the largest number of problems in an error. One missing part may cause many of them.
 const mostProblems = 8
 
 func (p *problems) unless(ok bool, format string, args ...any) {
@@ -35,12 +35,12 @@ func (p problems) err() error {
 
 // The modes of a load.
 const (
-	closedMode = "closed"
-	drainMode  = "drain"
+	ClosedMode   = "closed"
+	LockstepMode = "lockstep"
 )
 
-// Validate returns an error with everything in which the document contradicts itself. What it checks follows from how a
-// document comes about, whatever was measured: a run that was disturbed, or whose recipe is broken, is valid in this sense.
+// Validate returns an error that lists the contradictions in a document. Its checks hold for each document that zkbench
+// writes, even if the run was disturbed or the recipe is broken.
 func (d *Document) Validate() error {
 	var p problems
 	d.validateLabels(&p)
@@ -52,6 +52,8 @@ func (d *Document) Validate() error {
 	d.validateHerd(&p)
 	d.validateFloor(&p)
 	d.validateTimeline(&p)
+	d.validateAroundHerd(&p)
+	d.validateSeries(&p)
 	d.validateExpected(&p)
 	d.validateOracle(&p)
 	d.validateMetrics(&p)
@@ -72,6 +74,7 @@ func (d *Document) validateLabels(p *problems) {
 	for i, v := range d.Violations {
 		p.unless(v.Text != "", "violations[%d].text is empty", i)
 	}
+	p.unless(d.MoreViolations == 0 || len(d.Violations) == MaxViolations, "more_violations is %d, and violations lists %d, not %d", d.MoreViolations, len(d.Violations), MaxViolations)
 }
 
 func (p *problems) oneOf(path, value string, values ...string) {
@@ -80,14 +83,14 @@ func (p *problems) oneOf(path, value string, values ...string) {
 
 func (d *Document) validateLoad(p *problems) {
 	s := d.Scenario
-	p.oneOf("scenario.mode", s.Mode, closedMode, drainMode)
+	p.oneOf("scenario.mode", s.Mode, ClosedMode, LockstepMode)
 	p.unless(s.Size >= 1, "scenario.size is %d", s.Size)
 	p.unless(s.Repeats >= 1, "scenario.repeats is %d", s.Repeats)
 	p.unless(s.BystanderRate >= 1, "scenario.bystander_rate is %d", s.BystanderRate)
 	p.unless(d.Repeat <= s.Repeats, "repeat is %d of %d (scenario.repeats)", d.Repeat, s.Repeats)
 	p.unless(d.Repeat > 0 || len(d.Violations) > 0, "repeat is 0, a rehearsal, without violations")
-	if s.Mode == drainMode {
-		p.unless(s.Operations == 0 && s.Duration == 0 && s.WarmUp == 0 && s.Think == 0, "scenario has a load of mode closed, and mode drain")
+	if s.Mode == LockstepMode {
+		p.unless(s.Operations == 0 && s.Duration == 0 && s.WarmUp == 0 && s.Think == 0, "scenario has parts of a load of mode closed, and mode lockstep")
 	} else {
 		p.unless((s.Operations > 0) != (s.Duration > 0), "scenario has operations %d and duration_ns %d, of which one is given", s.Operations, s.Duration)
 	}
@@ -107,8 +110,8 @@ func (d *Document) validatePhases(p *problems) {
 	for i, phase := range d.Waiting {
 		known(fmt.Sprintf("waiting_phases[%d]", i), phase)
 	}
-	for i, phase := range d.PacedPhases {
-		known(fmt.Sprintf("paced_phases[%d]", i), phase)
+	for i, phase := range d.UntimedPhases {
+		known(fmt.Sprintf("untimed_phases[%d]", i), phase)
 	}
 	for i, s := range d.Shares {
 		known(fmt.Sprintf("shares[%d].phase", i), s.Phase)
@@ -117,27 +120,27 @@ func (d *Document) validatePhases(p *problems) {
 	p.unless(len(slices.Compact(slices.Sorted(slices.Values(d.Phases)))) == len(d.Phases), "phases has one of them twice")
 }
 
-// CountsWhole reports whether the window begins and ends at rest, so that its counts are those of whole operations.
+// CountsWhole reports whether the window begins and ends at rest, so that its counts belong to whole operations.
 func (d *Document) CountsWhole() bool {
-	return d.Scenario.Mode == drainMode || d.Scenario.Operations > 0
+	return d.Scenario.Mode == LockstepMode || d.Scenario.Operations > 0
 }
 
-// CountsExactly reports whether formulas give the counts, and not only bounds: where nothing can coalesce, in steps, or for
-// a client that is alone and counted in whole operations.
+// CountsExactly reports whether the formulas are exact. They are upper bounds if the requests of clients can overlap, or if
+// the window contains parts of operations.
 func (d *Document) CountsExactly() bool {
-	return d.Scenario.Mode == drainMode || d.Clients == 1 && d.Scenario.Operations > 0
+	return d.Scenario.Mode == LockstepMode || d.Clients == 1 && d.Scenario.Operations > 0
 }
 
 func (d *Document) validateWindow(p *problems) {
 	w := d.Window
-	p.unless(w.Paced == (d.Scenario.Mode == drainMode), "window.paced is %t, and scenario.mode %s", w.Paced, d.Scenario.Mode)
+	p.unless(w.Lockstep == (d.Scenario.Mode == LockstepMode), "window.lockstep is %t, and scenario.mode %s", w.Lockstep, d.Scenario.Mode)
 	p.unless(d.Repeat == 0 || w.Length() >= d.Scenario.Duration, "window has a length of %s, less than scenario.duration_ns", w.Length()) // rehearsals are shortened
 	p.unless(w.StarvingWaits <= w.UnfinishedWaits, "window.starving_waits is %d, of %d unfinished_waits", w.StarvingWaits, w.UnfinishedWaits)
 	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0), "window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",
 		w.OldestWait, w.UnfinishedWaits, w.End)
 	var p99 []time.Duration
 	for _, phase := range d.Waiting {
-		p99 = append(p99, d.p99(phase))
+		p99 = append(p99, time.Duration(d.Metrics[phase+"-p99-ns"].Value))
 	}
 	if len(p99) == 0 {
 		p.unless(w.UnfinishedWaits == 0, "window.unfinished_waits is %d without waiting_phases", w.UnfinishedWaits)
@@ -162,9 +165,9 @@ func (d *Document) validateCounts(p *problems) {
 	}
 	p.unless(c.Writes <= c.TotalRequests, "counts.writes is %d, of %d total_requests", c.Writes, c.TotalRequests)
 	p.unless(c.FailedWrites <= c.TotalFailed, "counts.failed_writes is %d, of %d total_failed", c.FailedWrites, c.TotalFailed)
-	p.unless(c.UselessWakes <= c.Notified, "counts.useless_wakeups is %d, of %d notified", c.UselessWakes, c.Notified)
+	p.unless(c.SpuriousWakes <= c.Notified, "counts.spurious_wakeups is %d, of %d notified", c.SpuriousWakes, c.Notified)
 	if !d.CountsWhole() {
-		return // a reply may come in the window to a request that was sent before it
+		return // a reply in the window may belong to a request before the window
 	}
 	for _, op := range slices.Sorted(maps.Keys(c.Failed)) {
 		p.unless(c.Failed[op] <= c.Requests[op], "counts.failed.%s is %d, of %d requests", op, c.Failed[op], c.Requests[op])
@@ -188,19 +191,20 @@ func (d *Document) validateExpected(p *problems) {
 	}
 }
 
-// validateOracle uses that the oracle's span contains the window, and is the same where that begins and ends at rest.
+// validateOracle compares the oracle, whose snapshots enclose the window, with the counts. For a window that begins and ends
+// at rest, both are equal.
 func (d *Document) validateOracle(p *problems) {
 	o, c := d.Oracle, d.Counts
 	p.unless(o.Checked == (o.Why == ""), "oracle.checked is %t, and why it was not is %q", o.Checked, o.Why)
-	p.unless(o.Checked || o.ServerNotifications == 0 && o.ServerTransactions == 0, "oracle.checked is false, and there is what servers counted")
+	p.unless(o.Checked || o.ServerNotifications == 0 && o.ServerTransactions == 0, "oracle.checked is false, and there are counts of servers")
 	p.unless(!o.Checked || !d.Health.LeaderChanged, "oracle.checked is true, although health.leader_changed is")
 	p.unless(c.Notified <= o.ClientNotifications, "counts.notified is %d, and oracle.client_notifications %d", c.Notified, o.ClientNotifications)
 	p.unless(c.Writes <= o.ClientWrites && (c.Writes == o.ClientWrites || !d.CountsWhole()), "counts.writes is %d, and oracle.client_writes %d", c.Writes, o.ClientWrites)
 }
 
-// validateMetrics computes the metrics again.
+// validateMetrics computes the metrics again and compares them.
 func (d *Document) validateMetrics(p *problems) {
-	computed, err := d.computed()
+	computed, err := d.ComputeMetrics()
 	if err != nil {
 		p.unless(false, "metrics cannot be computed again: %v", err)
 		return
@@ -208,13 +212,13 @@ func (d *Document) validateMetrics(p *problems) {
 	all := maps.Clone(computed)
 	maps.Copy(all, d.Metrics)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		got, there := d.Metrics[name]
-		want, due := computed[name]
+		got, present := d.Metrics[name]
+		want, expected := computed[name]
 		switch {
-		case !there:
+		case !present:
 			p.unless(false, "metrics.%s is missing: it is %v %s", name, want.Value, want.Unit)
-		case !due:
-			p.unless(false, "metrics.%s is %v %s, and nothing that was measured makes one", name, got.Value, got.Unit)
+		case !expected:
+			p.unless(false, "metrics.%s is %v %s, and does not follow from the measurement", name, got.Value, got.Unit)
 		default:
 			p.unless(got == want, "metrics.%s is %v %s, and computed again %v %s", name, got.Value, got.Unit, want.Value, want.Unit)
 		}

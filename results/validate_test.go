@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
 // decode validates a document after its text was changed.
@@ -48,7 +49,7 @@ func TestShape(t *testing.T) {
 		{"an object for a list", `"invalid":[]`, `"invalid":{}`, "invalid wants a list, not an object"},
 		{"a bool for a text", `"recipe":"lock"`, `"recipe":true`, "recipe wants a text, not true or false"},
 		{"a number for a time", `"started":"1970-01-01T00:00:01Z"`, `"started":1`, "started wants a time, not a number"},
-		{"no time", `"started":"1970-01-01T00:00:01Z"`, `"started":"soon"`, "does not fit schema 2"},
+		{"no time", `"started":"1970-01-01T00:00:01Z"`, `"started":"soon"`, "does not fit schema 3"},
 	} {
 		err := decode(t, whole(t), tt.old, tt.replacement)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -88,7 +89,7 @@ func TestValidate(t *testing.T) {
 		}, "metrics.requests/op is 1.5 per op, and computed again 1.4 per op"},
 		{"another unit", func(d *results.Document) { d.Metrics[results.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} }, "metrics.requests/op is 1.4 1/s"},
 		{"a metric that is missing", func(d *results.Document) { delete(d.Metrics, results.HerdMax) }, "metrics.herd-max is missing: it is 1 notifications"},
-		{"a metric too many", func(d *results.Document) { d.Metrics["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} }, "nothing that was measured makes one"},
+		{"a metric too many", func(d *results.Document) { d.Metrics["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} }, "does not follow from the measurement"},
 		{"a histogram that was cut", func(d *results.Document) {
 			h := d.Histograms["release"]
 			h.HDR = h.HDR[:len(h.HDR)-8]
@@ -127,13 +128,11 @@ func TestValidateNamesTheFirstProblems(t *testing.T) {
 // What waits cannot be: some starve, and none is older than the p99.
 func TestValidateWaits(t *testing.T) {
 	closed := func() *results.Document {
-		d := whole(t)
-		d.Scenario.Mode, d.Scenario.Duration, d.Expected.Exact, d.Expected.Equal = "closed", 40*ms, false, false
-		if err := d.Observe(results.Raw{Window: results.Window{Start: ms, End: 41 * ms}, Samples: []results.Sample{
+		d := described()
+		d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, 40*ms
+		recordertest.Measurement{Window: recordertest.Stretch{Start: ms, End: 41 * ms}, Spans: []recordertest.Span{
 			{Phase: "acquire", Start: 2 * ms, End: 4 * ms}, {Phase: "acquire", Client: 1, Start: 31 * ms, End: 60 * ms},
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		}}.Complete(t, d)
 		return d
 	}
 	for _, tt := range []struct {
@@ -165,8 +164,8 @@ func TestValidateFloor(t *testing.T) {
 	}{
 		{"whole", func(*results.Floor) {}, ""},
 		{"a reason", func(f *results.Floor) { f.Why, f.After = "no answer", nil }, ""},
-		{"a reason, and all is there", func(f *results.Floor) { f.Why = "no answer" }, "floor.after is there, and floor.why says that it is not"},
-		{"half of it", func(f *results.Floor) { f.After = nil }, "floor.after is missing, and floor.why does not say why"},
+		{"a reason, and all is there", func(f *results.Floor) { f.Why = "no answer" }, "floor.after is there, and floor.why gives a reason for its absence"},
+		{"half of it", func(f *results.Floor) { f.After = nil }, "floor.after is missing, and floor.why is empty"},
 		{"an operation that is missing", func(f *results.Floor) { delete(f.After, results.FloorRead) }, "floor.after has 2 operations, of 3"},
 		{"a round that is missing", func(f *results.Floor) {
 			f.After = half(t, ms, ms, ms, 9)

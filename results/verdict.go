@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
-// WriteBreaches prints how often the recipe's promise was broken, and the first few violations of each measurement. It
-// prints nothing, and returns false, if there are none.
+// WriteBreaches prints how often the recipe's promise was broken, and the first violations of each measurement. Without
+// violations it prints nothing and returns false.
 func WriteBreaches(w io.Writer, docs []*Document) bool {
-	var violations int
+	var violations int64
 	for _, d := range docs {
-		violations += len(d.Violations)
+		violations += d.Breaches()
 	}
 	if violations == 0 {
 		return false
@@ -26,8 +25,8 @@ func WriteBreaches(w io.Writer, docs []*Document) bool {
 	return true
 }
 
-// WriteVerdict prints what speaks against the numbers: breaches of the promise, reasons why they are void, warnings.
-// Each is said once, with where it was seen.
+// WriteVerdict prints breaches of the promise, reasons why numbers must not be used, and warnings. It prints each reason
+// once, with the measurements to which it applies.
 func WriteVerdict(w io.Writer, docs []*Document) {
 	if !WriteBreaches(w, docs) {
 		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(docs), len(docs))
@@ -49,10 +48,10 @@ func WriteVerdict(w io.Writer, docs []*Document) {
 	writeTxnLog(w, docs)
 }
 
-// Embedded is the engine on which no latency is an ensemble's, so that its times stand beside no other engine's.
+// Embedded is the engine whose server runs inside zkbench. Its times are comparable with those of no other engine.
 const Embedded = "embedded"
 
-// writeEngine warns of numbers that must not be taken for those of a real ensemble.
+// writeEngine warns of times that are not those of an ensemble.
 func writeEngine(w io.Writer, docs []*Document) {
 	i := slices.IndexFunc(docs, func(d *Document) bool { return d.Environment.Engine == Embedded })
 	if i < 0 {
@@ -64,17 +63,17 @@ func writeEngine(w io.Writer, docs []*Document) {
 	if read, write := c["readDelay"], c["writeDelay"]; !slices.Contains(none, read) || !slices.Contains(none, write) {
 		delays = fmt.Sprintf(", busy for %s with each read and for %s with each write", read, write)
 	}
-	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of one in-memory server inside zkbench%s: compare them with no ensemble's\n", delays)
+	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of one in-memory server inside zkbench%s: do not compare them with an ensemble's\n", delays)
 }
 
-// writeTxnLog warns of times without a disk in them.
+// writeTxnLog warns of times that contain no disk accesses.
 func writeTxnLog(w io.Writer, docs []*Document) {
 	if slices.ContainsFunc(docs, func(d *Document) bool { return d.Environment.InMemory() }) {
-		fmt.Fprintln(w, "TRANSACTION LOGS IN MEMORY: no write waited for a disk: compare times only with others of such servers")
+		fmt.Fprintln(w, "TRANSACTION LOGS IN MEMORY: no write waited for a disk: compare times only with those of other servers of this kind")
 	}
 }
 
-// writeOracle says how much of the run the servers' own counters confirmed.
+// writeOracle prints how many measurements the servers' own counters confirm.
 func writeOracle(w io.Writer, docs []*Document) {
 	var checked int
 	var notifications, writes int64
@@ -91,10 +90,10 @@ func writeOracle(w io.Writer, docs []*Document) {
 }
 
 func (d *Document) label() string {
-	return fmt.Sprintf("%s/%s, %d %s, repeat %d", d.Recipe, d.Variant, d.Clients, Plural(d.Clients, "client"), d.Repeat)
+	return fmt.Sprintf("%s, %d %s, repeat %d", d.Key().Name(), d.Clients, Plural(d.Clients, "client"), d.Repeat)
 }
 
-// writeFindings prints each distinct finding with the number of measurements it was made in, or with the only one.
+// writeFindings prints each distinct finding with the number of measurements that have it, or with the only one.
 func writeFindings(w io.Writer, kind string, docs []*Document, findings func(*Document) []string) {
 	var order []string
 	where := map[string][]string{}
@@ -107,10 +106,10 @@ func writeFindings(w io.Writer, kind string, docs []*Document, findings func(*Do
 		}
 	}
 	for _, f := range order {
-		place := strings.Join(where[f], "; ")
+		measurements := where[f][0]
 		if n := len(where[f]); n > 1 {
-			place = fmt.Sprintf("%d of %d measurements", n, len(docs))
+			measurements = fmt.Sprintf("%d of %d measurements", n, len(docs))
 		}
-		fmt.Fprintf(w, "%s: %s (%s)\n", kind, f, place)
+		fmt.Fprintf(w, "%s: %s (%s)\n", kind, f, measurements)
 	}
 }

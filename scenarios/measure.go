@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -106,33 +106,16 @@ func (c *crowd) examine(h results.Health, o observation) results.Health {
 
 // report turns what was observed into the document.
 func (m *measurement) report(d *results.Document, o observation, reads []results.BystanderRead) error {
-	d.Environment.SessionTimeout = m.crowd.members[0].ledger.SessionTimeout()
-	history := m.crowd.history()
-	raw := results.Raw{
-		Window:        results.Window{Start: o.start, End: o.end, Paced: m.scenario.Mode == Drain},
-		Operation:     m.recipe.Operation,
-		Collective:    m.recipe.Collective,
-		Frozen:        results.Stretch{Start: o.frozen.start, End: o.frozen.end},
-		Notifications: m.crowd.notifications(),
-		Bystander:     slices.DeleteFunc(reads, func(r results.BystanderRead) bool { return o.frozen.contains(r.At) }),
-	}
-	for _, s := range m.recipe.Spans(history) {
-		raw.Samples = append(raw.Samples, results.Sample{Phase: s.Phase, Client: s.Client, Start: s.Start, End: s.End})
-		if s.Phase == m.recipe.Operation && raw.Window.Contains(s.End) {
-			raw.Window.Operations++
-		}
-	}
-	d.Violations = violations(m.recipe.Check(history))
-	d.Counts = countsOf(o.counts)
-	d.Heap = o.heap
-	d.Expected = results.Expected{Exact: d.CountsExactly(), Costs: m.costs()}
-	d.Oracle = consult(m.ensemble.Owned(), o.begin, o.rest)
-	d.Servers = reportServers(o.begin.servers, o.rest.servers)
-	if err := d.Observe(raw); err != nil {
-		return err
-	}
-	d.Judge()
-	return nil
+	return m.replay(d, o, reads).Close(d, recorder.Facts{
+		Counts:         countsOf(o.counts),
+		Heap:           o.heap,
+		Floor:          d.Floor,
+		Health:         d.Health,
+		Oracle:         consult(m.ensemble.Owned(), o.begin, o.rest),
+		Servers:        reportServers(o.begin.servers, o.rest.servers),
+		Costs:          m.costs(),
+		SessionTimeout: m.crowd.members[0].ledger.SessionTimeout(),
+	})
 }
 
 // violations turns the breaches that a check has found into a document's.
@@ -152,7 +135,7 @@ func countsOf(c wire.Counts) results.Counts {
 		TotalRequests: c.TotalRequests(),
 		BytesOut:      c.BytesOut,
 		BytesIn:       c.BytesIn,
-		Upkeep:        c.Housekeeping,
+		Housekeeping:  c.Housekeeping,
 	}
 	out.Writes, out.FailedWrites = c.Writes()
 	for op, n := range c.Requests {

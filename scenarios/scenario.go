@@ -25,13 +25,21 @@ import (
 // Mode is how the load is paced.
 type Mode string
 
+// UnmarshalText reads a mode in a scenario file, which still calls lockstep a drain.
+func (m *Mode) UnmarshalText(text []byte) error {
+	if *m = Mode(text); *m == "drain" {
+		*m = Drain
+	}
+	return nil
+}
+
 // The modes.
 const (
 	// Closed lets every client loop at its own pace: it starts the next operation when the last one is done.
 	Closed Mode = "closed"
 	// Drain lets all clients enqueue and then leave one by one, each step waiting until every waiter has re-armed its
 	// watch. Its counts are exact.
-	Drain Mode = "drain"
+	Drain Mode = results.LockstepMode
 )
 
 // Duration is a time.Duration that must be written with its unit.

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"results/table":         {},
 	"results/golden":        {},
 	"results/paired":        {},
+	"results/recorder":      {"results"},
 	"results/strict":        {},
 	"results/compare":       {"results", "results/paired", "results/table"},
 	"results/gate":          {"results", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
@@ -45,6 +46,8 @@ var mayImport = map[string][]string{
 	"ensemble/auto":         {"ensemble", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/embedded"},
 	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded", "ensemble/namespace"},
 	"ensemble/conformance":  {},
+
+	"results/recorder/recordertest": {"results", "results/recorder"},
 
 	"variants/barrier":        {"variants"},
 	"variants/blockingqueue":  {"variants", "variants/line", "variants/items"},

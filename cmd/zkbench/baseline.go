@@ -8,61 +8,54 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/table"
 )
 
-// defaultBaselines is where baselines are kept.
+// defaultBaselines is the folder for baselines.
 const defaultBaselines = "results/baselines"
 
 func baselineCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "baseline",
-		Short: "Keep counts for 'zkbench gate --baseline' to demand",
-		Long: `Keep what variants cost in counts: requests, writes, failed writes and
+		Short: "Store counts for 'zkbench gate --baseline' to check",
+		Long: `Store the counts that variants cost: requests, writes, failed writes and
 notifications per operation, and the largest herd. Where a variant's formulas
-are exact, such as in a drain, the gate demands these counts to the last one;
-where a load runs free, they are the formulas' upper bounds.
+are exact, as in lockstep, the gate demands equal counts. In other modes the
+stored counts are the formulas' upper bounds.
 
-There is one file per scenario, for a repository: small, sorted, and made for
-being read in a diff.`,
+There is one file for each scenario. The files are small and sorted, so that a
+repository can keep them and a diff shows what changed.`,
 		Example: `  zkbench run lock-drain --ensemble embedded && zkbench baseline save
   zkbench baseline diff
   zkbench baseline show lock-drain`,
 	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		names := []string{"save", "show", "diff"}
-		if len(args) == 0 {
-			return usage(errors.New("baseline needs one of: save, show, diff"))
-		}
-		return oneOf("baseline", args[0], names)
-	}
 	var dir string
-	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` of the baselines")
-	cmd.AddCommand(
+	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` for baselines")
+	addCommands(cmd,
 		&cobra.Command{
 			Use: "save [RESULT…]", Short: "Save the counts of results (default: the newest run)",
 			Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
 			RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
 		},
 		&cobra.Command{
-			Use: "show [SCENARIO…]", Short: "Show what is saved",
+			Use: "show [SCENARIO…]", Short: "Show the stored counts",
 			RunE: func(_ *cobra.Command, args []string) error { return a.showBaselines(args, dir) },
 		},
 		&cobra.Command{
-			Use: "diff [RESULT…]", Short: "Show what saving results would change (default: the newest run)",
+			Use: "diff [RESULT…]", Short: "Show what saving would change (default: the newest run)",
 			RunE: func(_ *cobra.Command, args []string) error { return a.diffBaselines(args, dir) },
 		},
 	)
 	return cmd
 }
 
-// baselinesOf makes baselines of results, which replace what there is of the same.
-func baselinesOf(paths []string, dir string) (old, fresh map[string]gate.Baseline, err error) {
-	docs, err := readResults(paths)
+// baselinesOf returns the stored baselines and those that saving the results would store, by scenario.
+func (a *app) baselinesOf(paths []string, dir string) (old, fresh map[string]gate.Baseline, err error) {
+	docs, err := a.readResults(paths)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +72,7 @@ func baselinesOf(paths []string, dir string) (old, fresh map[string]gate.Baselin
 }
 
 func (a *app) saveBaselines(paths []string, dir string) error {
-	_, fresh, err := baselinesOf(paths, dir)
+	_, fresh, err := a.baselinesOf(paths, dir)
 	if err != nil {
 		return err
 	}
@@ -114,62 +107,56 @@ func (a *app) showBaselines(names []string, dir string) error {
 }
 
 func renderBaseline(b gate.Baseline) string {
-	t := results.NewTable()
-	header := table.Row{"clients", "variant"}
-	for _, metric := range results.CountMetrics() {
-		header = append(header, metric)
-	}
-	t.AppendHeader(header)
+	t := table.New(table.Left(append([]string{"clients", "variant"}, results.CountMetrics()...)...)...)
 	for _, row := range b.Rows {
-		line := table.Row{row.Clients, row.Variant}
+		line := []any{row.Clients, row.Variant}
 		for _, metric := range results.CountMetrics() {
 			switch v, ok := row.Counts[metric]; {
 			case !ok:
-				line = append(line, "–")
+				line = append(line, table.Missing)
 			case row.Exact:
 				line = append(line, fmt.Sprintf("%.6g", v))
 			default:
 				line = append(line, fmt.Sprintf("≤ %.6g", v))
 			}
 		}
-		t.AppendRow(line)
+		t.Row(line...)
 	}
-	return t.Render()
+	return t.String()
 }
 
 func (a *app) diffBaselines(paths []string, dir string) error {
 	if _, err := os.Stat(dir); err != nil {
-		return usage(fmt.Errorf("--dir: %w: `zkbench baseline save` makes it", err))
+		return usage(fmt.Errorf("--dir: %w: create it with `zkbench baseline save`", err))
 	}
-	old, fresh, err := baselinesOf(paths, dir)
+	old, fresh, err := a.baselinesOf(paths, dir)
 	if err != nil {
 		return err
 	}
-	t := results.NewTable()
-	t.AppendHeader(table.Row{"scenario", "clients", "variant", "metric", "saved", "now"})
+	t := table.New(table.Left("scenario", "clients", "variant", "metric", "saved", "now")...)
 	changes := 0
 	for _, name := range slices.Sorted(maps.Keys(fresh)) {
 		was := old[name]
 		was.Scenario = name
 		for _, d := range was.Diff(fresh[name]) {
 			changes++
-			t.AppendRow(table.Row{d.Scenario, d.Clients, d.Variant, d.Metric, countOrDash(d.Old), countOrDash(d.New)})
+			t.Row(d.Scenario, d.Clients, d.Variant, d.Metric, countOrDash(d.Old), countOrDash(d.New))
 		}
 		if was.Schema != 0 && was.Load != fresh[name].Load {
-			fmt.Fprintf(a.stdout, "%s is of another load now: %s, not %s\n", name, fresh[name].Load, was.Load)
+			fmt.Fprintf(a.stdout, "%s has another load now: %s, not %s\n", name, fresh[name].Load, was.Load)
 		}
 	}
 	if changes == 0 {
 		fmt.Fprintln(a.stdout, "saving these results would change nothing")
 		return nil
 	}
-	_, err = fmt.Fprintln(a.stdout, t.Render())
+	_, err = fmt.Fprintln(a.stdout, t)
 	return err
 }
 
 func countOrDash(v *float64) string {
 	if v == nil {
-		return "–"
+		return table.Missing
 	}
 	return fmt.Sprintf("%.6g", *v)
 }

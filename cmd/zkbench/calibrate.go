@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -18,24 +18,23 @@ func calibrateCommand(a *app) *cobra.Command {
 	var f pairFlags
 	cmd := &cobra.Command{
 		Use:   "calibrate SCENARIO…",
-		Short: "Measure what this machine moves by itself",
-		Long: `Measure how far two runs of the same build are apart on this machine, in pairs
-as 'zkbench gate --run' measures two builds. The gate then believes no slowdown
-that is within this resolution, of the same scenario, load, machine and servers,
-for 7 days. On a noisy machine that costs power: what it moves by itself, it
-cannot see.`,
+		Short: "Measure this machine's run-to-run noise",
+		Long: `Measure how much two runs of the same build differ on this machine, in pairs as
+'zkbench gate --run' measures two builds. For 7 days, the gate then ignores
+slowdowns within this resolution if scenario, load, machine and servers are the
+same. On a noisy machine, small slowdowns therefore go undetected.`,
 		Example: `  zkbench calibrate lock-contention --clients 20
   zkbench calibrate lock-contention queue-contention --ensemble process`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: %v", scenarios.Names())
+				return fmt.Errorf("which scenario? there are: %s", strings.Join(scenarios.Names(), ", "))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.calibrate(cmd, args, f) },
 	}
 	f.bind(cmd)
-	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to calibrate (default as the gate has)")
+	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to calibrate\n(default: those of the gate)")
 	return cmd
 }
 
@@ -49,10 +48,10 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 		return usage(err)
 	}
 	if f.pairs < gate.CalibrationPairs {
-		return usage(fmt.Errorf("--pairs %d have no 95 %% interval: take at least %d, and best as many as a screen has", f.pairs, gate.CalibrationPairs))
+		return usage(fmt.Errorf("--pairs %d gives no 95 %% interval: use at least %d, and preferably as many as `zkbench gate --run`", f.pairs, gate.CalibrationPairs))
 	}
 	if f.out != "" && len(names) > 1 {
-		return usage(errors.New("--out is for one scenario: its pairs would be mixed with those of another"))
+		return usage(errors.New("--out is for one scenario: pairs of several would be mixed"))
 	}
 	cache, err := f.cacheFile()
 	if err != nil {
@@ -66,15 +65,15 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.stdout, "\nkept in %s for %d days\n", cache, gate.CalibrationDays)
+	fmt.Fprintf(a.stdout, "\nstored in %s, valid for %d days\n", cache, gate.CalibrationDays)
 	return nil
 }
 
-// calibrateOne measures one scenario and keeps what it shows, before the next one is measured.
+// calibrateOne measures one scenario, prints its resolution and stores it.
 func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules gate.PairRules, cache string) error {
 	var entries []gate.Resolution
 	err := a.withCampaign(cmd, name, &f, func(ctx context.Context, c *campaign) error {
-		c.judgeable = rules.Judgeable
+		c.checkPair = rules.CheckPair
 		pairs, err := c.measure(ctx, f.pairs)
 		if err != nil {
 			return err
@@ -92,11 +91,10 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules g
 	if err != nil {
 		return err
 	}
-	t := results.NewTable()
-	t.AppendHeader(table.Row{"scenario", "variant", "clients", "metric", "resolution"})
+	t := table.New(table.Left("scenario", "variant", "clients", "metric", "resolution")...)
 	for _, e := range entries {
-		t.AppendRow(table.Row{e.Scenario, e.Variant, e.Clients, e.Metric, fmt.Sprintf("%.3f", e.Resolution)})
+		t.Row(e.Scenario, e.Variant, e.Clients, e.Metric, fmt.Sprintf("%.3f", e.Resolution))
 	}
-	fmt.Fprintln(a.stdout, t.Render())
+	fmt.Fprintln(a.stdout, t)
 	return known.Keep(cache, entries)
 }

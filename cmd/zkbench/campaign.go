@@ -26,10 +26,10 @@ import (
 	"github.com/zkbench/zkbench/results/gate"
 )
 
-// defaultCampaigns is where pairs of runs are kept.
+// defaultCampaigns is the folder for pairs of runs.
 const defaultCampaigns = "results/campaigns"
 
-// pairFlags are the flags of commands that measure pairs of runs.
+// pairFlags are the flags of `zkbench gate --run` and `zkbench calibrate`.
 type pairFlags struct {
 	base, head     string
 	pairs, confirm int
@@ -44,56 +44,57 @@ type pairFlags struct {
 func (f *pairFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.pairs, "pairs", 10, "pairs of runs to measure")
-	flags.Uint64Var(&f.seed, "order-seed", 0, "seed of the order within pairs (default drawn)")
+	flags.Uint64Var(&f.seed, "order-seed", 0, "seed of the order within pairs (default random)")
 	flags.StringVar(&f.out, "out", "", "folder for runs (default "+defaultCampaigns+"/…)")
-	flags.StringVar(&f.cache, "cache", "", "`file` with calibrations (default: cached)")
+	flags.StringVar(&f.cache, "cache", "", "`file` with calibrations\n(default in the user's cache folder)")
 	f.load.bindLoad(cmd)
 	f.ensemble.bind(cmd)
 }
 
-// cacheFile returns where calibrations are kept.
+// cacheFile returns the path of the file with calibrations.
 func (f *pairFlags) cacheFile() (string, error) {
 	if f.cache != "" {
 		return f.cache, nil
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", usage(fmt.Errorf("%w: say with --cache where calibrations are kept", err))
+		return "", usage(fmt.Errorf("%w: name a file for calibrations with --cache", err))
 	}
 	return filepath.Join(dir, "zkbench", "calibration.json"), nil
 }
 
-// start runs one build of zkbench to its end, with what it says going to log, and returns its exit code.
-type start func(ctx context.Context, binary string, args []string, log io.Writer) (code int, err error)
+// startFunc runs a zkbench binary until it exits, writes its output to log, and returns its exit code.
+type startFunc func(ctx context.Context, binary string, args []string, log io.Writer) (code int, err error)
 
-// campaign is pairs of runs of two builds on one ensemble.
+// campaign is a series of pairs of runs, one run of each of two builds, on one ensemble.
 type campaign struct {
 	base, head string
 	scenario   string
-	args       []string // of each run, besides those that differ
+	args       []string // flags of all runs
 	dir        string
 	random     *rand.Rand
 	progress   io.Writer
-	start      start
-	judgeable  func(pair [2][]*results.Document) error // of the first pair; nil if there is nothing to ask for
+	start      startFunc
+	checkPair  func(pair [2][]*results.Document) error // called with the first pair; nil accepts all pairs
 
-	done       int // pairs
-	orders     []string
+	done       int      // the number of pairs so far, including the current one
+	orders     []string // which side of each pair came first
 	unreadable []error
 }
 
-// measure measures so many pairs more, and returns those there are if it fails, the last of which may lack a side. extra
-// are flags with values, which take the place of those of all runs.
+// measure measures further pairs. If it fails, it returns the pairs so far, and the last of them may lack one side.
+// extra holds flags with their values, which replace the same flags in args.
 func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][2][]*results.Document, error) {
 	var out [][2][]*results.Document
-	for i := range pairs {
+	last := c.done + pairs
+	for range pairs {
 		c.done++
-		first := c.random.IntN(2) // drawn, so that no drift and no rhythm can favour a side
+		first := c.random.IntN(2) // random, so that neither drift nor periodic load favours one side
 		seed := strconv.FormatUint(c.random.Uint64(), 10)
 		c.orders = append(c.orders, gate.Sides()[first]+" first")
 		var pair [2][]*results.Document
 		for _, side := range []int{first, 1 - first} {
-			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, i+1, pairs, gate.Sides()[side])
+			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, c.done, last, gate.Sides()[side])
 			docs, err := c.run(ctx, side, slices.Concat(extra, []string{"--seed", seed}))
 			pair[side] = docs
 			if err != nil {
@@ -101,17 +102,18 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 			}
 		}
 		out = append(out, pair)
-		if c.done == 1 && c.judgeable != nil {
-			if err := c.judgeable(pair); err != nil {
-				return out, exitError{codeInvalid, fmt.Errorf("no further pair would help: %w (%s)", err, c.dir)}
+		if c.done == 1 && c.checkPair != nil {
+			if err := c.checkPair(pair); err != nil {
+				return out, exitError{codeInvalid, fmt.Errorf("stopped, as further pairs cannot correct this: %w (%s)", err, c.dir)}
 			}
 		}
 	}
 	return out, nil
 }
 
-// run starts one side of the current pair and returns its documents. That they are invalid, or of a broken recipe, is
-// theirs to say.
+// run measures one side of the current pair and returns its documents. It returns no error for invalid results and
+// broken recipes, because the gate finds them in the documents. Exception: if the head's exit code reports a broken
+// recipe that is in no document, run returns an error.
 func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*results.Document, error) {
 	dir := filepath.Join(c.dir, fmt.Sprintf("pair-%02d", c.done), gate.Sides()[side])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -142,7 +144,8 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 	return evidence.Documents, nil
 }
 
-// without returns the flags that are not among others; a list that was given twice would be added up.
+// without returns flags, each with its value, but leaves out the flags that are in others. A list flag that is given
+// twice would concatenate its values.
 func without(flags, others []string) []string {
 	var out []string
 	for i := 0; i+1 < len(flags); i += 2 {
@@ -153,7 +156,7 @@ func without(flags, others []string) []string {
 	return out
 }
 
-// lastLines returns the end of a log.
+// lastLines returns the last five lines of a log.
 func lastLines(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -163,8 +166,8 @@ func lastLines(path string) string {
 	return string(bytes.Join(lines[max(len(lines)-5, 0):], []byte("\n")))
 }
 
-// startProcess runs a binary in a process group of its own: a Ctrl-C on the terminal reaches it once, through ctx, and not
-// twice, which would keep it from taking down what it has started.
+// startProcess runs a binary in its own process group. A Ctrl-C on the terminal then interrupts it once, through ctx. A
+// second interrupt would make it exit before it has taken down its ensemble.
 func startProcess(ctx context.Context, binary string, args []string, log io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -178,8 +181,9 @@ func startProcess(ctx context.Context, binary string, args []string, log io.Writ
 	return codeOK, err
 }
 
-// campaign measures pairs of a scenario, and confirms what they flag.
-func (a *app) campaign(cmd *cobra.Command, scenario string, f *pairFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
+// measurePairs measures pairs of runs of a scenario. If the first pairs flag variants, it measures further pairs of
+// these.
+func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
 	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs, rules.Metrics = f.pairs, f.confirm, withUnits(f.metrics)
 	if err := rules.Validate(); err != nil {
 		return evidence, nil, usage(err)
@@ -193,31 +197,32 @@ func (a *app) campaign(cmd *cobra.Command, scenario string, f *pairFlags, rules 
 	}
 	err = a.withCampaign(cmd, scenario, f, func(ctx context.Context, c *campaign) (err error) {
 		if sameContent(c.base, c.head) {
-			notes = append(notes, "both sides are the same build: an A/A")
+			notes = append(notes, "both sides are the same build (an A/A comparison)")
 		}
-		c.judgeable = rules.Judgeable
+		c.checkPair = rules.CheckPair
 		p := &gate.Pairs{}
-		defer func() { evidence = gate.Evidence{Pairs: p, Unreadable: c.unreadable} }() // what was found stands, whatever happens after
+		defer func() { evidence = gate.Evidence{Pairs: p, Unreadable: c.unreadable} }() // after a failure, too
 		if p.Screen, err = c.measure(ctx, f.pairs); err != nil {
 			return err
 		}
 		if variants, clients := p.Flagged(*rules); len(variants) > 0 {
-			fmt.Fprintf(a.stderr, "the first %d pairs flag %s: measuring %d fresh ones\n", f.pairs, strings.Join(variants, ", "), f.confirm)
-			p.Confirm, err = c.measure(ctx, f.confirm, "--variants", strings.Join(variants, ","), "--clients", joinNumbers(clients))
+			fmt.Fprintf(a.stderr, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
+				f.pairs, strings.Join(variants, ", "), f.confirm)
+			p.Confirm, err = c.measure(ctx, f.confirm, "--variants", strings.Join(variants, ","), "--clients", joined(clients, ","))
 		}
 		return err
 	})
 	return evidence, notes, err
 }
 
-// sameContent tells whether two files hold the same; not, if one cannot be read, which is somebody else's to say.
+// sameContent reports whether two files can be read and are equal.
 func sameContent(a, b string) bool {
 	x, errX := os.ReadFile(a)
 	y, errY := os.ReadFile(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// withUnits lets the name of a time go without its unit, as claims do.
+// withUnits appends the unit to names of times without one, such as acquire-p50.
 func withUnits(metrics []string) []string {
 	var out []string
 	for _, name := range metrics {
@@ -229,15 +234,12 @@ func withUnits(metrics []string) []string {
 	return out
 }
 
-func joinNumbers(numbers []int) string {
-	var out []string
-	for _, n := range numbers {
-		out = append(out, strconv.Itoa(n))
-	}
-	return strings.Join(out, ",")
+// joined returns the numbers with the separator between them.
+func joined(numbers []int, separator string) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", separator), "[]")
 }
 
-// withCampaign prepares a campaign, starts its ensemble, and takes that down afterwards, whatever happens.
+// withCampaign prepares a campaign, starts its ensemble, calls measure, and takes the ensemble down.
 func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, measure func(context.Context, *campaign) error) (err error) {
 	c, err := a.newCampaign(cmd, scenario, f)
 	if err != nil {
@@ -248,19 +250,19 @@ func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, me
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		return errors.Join(err, down(context.WithoutCancel(ctx)))
-	}
 	defer func() { err = errors.Join(err, down(context.WithoutCancel(ctx))) }()
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return err
+	}
 	c.args = append(c.args, where...)
-	fmt.Fprintf(a.stderr, "everything is kept in %s; each run has the flags %s\n", c.dir, strings.Join(c.args, " "))
+	fmt.Fprintf(a.stderr, "results and logs are kept in %s; all runs have the flags %s\n", c.dir, strings.Join(c.args, " "))
 	err = measure(ctx, c)
 	return errors.Join(err, results.WriteJSON(filepath.Join(c.dir, "campaign.json"), map[string]any{
 		"scenario": scenario, "base": c.base, "head": c.head, "args": c.args, "order_seed": f.seed, "orders": c.orders,
 	}))
 }
 
-// newCampaign checks all that can be wrong before the first run.
+// newCampaign checks flags and files, and returns a campaign without an ensemble.
 func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*campaign, error) {
 	if err := f.ensemble.check(); err != nil {
 		return nil, err
@@ -278,7 +280,7 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 			*binary = own
 		}
 		if *binary, err = exec.LookPath(*binary); err != nil {
-			return nil, usage(fmt.Errorf("%w: name a zkbench that can be run, such as ./old-zkbench", err))
+			return nil, usage(fmt.Errorf("%w: name an executable zkbench, such as ./old-zkbench", err))
 		}
 	}
 	for _, name := range loadFlags() {
@@ -293,17 +295,18 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 		return nil, usage(fmt.Errorf("--out %s is not empty: choose another folder", c.dir))
 	}
 	if !cmd.Flags().Changed("order-seed") {
-		f.seed = rand.Uint64() //nolint:gosec // a draw, no secret
+		f.seed = rand.Uint64() //nolint:gosec // no secret
 	}
-	c.random = rand.New(rand.NewPCG(f.seed, 0)) //nolint:gosec // likewise
+	c.random = rand.New(rand.NewPCG(f.seed, 0)) //nolint:gosec // no secret
 	return c, checkFolder("out", c.dir)
 }
 
-// share makes an ensemble ready that all runs of a campaign use: one of its own, or the one that was named and is up. It
-// returns the flags by which a run finds it, and what takes it down. On the embedded engine each run has its own.
+// share prepares the ensemble that all runs of a campaign use. This is a new ensemble, or a running one that the flags
+// select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On the
+// embedded engine, each run starts its own server.
 func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []string, down func(context.Context) error, err error) {
 	stay := func(context.Context) error { return nil }
-	if f.servers != "" { // tried here as well, so that what is wrong is not in the log of a run
+	if f.servers != "" { // opened here too, because errors of the runs are only in their logs
 		e, err := auto.Open(ctx, f.choice(), f.options(a.stderr))
 		if err != nil {
 			return nil, nil, asUsage(err)
@@ -320,7 +323,7 @@ func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []s
 	where = []string{"--ensemble", string(engine), "--name", f.name}
 	if engine == ensemble.Embedded {
 		if f.engine != string(ensemble.Embedded) {
-			return nil, nil, usage(errors.New("times of the embedded server are no ensemble's: mend what is missing, or choose it with --ensemble embedded"))
+			return nil, nil, usage(errors.New("neither containers nor processes can be started, and times of the embedded server are not those of an ensemble: install what is missing, or choose --ensemble embedded"))
 		}
 		if f.readDelay+f.writeDelay > 0 {
 			where = append(where, "--read-delay", f.readDelay.String(), "--write-delay", f.writeDelay.String())
@@ -328,24 +331,24 @@ func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []s
 		return where, stay, nil
 	}
 	switch err := kept(ctx, engine, f.name); {
-	case err == nil: // somebody else's, who wants it to stay
-		if f.txnLog != "" { // each run refuses one that keeps its logs elsewhere
+	case err == nil: // started by `zkbench ensemble up`, and stays up
+		if f.txnLog != "" { // each run checks where the ensemble keeps its logs
 			where = append(where, "--txn-log", f.txnLog)
 		}
 		return where, stay, nil
 	case !errors.Is(err, ensemble.ErrNotUp):
-		return nil, nil, fmt.Errorf("is ensemble %q up? %w", f.name, err)
+		return nil, nil, fmt.Errorf("look for ensemble %q: %w", f.name, err)
 	}
 	engine, down, err = a.startShared(ctx, engine, f)
 	return []string{"--ensemble", string(engine), "--name", f.name}, down, err
 }
 
-// startShared starts an ensemble that outlives the runs, and returns the engine that it came up on and what takes it
-// down. If that fails, the engine itself has removed what it had started; anything else of that name was not started here.
+// startShared starts an ensemble that outlives the runs. It returns the engine that the ensemble came up on and a
+// function that takes it down. If the start fails, the engine has already removed its servers.
 func (a *app) startShared(ctx context.Context, engine ensemble.Engine, f ensembleFlags) (used ensemble.Engine, down func(context.Context) error, err error) {
 	opts := f.options(a.stderr)
 	opts.Lifetime = ensemble.Kept
-	fmt.Fprintf(a.stderr, "starting an ensemble for all runs; should this be killed, `%s` removes it\n", downHint(f.name))
+	fmt.Fprintf(a.stderr, "starting an ensemble for all runs; if zkbench is killed, `%s` removes it\n", downHint(f.name))
 	done := a.started.starts(engine, f.name)
 	e, err := auto.Start(ctx, f.choice(), engine, opts, func(ensemble.Engine) error { return nil })
 	if err != nil {
@@ -362,7 +365,7 @@ func (a *app) startShared(ctx context.Context, engine ensemble.Engine, f ensembl
 		done()
 		return nil
 	}
-	if r, ok := e.(releaser); ok { // the runs claim it, one after the other
+	if r, ok := e.(releaser); ok { // each run locks the ensemble for itself
 		if err := r.Release(); err != nil {
 			return "", nil, errors.Join(err, down(context.WithoutCancel(ctx)))
 		}
@@ -370,26 +373,23 @@ func (a *app) startShared(ctx context.Context, engine ensemble.Engine, f ensembl
 	return engine, down, nil
 }
 
-// kept returns nil if an ensemble of that name is kept up on the engine, and ErrNotUp only if there certainly is none.
-func kept(ctx context.Context, engine ensemble.Engine, name string) error {
+// kept returns nil if an ensemble of that name is up on the engine, [ensemble.ErrNotUp] if there is none, and other
+// errors if this is unknown.
+func kept(ctx context.Context, engine ensemble.Engine, name string) (err error) {
 	if engine == ensemble.Container {
-		_, err := container.Find(ctx, name)
-		return err
+		_, err = container.Find(ctx, name)
+	} else {
+		_, err = process.Find(name)
 	}
-	_, err := process.Find(name)
 	return err
 }
 
-func takeDown(ctx context.Context, engine ensemble.Engine, name string) error {
-	var err error
+// takeDown takes down the ensemble of that name on the engine.
+func takeDown(ctx context.Context, engine ensemble.Engine, name string) (err error) {
 	if engine == ensemble.Container {
 		_, err = container.Down(ctx, name)
 	} else {
 		_, err = process.Down(name)
 	}
 	return err
-}
-
-func joined(numbers []int, separator string) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", separator), "[]")
 }

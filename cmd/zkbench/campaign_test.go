@@ -110,7 +110,7 @@ func TestCampaignFailures(t *testing.T) {
 		}
 	}
 	c, calls := scripted(t, 0, nil)
-	c.judgeable = func([2][]*results.Document) error { return errors.New("no such metric") }
+	c.checkPair = func([2][]*results.Document) error { return errors.New("no such metric") }
 	if _, err := c.measure(t.Context(), 5); exitCode(t.Context(), err) != codeInvalid || len(*calls) != 2 {
 		t.Errorf("nothing to judge: %v after %d runs", err, len(*calls))
 	}
@@ -165,7 +165,7 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// Without a real ensemble, nobody gets times of the embedded server who did not ask for them.
+// Without a real ensemble, the embedded server is used only if the command line names it.
 func TestCampaignDoesNotFallBack(t *testing.T) {
 	own, err := os.Executable()
 	if err != nil {
@@ -178,7 +178,7 @@ func TestCampaignDoesNotFallBack(t *testing.T) {
 	t.Setenv("ZOOKEEPER_HOME", t.TempDir())
 	for _, args := range [][]string{{"gate", "--run", "lock-contention", "--base-binary", own}, {"calibrate", "lock-contention"}} {
 		_, stderr, code := command(t.Context(), append(args, "--cache", "c.json", "--clients", "1", "--variants", "znode", "--operations", "1", "--warm-up", "0s", "--pairs", "6")...)
-		if code != codeUsage || !strings.Contains(stderr, "choose it with --ensemble embedded") {
+		if code != codeUsage || !strings.Contains(stderr, "or choose --ensemble embedded") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
 	}

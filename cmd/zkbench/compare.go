@@ -28,59 +28,50 @@ func compareCommand(a *app) *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare [RESULT…]",
-		Short: "Set two or more runs side by side, or the variants of one",
-		Long: `Set runs side by side: each variant is compared with itself in the first run,
-the base. With a single run, or with none, which is the newest one in
-` + defaultRuns + `, its variants are compared with each other.
+		Short: "Compare two or more runs, or the variants of one",
+		Long: `Compare runs: each variant is compared with itself in the first run, the base.
+With a single run, the variants of the run are compared with each other; without
+one, those of the newest run in ` + defaultRuns + `.
 
-A RESULT is a run's folder or a single file of it; or a quoted pattern, such as
-'old-*', for runs that were measured in turns with those of another side.
+A RESULT is a run's folder, a single file of it, or a quoted pattern such as
+'old-*' for runs that alternated with those of another side.
 
-A difference is claimed only where the measurements allow it:
+The verdict on each difference is one of:
 
   better, worse  exact counts that differ; or times, rates and other counts if
                  the 95 % interval of their ratio excludes 1, which takes at
-                 least six pairs of measurements that were made in turns
+                 least six pairs of measurements that alternated
   same           exact counts that are equal
-  ~              it cannot be told; the reason stands below the table
+  ~              inconclusive; the reason stands below the table
 
-What differs between the machines, servers and their settings is named, and
-keeps times from being compared, unless --across says that this very difference
-is the subject. Exact counts are compared in any case.
+Differences between machines, servers and their settings are listed. Times are
+then not compared, unless --across names the difference as the subject of the
+comparison. Exact counts are always compared.
 
-The exit code says whether there was something to compare, not how it came out.`,
+The exit code reports whether there was something to compare, not the outcome.`,
 		Example: `  zkbench compare
   zkbench compare results/runs/20260102T030405Z-ab12 --base predecessor-watch
   zkbench compare old new --metrics 'acquire-*,requests/op'
   zkbench compare 'old-*' 'new-*' --across zookeeper --format markdown`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.compareResults(args, f) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.base, "base", "", "`variant` of a run that the others are compared with\n(default: the overview's naive one, or the first)")
+	flags.StringVar(&f.base, "base", "", "`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
 	flags.StringSliceVar(&f.metrics, "metrics", nil, "names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
-	flags.StringSliceVar(&f.across, "across", nil, "a difference that is the `subject` (repeatable):\n"+strings.Join(acrossValues(), ", "))
+	flags.StringSliceVar(&f.across, "across", nil, "a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
 	flags.StringVar(&f.format, "format", compare.Formats()[0], strings.Join(compare.Formats(), ", "))
 	return cmd
 }
 
-// acrossValues returns what --across takes.
-func acrossValues() []string {
-	var out []string
-	for _, s := range compare.Subjects() {
-		out = append(out, string(s))
-	}
-	return out
-}
-
-// check refuses flags that mean nothing, whatever the results are.
+// check returns the mistakes in flags and arguments.
 func (f compareFlags) check(args []string) error {
 	errs := []error{oneOf("--format", f.format, compare.Formats())}
 	for _, s := range f.across {
-		errs = append(errs, oneOf("--across", s, acrossValues()))
+		errs = append(errs, oneOf("--across", s, texts(compare.Subjects())))
 	}
 	for _, pattern := range f.metrics {
 		if _, err := path.Match(pattern, ""); err != nil {
-			errs = append(errs, usage(fmt.Errorf("--metrics: %q is no pattern: %w", pattern, err)))
+			errs = append(errs, usage(fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err)))
 		}
 	}
 	if f.base != "" && len(args) > 1 {
@@ -95,30 +86,24 @@ func (f compareFlags) check(args []string) error {
 	return errors.Join(errs...)
 }
 
-// options returns what the flags ask for.
-func (f compareFlags) options() compare.Options {
-	o := compare.Options{Base: f.base, Metrics: f.metrics}
-	for _, s := range f.across {
-		o.Across = append(o.Across, compare.Subject(s))
-	}
-	return o
-}
-
-// compareResults prints the comparison of the named results. Once they can be read, whatever keeps them from being
-// compared is the choice of results, hence a matter of usage.
-func (a *app) compareResults(args []string, f compareFlags) error {
+// compare prints the comparison of results. Results that can be read and not be compared are a usage error.
+func (a *app) compare(args []string, f compareFlags) error {
 	if err := f.check(args); err != nil {
 		return err
 	}
-	sides, err := readSides(args)
+	sides, err := a.readSides(args)
 	if err != nil {
 		return err
 	}
+	options := compare.Options{Base: f.base, Metrics: f.metrics}
+	for _, s := range f.across {
+		options.Across = append(options.Across, compare.Subject(s))
+	}
 	var c compare.Comparison
 	if len(sides) == 1 {
-		c, err = compare.Variants(sides[0], f.options())
+		c, err = compare.Variants(sides[0], options)
 	} else {
-		c, err = compare.Runs(sides, f.options())
+		c, err = compare.Runs(sides, options)
 	}
 	if err != nil {
 		return usage(err)
@@ -126,26 +111,26 @@ func (a *app) compareResults(args []string, f compareFlags) error {
 	return c.Write(a.stdout, f.format, width(a.stdout))
 }
 
-// readSides reads each argument as a side, and the newest run if there is none. It reports all that cannot be read.
-func readSides(args []string) ([]compare.Side, error) {
-	if len(args) == 0 {
-		newest, err := newestRun()
-		if err != nil {
-			return nil, err
-		}
-		args = []string{newest}
+// readSides reads each argument as a side, and the newest run if there is none.
+func (a *app) readSides(args []string) ([]compare.Side, error) {
+	args, err := orNewest(args)
+	if err != nil {
+		return nil, err
 	}
 	var sides []compare.Side
+	var all []*results.Document
 	var errs []error
 	for _, arg := range args {
 		docs, err := results.ReadAll(pathsOf(arg))
 		errs = append(errs, err)
 		sides = append(sides, compare.Side{Name: arg, Docs: docs})
+		all = append(all, docs...)
 	}
+	a.noteOldNames(all)
 	return sides, errors.Join(errs...)
 }
 
-// pathsOf returns what a pattern matches; what is there, or matches nothing, stands for itself.
+// pathsOf returns the files that match a pattern. An existing file, or a pattern without matches, is returned as it is.
 func pathsOf(arg string) []string {
 	if _, err := os.Stat(arg); !errors.Is(err, fs.ErrNotExist) {
 		return []string{arg}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
 // closedDocument returns a document as a closed load of five clients leaves it, 100 of whose requests take a second.
@@ -22,20 +23,18 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 		Schema: results.Schema, Run: run, Started: time.Unix(0, 0), Recipe: "lock", Variant: variant, Kind: "naive", Clients: 5, Repeat: repeat,
 		Scenario:    results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, ClientCounts: "[5]", Repeats: repeats, BystanderRate: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
-		Phases:      []string{"handoff"}, Operation: "handoff", Batch: 1, Waiting: []string{}, PacedPhases: []string{}, Shares: []results.Share{},
+		Phases:      []string{"handoff"}, Operation: "handoff", Batch: 1, Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{},
 		Counts:   results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}, TotalRequests: total},
 		Expected: results.Expected{Costs: map[string]results.Cost{}},
 		Oracle:   results.Oracle{Checked: true},
-		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},
+		Warnings: []string{}, Invalid: []string{},
 	}
 	end := time.Duration(total) * 10 * time.Millisecond
-	raw := results.Raw{Window: results.Window{End: end, Operations: operations}}
+	m := recordertest.Measurement{Window: recordertest.Stretch{End: end}}
 	for client := range operations {
-		raw.Samples = append(raw.Samples, results.Sample{Phase: "handoff", Client: client, End: end})
+		m.Spans = append(m.Spans, recordertest.Span{Phase: "handoff", Client: client, End: end})
 	}
-	if err := d.Observe(raw); err != nil {
-		t.Fatal(err)
-	}
+	m.Complete(t, d)
 	return d
 }
 
@@ -130,7 +129,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"a copy", []string{"a", "a/a_lock-znode_n5_r1.json"}, codeUsage, "stands on both sides"},
 		{"a single file", []string{"a/a_lock-znode_n5_r1.json"}, codeUsage, "has no two variants"},
 		{"unknown metric", []string{"a", "--metrics", "ops/min"}, codeUsage, "there are: bytes/op, failed-writes/op, handoff-max-ns"},
-		{"bad pattern", []string{"a", "--metrics", "[x"}, codeUsage, "is no pattern"},
+		{"bad pattern", []string{"a", "--metrics", "[x"}, codeUsage, "is not a pattern"},
 		{"unknown format", []string{"a", "--format", "jsn"}, codeUsage, `did you mean "json"?`},
 		{"unknown subject", []string{"a", "--across", "enginee"}, codeUsage, `did you mean "engine"?`},
 		{"base of two runs", []string{"a", "b", "--base", "znode"}, codeUsage, "of a single run"},

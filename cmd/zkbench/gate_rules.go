@@ -16,14 +16,14 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// read reads the files that say what is demanded, reporting the mistakes in all of them.
+// read reads rules, waivers and baselines, and returns the mistakes in all of them.
 func (f gateFlags) read(now time.Time) (gate.Rules, error) {
 	rules := gate.Rules{Paired: gate.DefaultPairRules(now), Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
 	var errs []error
 	if f.rules != "" {
 		text, err := os.ReadFile(f.rules)
 		if err == nil {
-			rules.Claims, err = gate.ParseRules(f.rules, text, rules.Names)
+			rules.Assertions, err = gate.ParseRules(f.rules, text, rules.Names)
 		}
 		errs = append(errs, err)
 	}
@@ -45,10 +45,10 @@ func (f gateFlags) read(now time.Time) (gate.Rules, error) {
 	return rules, errors.Join(errs...)
 }
 
-// gateNames returns what rules and waivers can be about: the scenarios that come with zkbench, and for any other one the
-// variants and metrics of every recipe.
+// gateNames returns the names that rules and waivers may use: those of the embedded scenarios, and for any other scenario
+// the variants and metrics of all recipes.
 func gateNames() gate.Names {
-	names := gate.Names{Scenarios: map[string]gate.Subject{}, Nearest: scenarios.Nearest}
+	names := gate.Names{Scenarios: map[string]gate.Subject{}}
 	ofRecipe := map[string]gate.Subject{}
 	for _, recipe := range catalog.Recipes() {
 		s := gate.Subject{Metrics: scenarios.MetricNames(recipe)}
@@ -67,8 +67,8 @@ func gateNames() gate.Names {
 	return names
 }
 
-// expectations returns what the scenarios of the documents expect, of those that ran as they stand.
-func expectations(docs []*results.Document) (claims []gate.Claim, notes []string) {
+// expectations returns the claims of the scenarios that ran unchanged, and notes about those whose claims do not apply.
+func expectations(docs []*results.Document) (claims []gate.Assertion, notes []string) {
 	byScenario := map[string][]*results.Document{}
 	for _, d := range docs {
 		byScenario[d.Scenario.Name] = append(byScenario[d.Scenario.Name], d)
@@ -93,9 +93,9 @@ func expectations(docs []*results.Document) (claims []gate.Claim, notes []string
 		names []string
 		text  string
 	}{
-		{foreign, "not with zkbench, so that what their files expect is not judged (--rules takes it): "},
-		{partly, "ran under another load than theirs, too, of which nothing is expected: "},
-		{otherwise, "ran under another load than theirs, so that what they expect is not judged: "},
+		{foreign, "claims not checked, because these scenarios do not come with zkbench (put them into --rules): "},
+		{partly, "claims checked for the scenario's own load only, because these scenarios also ran under another one: "},
+		{otherwise, "claims not checked, because these scenarios ran under another load than their own: "},
 	} {
 		if len(n.names) > 0 {
 			notes = append(notes, n.text+strings.Join(n.names, ", "))
@@ -104,27 +104,26 @@ func expectations(docs []*results.Document) (claims []gate.Claim, notes []string
 	return claims, notes
 }
 
-// expected returns what one scenario expects of those documents that it left as it stands, and whether it left them all so.
-// What any of their engines has something to say about is judged: where another one's numbers lie beside, that is
-// inconclusive, and not passed over.
-func expected(name string, docs []*results.Document) (claims []gate.Claim, whole bool) {
+// expected returns the claims of one scenario that apply to a document of its own load, and reports whether all documents
+// are of that load. A claim that applies on one engine and not on another is returned: the gate finds it inconclusive.
+func expected(name string, docs []*results.Document) (claims []gate.Assertion, whole bool) {
 	s, err := scenarios.Load(name, catalog.Recipes())
 	if err != nil {
 		return nil, false
 	}
-	own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !asItStands(s, d.Scenario) })
+	own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !isOwnLoad(s, d.Scenario) })
 	for _, c := range s.Claims() {
-		told := func(d *results.Document) bool {
-			return len(judgeable([]results.Claim{c}, ensemble.Engine(d.Environment.Engine), d.Guessed(c.Metric))) > 0
+		applies := func(d *results.Document) bool {
+			return len(applicable([]results.Claim{c}, ensemble.Engine(d.Environment.Engine), d.Guessed(c.Metric))) > 0
 		}
-		if slices.ContainsFunc(own, told) {
-			claims = append(claims, gate.Claim{Claim: c, Source: gate.FromScenario, Scenario: name, Clients: slices.Max(s.Clients)})
+		if slices.ContainsFunc(own, applies) {
+			claims = append(claims, gate.Assertion{Claim: c, Source: gate.FromScenario, Scenario: name, Clients: slices.Max(s.Clients)})
 		}
 	}
 	return claims, len(own) == len(docs)
 }
 
-// variantsOf returns the variants of which a scenario that names none consists.
+// variantsOf returns the variants that a scenario without a list of variants runs.
 func variantsOf(d *results.Document) []string {
 	var names []string
 	for _, recipe := range catalog.Recipes() {
@@ -138,8 +137,8 @@ func variantsOf(d *results.Document) []string {
 	return names
 }
 
-// asItStands reports whether a document was measured under the scenario's own load.
-func asItStands(s scenarios.Scenario, ran results.Scenario) bool {
+// isOwnLoad reports whether a document was measured under the scenario's own load.
+func isOwnLoad(s scenarios.Scenario, ran results.Scenario) bool {
 	return ran.Mode == string(s.Mode) && max(ran.Size, 1) == s.Size && ran.Operations == s.Operations &&
 		ran.Duration == time.Duration(s.Duration) && ran.WarmUp == time.Duration(s.WarmUp) && ran.Hold == time.Duration(s.Hold) &&
 		ran.Think == time.Duration(s.Think) && ran.ClientCounts == fmt.Sprint(s.Clients) && ran.Variants == strings.Join(s.Variants, ",")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // servers returns the address list of the shared live ensemble.
@@ -26,7 +28,7 @@ func servers(t *testing.T) string {
 	return strings.Join(addrs, ",")
 }
 
-// The way from the command line to the plots, as a user of somebody else's ensemble goes it.
+// The way from the command line to the plots, for a user of an ensemble that zkbench does not own.
 func TestLiveRunAndPlot(t *testing.T) {
 	addrs := servers(t)
 	t.Chdir(t.TempDir())
@@ -34,7 +36,8 @@ func TestLiveRunAndPlot(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
-	if !strings.Contains(stdout, "lock/predecessor-watch") || !strings.Contains(stderr, "lock-drain [12/12]") {
+	last := fmt.Sprintf("lock-drain [%[1]d/%[1]d]", 4*drainVariants(t))
+	if !strings.Contains(stdout, "lock/predecessor-watch") || !strings.Contains(stderr, last) {
 		t.Errorf("printed\n%s\nprogress\n%s", stdout, stderr)
 	}
 	checkSummaryRows(t, "s.json", "external")
@@ -45,6 +48,16 @@ func TestLiveRunAndPlot(t *testing.T) {
 	if code != 0 || strings.Count(status, "follower") != 2 || strings.Count(status, "leader") != 1 {
 		t.Errorf("status: exit code %d\n%s", code, status)
 	}
+}
+
+// drainVariants returns how many variants the scenario lock-drain has.
+func drainVariants(t *testing.T) int {
+	t.Helper()
+	s, err := scenarios.Load("lock-drain", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(s.Variants)
 }
 
 // checkSummaryRows holds the summary to the format that scripts rely on, and to the formulas of a drain.
@@ -58,17 +71,18 @@ func checkSummaryRows(t *testing.T, path, engine string) {
 	if err := json.Unmarshal(text, &summary); err != nil {
 		t.Fatal(err)
 	}
-	if len(summary.Rows) != 6 {
-		t.Fatalf("%d rows, want 3 variants for each of 2 numbers of clients", len(summary.Rows))
+	if want := 2 * drainVariants(t); len(summary.Rows) != want {
+		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(summary.Rows), want)
 	}
 	want := map[string]float64{"znode": 6 * 5 / 2, "children-watch": 5 * 8 / 2, "predecessor-watch": 5}
 	for _, row := range summary.Rows {
-		if row.Clients != 6 {
+		notified, known := want[row.Variant]
+		if row.Clients != 6 || !known {
 			continue
 		}
 		m := row.Metrics[results.NotificationsPerOp]
-		if math.Round(6*m.Value) != want[row.Variant] || m.Min != m.Max || row.Repeats != 2 || row.Engine != engine {
-			t.Errorf("row %+v: %g notifications, want %g", row, 6*m.Value, want[row.Variant])
+		if math.Round(6*m.Value) != notified || m.Min != m.Max || row.Repeats != 2 || row.Engine != engine {
+			t.Errorf("row %+v: %g notifications, want %g", row, 6*m.Value, notified)
 		}
 	}
 }
@@ -103,27 +117,9 @@ func TestLiveInterrupt(t *testing.T) {
 	if _, err := results.ReadAll([]string{"out"}); err != nil {
 		t.Errorf("what is left is not whole: %v", err)
 	}
-	checkRootIsClean(t)
+	ensembletest.AwaitNoZnodes(t, live.Get(t).Servers())
 	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--out", "out"); code != codeUsage {
 		t.Errorf("results would have been overwritten: exit code %d, %s", code, stderr)
-	}
-}
-
-// checkRootIsClean waits until each server has applied the removal: one that its majority did not need may lag behind.
-func checkRootIsClean(t *testing.T) {
-	t.Helper()
-	const patience = 30 * time.Second
-	for _, s := range live.Get(t).Servers() {
-		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-			status, err := ensemble.Probe(t.Context(), s.Addr)
-			if err == nil && status.Znodes == 5 {
-				break
-			}
-			if err != nil || time.Now().After(deadline) {
-				t.Errorf("%s has %d znodes, %v; want the 5 that ZooKeeper itself has, within %s", s.Name, status.Znodes, err, patience)
-				break
-			}
-		}
 	}
 }
 
@@ -134,7 +130,7 @@ func TestLiveProcessEngine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	name := ensembletest.Name() + "-cli"
 	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "process", "--name", name, "--clients", "4", "--repeats", "1")
-	if code != 0 || !strings.Contains(stdout, "counters confirm 3 of 3 measurements") {
+	if code != 0 || !strings.Contains(stdout, fmt.Sprintf("counters confirm %[1]d of %[1]d measurements", drainVariants(t))) {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 	if stdout, _, code := command(t.Context(), "ensemble", "down", "--name", name); code != 0 || !strings.Contains(stdout, "was up") {

@@ -118,8 +118,8 @@ func TestUsageErrors(t *testing.T) {
 		{"an embedded server to keep", []string{"ensemble", "up", "--ensemble", "embedded"}, "--ensemble"},
 		{"nothing to explain", []string{"explain"}, "explain what?"},
 		{"something unknown to explain", []string{"explain", "lock/znod"}, `did you mean "lock/znode"?`},
-		{"results and a self-test", []string{"gate", "--self-test", "x.json"}, "judges its own plants"},
-		{"an output of a self-test", []string{"gate", "--self-test", "--json", "x.json"}, "judges its own plants"},
+		{"results and a self-test", []string{"gate", "--self-test", "x.json"}, "checks synthetic results"},
+		{"an output of a self-test", []string{"gate", "--self-test", "--json", "x.json"}, "checks synthetic results"},
 		{"two outputs in one file", []string{"gate", "x.json", "--json", "y", "--junit", "./y"}, "would write to one file"},
 		{"empty servers", []string{"run", "lock-drain", "--servers", ""}, "--servers is empty: is a variable unset?"},
 		{"empty variants", []string{"run", "lock-drain", "--variants", ""}, "--variants is empty"},
@@ -129,15 +129,15 @@ func TestUsageErrors(t *testing.T) {
 		{"half of what is required", []string{"gate", "x.json", "--require", "lock-drain,"}, "--require is empty"},
 		{"an empty run", []string{"gate", "--run", ""}, "--run is empty"},
 		{"empty metrics", []string{"calibrate", "lock-contention", "--metrics", ""}, "--metrics is empty"},
-		{"a run of what is required", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--require", "y"}, "in a call of its own"},
+		{"a run of what is required", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--require", "y"}, "in a separate call"},
 		{"a build to compare with, and nothing to run", []string{"gate", "--base-binary", "x"}, "--base-binary: for --run only"},
 		{"results and a run", []string{"gate", "x.json", "--run", "lock-drain"}, "give no results"},
 		{"nothing to compare with", []string{"gate", "--run", "lock-drain"}, "needs --base-binary"},
-		{"a run and a baseline", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--baseline", "y"}, "in a call of its own"},
+		{"a run and a baseline", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--baseline", "y"}, "in a separate call"},
 		{"pairs that cannot reject", []string{"gate", "--run", "lock-contention", "--base-binary", "x", "--pairs", "4"}, "4 pairs can reach p = 0.062 at best"},
 		{"a confirmation that cannot reject", []string{"gate", "--run", "lock-contention", "--base-binary", "x", "--confirm", "6"}, "take at least 7"},
 		{"a maximum to compare", []string{"gate", "--run", "lock-contention", "--base-binary", "x", "--metrics", "acquire-max"}, "a maximum is one operation"},
-		{"no such binary", []string{"gate", "--run", "lock-contention", "--base-binary", missing}, "name a zkbench that can be run"},
+		{"no such binary", []string{"gate", "--run", "lock-contention", "--base-binary", missing}, "name an executable zkbench"},
 		{"a load that is none", []string{"gate", "--run", "lock-contention", "--base-binary", "true", "--clients", "0"}, "at least 1"},
 		{"no rules there", []string{"gate", "--rules", missing}, "no such file"},
 		{"no waivers there", []string{"gate", "--waivers", missing}, "no such file"},
@@ -145,7 +145,7 @@ func TestUsageErrors(t *testing.T) {
 		{"no folder for the verdict", []string{"gate", "--json", missing + "/x.json"}, "there is no folder"},
 		{"nothing to calibrate", []string{"calibrate"}, "which scenario?"},
 		{"a calibration of too few pairs", []string{"calibrate", "lock-contention", "--pairs", "3"}, "at least 5"},
-		{"a calibration without an interval", []string{"calibrate", "lock-contention", "--pairs", "5"}, "take at least 6"},
+		{"a calibration without an interval", []string{"calibrate", "lock-contention", "--pairs", "5"}, "use at least 6"},
 		{"unknown baseline command", []string{"baseline", "sav"}, `did you mean "save"?`},
 		{"no baseline command", []string{"baseline"}, "needs one of"},
 		{"no baselines to show", []string{"baseline", "show", "--dir", missing}, "holds no baselines"},
@@ -315,10 +315,10 @@ func TestJudgeableClaims(t *testing.T) {
 		claims = append(claims, claim)
 	}
 	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 3, ensemble.Process: 3, ensemble.External: 2, ensemble.Embedded: 1} {
-		if got := judgeable(slices.Clone(claims), engine, false); len(got) != want {
+		if got := applicable(slices.Clone(claims), engine, false); len(got) != want {
 			t.Errorf("%s: claims %v, want %d of them", engine, got, want)
 		}
-		if got := judgeable(slices.Clone(claims), engine, true); len(got) != want-1 {
+		if got := applicable(slices.Clone(claims), engine, true); len(got) != want-1 {
 			t.Errorf("%s, where herds are guessed: claims %v, want %d of them", engine, got, want-1)
 		}
 	}

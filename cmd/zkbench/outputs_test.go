@@ -44,7 +44,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 		{run, "out", "file", "not a directory"},
 		{run, "out", "file/x", "not a directory"},
 		{run, "name", long, "at most 50 characters"},
-		{gate, "json", "dir", "something to be read"},
+		{gate, "json", "dir", "is also an input"},
 		{gate, "json", "other", "is a folder"},
 		{gate, "junit", long, "too long"},
 		{gate, "markdown", "/dev/null", "not a regular file"},

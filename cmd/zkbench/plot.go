@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/plots"
 )
 
-// defaultPlots is where figures are written.
+// defaultPlots is the folder for figures.
 const defaultPlots = "plots/out"
 
 func plotCommand(a *app) *cobra.Command {
@@ -23,10 +23,10 @@ func plotCommand(a *app) *cobra.Command {
 		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it;
 without one, the newest run in ` + defaultRuns + ` is drawn.
 
-Figures: latency percentiles by variant, for the three phases that tell most
-about the recipe, throughput and notifications against the number of clients,
-herd sizes, and the herd timeline: every notification as a dot, with the
-bystanders' latency beneath.`,
+Figures: latency percentiles by variant, for the first three phases of the
+recipe; throughput and notifications against the number of clients; herd sizes;
+and the herd timeline, with every notification as a dot and the bystanders'
+latency beneath.`,
 		Example: `  zkbench plot
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ bystanders' latency beneath.`,
 }
 
 func (a *app) plot(paths []string, out string, formats []string) error {
-	docs, err := readResults(paths)
+	docs, err := a.readResults(paths)
 	if err != nil {
 		return err
 	}
@@ -72,15 +72,23 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 	return nil
 }
 
-// runName is what newRun calls a run.
+// runName matches the names that newRun returns.
 const runName = "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]Z-*"
 
-// newestRun returns the folder of the run that started last, by its name: its time of modification is that of whatever was
-// done in it since.
+// orNewest returns the paths, or the folder of the newest run if there are none.
+func orNewest(paths []string) ([]string, error) {
+	if len(paths) > 0 {
+		return paths, nil
+	}
+	newest, err := newestRun()
+	return []string{newest}, err
+}
+
+// newestRun returns the folder of the run that started last, by its name. A folder's time of modification changes later.
 func newestRun() (string, error) {
 	runs, err := filepath.Glob(filepath.Join(defaultRuns, runName)) // sorted, and so by time
 	if err != nil || len(runs) == 0 {
-		return "", fmt.Errorf("there are no runs in %s yet: `zkbench run lock-contention` makes one, or name a result", defaultRuns)
+		return "", fmt.Errorf("there are no runs in %s yet: start one with `zkbench run lock-contention`, or name a result", defaultRuns)
 	}
 	return runs[len(runs)-1], nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -19,19 +21,19 @@ func reportCommand(a *app) *cobra.Command {
 	var overview, markdown bool
 	cmd := &cobra.Command{
 		Use:   "report [RESULT…]",
-		Short: "Show results again: how the variants compare",
-		Long: `Show what 'zkbench run' printed: how the variants compare, and what speaks
-against the numbers. A RESULT is a run's folder or single files of it; without
+		Short: "Show the tables of results again",
+		Long: `Show what 'zkbench run' printed: the comparison of the variants, and warnings
+about the numbers. A RESULT is a run's folder or single files of it. Without
 one, the newest run in ` + defaultRuns + ` is shown.
 
-With --overview there is one pair per recipe instead: what its naive and its
-optimized variant cost at the largest number of clients, and what is gained.
-Which two are compared, and by which metric, is the scenario's choice.`,
+With --overview, one pair of variants per recipe is shown instead: the costs of
+a naive and an optimized one at the largest number of clients, and the gain. The
+scenario's field overview: selects the pair and the metric.`,
 		Example: `  zkbench report
   zkbench report results/runs/20260102T030405Z-ab12 --overview
   zkbench run all && zkbench report --markdown`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			docs, err := readResults(args)
+			docs, err := a.readResults(args)
 			if err != nil {
 				return err
 			}
@@ -42,7 +44,7 @@ Which two are compared, and by which metric, is the scenario's choice.`,
 			case overview:
 				return summary.WriteOverview(a.stdout)
 			default:
-				return a.compare(docs, summary, nil)
+				return a.printTables(docs, summary, nil)
 			}
 		},
 	}
@@ -51,27 +53,34 @@ Which two are compared, and by which metric, is the scenario's choice.`,
 	return cmd
 }
 
-// readResults reads results, those of the newest run if none are named.
-func readResults(paths []string) ([]*results.Document, error) {
-	if len(paths) == 0 {
-		newest, err := newestRun()
-		if err != nil {
-			return nil, err
-		}
-		paths = []string{newest}
+// readResults reads results, or the newest run if none are named.
+func (a *app) readResults(paths []string) ([]*results.Document, error) {
+	paths, err := orNewest(paths)
+	if err != nil {
+		return nil, err
 	}
-	return results.ReadAll(paths)
+	docs, err := results.ReadAll(paths)
+	a.noteOldNames(docs)
+	return docs, err
 }
 
-// report prints the comparison of the selected scenarios and returns what is wrong with it. runErr is how the run ended.
+// noteOldNames prints one line about the former names in documents, if they have any.
+func (a *app) noteOldNames(docs []*results.Document) {
+	if line := results.OldNamesLine(docs); line != "" {
+		fmt.Fprintln(a.stderr, line)
+	}
+}
+
+// report prints the comparison of the selected scenarios, and returns an error if the results are broken or invalid. runErr
+// is the error of the run.
 func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f runFlags, runErr error) error {
 	if len(docs) == 0 {
-		_ = os.Remove(f.out) // an empty folder would only puzzle
+		_ = os.Remove(f.out)
 		return nil
 	}
 	summary := results.Summarize(docs)
 	fmt.Fprintln(a.stdout)
-	tableErr := a.compare(docs, summary, selected)
+	tableErr := a.printTables(docs, summary, selected)
 	kept, keptErr := results.Kept(f.out, docs)
 	switch {
 	case kept == 0:
@@ -88,8 +97,8 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	return errors.Join(verdict(docs), tableErr, keptErr, summaryErr)
 }
 
-// soFar prints a scenario's table when the first of several repeats is complete: minutes before the end, a reader sees what
-// is going to be refined. Where that cannot be written, the final table cannot either, and says so: the run goes on.
+// soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports
+// it again.
 func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress) {
 	first := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != s.Name || d.Repeat != 1 })
 	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(catalog.Recipes()) {
@@ -101,7 +110,7 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress)
 	fmt.Fprintln(a.stdout)
 }
 
-// comparePublished prints what others have measured beside what the scenarios that name it have.
+// comparePublished prints the published figures that scenarios name beside the measured ones.
 func (a *app) comparePublished(rows []results.Row, selected []scenarios.Scenario) error {
 	for _, s := range selected {
 		own := rowsOf(s, rows)
@@ -121,19 +130,19 @@ func rowsOf(s scenarios.Scenario, rows []results.Row) []results.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r results.Row) bool { return r.Scenario != s.Name })
 }
 
-// compare prints tables of measurements, what others have published of the same, and what speaks against the numbers.
-func (a *app) compare(docs []*results.Document, summary results.Summary, selected []scenarios.Scenario) error {
+// printTables prints tables of measurements, the published figures of the same, and the findings.
+func (a *app) printTables(docs []*results.Document, summary results.Summary, selected []scenarios.Scenario) error {
 	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
 	publishedErr := a.comparePublished(summary.Rows, selected)
 	fmt.Fprintln(a.stdout)
 	overviewErr := a.overviewOfSeveral(summary)
 	var findings strings.Builder
 	results.WriteVerdict(&findings, docs)
-	fmt.Fprintln(a.stdout, results.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
+	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
 	return errors.Join(tableErr, publishedErr, overviewErr)
 }
 
-// overviewOfSeveral prints the overview of more than one scenario.
+// overviewOfSeveral prints an overview if there is more than one scenario.
 func (a *app) overviewOfSeveral(summary results.Summary) error {
 	another := func(r results.Row) bool { return r.Scenario != summary.Rows[0].Scenario }
 	if !slices.ContainsFunc(summary.Rows, another) {
@@ -146,7 +155,7 @@ func (a *app) overviewOfSeveral(summary results.Summary) error {
 	return err
 }
 
-// verdict returns the error whose exit code the measurements deserve; the reasons have been printed.
+// verdict returns an error with the exit code for broken or invalid measurements.
 func verdict(docs []*results.Document) error {
 	switch {
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Violations) > 0 }):
@@ -158,36 +167,36 @@ func verdict(docs []*results.Document) error {
 	}
 }
 
-// judge says which of the scenarios' claims hold; a run in which one does not has found a regression.
-func (a *app) judge(docs []*results.Document, selected []scenarios.Scenario) error {
+// checkClaims prints the claims of the scenarios that do not hold, and returns a regression if there are any.
+func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenario) error {
 	rows := results.Summarize(docs).Rows
 	var total, failed int
 	for _, s := range selected {
 		own := rowsOf(s, rows)
 		claims := s.Claims()
 		if len(own) > 0 {
-			claims = judgeable(claims, ensemble.Engine(own[0].Engine), own[0].Guessed)
+			claims = applicable(claims, ensemble.Engine(own[0].Engine), own[0].Guessed)
 		}
-		for _, j := range results.Judge(own, claims) {
+		for _, c := range claims {
 			total++
-			if !j.Holds {
+			if e := c.Evaluate(own, results.MostClients(own)); e.Outcome != outcome.Pass {
 				failed++
-				fmt.Fprintf(a.stdout, "NOT AS EXPECTED: %s: %s: %s\n", s.Name, j.Claim, j.Why)
+				fmt.Fprintf(a.stdout, "CLAIM DOES NOT HOLD: %s: %s: %s\n", s.Name, c, e.Why)
 			}
 		}
 	}
 	if total > 0 {
-		fmt.Fprintf(a.stdout, "%d of %d expectations hold\n", total-failed, total)
+		fmt.Fprintf(a.stdout, "%d of %d claims hold\n", total-failed, total)
 	}
 	if failed > 0 {
-		return exitError{codeRegression, errors.New("not everything is as the scenario expects")}
+		return exitError{codeRegression, errors.New("a claim of a scenario does not hold")}
 	}
 	return nil
 }
 
-// judgeable leaves out what servers have nothing to say about: no time is an ensemble's on the embedded server, old ones
-// leave herds to be guessed, and only those that zkbench has started tell what is in their memory.
-func judgeable(claims []results.Claim, engine ensemble.Engine, guessed bool) []results.Claim {
+// applicable returns the claims that an engine can decide. The embedded server has no times of an ensemble, old servers do
+// not name transactions, so that herds are guessed, and only servers that zkbench has started report their heap.
+func applicable(claims []results.Claim, engine ensemble.Engine, guessed bool) []results.Claim {
 	return slices.DeleteFunc(claims, func(c results.Claim) bool {
 		return c.IsTime() && engine == ensemble.Embedded ||
 			c.Metric == results.HerdMax && guessed ||

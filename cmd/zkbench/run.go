@@ -20,10 +20,10 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// defaultRuns is where runs are kept, each in a folder of its own.
+// defaultRuns is the folder that has a folder for each run.
 const defaultRuns = "results/runs"
 
-// runFlags are the flags of `zkbench run`. Those of a scenario's fields override what its file says, if given.
+// runFlags are the flags of `zkbench run`. Flags that are named after a scenario's fields override them.
 type runFlags struct {
 	ensemble   ensembleFlags
 	clients    []string
@@ -46,19 +46,19 @@ func runCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO…",
 		Short: "Run scenarios and compare their variants",
-		Long: `Run scenarios, by name or from a YAML file, and print how their variants
-compare; 'all' are those that come with zkbench. The flags of the load
-(--clients, --duration, …) override what the scenario says. If the scenario
-stands as it is, what it expects of its outcome is checked, too.
+		Long: `Run scenarios, by name or from a YAML file, and compare their variants; 'all'
+runs every scenario that comes with zkbench. The flags of the load (--clients,
+--duration, …) override the scenario's fields. If the scenario runs unchanged,
+its claims (expect:) are checked, too.
 
-Variants run on the same ensemble, in an order that is shuffled anew in each
-repeat. Every measurement is kept as one JSON file; 'zkbench plot' draws them.
+The variants run on the same ensemble, shuffled again in each repeat. Each
+measurement is stored in a JSON file. 'zkbench plot' draws the results.
 
-Without --servers zkbench starts three servers of its own and takes them down
-afterwards; an ensemble that 'zkbench ensemble up' has started is used instead,
-and stays up. Where neither containers nor local processes come up, it falls
-back to a server inside zkbench: the counts are exact there, the latencies are
-those of no ensemble.`,
+Without --servers, zkbench starts three servers and takes them down afterwards.
+If 'zkbench ensemble up' has started an ensemble, it is used instead and stays
+up. If neither containers nor local processes can be started, zkbench falls back
+to a server of its own: its counts are exact, but its latencies are not those of
+an ensemble.`,
 		Example: `  zkbench run lock-contention
   zkbench run lock-drain --clients 50 --summary s.json
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
@@ -68,7 +68,7 @@ those of no ensemble.`,
   zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: all, %s; or give a YAML file", strings.Join(scenarios.Names(), ", "))
+				return fmt.Errorf("which scenario? there are: all, %s; or name a YAML file", strings.Join(scenarios.Names(), ", "))
 			}
 			return nil
 		},
@@ -79,29 +79,29 @@ those of no ensemble.`,
 	}
 	f.bindLoad(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.repeats, "repeats", 0, "how often to measure each variant")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order in which variants run")
+	flags.IntVar(&f.repeats, "repeats", 0, "measurements of each variant")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order of the variants")
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
-	flags.StringVar(&f.summary, "summary", "", "write all metrics to this JSON `file` as well")
+	flags.StringVar(&f.summary, "summary", "", "also write all metrics to this JSON `file`")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
 	return cmd
 }
 
-// bindLoad declares the flags that make another load of a scenario.
+// bindLoad declares the flags that change a scenario's load.
 func (f *runFlags) bindLoad(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.clients, "clients", nil, "numbers of clients, such as 1,10,50")
 	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default: the scenario's)")
-	flags.DurationVar(&f.duration, "duration", 0, "length of each measurement of a closed load")
+	flags.DurationVar(&f.duration, "duration", 0, "length of a measurement in closed mode")
 	flags.IntVar(&f.operations, "operations", 0, "operations per client, instead of a duration")
-	flags.IntVar(&f.size, "size", 0, "how much there is for each client to work on")
-	flags.DurationVar(&f.warmUp, "warm-up", 0, "load to run and discard before each measurement")
-	flags.DurationVar(&f.hold, "hold", 0, "how long a holder holds")
+	flags.IntVar(&f.size, "size", 0, "amount of work for each client, such as items")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "load before each measurement, not counted")
+	flags.DurationVar(&f.hold, "hold", 0, "time for which a client holds a lock")
 	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
 }
 
-// allScenarios stands for every scenario that comes with zkbench.
+// allScenarios is the argument that selects every embedded scenario.
 const allScenarios = "all"
 
 func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
@@ -147,10 +147,10 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if reportErr := a.report(docs, selected, f, err); err != nil || reportErr != nil {
 		return errors.Join(reportErr, err)
 	}
-	return a.judge(docs, selected)
+	return a.checkClaims(docs, selected)
 }
 
-// scenario loads a scenario and lets the flags that were given override its fields.
+// scenario loads a scenario and overrides its fields with the flags that were given.
 func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario, error) {
 	recipes := catalog.Recipes()
 	s, err := scenarios.Load(name, recipes)
@@ -162,42 +162,34 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	}
 	given := cmd.Flags().Changed
 	if slices.ContainsFunc(loadFlags(), given) {
-		s.Expect = nil // what a scenario expects, it expects of itself as it stands
+		s.Expect = nil // claims are about the scenario's own load
 	}
 	if given("clients") {
 		if s.Clients, err = numbers("clients", f.clients); err != nil {
 			return s, err
 		}
 	}
-	if given("variants") {
-		s.Variants = f.variants
-	}
-	if given("repeats") {
-		s.Repeats = f.repeats
-	}
-	if given("size") {
-		s.Size = f.size
-	}
-	if given("seed") {
-		s.Seed = f.seed
-	}
-	// A load has either a duration or a number of operations; the one that is given takes the other's place.
-	if given("duration") {
-		s.Duration, s.Operations = scenarios.Duration(f.duration), 0
-	}
-	if given("duration") && given("operations") {
-		return s, errors.New("--duration and --operations exclude each other")
-	}
-	if given("operations") {
-		s.Operations, s.Duration = f.operations, 0
-	}
-	for flag, override := range map[string]struct {
-		to   *scenarios.Duration
-		from time.Duration
-	}{"warm-up": {&s.WarmUp, f.warmUp}, "hold": {&s.Hold, f.hold}, "think": {&s.Think, f.think}} {
+	for flag, override := range map[string]func(){
+		"variants": func() { s.Variants = f.variants },
+		"repeats":  func() { s.Repeats = f.repeats },
+		"size":     func() { s.Size = f.size },
+		"seed":     func() { s.Seed = f.seed },
+		"warm-up":  func() { s.WarmUp = scenarios.Duration(f.warmUp) },
+		"hold":     func() { s.Hold = scenarios.Duration(f.hold) },
+		"think":    func() { s.Think = scenarios.Duration(f.think) },
+	} {
 		if given(flag) {
-			*override.to = scenarios.Duration(override.from)
+			override()
 		}
+	}
+	// A load has either a duration or a number of operations.
+	switch {
+	case given("duration") && given("operations"):
+		return s, errors.New("--duration and --operations exclude each other")
+	case given("duration"):
+		s.Duration, s.Operations = scenarios.Duration(f.duration), 0
+	case given("operations"):
+		s.Operations, s.Duration = f.operations, 0
 	}
 	var errs []error
 	for _, p := range s.Validate(recipes) {
@@ -206,19 +198,19 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	return s, errors.Join(errs...)
 }
 
-// loadFlags are the flags that make another load of a scenario.
+// loadFlags returns the names of the flags that change a scenario's load.
 func loadFlags() []string {
 	return []string{"clients", "variants", "size", "duration", "operations", "warm-up", "hold", "think"}
 }
 
-// newRun names an invocation: when it was, and something that tells it from another one in the same second.
+// newRun returns a name for a run: the time and a random suffix.
 func newRun() string {
 	var tail [2]byte
 	_, _ = rand.Read(tail[:]) // never fails
 	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(tail[:])
 }
 
-// choose settles which engine to measure on, and that this process may use what it takes.
+// choose returns the engine to measure on, and checks that this process may use the resources that it takes.
 func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags) (ensemble.Engine, error) {
 	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
 	if err != nil {
@@ -227,7 +219,7 @@ func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensem
 	return engine, admit(selected, engine)
 }
 
-// admit returns an error if a scenario asks for more than this process may use on that engine.
+// admit returns an error if a scenario needs more files or memory on an engine than this process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
 		if err := errors.Join(scenarios.CheckFileLimit(s, engine), scenarios.CheckMemory(s, catalog.Recipes(), engine)); err != nil {
@@ -237,7 +229,7 @@ func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	return nil
 }
 
-// measure runs the scenarios and returns the measurements that are whole, even if it fails.
+// measure runs the scenarios. Also if it fails, it returns the complete measurements.
 func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string) (docs []*results.Document, err error) {
 	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
 	if err != nil {
@@ -271,8 +263,8 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	return docs, nil
 }
 
-// failedRun gives a scenario's error its exit code: a recipe that is stuck, or has broken its promise before the load
-// failed for another reason, is broken.
+// failedRun adds the exit code for a broken recipe to the error of a scenario in which no operation completed any more, or
+// in which a promise was broken before the load failed for another reason.
 func failedRun(err error) error {
 	if broken := new(scenarios.BrokenError); errors.Is(err, scenarios.ErrStuck) || errors.As(err, &broken) {
 		return exitError{codeBroken, err}

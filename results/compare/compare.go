@@ -1,9 +1,8 @@
 // Package compare sets measurements side by side: two or more runs, or the variants of one.
 //
 // It takes one position: a difference is claimed only where the measurements allow it. Counts that formulas make exact are
-// compared exactly, on whatever machines they were taken. Everything else depends on the moment, so that it takes enough
-// pairs of measurements that were taken in turns under the same conditions; short of that, both numbers are shown, with
-// the reason why nothing can be said of them.
+// compared exactly, on any machine. Every other metric depends on the moment, so that it needs enough pairs of measurements
+// that were taken in turns under the same conditions. Without these, the table shows both numbers and why it claims nothing.
 package compare
 
 import (
@@ -18,26 +17,25 @@ import (
 // Schema is the version of a comparison's JSON form.
 const Schema = 1
 
-// Side is what stands on one side: the documents of a run, or of several that were taken in turns with those of another
-// side.
+// Side is one side of a comparison: the documents of a run, or of several runs that alternated with those of another side.
 type Side struct {
 	Name string // as the user gave it
 	Docs []*results.Document
 }
 
-// Options say what to compare. The zero value compares the usual metrics and lets no difference in the conditions pass.
+// Options select what is compared. The zero value compares the default metrics and accepts no difference in the conditions.
 type Options struct {
-	Metrics []string  // names or patterns of [path.Match], in which a slash is like any other character
-	Across  []Subject // differences in the conditions that are what the comparison is about
-	Base    string    // for Variants: what the others are compared with; a scenario's naive one by default
+	Metrics []string  // names or patterns of [path.Match], in which a slash is an ordinary character
+	Across  []Subject // differences in the conditions that are the subject of the comparison
+	Base    string    // for Variants: the variant that the others are compared with; by default a scenario's naive one
 }
 
-// Comparison is the outcome, for people and for scripts.
+// Comparison is the result, for readers and for scripts.
 type Comparison struct {
 	Schema      int          `json:"schema"`
 	Sides       []string     `json:"sides"` // first the base; only one if variants of one run are compared
 	Differences []Difference `json:"differences"`
-	LeftOut     []string     `json:"left_out"` // what only one side has
+	LeftOut     []string     `json:"left_out"` // measurements that only one side has
 	Rows        []Row        `json:"rows"`
 }
 
@@ -51,7 +49,7 @@ type Row struct {
 	Other    Place          `json:"other"`
 	Metric   string         `json:"metric"`
 	Unit     string         `json:"unit"`
-	Ratio    results.Number `json:"ratio"` // other/base: of the pairs their median, if there are any, else that of the values
+	Ratio    results.Number `json:"ratio"` // other/base: the median over the pairs if there are any, else the ratio of the values
 	Low      results.Number `json:"low"`   // 95 % interval of the ratio
 	High     results.Number `json:"high"`
 	Pairs    int            `json:"pairs"` // 0 if the ratio does not come from pairs
@@ -69,19 +67,19 @@ type Place struct {
 	Mark    string         `json:"mark"` // BROKEN or INVALID if the numbers must not be used
 }
 
-// Verdict is how the other side's value compares with the base's.
+// Verdict says how the other side's value compares with that of the base.
 type Verdict string
 
-// What can be said of two values.
+// The verdicts.
 const (
 	Better Verdict = "better"
 	Worse  Verdict = "worse"
 	Same   Verdict = "same" // exact counts, and equal
-	Unsure Verdict = "~"    // it cannot be told
+	Unsure Verdict = "~"    // the measurements do not decide it
 )
 
-// Runs compares each variant with itself, in the other sides as against the first one. What cannot be compared at all is
-// an error that says what each side has, or how their loads differ.
+// Runs compares each variant in the other sides with the same variant in the first one. It returns an error if the sides have
+// nothing in common, or if their loads differ.
 func Runs(sides []Side, o Options) (Comparison, error) {
 	c := Comparison{Schema: Schema}
 	for _, s := range sides {
@@ -91,7 +89,7 @@ func Runs(sides []Side, o Options) (Comparison, error) {
 	var matches []match
 	for _, side := range sides[1:] {
 		other := grouped(side)
-		same := func(a, b group) bool { return a.cell == b.cell && a.variant == b.variant }
+		same := func(a, b group) bool { return a.key == b.key }
 		matched := matchUp(base, other, same)
 		if len(matched) == 0 {
 			return c, fmt.Errorf("%s and %s have nothing in common:\n  %s has %s\n  %s has %s",
@@ -101,7 +99,7 @@ func Runs(sides []Side, o Options) (Comparison, error) {
 		c.leaveOut(base, other, same)
 		c.leaveOut(other, base, same)
 	}
-	return c.judge(matches, o)
+	return c.compare(matches, o)
 }
 
 // Variants compares the variants of one side with the base among them.
@@ -110,7 +108,7 @@ func Variants(side Side, o Options) (Comparison, error) {
 	groups := grouped(side)
 	var base, others []group
 	for _, g := range groups {
-		if g.variant == baseOf(g.scenario, groups, o.Base) {
+		if g.key.Variant == baseOf(g.key.Scenario, groups, o.Base) {
 			base = append(base, g)
 		} else {
 			others = append(others, g)
@@ -119,32 +117,32 @@ func Variants(side Side, o Options) (Comparison, error) {
 	if o.Base != "" && len(base) == 0 {
 		return c, fmt.Errorf("--base %s: no such variant; %s has %s", o.Base, side.Name, inventory(groups))
 	}
-	same := func(a, b group) bool { return a.cell == b.cell }
+	same := func(a, b group) bool { return a.key.WithoutVariant() == b.key.WithoutVariant() }
 	matches := matchUp(base, others, same)
 	if len(matches) == 0 {
 		return c, fmt.Errorf("%s has no two variants of one scenario with equally many clients to compare: it has %s; or name a second run", side.Name, inventory(groups))
 	}
 	c.leaveOut(base, others, same)
 	c.leaveOut(others, base, same)
-	return c.judge(matches, o)
+	return c.compare(matches, o)
 }
 
-// baseOf returns the variant that a scenario's others are compared with.
+// baseOf returns the variant that the other variants of a scenario are compared with.
 func baseOf(scenario string, groups []group, wanted string) string {
-	own := slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return g.scenario != scenario })
+	own := slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return g.key.Scenario != scenario })
 	if wanted != "" {
-		return strings.TrimPrefix(wanted, own[0].recipe+"/")
+		return strings.TrimPrefix(wanted, own[0].key.Recipe+"/")
 	}
 	pair, err := results.ParsePair(own[0].docs[0].Scenario.Overview)
-	if err == nil && slices.ContainsFunc(own, func(g group) bool { return g.variant == pair.Naive }) {
+	if err == nil && slices.ContainsFunc(own, func(g group) bool { return g.key.Variant == pair.Naive }) {
 		return pair.Naive
 	}
 	naive := slices.IndexFunc(own, func(g group) bool { return g.docs[0].Kind == "naive" })
-	return own[max(naive, 0)].variant
+	return own[max(naive, 0)].key.Variant
 }
 
-// judge fills in the rows and the differences.
-func (c Comparison) judge(matches []match, o Options) (Comparison, error) {
+// compare fills in the rows and the differences.
+func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 	if err := refusal(matches); err != nil {
 		return c, err
 	}
@@ -168,14 +166,13 @@ func (c Comparison) judge(matches []match, o Options) (Comparison, error) {
 	return c, nil
 }
 
-// refusal returns an error for what would compare different loads, or a measurement with itself.
+// refusal returns an error if the matches compare different loads, or a measurement with itself.
 func refusal(matches []match) error {
 	var errs []error
-	var said []string
 	for _, m := range matches {
 		for _, err := range []error{m.sameMeasurement(), m.differentLoads()} {
-			if err != nil && !slices.Contains(said, err.Error()) {
-				errs, said = append(errs, err), append(said, err.Error())
+			if err != nil && !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
+				errs = append(errs, err)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func unit(metric string) string {
 // exact makes documents those of a drain.
 func exact(docs ...*results.Document) []*results.Document {
 	for _, d := range docs {
-		d.Scenario.Name, d.Scenario.Mode, d.Expected.Exact = "lock-drain", "drain", true
+		d.Scenario.Name, d.Scenario.Mode, d.Expected.Exact = "lock-drain", "lockstep", true
 	}
 	return docs
 }
@@ -280,7 +280,7 @@ func TestGuessedHerdsAreNotCompared(t *testing.T) {
 	exact(a, b)
 	b.Herd.Grouping = "path and time"
 	r := only(t, compare.Side{Name: "a", Docs: []*results.Document{a}}, compare.Side{Name: "b", Docs: []*results.Document{b}}, compare.Options{})
-	if r.Verdict != compare.Unsure || !strings.Contains(r.Reason, "do not tell") {
+	if r.Verdict != compare.Unsure || !strings.Contains(r.Reason, "do not say") {
 		t.Errorf("%s (%s)", r.Verdict, r.Reason)
 	}
 }

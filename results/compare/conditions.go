@@ -9,10 +9,10 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// Subject is what a comparison can be about.
+// Subject is a kind of condition that a comparison can be about.
 type Subject = results.Aspect
 
-// The subjects. Machines cannot take turns, so that their times are not compared even then.
+// The subjects. Machines cannot take turns, so that times of two machines are never compared.
 const (
 	Engine    Subject = results.EngineAspect
 	ZooKeeper Subject = results.ZooKeeperAspect
@@ -20,25 +20,25 @@ const (
 	Machine   Subject = results.MachineAspect
 )
 
-// Subjects returns what a user may declare to be the subject.
+// Subjects returns the subjects that a user can choose.
 func Subjects() []Subject { return []Subject{Engine, ZooKeeper, Settings, Machine} }
 
-// Difference is a condition under which two sides were not measured alike.
+// Difference is a condition in which two sides differ.
 type Difference struct {
 	Subject  Subject `json:"subject"`
 	Name     string  `json:"name"` // such as "tickTime"
-	Side     string  `json:"side"` // the one that differs from the base
+	Side     string  `json:"side"` // the side that differs from the base
 	Base     string  `json:"base"`
 	Other    string  `json:"other"`
-	Accepted bool    `json:"accepted"` // does not keep times from being compared
-	mixed    bool    // within a side
+	Accepted bool    `json:"accepted"` // times are compared all the same
+	mixed    bool    // a side differs within itself
 }
 
-// unset stands for a setting that only one side's servers told.
+// unset stands for a setting that only the other side's servers report.
 const unset = "unset"
 
-// told collects the different values that a group's documents have for each condition.
-func (g group) told() map[results.Condition][]string {
+// conditionValues returns the different values of each condition in a group's documents.
+func (g group) conditionValues() map[results.Condition][]string {
 	out := map[results.Condition][]string{}
 	for _, d := range g.docs {
 		for c, value := range d.Conditions() {
@@ -50,9 +50,9 @@ func (g group) told() map[results.Condition][]string {
 	return out
 }
 
-// unlike returns the conditions that are not the same in all documents of both groups, sorted.
-func (m match) unlike() []Difference {
-	base, other := m.base.told(), m.other.told()
+// differing returns the conditions that are not the same in all documents of both groups, sorted.
+func (m match) differing() []Difference {
+	base, other := m.base.conditionValues(), m.other.conditionValues()
 	all := maps.Clone(base)
 	maps.Copy(all, other)
 	var out []Difference
@@ -66,15 +66,10 @@ func (m match) unlike() []Difference {
 	return out
 }
 
-// engine says on what a group was measured, as embedded times are no ensemble's even where they may be compared.
+// engine returns the engines that a group was measured on. Every row names them, because times of the embedded server are
+// not those of an ensemble.
 func (g group) engine() string {
-	var engines []string
-	for _, d := range g.docs {
-		if e := d.Environment.Engine; !slices.Contains(engines, e) {
-			engines = append(engines, e)
-		}
-	}
-	return joined(engines)
+	return joined(g.conditionValues()[results.Condition{Aspect: Engine, Name: "engine"}])
 }
 
 func joined(values []string) string {
@@ -84,18 +79,18 @@ func joined(values []string) string {
 	return strings.Join(slices.Sorted(slices.Values(values)), " or ")
 }
 
-// otherName tells the other group from the base: by its side, within one run by its variant.
+// otherName returns the name of the other side; within one run, that of the other variant.
 func (m match) otherName() string {
 	if m.base.side == m.other.side {
-		return m.other.name()
+		return m.other.key.Name()
 	}
 	return m.other.side
 }
 
-// differentLoads refuses to compare what was not the same work.
+// differentLoads returns an error if the two groups had different loads.
 func (m match) differentLoads() error {
 	var texts []string
-	for _, d := range m.unlike() {
+	for _, d := range m.differing() {
 		if d.Subject == results.LoadAspect {
 			texts = append(texts, fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other))
 		}
@@ -103,12 +98,13 @@ func (m match) differentLoads() error {
 	if len(texts) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: these are different loads: %s; measure both alike", m.base.scenario, strings.Join(texts, ", "))
+	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.key.Scenario, strings.Join(texts, ", "))
 }
 
-// differences returns the conditions in which the groups differ. What only servers of another engine tell is none.
+// differences returns the conditions in which the groups differ, the load aside. Settings that only one of two engines reports
+// are left out.
 func (m match) differences(across []Subject) []Difference {
-	all := slices.DeleteFunc(m.unlike(), func(d Difference) bool { return d.Subject == results.LoadAspect })
+	all := slices.DeleteFunc(m.differing(), func(d Difference) bool { return d.Subject == results.LoadAspect })
 	engine := slices.IndexFunc(all, func(d Difference) bool { return d.Subject == Engine })
 	var out []Difference
 	for _, d := range all {
@@ -121,8 +117,8 @@ func (m match) differences(across []Subject) []Difference {
 	return out
 }
 
-// accepted reports whether times may be compared in spite of the difference. Not where a side is at odds with itself, and
-// never with a transaction log in memory, which leaves out what a write is about.
+// accepted reports whether times may be compared in spite of the difference. They may not if one side differs within itself,
+// or if only one side has its transaction log in memory, where no write waits for a disk.
 func (d Difference) accepted(across []Subject) bool {
 	switch {
 	case d.Subject == results.BuildAspect:
@@ -136,7 +132,7 @@ func (d Difference) accepted(across []Subject) bool {
 	}
 }
 
-// obstacle is the reason why times cannot be compared, if there is one.
+// obstacle returns why times cannot be compared; empty if they can.
 func obstacle(differences []Difference) string {
 	var names []string
 	for _, d := range differences {

@@ -100,7 +100,7 @@ func TestMixedSides(t *testing.T) {
 
 func TestDifferentLoadsAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*results.Scenario){
-		"mode closed and drain":       func(s *results.Scenario) { s.Mode = "drain" },
+		"mode closed and lockstep":    func(s *results.Scenario) { s.Mode = "lockstep" },
 		"operations 0 and 5":          func(s *results.Scenario) { s.Operations = 5 },
 		"duration 3s and 1s":          func(s *results.Scenario) { s.Duration = time.Second },
 		"warm-up 0s and 1s":           func(s *results.Scenario) { s.WarmUp = time.Second },
@@ -115,7 +115,7 @@ func TestDifferentLoadsAreRefused(t *testing.T) {
 			change(&d.Scenario)
 		}
 		_, err := compare.Runs([]compare.Side{a, b}, compare.Options{})
-		if err == nil || !strings.HasPrefix(err.Error(), "lock-contention: these are different loads: "+want) || !strings.HasSuffix(err.Error(), "; measure both alike") {
+		if err == nil || !strings.HasPrefix(err.Error(), "lock-contention: these are different loads: "+want) || !strings.HasSuffix(err.Error(), "; measure both with the same load") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

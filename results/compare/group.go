@@ -3,35 +3,31 @@ package compare
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
 )
 
-// cell is where measurements can be compared at all.
-type cell struct {
-	scenario, recipe string
-	size, clients    int
-}
-
-// group is all repeats of one variant in one cell, on one side.
+// group holds all repeats of one variant under one load, on one side.
 type group struct {
-	cell
-	side, variant string
-	docs          []*results.Document
+	key  results.GroupKey // without the kind, which may differ between two builds
+	side string
+	docs []*results.Document
 }
 
-// match is two groups of one cell.
+// match is two groups that can be compared.
 type match struct{ base, other group }
 
-// grouped sorts a side's documents into groups, in the order in which they first come.
+// grouped returns a side's documents in groups, in the order in which they first come.
 func grouped(side Side) []group {
 	var groups []group
 	for _, d := range side.Docs {
-		g := group{cell: cell{d.Scenario.Name, d.Recipe, max(d.Scenario.Size, 1), d.Clients}, side: side.Name, variant: d.Variant}
-		i := slices.IndexFunc(groups, func(o group) bool { return o.cell == g.cell && o.variant == g.variant })
+		key := d.Key()
+		key.Kind = ""
+		i := slices.IndexFunc(groups, func(g group) bool { return g.key == key })
 		if i < 0 {
-			i, groups = len(groups), append(groups, g)
+			i, groups = len(groups), append(groups, group{key: key, side: side.Name})
 		}
 		groups[i].docs = append(groups[i].docs, d)
 	}
@@ -51,7 +47,7 @@ func matchUp(base, others []group, same func(a, b group) bool) []match {
 	return out
 }
 
-// leaveOut notes the groups that have no partner.
+// leaveOut notes the groups without a partner.
 func (c *Comparison) leaveOut(groups, partners []group, same func(a, b group) bool) {
 	alone := slices.DeleteFunc(slices.Clone(groups), func(g group) bool {
 		return slices.ContainsFunc(partners, func(p group) bool { return same(g, p) })
@@ -61,58 +57,44 @@ func (c *Comparison) leaveOut(groups, partners []group, same func(a, b group) bo
 	}
 }
 
-// listed is variants that were measured with the same numbers of clients.
-type listed struct {
-	place    string
-	variants []string
-	clients  []int
-}
-
-// inventory says what there is: "lock-drain with 10, 50 clients: lock/children-watch, lock/znode".
+// inventory lists groups: "lock-drain with 10, 50 clients: lock/children-watch, lock/znode".
 func inventory(groups []group) string {
-	var each, merged []listed // per variant, then per numbers of clients
+	type variant struct{ title, name string }
+	var order []variant
+	clients := map[variant][]string{}
 	for _, g := range groups {
-		i := slices.IndexFunc(each, func(l listed) bool { return l.place == g.title() && l.variants[0] == g.name() })
-		if i < 0 {
-			i, each = len(each), append(each, listed{place: g.title(), variants: []string{g.name()}})
+		v := variant{g.key.Title(), g.key.Name()}
+		if clients[v] == nil {
+			order = append(order, v)
 		}
-		each[i].clients = append(each[i].clients, g.clients)
+		clients[v] = append(clients[v], strconv.Itoa(g.key.Clients))
 	}
-	for _, l := range each {
-		i := slices.IndexFunc(merged, func(o listed) bool { return o.place == l.place && slices.Equal(o.clients, l.clients) })
-		if i < 0 {
-			merged = append(merged, l)
-			continue
+	var heads []string // scenarios with their numbers of clients
+	variants := map[string][]string{}
+	for _, v := range order {
+		noun := "clients"
+		if n := clients[v]; n[len(n)-1] == "1" {
+			noun = "client"
 		}
-		merged[i].variants = append(merged[i].variants, l.variants...)
+		head := fmt.Sprintf("%s with %s %s", v.title, strings.Join(clients[v], ", "), noun)
+		if variants[head] == nil {
+			heads = append(heads, head)
+		}
+		variants[head] = append(variants[head], v.name)
 	}
-	var out []string
-	for _, l := range merged {
-		clients := strings.Trim(strings.ReplaceAll(fmt.Sprint(l.clients), " ", ", "), "[]")
-		noun := results.Plural(l.clients[len(l.clients)-1], "client")
-		out = append(out, fmt.Sprintf("%s with %s %s: %s", l.place, clients, noun, strings.Join(l.variants, ", ")))
+	for i, head := range heads {
+		heads[i] = head + ": " + strings.Join(variants[head], ", ")
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(heads, "; ")
 }
 
-// name is the variant as it is written everywhere.
-func (g group) name() string { return g.recipe + "/" + g.variant }
-
-// title names the scenario, and the size where there is one.
-func (c cell) title() string {
-	if c.size <= 1 {
-		return c.scenario
-	}
-	return fmt.Sprintf("%s (size %d)", c.scenario, c.size)
-}
-
-// values returns a metric of each document that has it, as medians and extremes.
+// values returns the median and the extremes of a metric, over the documents that have it.
 func (g group) values(metric string) (results.Aggregated, bool) {
 	a, ok := results.Aggregate(g.docs)[metric]
 	return a, ok
 }
 
-// has counts the documents that have a metric.
+// has returns the number of documents that have a metric.
 func (g group) has(metric string) int {
 	n := 0
 	for _, d := range g.docs {
@@ -123,19 +105,19 @@ func (g group) has(metric string) int {
 	return n
 }
 
-// all tells whether something holds for every document.
+// all reports whether a condition holds for every document.
 func (g group) all(is func(*results.Document) bool) bool {
 	return !slices.ContainsFunc(g.docs, func(d *results.Document) bool { return !is(d) })
 }
 
-// mark says if the numbers must not be used.
+// mark returns the word for numbers that must not be used; empty if they may.
 func (g group) mark() string {
 	kept := g.all(func(d *results.Document) bool { return len(d.Violations) == 0 })
 	valid := g.all(func(d *results.Document) bool { return len(d.Invalid) == 0 })
 	return results.Mark(!kept, !valid)
 }
 
-// sameMeasurement finds a document that stands on both sides.
+// sameMeasurement returns an error if a document is on both sides.
 func (m match) sameMeasurement() error {
 	for _, a := range m.base.docs {
 		for _, b := range m.other.docs {

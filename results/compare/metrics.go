@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -9,9 +10,9 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// usual is what is compared if nothing else is asked for: the pace, how long it takes where it matters most, and the
-// counts that others pay for. Tails are left out, which few repeats cannot tell apart.
-func usual(phases []string) []string {
+// defaultMetrics returns the metrics that are compared by default: throughput, the median of the first two phases, and the
+// counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them.
+func defaultMetrics(phases []string) []string {
 	out := []string{results.OpsPerSecond}
 	for _, phase := range phases[:min(len(phases), 2)] {
 		out = append(out, phase+"-p50-ns")
@@ -19,26 +20,28 @@ func usual(phases []string) []string {
 	return append(out, results.RequestsPerOp, results.WritesPerOp, results.NotificationsPerOp, results.HerdMax)
 }
 
-// names returns all metrics that any of the documents have, sorted.
-func (m match) names() []string {
-	var out []string
-	for _, d := range slices.Concat(m.base.docs, m.other.docs) {
+// documents returns the documents of both groups.
+func (m match) documents() []*results.Document { return slices.Concat(m.base.docs, m.other.docs) }
+
+// names returns the names of all metrics that any of the documents has, sorted.
+func names(docs []*results.Document) []string {
+	all := map[string]bool{}
+	for _, d := range docs {
 		for name := range d.Metrics {
-			out = append(out, name)
+			all[name] = true
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Sorted(maps.Keys(all))
 }
 
-// metrics returns those to compare, in the order in which they were asked for.
+// metrics returns the metrics to compare, in the order of the patterns.
 func (m match) metrics(patterns []string) []string {
 	if len(patterns) == 0 {
-		patterns = usual(m.base.docs[0].Phases)
+		patterns = defaultMetrics(m.base.docs[0].Phases)
 	}
 	var out []string
 	for _, p := range patterns {
-		for _, name := range m.names() {
+		for _, name := range names(m.documents()) {
 			if fits(p, name) && !slices.Contains(out, name) {
 				out = append(out, name)
 			}
@@ -47,37 +50,35 @@ func (m match) metrics(patterns []string) []string {
 	return out
 }
 
-// fits matches a name with a pattern. A metric's slash separates no folders, and so is hidden from path.Match.
+// fits reports whether a name matches a pattern. A slash in a metric is an ordinary character, and is hidden from path.Match.
 func fits(pattern, name string) bool {
 	hide := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 	ok, err := path.Match(hide(pattern), hide(name))
 	return ok && err == nil
 }
 
-// checkMetrics refuses names and patterns that fit nothing.
+// checkMetrics returns an error for a pattern without a match.
 func checkMetrics(matches []match, patterns []string) error {
-	var known []string
+	var docs []*results.Document
 	for _, m := range matches {
-		known = append(known, m.names()...)
+		docs = append(docs, m.documents()...)
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
+	known := names(docs)
 	for _, p := range patterns {
 		if !slices.ContainsFunc(known, func(name string) bool { return fits(p, name) }) {
-			return fmt.Errorf("--metrics: nothing is called, or matches, %q; there are: %s", p, strings.Join(known, ", "))
+			return fmt.Errorf("--metrics: no metric matches %q; there are: %s", p, strings.Join(known, ", "))
 		}
 	}
 	return nil
 }
 
-// isCount tells whether a metric is among those that the formulas of a stepped run make the same each time. Bytes are
-// not: the lengths of names are no part of any formula.
+// isCount reports whether a metric is the same in each repeat of a lockstep run. Bytes are not, because names vary in length.
 func isCount(metric string) bool {
 	return slices.Contains([]string{
-		results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.UselessWakeupsPerOp,
+		results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.SpuriousWakeupsPerOp,
 		results.HerdMean, results.HerdP99, results.HerdMax, results.Violations,
 	}, metric)
 }
 
-// isHerd tells whether a metric depends on which notifications belong together, which old servers do not tell.
+// isHerd reports whether a metric depends on which notifications have the same cause, which old servers do not report.
 func isHerd(metric string) bool { return strings.HasPrefix(metric, "herd-") }

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-// Reasons that need no numbers.
+// Reasons without numbers.
 const (
 	equalCounts    = "exact counts, equal"
 	unequalCounts  = "exact counts, different"
@@ -20,15 +20,15 @@ const (
 	notInTurns     = "not measured in turns"
 	noDirection    = "neither more nor less of it is better"
 	unsound        = "BROKEN or INVALID numbers must not be used, `zkbench report` says why"
-	guessed        = "the servers do not tell which notifications belong together"
+	guessed        = "the servers do not say which notifications have the same cause"
 	maximum        = "a maximum rests on a single operation"
 	notByAll       = "not measured in every repeat"
 )
 
-// row compares one metric. The obstacle, if any, keeps everything but exact counts from being compared.
+// row compares one metric. With an obstacle, only exact counts are compared.
 func (m match) row(metric, obstacle string) Row {
 	r := Row{
-		Scenario: m.base.scenario, Recipe: m.base.recipe, Size: m.base.size, Clients: m.base.clients,
+		Scenario: m.base.key.Scenario, Recipe: m.base.key.Recipe, Size: m.base.key.Size, Clients: m.base.key.Clients,
 		Metric: metric, Ratio: none(), Low: none(), High: none(), Verdict: Unsure,
 	}
 	r.Base, r.Unit = m.base.at(metric)
@@ -54,12 +54,12 @@ func (m match) row(metric, obstacle string) Row {
 	return r
 }
 
-// none is the number that is not there.
+// none returns the missing number.
 func none() results.Number { return results.Number(math.NaN()) }
 
-// at returns a group's side of a row, and the metric's unit.
+// at returns a group's side of a row, and the unit of the metric.
 func (g group) at(metric string) (Place, string) {
-	p := Place{Side: g.side, Variant: g.variant, Engine: g.engine(), Value: none(), Repeats: len(g.docs), Mark: g.mark()}
+	p := Place{Side: g.side, Variant: g.key.Variant, Engine: g.engine(), Value: none(), Repeats: len(g.docs), Mark: g.mark()}
 	a, ok := g.values(metric)
 	if ok {
 		p.Value = results.Number(a.Value)
@@ -67,7 +67,7 @@ func (g group) at(metric string) (Place, string) {
 	return p, a.Unit
 }
 
-// excluded returns the reason why two values cannot be set in relation, if there is one.
+// excluded returns why two values cannot be compared; empty if they can.
 func (m match) excluded(metric string) string {
 	base, other := m.base.has(metric), m.other.has(metric)
 	switch {
@@ -86,20 +86,17 @@ func (m match) excluded(metric string) string {
 	}
 }
 
-// guessesHerds tells whether servers of either side do not name the transaction that caused a notification.
+// guessesHerds reports whether servers of either side do not name the transaction that caused a notification.
 func (m match) guessesHerds() bool {
-	return slices.ContainsFunc(slices.Concat(m.base.docs, m.other.docs), func(d *results.Document) bool {
-		return d.Herd.Grouping != results.GroupedByZxid
-	})
+	return slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return d.Herd.Grouping != results.GroupedByZxid })
 }
 
-// exact tells whether formulas say to the last one what both sides count.
+// exact reports whether formulas predict the counts of both sides exactly.
 func (m match) exact() bool {
-	stepped := func(d *results.Document) bool { return d.Expected.Exact }
-	return m.base.all(stepped) && m.other.all(stepped)
+	return !slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return !d.Expected.Exact })
 }
 
-// compareCounts compares what must be the same in each repeat.
+// compareCounts compares exact counts, which must be the same in each repeat.
 func (m match) compareCounts(metric string) (Verdict, string) {
 	a, _ := m.base.values(metric)
 	b, _ := m.other.values(metric)
@@ -141,10 +138,10 @@ func (r *Row) comparePairs(m match) {
 	r.Verdict, r.Reason = decide(e, r.Metric)
 }
 
-// decide claims a difference only if the interval excludes that there is none, and the median is on the same side, which
-// it need not be where many pairs differ a little one way and some a lot the other way.
+// decide claims a difference only if the interval excludes 1 and the median is on the same side of 1. The two can disagree if
+// many pairs differ a little one way and some a lot the other way.
 func decide(e paired.Estimate, metric string) (Verdict, string) {
-	needed := paired.PairsNeeded(0.025) // of either side of the interval
+	needed := paired.PairsNeeded(0.025) // for each end of the interval
 	switch {
 	case e.Pairs < needed:
 		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, results.Plural(e.Pairs, "pair"), needed)
@@ -164,9 +161,9 @@ func decide(e paired.Estimate, metric string) (Verdict, string) {
 // pair is two measurements that followed each other.
 type pair struct{ base, other *results.Document }
 
-// inTurns returns the pairs of two groups whose measurements alternated, in any order within a pair; a last one without
-// a partner, as an interrupt leaves it, is left out. It returns false if there is a pair of which one measurement did not
-// come before both of the next pair, if one went on while the next began, or if there is no pair at all.
+// inTurns returns the pairs of two groups whose measurements alternated, in any order within a pair. A last measurement
+// without a partner, as an interrupt leaves it, is left out. The result is false if the measurements did not alternate, if
+// one went on while the next began, or if there is no pair.
 func inTurns(base, other []*results.Document) ([]pair, bool) {
 	all := slices.Concat(base, other)
 	slices.SortStableFunc(all, func(a, b *results.Document) int { return a.Started.Compare(b.Started) })
@@ -191,7 +188,7 @@ func inTurns(base, other []*results.Document) ([]pair, bool) {
 	return pairs, len(pairs) > 0
 }
 
-// estimate returns by how much the other side is worse.
+// estimate returns the ratio by which the other side is worse.
 func estimate(pairs []pair, metric string) (paired.Estimate, error) {
 	var ratios []float64
 	for _, p := range pairs {

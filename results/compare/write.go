@@ -10,16 +10,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
-// Formats returns how a comparison can be written, first the usual one.
+// Formats returns the formats of a comparison, first the default one.
 func Formats() []string { return []string{"text", "markdown", "csv", "json"} }
 
-// Write writes the comparison in one of the formats; the width is that of a text's lines.
+// Write writes the comparison in one of the formats. The width limits the lines of a text.
 func (c Comparison) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "json":
@@ -34,19 +32,14 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 }
 
 func (c Comparison) writeJSON(w io.Writer) error {
-	if c.Differences == nil {
-		c.Differences = []Difference{}
-	}
-	if c.LeftOut == nil {
-		c.LeftOut = []string{}
-	}
+	c.Differences, c.LeftOut = append([]Difference{}, c.Differences...), append([]string{}, c.LeftOut...) // never null
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
 	return e.Encode(c)
 }
 
-// writeCSV writes plain numbers, in the units that one of the columns names; what is missing or without end is empty.
+// writeCSV writes plain numbers; a column names their unit. A number that is missing or infinite is empty.
 func (c Comparison) writeCSV(w io.Writer) error {
 	number := func(n results.Number) string {
 		if !n.Finite() {
@@ -69,40 +62,39 @@ func (c Comparison) writeCSV(w io.Writer) error {
 	return out.WriteAll(lines)
 }
 
-// writeText writes a table for each scenario and other side, between what differs in the conditions and the reasons.
+// writeText writes a table for each scenario and other side, between the differences in the conditions and the reasons.
 func (c Comparison) writeText(w io.Writer, width int) error {
-	note := func(s string) { fmt.Fprintln(w, results.Wrap(s, width)) }
-	for _, s := range c.preamble() {
-		note(s)
+	note := func(lines ...string) {
+		for _, line := range lines {
+			fmt.Fprintln(w, table.Wrap(line, width))
+		}
 	}
+	note(c.preamble()...)
 	for i, rows := range c.tables() {
 		if i > 0 || len(c.preamble()) > 0 {
 			fmt.Fprintln(w)
 		}
 		note(c.heading(rows[0]))
-		rendered, dropped := results.Fit(columns(), width, func(c column) int { return c.need }, func(kept []column) string {
-			return sections(rows, kept)
-		})
+		rendered, dropped := sections(rows).Text(width)
 		fmt.Fprintf(w, "\n%s\n", rendered)
-		for _, d := range dropped {
-			note("(no room for: " + d.title + ")")
+		for _, title := range dropped {
+			note("(no room for: " + title + ")")
 		}
 	}
 	fmt.Fprintln(w)
-	for _, s := range c.reasons() {
-		note(s)
-	}
-	for _, s := range c.LeftOut {
-		note(s)
-	}
+	note(c.reasons()...)
+	note(c.LeftOut...)
 	return nil
 }
 
 // writeMarkdown writes the same as lists and tables.
 func (c Comparison) writeMarkdown(w io.Writer) error {
-	for _, s := range c.preamble() {
-		fmt.Fprintf(w, "- %s\n", s)
+	items := func(lines []string) {
+		for _, line := range lines {
+			fmt.Fprintf(w, "- %s\n", line)
+		}
 	}
+	items(c.preamble())
 	for i, rows := range c.tables() {
 		if i > 0 || len(c.preamble()) > 0 {
 			fmt.Fprintln(w)
@@ -110,13 +102,11 @@ func (c Comparison) writeMarkdown(w io.Writer) error {
 		fmt.Fprintf(w, "**%s**\n\n%s\n", c.heading(rows[0]), markdown(rows))
 	}
 	fmt.Fprintln(w)
-	for _, s := range slices.Concat(c.reasons(), c.LeftOut) {
-		fmt.Fprintf(w, "- %s\n", s)
-	}
+	items(slices.Concat(c.reasons(), c.LeftOut))
 	return nil
 }
 
-// preamble says what must be known before any number is read.
+// preamble returns one line for each difference in the conditions.
 func (c Comparison) preamble() []string {
 	var out []string
 	for _, d := range c.Differences {
@@ -129,7 +119,7 @@ func (c Comparison) preamble() []string {
 	return out
 }
 
-// tables returns the rows that stand in one table.
+// tables returns the rows of each table.
 func (c Comparison) tables() [][]Row {
 	var out [][]Row
 	for _, r := range c.Rows {
@@ -146,123 +136,85 @@ func (r Row) sameTable(o Row) bool {
 	return r.Scenario == o.Scenario && r.Size == o.Size && r.Base.Engine == o.Base.Engine && r.Other.Engine == o.Other.Engine && r.Other.Side == o.Other.Side
 }
 
-// heading says what a table compares.
+// heading returns the line above a table.
 func (c Comparison) heading(r Row) string {
-	place := cell{scenario: r.Scenario, size: r.Size}.title()
+	title := results.GroupKey{Scenario: r.Scenario, Size: r.Size}.Title()
 	if r.Base.Engine == r.Other.Engine {
-		place += " on " + r.Base.Engine
+		title += " on " + r.Base.Engine
 	}
 	if len(c.Sides) == 1 {
-		return fmt.Sprintf("%s: variants of %s, the base is %s/%s", place, r.Base.Side, r.Recipe, r.Base.Variant)
+		return fmt.Sprintf("%s: variants of %s, the base is %s/%s", title, r.Base.Side, r.Recipe, r.Base.Variant)
 	}
-	return fmt.Sprintf("%s: %s, the base is %s", place, r.Other.Side, r.Base.Side)
+	return fmt.Sprintf("%s: %s, the base is %s", title, r.Other.Side, r.Base.Side)
 }
 
-// reasons says why, once for each kind of verdict and reason, and for which metrics.
+// reasons returns one line for each verdict and reason, with the metrics that it applies to.
 func (c Comparison) reasons() []string {
 	var out []string
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
 		out = append(out, "ratios of pairs are the median over the pairs, not the ratio of the medians beside them")
 	}
+	var order []string
+	metrics := map[string][]string{}
 	for _, v := range []Verdict{Better, Worse, Same, Unsure} {
-		var order []string
-		metrics := map[string][]string{}
 		for _, r := range c.Rows {
-			if r.Verdict != v {
+			text := fmt.Sprintf("%s: %s", v, r.Reason)
+			if r.Verdict != v || slices.Contains(metrics[text], r.Metric) {
 				continue
 			}
-			if !slices.Contains(order, r.Reason) {
-				order = append(order, r.Reason)
+			if metrics[text] == nil {
+				order = append(order, text)
 			}
-			if !slices.Contains(metrics[r.Reason], r.Metric) {
-				metrics[r.Reason] = append(metrics[r.Reason], r.Metric)
-			}
+			metrics[text] = append(metrics[text], r.Metric)
 		}
-		for _, reason := range order {
-			out = append(out, fmt.Sprintf("%s: %s (%s)", v, reason, strings.Join(metrics[reason], ", ")))
-		}
+	}
+	for _, text := range order {
+		out = append(out, fmt.Sprintf("%s (%s)", text, strings.Join(metrics[text], ", ")))
 	}
 	return out
 }
 
-// column is one column of the table.
-type column struct {
-	title string
-	need  int // 0 is indispensable
-	right bool
-	show  func(Row) string
-}
-
-func columns() []column {
-	return []column{
-		{"metric", 0, false, func(r Row) string { return r.Metric }},
-		{"base", 0, true, func(r Row) string { base, _ := r.values(); return base }},
-		{"other", 0, true, func(r Row) string { _, other := r.values(); return other }},
-		{"ratio", 1, true, Row.ratio},
-		{"95 % interval", 2, true, Row.interval},
-		{"verdict", 0, false, func(r Row) string { return string(r.Verdict) }},
+// columns returns the columns that text and Markdown share; cells returns their values for a row.
+func columns() []table.Column {
+	return []table.Column{
+		{Title: "metric"}, {Title: "base", Right: true}, {Title: "other", Right: true},
+		{Title: "ratio", Right: true, Need: 1}, {Title: "95 % interval", Right: true, Need: 2}, {Title: "verdict"},
 	}
 }
 
-// sections renders the rows below a line for each number of clients and variant.
-func sections(rows []Row, columns []column) string {
-	t := newTable(columns)
+func (r Row) cells() []any {
+	base, other := r.values()
+	return []any{r.Metric, base, other, r.ratio(), r.interval(), string(r.Verdict)}
+}
+
+// sections returns a table with a line for each number of clients and variant above its rows.
+func sections(rows []Row) *table.Table {
+	t := table.New(columns()...)
 	before := ""
 	for _, r := range rows {
 		if s := r.section(); s != before {
 			if before != "" {
-				t.AppendSeparator()
+				t.Rule()
 			}
-			line := make(table.Row, len(columns))
-			for i := range line {
-				line[i] = s
-			}
-			t.AppendRow(line, table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignLeft})
+			t.Section(s)
 			before = s
 		}
-		line := table.Row{}
-		for _, c := range columns {
-			line = append(line, c.show(r))
-		}
-		t.AppendRow(line)
+		t.Row(r.cells()...)
 	}
-	return t.Render()
-}
-
-// markdown renders the rows with clients and variant in columns of their own.
-func markdown(rows []Row) string {
-	all := append([]column{
-		{"clients", 0, true, func(r Row) string { return strconv.Itoa(r.Clients) }},
-		{"variant", 0, false, func(r Row) string { return strings.TrimSpace(r.Recipe + "/" + r.Other.Variant + " " + r.mark()) }},
-	}, columns()...)
-	t := newTable(all)
-	for _, r := range rows {
-		line := table.Row{}
-		for _, c := range all {
-			line = append(line, c.show(r))
-		}
-		t.AppendRow(line)
-	}
-	return t.RenderMarkdown()
-}
-
-// newTable returns an empty table with these columns.
-func newTable(columns []column) table.Writer {
-	t := results.NewTable()
-	header := table.Row{}
-	var align []table.ColumnConfig
-	for i, c := range columns {
-		header = append(header, c.title)
-		if c.right {
-			align = append(align, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
-		}
-	}
-	t.AppendHeader(header)
-	t.SetColumnConfigs(align)
 	return t
 }
 
-// section names what the rows below it have in common.
+// markdown returns a table with the clients and the variant in columns of their own.
+func markdown(rows []Row) string {
+	t := table.New(append([]table.Column{{Title: "clients", Right: true}, {Title: "variant"}}, columns()...)...)
+	for _, r := range rows {
+		variant := strings.TrimSpace(r.Recipe + "/" + r.Other.Variant + " " + r.mark())
+		t.Row(append([]any{strconv.Itoa(r.Clients), variant}, r.cells()...)...)
+	}
+	return t.Markdown()
+}
+
+// section returns the line above the rows of one variant and number of clients.
 func (r Row) section() string {
 	repeats := fmt.Sprintf("%d %s", r.Base.Repeats, results.Plural(r.Base.Repeats, "repeat"))
 	if r.Base.Repeats != r.Other.Repeats {
@@ -275,7 +227,7 @@ func (r Row) section() string {
 	return section
 }
 
-// mark says of which side the numbers must not be used.
+// mark names the sides whose numbers must not be used.
 func (r Row) mark() string {
 	var out []string
 	for _, p := range []struct{ side, mark string }{{"base", r.Base.Mark}, {"other", r.Other.Mark}} {
@@ -286,14 +238,11 @@ func (r Row) mark() string {
 	return strings.Join(out, ", ")
 }
 
-// missing stands for a number that there is not.
-const missing = "–"
-
-// values shows both values, with as many digits as it takes to tell exact counts apart.
+// values shows both values, with enough digits to distinguish exact counts.
 func (r Row) values() (base, other string) {
 	show := func(n results.Number) string {
 		if !n.Finite() {
-			return missing
+			return table.Missing
 		}
 		return results.FormatMetric(r.Metric, float64(n))
 	}
@@ -306,20 +255,20 @@ func (r Row) values() (base, other string) {
 
 func (r Row) ratio() string {
 	if !r.Ratio.Finite() {
-		return missing
+		return table.Missing
 	}
 	return r.times(r.Ratio) + "×"
 }
 
-// interval is shown only where it has two ends.
+// interval shows the interval if it has two ends.
 func (r Row) interval() string {
 	if !r.Low.Finite() || !r.High.Finite() {
-		return missing
+		return table.Missing
 	}
 	return fmt.Sprintf("[%s, %s]", r.times(r.Low), r.times(r.High))
 }
 
-// times shows a ratio with two decimals, or with as many as it takes to see a difference that is claimed.
+// times shows a ratio with two decimals, or with enough to show a difference that the verdict claims.
 func (r Row) times(ratio results.Number) string {
 	v := float64(ratio)
 	short := fmt.Sprintf("%.2f", v)

@@ -13,7 +13,7 @@ import (
 
 // free returns a document of a free-running load, whose formulas are bounds.
 func free(notifications float64) *results.Document {
-	d := timed(1)
+	d := syntheticClosed(1)
 	d.Expected.Exact, d.Window.Operations = false, 1000
 	d.Metrics[results.NotificationsPerOp] = results.Metric{Value: notifications}
 	d.Expected.Costs = map[string]results.Cost{results.NotificationsPerOp: {Value: 1}}
@@ -26,7 +26,7 @@ func TestBaselines(t *testing.T) {
 		return []*results.Document{one, two}
 	}
 	changed := func(change func(d *results.Document)) []*results.Document {
-		d := planted(1)
+		d := syntheticLockstep(1)
 		change(d)
 		return []*results.Document{d}
 	}
@@ -38,16 +38,16 @@ func TestBaselines(t *testing.T) {
 		says  string // in a check, or in a note
 		other string
 	}{
-		{name: "the same", of: planted(1), docs: []*results.Document{planted(1)}, code: 0},
-		{name: "one notification more in a whole drain", of: planted(1), docs: []*results.Document{planted(1.02)}, code: 3, says: "it is 1.02, against 1"},
-		{name: "less", of: planted(1), docs: []*results.Document{planted(0.98)}, code: 0, says: "improved"},
+		{name: "the same", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(1)}, code: 0},
+		{name: "one notification more in a whole drain", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(1.02)}, code: 3, says: "it is 1.02, against 1"},
+		{name: "less", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(0.98)}, code: 0, says: "improved"},
 		{name: "one bad repeat of two", of: free(0.5), docs: second(free(0.9), free(1.2)), code: 3, says: "repeat 2"},
-		{name: "another size", of: planted(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "another load"},
-		{name: "other clients", of: planted(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.ClientCounts = 10, "[10]" }), code: 5, says: "the results have not"},
-		{name: "one variant more", of: planted(1), docs: append(changed(func(d *results.Document) { d.Variant = "new" }), planted(1)), code: 0, says: "the baseline has no new"},
-		{name: "no baseline of this", of: planted(1), docs: changed(func(d *results.Document) { d.Scenario.Name = "new" }), code: 5, says: "none of the baselines"},
+		{name: "another size", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "another load"},
+		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.ClientCounts = 10, "[10]" }), code: 5, says: "the results have not"},
+		{name: "one variant more", of: syntheticLockstep(1), docs: append(changed(func(d *results.Document) { d.Variant = "new" }), syntheticLockstep(1)), code: 0, says: "the baseline has no new"},
+		{name: "no baseline of this", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Name = "new" }), code: 5, says: "no measured scenario has a baseline"},
 		{name: "guessed herds", of: func() *results.Document {
-			d := planted(1)
+			d := syntheticLockstep(1)
 			d.Expected.Costs[results.HerdMax] = results.Cost{}
 			return d
 		}(), docs: changed(func(d *results.Document) {
@@ -55,7 +55,7 @@ func TestBaselines(t *testing.T) {
 			d.Metrics[results.HerdMax] = results.Metric{Value: 2}
 		}), code: 5, says: "herds are guessed"},
 		{name: "guessed herds that are smaller", of: func() *results.Document {
-			d := planted(1)
+			d := syntheticLockstep(1)
 			d.Expected.Costs[results.HerdMax] = results.Cost{}
 			return d
 		}(), docs: changed(func(d *results.Document) { d.Herd.Grouping = "path and time" }), code: 5, says: "herds are guessed"},
@@ -77,7 +77,7 @@ func TestBaselines(t *testing.T) {
 			if baselines, err = ReadBaselines(dir); err != nil {
 				t.Fatal(err)
 			}
-			r := Judge(Evidence{Documents: tt.docs}, Rules{Baselines: baselines})
+			r := Evaluate(Evidence{Documents: tt.docs}, Rules{Baselines: baselines})
 			var said strings.Builder
 			for _, c := range r.Checks {
 				said.WriteString(c.Why + "\n")
@@ -92,16 +92,16 @@ func TestBaselines(t *testing.T) {
 
 // A drain that was not run is told of; other loads take long, and nobody expects them every time.
 func TestBaselinesWithoutResults(t *testing.T) {
-	baselines, err := BaselinesOf([]*results.Document{planted(1)})
+	baselines, err := BaselinesOf([]*results.Document{syntheticLockstep(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, mode := range map[string]string{"not-run": "drain", "too-long": "closed"} {
+	for name, mode := range map[string]string{"not-run": "lockstep", "too-long": "closed"} {
 		b := baselines["self-test"]
 		b.Scenario, b.Load.Mode = name, mode
 		baselines[name] = b
 	}
-	r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, Rules{Baselines: baselines})
+	r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, Rules{Baselines: baselines})
 	if r.Code != 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "not-run") {
 		t.Errorf("exit code %d, notes %q", r.Code, r.Notes)
 	}
@@ -109,23 +109,23 @@ func TestBaselinesWithoutResults(t *testing.T) {
 
 // A row without counts would demand nothing, and is not written.
 func TestBaselineRowsWithoutCounts(t *testing.T) {
-	silent := planted(1)
+	silent := syntheticLockstep(1)
 	silent.Variant, silent.Expected.Costs = "silent", nil
 	if b, err := BaselinesOf([]*results.Document{silent}); err == nil || !strings.Contains(err.Error(), "silent with 50 clients") {
 		t.Errorf("alone: %+v, %v", b, err)
 	}
-	if b, err := BaselinesOf([]*results.Document{silent, planted(1)}); err != nil || len(b["self-test"].Rows) != 1 {
+	if b, err := BaselinesOf([]*results.Document{silent, syntheticLockstep(1)}); err != nil || len(b["self-test"].Rows) != 1 {
 		t.Errorf("beside another: %+v, %v", b, err)
 	}
 }
 
 func TestWhatIsNoBaseline(t *testing.T) {
-	invalid, other, again := planted(1), planted(1), planted(2)
+	invalid, other, again := syntheticLockstep(1), syntheticLockstep(1), syntheticLockstep(2)
 	invalid.Invalid = []string{"x"}
 	other.Scenario.Operations, other.Clients = 7, 10
 	again.Repeat = 2
 	for name, docs := range map[string][]*results.Document{
-		"nothing": nil, "an invalid result": {invalid}, "two loads": {planted(1), other}, "repeats that differ": {planted(1), again},
+		"nothing": nil, "an invalid result": {invalid}, "two loads": {syntheticLockstep(1), other}, "repeats that differ": {syntheticLockstep(1), again},
 	} {
 		if b, err := BaselinesOf(docs); err == nil {
 			t.Errorf("%s became a baseline: %+v", name, b)

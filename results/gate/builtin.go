@@ -13,71 +13,58 @@ func about(d *results.Document, source Source, rule string) Check {
 	return Check{Rule: rule, Source: source, Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Outcome: Pass}
 }
 
-// fault is what a built-in rule finds in one document; empty if nothing.
-type fault func(d *results.Document) string
-
-// builtInRules hold for every result. What speaks against the numbers stands in the document already, unless it was edited;
-// so these look at the facts again.
-func builtInRules() []struct {
+// builtInRule is a rule that holds for every result. find returns the fault of one document; empty if it has none.
+type builtInRule struct {
 	name  string
 	worst Outcome
-	find  fault
-} {
-	return []struct {
-		name  string
-		worst Outcome
-		find  fault
-	}{
-		{"promise kept", Violation, violationsOf},
-		{"valid", Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
-		{"schema", Inconclusive, otherSchema},
-		{"load as asked for", Inconclusive, starvedGenerator},
-	}
+	find  func(d *results.Document) string
 }
 
-// builtIn applies what holds for every result, one check for each group of repeats.
+// builtIn applies the built-in rules, one check for each rule and group of repeats. A document also says itself what is
+// wrong with it, but it may have been edited. So the rules look at its facts again.
 func builtIn(docs []*results.Document) []Check {
 	var checks []Check
 	for _, group := range results.GroupRepeats(docs) {
-		for _, rule := range builtInRules() {
-			checks = append(checks, inGroup(group, rule.name, rule.worst, rule.find))
+		for _, rule := range []builtInRule{
+			{"promise kept", Violation, violationsOf},
+			{"valid", Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
+			{"schema", Inconclusive, otherSchema},
+			{"load as asked for", Inconclusive, starvedGenerator},
+			{"metrics present", Inconclusive, missingAmong(group)},
+		} {
+			checks = append(checks, rule.check(group))
 		}
-		checks = append(checks, inGroup(group, "metrics present", Inconclusive, missingAmong(group)))
 	}
 	return checks
 }
 
-func inGroup(group []*results.Document, name string, worst Outcome, find fault) Check {
-	c := about(group[0], BuiltIn, name)
+func (r builtInRule) check(group []*results.Document) Check {
+	c := about(group[0], BuiltIn, r.name)
 	var found []string
 	for _, d := range group {
-		if text := find(d); text != "" {
+		if text := r.find(d); text != "" {
 			found = append(found, fmt.Sprintf("repeat %d: %s", d.Repeat, text))
 		}
 	}
 	if len(found) > 0 {
-		c.Outcome, c.Why = worst, strings.Join(found, "; ")
+		c.Outcome, c.Why = r.worst, strings.Join(found, "; ")
 	}
 	return c
 }
 
 func violationsOf(d *results.Document) string {
 	n := max(len(d.Violations), int(d.Metrics[results.Violations].Value))
-	switch {
-	case n == 0:
+	if n == 0 {
 		return ""
-	case len(d.Violations) == 0:
-		return times(n)
-	default:
-		return fmt.Sprintf("%s, the first at %s: %s", times(n), d.Violations[0].At, d.Violations[0].Text)
 	}
-}
-
-func times(n int) string {
+	text := fmt.Sprintf("%d breaches of the promise", n)
 	if n == 1 {
-		return "1 breach of the promise"
+		text = "1 breach of the promise"
 	}
-	return fmt.Sprintf("%d breaches of the promise", n)
+	if len(d.Violations) > 0 {
+		text += fmt.Sprintf(", the first at %s: %s", d.Violations[0].At, d.Violations[0].Text)
+	}
+	return text
 }
 
 func otherSchema(d *results.Document) string {
@@ -87,8 +74,8 @@ func otherSchema(d *results.Document) string {
 	return ""
 }
 
-// starvedGenerator tells of clients that looped more slowly than they should have: less contention makes smaller counts, too.
-// The steps of a drain wait for each other.
+// starvedGenerator returns why clients looped more slowly than the load demands: less contention makes smaller counts, too.
+// The steps of a lockstep run wait for each other, so that it has no such pace.
 func starvedGenerator(d *results.Document) string {
 	if d.Expected.Exact {
 		return ""
@@ -96,10 +83,10 @@ func starvedGenerator(d *results.Document) string {
 	return strings.Join(d.Saturated(), "; ")
 }
 
-// missingAmong returns what finds metrics that another repeat of a measurement has, such as of a phase that did not occur: a
-// rule about one must not pass by the other repeats alone. That a document has those of its own counts and histograms is
-// checked when it is read. The floor is no part of the load, which is whole without it.
-func missingAmong(group []*results.Document) fault {
+// missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
+// those of a phase that did not occur: a rule about them must not pass by the other repeats alone. Metrics of the floor are
+// left out, because a load is complete without them.
+func missingAmong(group []*results.Document) func(*results.Document) string {
 	var names []string
 	for _, d := range group {
 		for name := range d.Metrics {
@@ -110,12 +97,7 @@ func missingAmong(group []*results.Document) fault {
 	}
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	return func(d *results.Document) string {
-		var missing []string
-		for _, name := range names {
-			if _, ok := d.Metrics[name]; !ok {
-				missing = append(missing, name)
-			}
-		}
+		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := d.Metrics[name]; return ok })
 		if len(missing) == 0 {
 			return ""
 		}
@@ -123,56 +105,47 @@ func missingAmong(group []*results.Document) fault {
 	}
 }
 
-// required checks that each scenario that had to be measured has a result: of one that is not there, nothing else speaks.
+// required checks that each required scenario has a result. No other check notices that a scenario is missing.
 func required(docs []*results.Document, scenarios []string, names Names) []Check {
 	var checks []Check
 	for _, name := range scenarios {
 		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: Pass}
 		if !slices.ContainsFunc(docs, func(d *results.Document) bool { return d.Scenario.Name == name }) {
-			c.Outcome, c.Why = Inconclusive, "no result is one of this scenario"+names.hint(name, docs)
+			c.Outcome, c.Why = Inconclusive, "there is no result of this scenario"+names.hint(name, docs)
 		}
 		checks = append(checks, c)
 	}
 	return checks
 }
 
-// complete checks that each run has every repeat that it asked for, of every variant and number of clients that it has, and
-// that its documents agree on what they share: a run that was interrupted, picked from or edited is no whole one.
+// complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that
+// its documents do not contradict each other. A run that was interrupted, selected from or edited fails one of the two.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
-	type key struct{ scenario, run string }
-	byRun := map[key][]*results.Document{}
-	var order []key
-	for _, d := range docs {
-		k := key{d.Scenario.Name, d.Run}
-		if byRun[k] == nil {
-			order = append(order, k)
-		}
-		byRun[k] = append(byRun[k], d)
-	}
+	order, byRun := groupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} })
 	var checks []Check
-	for _, k := range order {
-		c := about(byRun[k][0], BuiltIn, "complete")
-		c.Variant, c.Clients = "", 0
-		if missing := absent(byRun[k], variantsOf); len(missing) > 0 {
-			c.Outcome, c.Why = Inconclusive, "missing: "+strings.Join(missing, "; ")
+	for _, key := range order {
+		run := byRun[key]
+		whole := Check{Rule: "complete", Source: BuiltIn, Scenario: run[0].Scenario.Name, Outcome: Pass}
+		one := whole
+		one.Rule = "one run"
+		if missing := absent(run, variantsOf); len(missing) > 0 {
+			whole.Outcome, whole.Why = Inconclusive, "missing: "+strings.Join(missing, "; ")
 		}
-		one := c
-		one.Rule, one.Outcome, one.Why = "one run", Pass, ""
-		if why := contradiction(byRun[k]); why != "" {
+		if why := contradiction(run); why != "" {
 			one.Outcome, one.Why = Inconclusive, why
 		}
-		checks = append(checks, c, one)
+		checks = append(checks, whole, one)
 	}
 	return checks
 }
 
-// absent returns which measurements of one run are not there.
+// absent returns the measurements that a run lacks.
 func absent(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
 	asked := docs[0].Scenario
 	var missing []string
-	for _, variant := range askedFor(docs, variantsOf) {
+	for _, variant := range requiredVariants(docs, variantsOf) {
 		for _, clients := range strings.Fields(strings.Trim(asked.ClientCounts, "[]")) {
-			have := map[int]bool{} // a result that was given twice is one
+			have := map[int]bool{} // a result that was given twice counts once
 			for _, d := range docs {
 				if d.Variant == variant && fmt.Sprint(d.Clients) == clients && d.Repeat > 0 {
 					have[d.Repeat] = true
@@ -186,8 +159,8 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 	return missing
 }
 
-// askedFor returns the variants that one run should have: those it has, and those that its scenario names, or else means.
-func askedFor(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
+// requiredVariants returns the variants that a run must have: those of its documents, and those of its scenario.
+func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
 	var variants []string
 	for _, d := range docs {
 		variants = append(variants, d.Variant)

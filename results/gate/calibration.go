@@ -15,19 +15,19 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-// CalibrationDays is how long a calibration tells something about the machine as it is.
+// CalibrationDays is the number of days after which a calibration is out of date.
 const CalibrationDays = 7
 
-// CalibrationPairs is how many A/A pairs it takes at least until their spread has a 95 % interval.
+// CalibrationPairs is the smallest number of A/A pairs whose spread has a 95 % interval.
 const CalibrationPairs = 6
 
-// calibrationSchema is the version of the calibration's file.
+// calibrationSchema is the version of a calibration's file.
 const calibrationSchema = 2
 
-// differs names the first thing by which two documents must not be compared; empty if there is none. That the builds are
-// not the same is what pairs are about.
+// differs returns the first condition that keeps two documents from being compared; empty if there is none. A different build
+// is the subject of the comparison and is ignored here.
 func differs(a, b *results.Document) string {
-	for _, c := range a.Unlike(b) {
+	for _, c := range a.Differing(b) {
 		if c.Aspect != results.BuildAspect {
 			return fmt.Sprintf("measured under another %s (%s): %q, not %q", c.Name, c.Aspect, b.Conditions()[c], a.Conditions()[c])
 		}
@@ -35,7 +35,7 @@ func differs(a, b *results.Document) string {
 	return ""
 }
 
-// fingerprint names everything that a document's times depend on besides the build.
+// fingerprint lists all conditions that a document's times depend on, except the build.
 func fingerprint(d *results.Document) string {
 	conditions := d.Conditions()
 	var parts []string
@@ -47,9 +47,9 @@ func fingerprint(d *results.Document) string {
 	return strings.Join(parts, "; ")
 }
 
-// Resolution is what a machine moved by itself, in one metric.
+// Resolution is the run-to-run noise of one metric on one machine.
 type Resolution struct {
-	Fingerprint string    `json:"fingerprint"` // of load, servers and machine
+	Fingerprint string    `json:"fingerprint"` // load, servers and machine
 	Scenario    string    `json:"scenario"`
 	Variant     string    `json:"variant"`
 	Clients     int       `json:"clients"`
@@ -64,13 +64,13 @@ func (r Resolution) sameAs(o Resolution) bool {
 	return r == o
 }
 
-// Calibration is what is known about this machine, and about others whose cache was the same.
+// Calibration holds the resolutions of this machine, and of others that share its cache.
 type Calibration struct {
 	Schema  int          `json:"schema"`
 	Entries []Resolution `json:"entries"`
 }
 
-// Find returns what was measured of the metric where and how the document was, unless that is too old.
+// Find returns the resolution of a metric under the conditions of a document, unless it is out of date.
 func (c *Calibration) Find(d *results.Document, metric string, now time.Time) (Resolution, bool) {
 	want := entryFor(d, metric)
 	for _, e := range c.Entries {
@@ -85,26 +85,27 @@ func entryFor(d *results.Document, metric string) Resolution {
 	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
 }
 
-// Calibrate returns the resolutions that A/A pairs show, both sides of which are the same build.
+// Calibrate returns the resolutions that A/A pairs show. Both sides of such a pair are the same build.
 func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var out []Resolution
 	var errs []error
-	for _, d := range p.documents() { // what must not be used tells nothing about the machine
+	for _, d := range p.documents() { // numbers that must not be used say nothing about the machine
 		for _, c := range builtIn([]*results.Document{d}) {
 			if c.failed() {
-				errs = append(errs, fmt.Errorf("%s: %s: %s", c.where(), c.Rule, c.Why))
+				errs = append(errs, fmt.Errorf("%s: %s: %s", c.subject(), c.Rule, c.Why))
 			}
 		}
 	}
-	for _, where := range p.places() {
-		if why := p.incomparable(where); why != "" {
-			errs = append(errs, fmt.Errorf("%s %s n=%d: %s", where.scenario, where.variant, where.clients, why))
+	for _, key := range p.keys() {
+		subject := fmt.Sprintf("%s %s n=%d", key.Scenario, key.Variant, key.Clients)
+		if why := p.incomparable(key); why != "" {
+			errs = append(errs, fmt.Errorf("%s: %s", subject, why))
 			continue
 		}
-		for _, metric := range r.metrics(at(p.Screen[0][0], where)) {
-			e, err := p.resolution(where, metric)
+		for _, metric := range r.metrics(find(p.Screen[0][0], key)) {
+			e, err := p.resolution(key, metric)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("%s %s n=%d, %s: %w", where.scenario, where.variant, where.clients, metric, err))
+				errs = append(errs, fmt.Errorf("%s, %s: %w", subject, metric, err))
 				continue
 			}
 			e.Measured = r.Now.UTC().Truncate(time.Second)
@@ -117,9 +118,9 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	return out, errors.Join(errs...)
 }
 
-func (p Pairs) resolution(where place, metric string) (Resolution, error) {
-	e := entryFor(at(p.Screen[0][0], where), metric)
-	ratios, err := logRatios(p.Screen, where, metric)
+func (p Pairs) resolution(key results.GroupKey, metric string) (Resolution, error) {
+	e := entryFor(find(p.Screen[0][0], key), metric)
+	ratios, err := logRatios(p.Screen, 1, key, metric)
 	if err != nil {
 		return e, err
 	}
@@ -128,7 +129,7 @@ func (p Pairs) resolution(where place, metric string) (Resolution, error) {
 	return e, err
 }
 
-// ReadCalibration returns what is kept in a file; nothing if there is none yet.
+// ReadCalibration returns the calibration in a file; an empty one if there is no file.
 func ReadCalibration(file string) (*Calibration, error) {
 	c := &Calibration{Schema: calibrationSchema}
 	text, err := results.ReadFile(file)
@@ -139,7 +140,7 @@ func ReadCalibration(file string) (*Calibration, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, c); err != nil {
-		return nil, fmt.Errorf("%s is no calibration (%w): remove it, and run `zkbench calibrate` again", file, err)
+		return nil, fmt.Errorf("%s is not a calibration (%w): remove it, and run `zkbench calibrate` again", file, err)
 	}
 	if c.Schema != calibrationSchema {
 		return nil, fmt.Errorf("%s has schema %d, this zkbench reads %d: remove it, and run `zkbench calibrate` again", file, c.Schema, calibrationSchema)
@@ -147,7 +148,7 @@ func ReadCalibration(file string) (*Calibration, error) {
 	return c, nil
 }
 
-// Keep replaces what was known of the same by newer entries, and writes the file in one step.
+// Keep replaces older entries by new ones of the same metric and conditions, and writes the file in one step.
 func (c *Calibration) Keep(file string, entries []Resolution) error {
 	c.Entries = slices.DeleteFunc(c.Entries, func(old Resolution) bool {
 		return slices.ContainsFunc(entries, func(e Resolution) bool { return e.sameAs(old) })

@@ -1,38 +1,39 @@
 // Package gate decides whether results may pass: it holds them to rules, to baselines of counts and to another build, and
-// says why.
+// gives its reasons.
 //
-// It takes one position: a gate fails closed. What was not measured, cannot be read, or could not have been told from
-// noise is not a pass but inconclusive; and nothing at all is never a pass either. Whether it can fail is tested with
-// what it must catch, by [SelfTest].
+// It takes one position: a gate fails closed. A measurement that is missing, unreadable or indistinguishable from noise is
+// inconclusive, and so is a gate without any evidence. [SelfTest] shows that the gate can fail.
 package gate
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // Schema is the version of a report's JSON.
 const Schema = 1
 
-// Outcome is what became of one check. The zero value is none of them and lets nothing through.
-type Outcome string
+// Outcome is the result of one check.
+type Outcome = outcome.Outcome
 
 // The outcomes.
 const (
-	Pass         Outcome = "pass"
-	Regression   Outcome = "regression"   // worse than the limit
-	Violation    Outcome = "violation"    // the recipe broke its promise
-	Inconclusive Outcome = "inconclusive" // neither shown nor ruled out
-	Invalid      Outcome = "invalid"      // the numbers must not be used
-	Error        Outcome = "error"        // could not be judged
-	Waived       Outcome = "waived"       // a regression that somebody has taken the responsibility for
+	Pass         = outcome.Pass
+	Regression   = outcome.Regression
+	Violation    = outcome.Violation
+	Inconclusive = outcome.Inconclusive
+	Invalid      = outcome.Invalid
+	Error        = outcome.Error
+	Waived       = outcome.Waived
 )
 
-// Source is where a check comes from.
+// Source says where a check comes from.
 type Source string
 
 // The sources.
@@ -44,7 +45,7 @@ const (
 	FromPairs    Source = "pairs"
 )
 
-// Check is one rule, applied to one variant under one number of clients.
+// Check is one rule, applied to one variant with one number of clients.
 type Check struct {
 	Rule     string          `json:"rule"`
 	Source   Source          `json:"source"`
@@ -52,7 +53,7 @@ type Check struct {
 	Variant  string          `json:"variant,omitempty"`
 	Clients  int             `json:"clients,omitempty"`
 	Metric   string          `json:"metric,omitempty"`
-	Value    *results.Number `json:"value"` // null where there is none
+	Value    *results.Number `json:"value"` // null if there is none
 	Limit    *results.Number `json:"limit"`
 	Outcome  Outcome         `json:"outcome"`
 	Why      string          `json:"why"`
@@ -60,85 +61,94 @@ type Check struct {
 	Screen   *Stage          `json:"screen,omitempty"` // of pairs
 	Confirm  *Stage          `json:"confirmation,omitempty"`
 
-	lessIsWorse bool // than Limit, so that a ceiling would let everything through
-	better      bool // than it has to be, which can be kept
+	lessIsWorse bool // a smaller value is worse, so that a ceiling does not limit it
+	better      bool // better than the baseline, which can be saved
 }
 
-func number(v float64) *results.Number { n := results.Number(v); return &n }
-
-// Report is what a gate says. Its checks stand in the order in which a reader needs them: what fails first.
+// Report is the verdict of a gate. Checks that fail come first.
 type Report struct {
 	Schema  int      `json:"schema"`
 	Verdict Outcome  `json:"verdict"`
 	Code    int      `json:"exit_code"`
 	Checks  []Check  `json:"checks"`
-	Notes   []string `json:"notes"` // what a reader should know, and what does not fail
+	Notes   []string `json:"notes"` // facts that a reader should know and that do not fail the gate
 }
 
-// Evidence is what there is to judge.
+// Evidence is the input of a gate.
 type Evidence struct {
 	Documents  []*results.Document
-	Unreadable []error // files that are no results, or folders without any
+	Unreadable []error // one for each file that is not a result, or folder without results
 	Pairs      *Pairs  // nil if no other build was measured
 }
 
-// Judged returns the documents that claims are about: those of the head, if there are but pairs.
-func (e Evidence) Judged() []*results.Document {
+// Head returns the documents that assertions are about. With pairs alone, these are the documents of their head.
+func (e Evidence) Head() []*results.Document {
 	if len(e.Documents) > 0 || e.Pairs == nil {
 		return e.Documents
 	}
-	var docs []*results.Document
-	for _, pair := range slices.Concat(e.Pairs.Screen, e.Pairs.Confirm) {
-		docs = append(docs, pair[1]...)
-	}
-	return docs
+	return e.Pairs.side(1)
 }
 
-// Rules is what evidence is held to, besides what holds for every result.
+// Rules are the rules of a gate, besides the built-in ones that hold for every result.
 type Rules struct {
-	Claims    []Claim
-	Baselines map[string]Baseline // by scenario; nil if there is nothing to compare with
-	Waivers   []Waiver
-	Paired    PairRules
-	Required  []string // scenarios that must have a result
-	Names     Names    // known names, for hints about misspelt ones
+	Assertions []Assertion
+	Baselines  map[string]Baseline // by scenario; nil if there are none to compare with
+	Waivers    []Waiver
+	Paired     PairRules
+	Required   []string // scenarios that must have a result
+	Names      Names    // known names, for hints about misspelt ones
 
-	// VariantsOf returns the variants that the scenario of a document runs if it names none, which the recipe knows and not
-	// this package; none if nobody knows.
+	// VariantsOf returns the variants that the scenario of a document runs if it names none; none if they are unknown.
 	VariantsOf func(d *results.Document) []string
 }
 
-// Judge holds evidence to the rules.
-func Judge(e Evidence, r Rules) Report {
+// Evaluate applies the rules to the evidence.
+func Evaluate(e Evidence, r Rules) Report {
 	var checks []Check
 	var notes []string
+	add := func(found []Check, noted []string) {
+		checks, notes = append(checks, found...), append(notes, noted...)
+	}
 	for _, err := range e.Unreadable {
 		checks = append(checks, Check{Rule: "readable", Source: BuiltIn, Outcome: Inconclusive, Why: err.Error()})
 	}
-	checks = append(checks, builtIn(e.Documents)...)
-	checks = append(checks, complete(e.Documents, r.VariantsOf)...)
-	checks = append(checks, required(e.Documents, r.Required, r.Names)...)
-	checks = append(checks, judgeClaims(e.Judged(), r.Claims, r.Names)...)
+	add(builtIn(e.Documents), nil)
+	add(complete(e.Documents, r.VariantsOf), nil)
+	add(required(e.Documents, r.Required, r.Names), nil)
+	add(checkAssertions(e.Head(), r.Assertions, r.Names), nil)
 	if r.Baselines != nil {
-		found, told := againstBaselines(e.Documents, r.Baselines)
-		checks, notes = append(checks, found...), append(notes, told...)
+		add(checkBaselines(e.Documents, r.Baselines))
 	}
 	if e.Pairs != nil {
-		found, told := judgePairs(*e.Pairs, r.Paired)
-		checks, notes = append(checks, found...), append(notes, told...)
+		add(checkPairs(*e.Pairs, r.Paired))
 	}
 	for _, w := range waive(checks, r.Waivers) {
-		notes = append(notes, w.unused()+r.Names.hint(w.Scenario, e.Judged()))
+		notes = append(notes, w.unused()+r.Names.hint(w.Scenario, e.Head()))
 	}
-	return NewReport(checks, notes)
+	return NewReport(checks, append(notes, r.oldNames()...))
 }
 
-// NewReport draws the verdict from checks. Without any, nothing was judged, which is not a pass.
+// oldNames returns one note for each file that uses former names.
+func (r Rules) oldNames() []string {
+	var notes []string
+	for _, a := range r.Assertions {
+		notes = append(notes, a.note)
+	}
+	for _, w := range r.Waivers {
+		notes = append(notes, w.note)
+	}
+	for _, name := range sortedKeys(r.Baselines) {
+		notes = append(notes, r.Baselines[name].note)
+	}
+	return slices.DeleteFunc(slices.Compact(notes), func(note string) bool { return note == "" })
+}
+
+// NewReport sorts checks and derives the verdict from them. Without any check, the verdict is inconclusive.
 func NewReport(checks []Check, notes []string) Report {
 	if len(checks) == 0 {
-		checks = []Check{{Rule: "evidence", Source: BuiltIn, Outcome: Inconclusive, Why: "nothing was judged"}}
+		checks = []Check{{Rule: "evidence", Source: BuiltIn, Outcome: Inconclusive, Why: "there was nothing to check"}}
 	}
-	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int { return cmp.Compare(severity(a.Outcome), severity(b.Outcome)) })
+	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
 	worst := checks[0].Outcome
 	if worst == Waived {
 		worst = Pass
@@ -146,41 +156,47 @@ func NewReport(checks []Check, notes []string) Report {
 	return Report{Schema: Schema, Verdict: worst, Code: ExitCode(checks), Checks: checks, Notes: append([]string{}, notes...)}
 }
 
-// severity orders outcomes: a result that is wrong or void must not be reported as merely slow.
-func severity(o Outcome) int {
-	order := []Outcome{Violation, Error, Invalid, Inconclusive, Regression, Waived, Pass}
-	if i := slices.Index(order, o); i >= 0 {
-		return i
-	}
-	return slices.Index(order, Inconclusive) // what nobody knows is not known to be good
-}
-
-// ExitCode returns the exit code that checks deserve: 4 for a violation, else 1 for an error, else 5 for anything
-// inconclusive or invalid, or no check at all, else 3 for a regression, else 0.
+// ExitCode returns the exit code that decides among those of the checks; that of an inconclusive check if there are none.
 func ExitCode(checks []Check) int {
 	if len(checks) == 0 {
-		return 5
+		return Inconclusive.Code()
 	}
-	worst := len(checks)
-	for i, c := range checks {
-		if i == 0 || severity(c.Outcome) < worst {
-			worst = severity(c.Outcome)
-		}
+	var codes []int
+	for _, c := range checks {
+		codes = append(codes, c.Outcome.Code())
 	}
-	return []int{4, 1, 5, 5, 3, 0, 0}[worst]
+	return outcome.Deciding(codes...)
 }
 
-// Passed tells whether the exit code is 0.
-func (r Report) Passed() bool { return r.Code == 0 }
+// Passed reports whether the exit code is 0.
+func (r Report) Passed() bool { return r.Code == outcome.CodePass }
 
-// failed tells whether a check keeps the gate shut.
+// failed reports whether a check fails the gate.
 func (c Check) failed() bool { return c.Outcome != Pass && c.Outcome != Waived }
 
-// where says what a check is about.
-func (c Check) where() string {
+// subject names the scenario, the variant and the number of clients that a check is about.
+func (c Check) subject() string {
 	parts := []string{c.Scenario, c.Variant}
 	if c.Clients > 0 {
 		parts = append(parts, fmt.Sprintf("n=%d", c.Clients))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+func number(v float64) *results.Number { return new(results.Number(v)) }
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// groupBy returns the documents by a key, and the keys in the order in which they first come.
+func groupBy[K comparable](docs []*results.Document, key func(*results.Document) K) ([]K, map[K][]*results.Document) {
+	var order []K
+	groups := map[K][]*results.Document{}
+	for _, d := range docs {
+		k := key(d)
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], d)
+	}
+	return order, groups
 }

@@ -101,12 +101,12 @@ func TestBuiltInChecks(t *testing.T) {
 		}, Pass, 0},
 		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, Inconclusive, 5},
 		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.ClientCounts = "[10 50]" }, Inconclusive, 5},
-		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = "planted,other" }, Inconclusive, 5},
+		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = "synthetic,other" }, Inconclusive, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := planted(1)
+			d := syntheticLockstep(1)
 			tt.spoil(d)
-			r := Judge(Evidence{Documents: []*results.Document{d}}, Rules{})
+			r := Evaluate(Evidence{Documents: []*results.Document{d}}, Rules{})
 			if c := outcomeOf(t, r, tt.rule); c.Outcome != tt.want || r.Code != tt.code {
 				t.Errorf("%s (%s), exit code %d; want %s, %d", c.Outcome, c.Why, r.Code, tt.want, tt.code)
 			}
@@ -116,8 +116,8 @@ func TestBuiltInChecks(t *testing.T) {
 
 // Each metric of a closed load is missed if it is gone, from the only repeat or from one of two.
 func TestEachMissingMetricIsNoticed(t *testing.T) {
-	for name := range timed(1).Metrics {
-		alone, one, two := timed(1), timed(1), timed(1)
+	for name := range syntheticClosed(1).Metrics {
+		alone, one, two := syntheticClosed(1), syntheticClosed(1), syntheticClosed(1)
 		for _, d := range []*results.Document{one, two} {
 			d.Scenario.Repeats = 2
 		}
@@ -126,7 +126,7 @@ func TestEachMissingMetricIsNoticed(t *testing.T) {
 		delete(alone.Metrics, name)
 		delete(one.Metrics, name)
 		for _, e := range []Evidence{asRead(alone), {Documents: []*results.Document{one, two}}} {
-			if r := Judge(e, Rules{}); r.Code != 5 {
+			if r := Evaluate(e, Rules{}); r.Code != 5 {
 				t.Errorf("without %s: exit code %d", name, r.Code)
 			}
 		}
@@ -135,11 +135,11 @@ func TestEachMissingMetricIsNoticed(t *testing.T) {
 
 // A floor that could not be measured in one repeat is no reason to void that repeat; a claim about it is not decided then.
 func TestAMissingFloorIsNoFault(t *testing.T) {
-	one, two := timed(1), timed(1)
+	one, two := syntheticClosed(1), syntheticClosed(1)
 	one.Scenario.Repeats, two.Scenario.Repeats, two.Repeat = 2, 2, 2
 	one.Metrics["floor-handoff-p50-ns"], one.Metrics["wait-p50/floor"] = results.Metric{Value: 1e6}, results.Metric{Value: 2}
 	docs := []*results.Document{one, two}
-	if r := Judge(Evidence{Documents: docs}, Rules{}); !r.Passed() {
+	if r := Evaluate(Evidence{Documents: docs}, Rules{}); !r.Passed() {
 		t.Errorf("exit code %d: %+v", r.Code, r.Checks)
 	}
 	delete(one.Metrics, "wait-p50/floor")
@@ -147,14 +147,14 @@ func TestAMissingFloorIsNoFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := Judge(Evidence{Documents: docs}, Rules{Claims: claims}); r.Code != 5 {
+	if r := Evaluate(Evidence{Documents: docs}, Rules{Assertions: claims}); r.Code != 5 {
 		t.Errorf("a claim about a floor that is not there: exit code %d", r.Code)
 	}
 }
 
 // What makes a time scarce makes its multiple of the floor scarce.
 func TestMultiplesOfTheFloorAreScarceLikeTimes(t *testing.T) {
-	d := timed(1)
+	d := syntheticClosed(1)
 	d.Window.UnfinishedWaits, d.Window.StarvingWaits = 2000, 2000
 	for _, metric := range []string{"wait-p50-ns", results.FloorMultiple("wait")} {
 		if err := scarce(d, metric); err == nil {
@@ -171,11 +171,11 @@ func breach(d *results.Document) {
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
-	d := planted(1)
+	d := syntheticLockstep(1)
 	if err := d.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Judge(e, Rules{}).Code != 0 {
+	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Evaluate(e, Rules{}).Code != 0 {
 		t.Errorf("a whole folder is read as %+v", e)
 	}
 	d.Scenario.Repeats = 2 // of which there is one, however often it is given
@@ -184,14 +184,14 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, paths := range [][]string{{again, again}, {again, filepath.Join(again, d.Filename())}, {again, again + "/."}} {
-		if e := Read(paths); len(e.Documents) != 1 || Judge(e, Rules{}).Code != 5 {
+		if e := Read(paths); len(e.Documents) != 1 || Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("%q: %d documents, want 1, and a missing repeat", paths, len(e.Documents))
 		}
 	}
 	d.Scenario.Repeats = 1
 	empty := t.TempDir()
 	for _, path := range []string{empty, filepath.Join(empty, "none.json")} {
-		if e := Read([]string{path}); len(e.Unreadable) != 1 || Judge(e, Rules{}).Code != 5 {
+		if e := Read([]string{path}); len(e.Unreadable) != 1 || Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("%s is read as %+v", path, e)
 		}
 	}
@@ -209,10 +209,10 @@ func TestRead(t *testing.T) {
 		if err := os.WriteFile(file, text[:length], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if e := Read([]string{file}); Judge(e, Rules{}).Code != 5 {
+		if e := Read([]string{file}); Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("cut after %d bytes: %+v", length, e)
 		}
-		if code := Judge(Read([]string{dir}), Rules{}).Code; code != 4 {
+		if code := Evaluate(Read([]string{dir}), Rules{}).Code; code != 4 {
 			t.Errorf("a truncated file hides the violation in another: exit code %d", code)
 		}
 	}
@@ -220,17 +220,17 @@ func TestRead(t *testing.T) {
 
 // A copy of a result is no second repeat.
 func TestCopiesAreNoRepeats(t *testing.T) {
-	one, two := planted(1), planted(1)
+	one, two := syntheticLockstep(1), syntheticLockstep(1)
 	one.Scenario.Repeats, two.Scenario.Repeats = 2, 2
-	if r := Judge(Evidence{Documents: []*results.Document{one, two}}, Rules{}); r.Code != 5 {
+	if r := Evaluate(Evidence{Documents: []*results.Document{one, two}}, Rules{}); r.Code != 5 {
 		t.Errorf("exit code %d", r.Code)
 	}
 }
 
-// The name of a folder is no pattern, by which another one would be judged.
+// The name of a folder is not a pattern, by which another one would be judged.
 func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 	dir := t.TempDir()
-	sound, broken := planted(1), planted(1)
+	sound, broken := syntheticLockstep(1), syntheticLockstep(1)
 	breach(broken)
 	for name, d := range map[string]*results.Document{"out1": sound, "out[1]": broken} {
 		run := filepath.Join(dir, name)
@@ -238,22 +238,24 @@ func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r := Judge(Read([]string{filepath.Join(dir, "out[1]")}), Rules{}); r.Code != 4 {
+	if r := Evaluate(Read([]string{filepath.Join(dir, "out[1]")}), Rules{}); r.Code != 4 {
 		t.Errorf("exit code %d, want 4", r.Code)
 	}
 }
 
-func claim(t *testing.T, text string) Claim {
+func claim(t *testing.T, text string) Assertion {
 	t.Helper()
 	c, err := results.ParseClaim(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Claim{Claim: c, Source: FromFile, Scenario: "self-*"}
+	return Assertion{Claim: c, Source: FromFile, Scenario: "self-*"}
 }
 
 // woken returns a document of a free-running load with a notification for each operation.
-func woken() *results.Document { return plantedLoad{"closed", 1000, time.Millisecond, 1000}.document() }
+func woken() *results.Document {
+	return syntheticLoad{"closed", 1000, time.Millisecond, 1000}.document()
+}
 
 func TestClaims(t *testing.T) {
 	busy := func(d *results.Document) { d.Health.MachineCPU = 0.99 }
@@ -265,39 +267,39 @@ func TestClaims(t *testing.T) {
 	for _, tt := range []struct {
 		claim  string
 		change func(d *results.Document)
-		adjust func(c *Claim)
+		adjust func(c *Assertion)
 		want   Outcome
 	}{
-		{claim: "planted notifications/op <= 1", want: Pass},
-		{claim: "planted notifications/op < 1", want: Regression},
-		{claim: "planted wait-p99 < 2ms", want: Pass},
-		{claim: "planted wait-p99 < 900us", want: Regression},
-		{claim: "planted violations == 0", want: Pass},
+		{claim: "synthetic notifications/op <= 1", want: Pass},
+		{claim: "synthetic notifications/op < 1", want: Regression},
+		{claim: "synthetic wait-p99 < 2ms", want: Pass},
+		{claim: "synthetic wait-p99 < 900us", want: Regression},
+		{claim: "synthetic violations == 0", want: Pass},
 		{claim: "* notifications/op == 1", want: Pass},
-		{claim: "planted ops/s > 2000", want: Regression},
-		{claim: "planted wait-p98 < 2ms", want: Inconclusive},
+		{claim: "synthetic ops/s > 2000", want: Regression},
+		{claim: "synthetic wait-p98 < 2ms", want: Inconclusive},
 		{claim: "other notifications/op <= 1", want: Inconclusive},
-		{claim: "planted notifications/op <= 1 x other", want: Inconclusive},
-		{claim: "planted wait-p99 < 2ms", change: busy, want: Inconclusive},
-		{claim: "planted wait-p99-ns < 2 x planted", change: busy, want: Pass},
-		{claim: "planted wait-p99-ns < 2 x planted", change: throttled, want: Inconclusive},
-		{claim: "planted notifications/op <= 1", change: busy, want: Pass},
-		{claim: "planted wait-p99 < 2ms", change: embedded, want: Inconclusive},
-		{claim: "planted notifications/op <= 1", change: embedded, want: Pass},
-		{claim: "planted herd-max <= 1", change: guessed, want: Inconclusive},
-		{claim: "planted wait-p99 < 2ms", change: few, want: Inconclusive},
-		{claim: "planted wait-p50 < 2ms", change: few, want: Pass},
-		{claim: "planted wait-p99 < 2ms", change: starving, want: Inconclusive},
-		{claim: "planted wait-p50 < 2ms", change: starving, want: Pass},
-		{claim: "planted wait-p50 < 2ms", change: func(d *results.Document) { few(d); starving(d) }, want: Inconclusive},
-		{claim: "planted herd-max >= 1", change: guessed, want: Inconclusive},
-		{claim: "planted notifications/op <= 0.96", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
-		{claim: "planted notifications/op <= 0.94", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Regression},
-		{claim: "planted notifications/op >= 1.04", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
-		{claim: "planted notifications/op == 1.04", adjust: func(c *Claim) { c.Tolerance = 0.05 }, want: Pass},
-		{claim: "planted notifications/op == 1.04", want: Regression},
-		{claim: "planted notifications/op <= 1", adjust: func(c *Claim) { c.Clients = 10 }, want: Inconclusive},
-		{claim: "planted notifications/op <= 1", adjust: func(c *Claim) { c.Scenario = "lock-*" }, want: Inconclusive},
+		{claim: "synthetic notifications/op <= 1 x other", want: Inconclusive},
+		{claim: "synthetic wait-p99 < 2ms", change: busy, want: Inconclusive},
+		{claim: "synthetic wait-p99-ns < 2 x synthetic", change: busy, want: Pass},
+		{claim: "synthetic wait-p99-ns < 2 x synthetic", change: throttled, want: Inconclusive},
+		{claim: "synthetic notifications/op <= 1", change: busy, want: Pass},
+		{claim: "synthetic wait-p99 < 2ms", change: embedded, want: Inconclusive},
+		{claim: "synthetic notifications/op <= 1", change: embedded, want: Pass},
+		{claim: "synthetic herd-max <= 1", change: guessed, want: Inconclusive},
+		{claim: "synthetic wait-p99 < 2ms", change: few, want: Inconclusive},
+		{claim: "synthetic wait-p50 < 2ms", change: few, want: Pass},
+		{claim: "synthetic wait-p99 < 2ms", change: starving, want: Inconclusive},
+		{claim: "synthetic wait-p50 < 2ms", change: starving, want: Pass},
+		{claim: "synthetic wait-p50 < 2ms", change: func(d *results.Document) { few(d); starving(d) }, want: Inconclusive},
+		{claim: "synthetic herd-max >= 1", change: guessed, want: Inconclusive},
+		{claim: "synthetic notifications/op <= 0.96", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Pass},
+		{claim: "synthetic notifications/op <= 0.94", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Regression},
+		{claim: "synthetic notifications/op >= 1.04", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Pass},
+		{claim: "synthetic notifications/op == 1.04", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Pass},
+		{claim: "synthetic notifications/op == 1.04", want: Regression},
+		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Clients = 10 }, want: Inconclusive},
+		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Scenario = "lock-*" }, want: Inconclusive},
 	} {
 		d, c := woken(), claim(t, tt.claim)
 		if tt.change != nil {
@@ -306,8 +308,8 @@ func TestClaims(t *testing.T) {
 		if tt.adjust != nil {
 			tt.adjust(&c)
 		}
-		r := Judge(Evidence{Documents: []*results.Document{d}}, Rules{Claims: []Claim{c}})
-		if got := outcomeOf(t, r, strings.Replace(c.String(), Every+" ", "planted ", 1)); got.Outcome != tt.want {
+		r := Evaluate(Evidence{Documents: []*results.Document{d}}, Rules{Assertions: []Assertion{c}})
+		if got := outcomeOf(t, r, strings.Replace(c.String(), Every+" ", "synthetic ", 1)); got.Outcome != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.claim, got.Outcome, got.Why, tt.want)
 		}
 	}
@@ -321,12 +323,12 @@ func TestClaimsUnderTwoConditions(t *testing.T) {
 		"size":   func(d *results.Document) { d.Scenario.Size = 2 },
 		"build":  func(d *results.Document) { d.Environment.Zkbench = "another" },
 	} {
-		for _, text := range []string{"planted notifications/op <= 1", "* notifications/op <= 1", "other notifications/op <= 1 x planted"} {
-			one, two, other := planted(1), planted(2), planted(1)
+		for _, text := range []string{"synthetic notifications/op <= 1", "* notifications/op <= 1", "other notifications/op <= 1 x synthetic"} {
+			one, two, other := syntheticLockstep(1), syntheticLockstep(2), syntheticLockstep(1)
 			other.Variant = "other"
 			change(two)
 			for _, docs := range [][]*results.Document{{one, two, other}, {two, one, other}} {
-				checks := judgeClaims(docs, []Claim{claim(t, text)}, Names{})
+				checks := checkAssertions(docs, []Assertion{claim(t, text)}, Names{})
 				if c := NewReport(checks, nil).Checks[0]; c.Outcome != Inconclusive || !strings.Contains(c.Why, "two conditions") {
 					t.Errorf("another %s, %s: %s (%s)", name, text, c.Outcome, c.Why)
 				}
@@ -337,7 +339,7 @@ func TestClaimsUnderTwoConditions(t *testing.T) {
 
 // A claim about every variant but one says nothing where that one is the only one.
 func TestClaimsWithoutAVariant(t *testing.T) {
-	checks := judgeClaims([]*results.Document{planted(1)}, []Claim{claim(t, "* notifications/op <= 1 x planted")}, Names{})
+	checks := checkAssertions([]*results.Document{syntheticLockstep(1)}, []Assertion{claim(t, "* notifications/op <= 1 x synthetic")}, Names{})
 	if len(checks) != 1 || checks[0].Outcome != Inconclusive {
 		t.Errorf("%+v", checks)
 	}
@@ -345,7 +347,7 @@ func TestClaimsWithoutAVariant(t *testing.T) {
 
 func TestRequired(t *testing.T) {
 	for name, want := range map[string]int{"self-test": 0, "other": 5} {
-		if r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, Rules{Required: []string{name}}); r.Code != want {
+		if r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, Rules{Required: []string{name}}); r.Code != want {
 			t.Errorf("%s: exit code %d, want %d", name, r.Code, want)
 		}
 	}
@@ -357,11 +359,11 @@ func TestVariantsThatTheScenarioDoesNotName(t *testing.T) {
 		named string
 		of    []string
 		want  int
-	}{{"", nil, 0}, {"", []string{"planted"}, 0}, {"", []string{"planted", "lost"}, 5}, {"planted", []string{"planted", "lost"}, 0}} {
-		d := planted(1)
+	}{{"", nil, 0}, {"", []string{"synthetic"}, 0}, {"", []string{"synthetic", "lost"}, 5}, {"synthetic", []string{"synthetic", "lost"}, 0}} {
+		d := syntheticLockstep(1)
 		d.Scenario.Variants = tt.named
 		rules := Rules{VariantsOf: func(*results.Document) []string { return tt.of }}
-		if r := Judge(Evidence{Documents: []*results.Document{d}}, rules); r.Code != tt.want {
+		if r := Evaluate(Evidence{Documents: []*results.Document{d}}, rules); r.Code != tt.want {
 			t.Errorf("%q of %v: exit code %d, want %d", tt.named, tt.of, r.Code, tt.want)
 		}
 	}
@@ -399,7 +401,7 @@ func TestParseRules(t *testing.T) {
 - {scenario: lock-drain, check: requests/op < 1e300}
 `), Names{})
 	for _, want := range []string{
-		`r.yaml:3: there is no field "chek"; did you mean "check"?`, `r.yaml:2: check is missing`, `r.yaml:4: check: wants`, `r.yaml:4: scenario: "[" is no pattern`,
+		`r.yaml:3: there is no field "chek"; did you mean "check"?`, `r.yaml:2: check is missing`, `r.yaml:4: check: wants`, `r.yaml:4: scenario: "[" is not a pattern`,
 		`r.yaml:5: clients: wants a whole number`, `r.yaml:6: tolerance: is for counts`, `r.yaml:7: tolerance: wants a share`, "r.yaml:8: wants `field: value` lines",
 		"r.yaml:9: clients: wants at least 1, not 0", "r.yaml:10: clients: wants at least 1, not -1", "r.yaml:11: check: wants a number", "r.yaml:12: check: wants a number",
 		"r.yaml:13: check: no metric is below 0, so that >= 0 is always true", "r.yaml:14: check: no metric is below 0", "r.yaml:15: check: a is compared with itself",
@@ -420,7 +422,7 @@ func TestParseRules(t *testing.T) {
 
 const waiverText = `- metric: notifications/op
   scenario: self-test
-  variant: planted
+  variant: synthetic
   ceiling: 2
   reason: a workaround until the next release
   link: https://example.org/1
@@ -436,16 +438,16 @@ func TestWaivers(t *testing.T) {
 		code  int
 		notes int
 	}{1: {0, 1}, 2: {0, 0}, 3: {3, 0}} {
-		rules := Rules{Claims: []Claim{claim(t, "planted notifications/op <= 1")}, Waivers: waivers}
-		r := Judge(Evidence{Documents: []*results.Document{planted(notifications)}}, rules)
+		rules := Rules{Assertions: []Assertion{claim(t, "synthetic notifications/op <= 1")}, Waivers: waivers}
+		r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(notifications)}}, rules)
 		if r.Code != want.code || len(r.Notes) != want.notes {
 			t.Errorf("%g notifications: exit code %d, notes %q; want %+v", notifications, r.Code, r.Notes, want)
 		}
 	}
 	// A waiver lets regressions through, and nothing else.
-	broken := planted(2)
+	broken := syntheticLockstep(2)
 	broken.Invalid = []string{"x"}
-	if r := Judge(Evidence{Documents: []*results.Document{broken}}, Rules{Claims: []Claim{claim(t, "planted notifications/op <= 1")}, Waivers: waivers}); r.Code != 5 {
+	if r := Evaluate(Evidence{Documents: []*results.Document{broken}}, Rules{Assertions: []Assertion{claim(t, "synthetic notifications/op <= 1")}, Waivers: waivers}); r.Code != 5 {
 		t.Errorf("a waiver lets an invalid result through: %d", r.Code)
 	}
 }
@@ -457,22 +459,22 @@ func TestWhatAWaiverCovers(t *testing.T) {
 		change func(w *Waiver)
 		want   int
 	}{
-		{"planted notifications/op >= 3", func(w *Waiver) { w.Floor = new(0.5) }, 0},
-		{"planted notifications/op >= 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
-		{"planted notifications/op >= 3", func(w *Waiver) { w.Floor = new(2.0) }, 3},
-		{"planted notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
-		{"planted notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(0.5) }, 3},
-		{"planted notifications/op <= 0", func(w *Waiver) { w.Floor = new(2.0) }, 3},
-		{"planted notifications/op == 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
-		{"planted notifications/op == 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
-		{"planted notifications/op <= 0", func(w *Waiver) { w.Floor = new(0.5) }, 3},
-		{"planted notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "planted notifications/op <= 0" }, 0},
-		{"planted notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "== baseline" }, 3},
+		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Floor = new(0.5) }, 0},
+		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
+		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Floor = new(2.0) }, 3},
+		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
+		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(0.5) }, 3},
+		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Floor = new(2.0) }, 3},
+		{"synthetic notifications/op == 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
+		{"synthetic notifications/op == 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
+		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Floor = new(0.5) }, 3},
+		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "synthetic notifications/op <= 0" }, 0},
+		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "== baseline" }, 3},
 	} {
-		w := Waiver{Metric: results.NotificationsPerOp, Scenario: "self-test", Variant: "planted"}
+		w := Waiver{Metric: results.NotificationsPerOp, Scenario: "self-test", Variant: "synthetic"}
 		tt.change(&w)
-		rules := Rules{Claims: []Claim{claim(t, tt.claim)}, Waivers: []Waiver{w}}
-		if r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, rules); r.Code != tt.want {
+		rules := Rules{Assertions: []Assertion{claim(t, tt.claim)}, Waivers: []Waiver{w}}
+		if r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, rules); r.Code != tt.want {
 			t.Errorf("%s, %+v: exit code %d, want %d", tt.claim, w, r.Code, tt.want)
 		}
 	}
@@ -482,11 +484,11 @@ func TestWaiverMistakes(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{fmt.Sprintf(waiverText, "2026-03-03"), "w.yaml:1: expired on 2026-03-03"},
 		{fmt.Sprintf(waiverText, "soon"), "wants a day"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: .nan", 1), "w.yaml:4: ceiling: wants the largest value to let through; .nan is not a number"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 010", 1), "w.yaml:4: ceiling: wants the largest value to let through; 010 is not a number"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: .nan", 1), "w.yaml:4: ceiling: wants the largest value to accept; .nan is not a number"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 010", 1), "w.yaml:4: ceiling: wants the largest value to accept; 010 is not a number"},
 		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  clients: 010", 1), "clients: wants a whole number of at least 1; 010 is not"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 1e300", 1), "everything would be let through"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "floor: 0", 1), "everything would be let through"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 1e300", 1), "every regression would be accepted"},
+		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "floor: 0", 1), "every regression would be accepted"},
 		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "  ceiling: 2\n", "", 1), "wants either a ceiling"},
 		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  floor: 1", 1), "wants either a ceiling"},
 		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  clients: 0", 1), "clients: wants at least 1"},

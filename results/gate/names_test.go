@@ -14,7 +14,6 @@ func known() Names {
 	return Names{
 		Scenarios: map[string]Subject{"lock-drain": locks, "queue-drain": queues},
 		Any:       Subject{Variants: append(queues.Variants, locks.Variants...), Metrics: append(queues.Metrics, locks.Metrics...)},
-		Nearest:   func(name string, _ []string) string { return "; nearest to " + name },
 	}
 }
 
@@ -23,7 +22,7 @@ func TestUnknownNames(t *testing.T) {
 	for _, tt := range []struct{ scenario, check, want string }{
 		{"lock-drain", "znode requests/op <= 1", ""},
 		{"lock-drain", "requests/op <= 1", ""},
-		{"lock-drain", "znod requests/op <= 1", `there is no variant "znod"; nearest to znod`},
+		{"lock-drain", "znod requests/op <= 1", `there is no variant "znod"; did you mean "znode"?`},
 		{"lock-drain", "znode requests/op <= 1 x child", `there is no variant "child"`},
 		{"lock-drain", "multi-claim requests/op <= 1", `there is no variant "multi-claim"`},
 		{"*-drain", "multi-claim requests/op <= 1", ""},
@@ -49,11 +48,11 @@ func TestUnknownNames(t *testing.T) {
 
 // A scenario that was not measured may be one of the user's own; a hint says which may have been meant.
 func TestHintAtAScenario(t *testing.T) {
-	const hint = "nearest to lock-dran"
+	const hint = `did you mean "lock-drain"?`
 	for _, scenario := range []string{"lock-drain", "lock-dran"} {
 		c := claim(t, "znode requests/op <= 1")
 		c.Scenario = scenario
-		r := Judge(Evidence{Documents: []*results.Document{planted(1)}}, Rules{Names: known(), Claims: []Claim{c}, Required: []string{scenario},
+		r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, Rules{Names: known(), Assertions: []Assertion{c}, Required: []string{scenario},
 			Waivers: []Waiver{{Metric: "requests/op", Scenario: scenario, Variant: "znode", Ceiling: new(1.0)}}})
 		hints := strings.Count(outcomeOf(t, r, c.String()).Why+outcomeOf(t, r, "required").Why+strings.Join(r.Notes, " "), hint)
 		if want := map[string]int{"lock-drain": 0, "lock-dran": 3}[scenario]; hints != want || r.Code != 5 {

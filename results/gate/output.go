@@ -19,7 +19,7 @@ import (
 // WriteJSON replaces the file at path by the whole report.
 func (r Report) WriteJSON(path string) error { return results.WriteJSON(path, r) }
 
-// replace writes a file in one step, so that no reader sees half of it.
+// replace writes a file in one step, so that no reader sees a part of it.
 func replace(path string, text []byte) error {
 	if err := renameio.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -27,7 +27,7 @@ func replace(path string, text []byte) error {
 	return nil
 }
 
-// WriteMarkdown replaces the file at path by the verdict as a table, such as for the summary of a step on GitHub.
+// WriteMarkdown replaces the file at path by a Markdown table of the verdict, such as for the summary of a GitHub step.
 func (r Report) WriteMarkdown(path string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### zkbench gate\n\n%s\n", escapeMarkdown(r.Summary()))
@@ -46,12 +46,12 @@ func (r Report) WriteMarkdown(path string) error {
 	return replace(path, b.Bytes())
 }
 
-// escapeMarkdown keeps text from being taken for markup, or from ending its cell.
+// escapeMarkdown keeps text from acting as markup, and from ending its cell.
 func escapeMarkdown(text string) string {
 	return strings.NewReplacer("|", `\|`, "\r", " ", "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
 }
 
-// WriteAnnotations prints each failing check as a workflow command of GitHub's, which shows it beside the change.
+// WriteAnnotations prints each failing check as a GitHub workflow command, which GitHub shows beside the change.
 func (r Report) WriteAnnotations(w io.Writer) error {
 	for _, c := range r.Checks {
 		if !c.failed() {
@@ -73,7 +73,7 @@ func escapeProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
 }
 
-// The elements of JUnit's XML, as both Ant's schema, which knows no attributes of the root, and Jenkins' accept them.
+// The elements of JUnit's XML. Both Ant's schema, in which the root has no attributes, and that of Jenkins accept them.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -83,13 +83,13 @@ type (
 		ID         int             `xml:"id,attr"`
 		Package    string          `xml:"package,attr"`
 		Name       string          `xml:"name,attr"`
-		Timestamp  string          `xml:"timestamp,attr"` // of the judgement, in UTC
+		Timestamp  string          `xml:"timestamp,attr"` // of the verdict, in UTC
 		Host       string          `xml:"hostname,attr"`
 		Tests      int             `xml:"tests,attr"`
 		Fails      int             `xml:"failures,attr"`
 		Errors     int             `xml:"errors,attr"`
 		Skipped    int             `xml:"skipped,attr"`
-		Time       int             `xml:"time,attr"` // zero: judging takes none
+		Time       int             `xml:"time,attr"` // always zero
 		Properties []junitProperty `xml:"properties>property"`
 		Cases      []junitCase     `xml:"testcase"`
 		Out        string          `xml:"system-out"`
@@ -113,8 +113,8 @@ type (
 	}
 )
 
-// WriteJUnit replaces the file at path by a test suite for each scenario, and a test case for each check: a regression or a
-// violation is a failure, what could not be judged an error, what is waived is skipped.
+// WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and
+// violations are failures, waived checks are skipped, and all other checks that do not pass are errors.
 func (r Report) WriteJUnit(path string) error {
 	var all junitSuites
 	for _, c := range r.Checks {
@@ -136,7 +136,7 @@ func (r Report) WriteJUnit(path string) error {
 	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
 }
 
-// suite is one that has no cases yet.
+// suite returns a test suite without cases.
 func (r Report) suite(id int, name string) junitSuite {
 	host, err := os.Hostname()
 	if err != nil {
@@ -167,33 +167,27 @@ func (s *junitSuite) add(c Check) {
 	s.Cases = append(s.Cases, test)
 }
 
-// WriteBenchfmt replaces the file at path by the measurements in the format of Go's benchmarks, one line per repeat, for
-// benchstat. Of pairs, each line says which build it is of: benchstat -col build.
+// WriteBenchfmt replaces the file at path by the measurements in the format of Go's benchmarks, one line for each repeat. For
+// pairs, each line has the key build, for benchstat -col build.
 func (e Evidence) WriteBenchfmt(path string) error {
-	builds := []struct {
-		name string
-		docs []*results.Document
-	}{{"", e.Documents}, {"base", nil}, {"head", nil}}
+	builds := [][]*results.Document{e.Documents}
 	if e.Pairs != nil {
-		for _, pair := range slices.Concat(e.Pairs.Screen, e.Pairs.Confirm) {
-			builds[1].docs = append(builds[1].docs, pair[0]...)
-			builds[2].docs = append(builds[2].docs, pair[1]...)
-		}
+		builds = append(builds, e.Pairs.side(0), e.Pairs.side(1))
 	}
 	var b bytes.Buffer
-	writeUnits(&b, slices.Concat(builds[0].docs, builds[1].docs, builds[2].docs))
-	for _, build := range builds {
-		if len(build.docs) > 0 && build.name != "" {
-			fmt.Fprintf(&b, "\nbuild: %s\n", build.name)
+	writeUnits(&b, slices.Concat(builds...))
+	for i, docs := range builds {
+		if len(docs) > 0 && i > 0 {
+			fmt.Fprintf(&b, "\nbuild: %s\n", Sides()[i-1])
 		}
-		for _, d := range build.docs {
+		for _, d := range docs {
 			writeBenchmark(&b, d)
 		}
 	}
 	return replace(path, b.Bytes())
 }
 
-// writeUnits says of each metric which direction is better, and of those that never vary that a single value is the value.
+// writeUnits writes the better direction of each metric, and which metrics are exact, so that one value is enough.
 func writeUnits(w io.Writer, docs []*results.Document) {
 	units := map[string]string{}
 	for _, d := range docs {

@@ -22,20 +22,20 @@ import (
 func failing(t *testing.T) (Report, Evidence) {
 	t.Helper()
 	rules := Rules{Paired: DefaultPairRules(now)}
-	baselines, err := BaselinesOf([]*results.Document{planted(1)})
+	baselines, err := BaselinesOf([]*results.Document{syntheticLockstep(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rules.Baselines = baselines
-	rules.Claims = []Claim{
-		claim(t, "planted requests/op > 3"), claim(t, "planted herd-max >= 2"), claim(t, "planted writes/op == 0"), claim(t, "planted wait-p50 < 3ms"),
+	rules.Assertions = []Assertion{
+		claim(t, "synthetic requests/op > 3"), claim(t, "synthetic herd-max >= 2"), claim(t, "synthetic writes/op == 0"), claim(t, "synthetic wait-p50 < 3ms"),
 	}
-	rules.Waivers = []Waiver{{Metric: results.HerdMax, Scenario: "self-test", Variant: "planted", Floor: new(0.0), Reason: "a|b", Link: "https://example.org/1", Expires: "2026-12-31"}}
-	p := plantedPairs(1.5, rules.Paired)
-	broken := planted(2)
+	rules.Waivers = []Waiver{{Metric: results.HerdMax, Scenario: "self-test", Variant: "synthetic", Floor: new(0.0), Reason: "a|b", Link: "https://example.org/1", Expires: "2026-12-31"}}
+	p := syntheticPairs(1.5, rules.Paired)
+	broken := syntheticLockstep(2)
 	broken.Violations = []results.Violation{{Text: "50 % of all: two, at once\nand <again>"}}
 	e := Evidence{Documents: []*results.Document{broken}, Unreadable: []error{errors.New("x.json is truncated")}, Pairs: &p}
-	return Judge(e, rules), e
+	return Evaluate(e, rules), e
 }
 
 func TestTable(t *testing.T) {
@@ -203,7 +203,7 @@ func TestBenchfmt(t *testing.T) {
 			if v, ok := rec.Value(results.NotificationsPerOp); !ok || v != 2 || rec.Iters != 50 {
 				t.Errorf("%+v", rec)
 			}
-			if name := rec.Name.String(); name != "Zkbench/scenario=self-test/variant=planted/clients=50" {
+			if name := rec.Name.String(); name != "Zkbench/scenario=self-test/variant=synthetic/clients=50" {
 				t.Errorf("name %s", name)
 			}
 		case *benchfmt.SyntaxError:
@@ -222,7 +222,7 @@ func TestBenchfmt(t *testing.T) {
 
 // benchstat itself, in the version of go.mod, compares the builds of pairs, and takes exact counts as what they are.
 func TestBenchstat(t *testing.T) {
-	p := plantedPairs(1.5, DefaultPairRules(now))
+	p := syntheticPairs(1.5, DefaultPairRules(now))
 	_, e := failing(t)
 	e.Pairs = nil
 	for name, tt := range map[string]struct {
@@ -250,7 +250,7 @@ func TestBenchstat(t *testing.T) {
 }
 
 func TestBenchfmtOfPairs(t *testing.T) {
-	p := plantedPairs(1, DefaultPairRules(now))
+	p := syntheticPairs(1, DefaultPairRules(now))
 	text := write(t, Evidence{Pairs: &p}.WriteBenchfmt)
 	var builds []string
 	for reader := benchfmt.NewReader(bytes.NewReader(text), "file"); reader.Scan(); {

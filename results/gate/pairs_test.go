@@ -42,19 +42,22 @@ func TestPairs(t *testing.T) {
 		{"the same", 1, nil, 0, ""},
 		{"faster", 0.5, nil, 0, ""},
 		{"slower", 1.5, nil, 3, "screen flagged; confirmation: p = "},
-		{"slower, and not confirmed", 1.5, func(p *Pairs, r *PairRules) { p.Confirm = plantedPairs(1, *r).Screen }, 5, "instead of the 20"},
+		{"slower, and not confirmed", 1.5, func(p *Pairs, r *PairRules) { p.Confirm = syntheticPairs(1, *r).Screen }, 5, "instead of the 20"},
 		{"slower, and noise", 1.5, func(p *Pairs, r *PairRules) {
-			p.Confirm = slices.Concat(plantedPairs(1, *r).Screen, plantedPairs(1, *r).Screen)
+			p.Confirm = slices.Concat(syntheticPairs(1, *r).Screen, syntheticPairs(1, *r).Screen)
 		}, 0, ""},
 		{"slower, without confirmation", 1.5, func(p *Pairs, _ *PairRules) { p.Confirm = nil }, 5, "0 pairs instead of"},
 		{"too few pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = p.Screen[:9] }, 5, "9 pairs instead of the 10"},
 		{"no pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = nil }, 5, "no pair has any result"},
-		{"a missing side", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0] = nil }, 5, "pair 4 lacks a side"},
+		{"a missing side", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0] = nil }, 5, "pair 4 has no result of the base"},
 		{"a metric that one head lacks", 1, func(p *Pairs, _ *PairRules) { delete(head(*p, 3).Metrics, "wait-p50-ns") }, 5, "wait-p50-ns"},
 		{"a metric that nobody has", 1, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"nap-p50-ns"} }, 5, "nap-p50-ns"},
 		{"dropped values", 1, func(p *Pairs, _ *PairRules) {
 			head(*p, 3).Histograms["wait"] = results.Histogram{Samples: 5000, Dropped: 1}
 		}, 5, "too long for the histogram"},
+		{"a metric that one head of the confirmation lacks", 1.5, func(p *Pairs, _ *PairRules) {
+			delete(p.Confirm[2][1][0].Metrics, "wait-p50-ns")
+		}, 5, "confirmation: pair 13, head"},
 		{"a metric of zero", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Metrics["wait-p50-ns"] = results.Metric{} }, 5, "pair 4"},
 		{"another engine", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Engine = "process" }, 5, "measured under another engine"},
 		{"another kernel", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Environment.Kernel = "1.0" }, 5, "measured under another kernel"},
@@ -76,15 +79,15 @@ func TestPairs(t *testing.T) {
 		{"a tail of few samples", 2, func(p *Pairs, r *PairRules) {
 			r.Metrics = []string{"wait-p99-ns"}
 			head(*p, 3).Histograms["wait"] = results.Histogram{Samples: 999}
-		}, 5, "it takes 1000"},
-		{"a farther tail of few samples", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, 5, "it takes 10000"},
+		}, 5, "each run needs 1000"},
+		{"a farther tail of few samples", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, 5, "each run needs 10000"},
 		{"a farther tail", 1, func(p *Pairs, r *PairRules) {
 			r.Metrics = []string{"wait-p99.9-ns"}
 			withTails(t, p.Screen, 1)
 		}, 0, ""},
 		{"a slower farther tail", 1, func(p *Pairs, r *PairRules) {
 			r.Metrics = []string{"wait-p99.9-ns"}
-			p.Confirm = slices.Concat(plantedPairs(1, *r).Screen, plantedPairs(1, *r).Screen)
+			p.Confirm = slices.Concat(syntheticPairs(1, *r).Screen, syntheticPairs(1, *r).Screen)
 			withTails(t, p.Screen, 2)
 			withTails(t, p.Confirm, 2)
 		}, 3, ""},
@@ -95,11 +98,11 @@ func TestPairs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rules := DefaultPairRules(now)
-			p := plantedPairs(tt.slowdown, rules)
+			p := syntheticPairs(tt.slowdown, rules)
 			if tt.spoil != nil {
 				tt.spoil(&p, &rules)
 			}
-			r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules})
+			r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
 			var said strings.Builder
 			for _, c := range r.Checks {
 				said.WriteString(c.Why + "\n")
@@ -114,7 +117,7 @@ func TestPairs(t *testing.T) {
 // Only what the screen flags is confirmed.
 func TestFlagged(t *testing.T) {
 	rules := DefaultPairRules(now)
-	p, slow := plantedPairs(1, rules), plantedPairs(1.5, rules)
+	p, slow := syntheticPairs(1, rules), syntheticPairs(1.5, rules)
 	for i := range p.Screen {
 		for side := range p.Screen[i] {
 			d := slow.Screen[i][side][0]
@@ -130,7 +133,7 @@ func TestFlagged(t *testing.T) {
 // Of what was not flagged, no confirmation is missed.
 func TestConfirmationOfSome(t *testing.T) {
 	rules := DefaultPairRules(now)
-	p, same := plantedPairs(1.5, rules), plantedPairs(1, rules)
+	p, same := syntheticPairs(1.5, rules), syntheticPairs(1, rules)
 	for i := range p.Screen {
 		for side := range p.Screen[i] {
 			d := same.Screen[i][side][0]
@@ -138,9 +141,9 @@ func TestConfirmationOfSome(t *testing.T) {
 			p.Screen[i][side] = append(p.Screen[i][side], d)
 		}
 	}
-	r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules})
+	r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
 	for _, c := range r.Checks {
-		if want := map[string]Outcome{"same": Pass, "planted": Regression}[c.Variant]; c.Source == FromPairs && c.Outcome != want {
+		if want := map[string]Outcome{"same": Pass, "synthetic": Regression}[c.Variant]; c.Source == FromPairs && c.Outcome != want {
 			t.Errorf("%s of %s: %s (%s), want %s", c.Metric, c.Variant, c.Outcome, c.Why, want)
 		}
 	}
@@ -152,7 +155,7 @@ func TestConfirmationOfSome(t *testing.T) {
 // A machine that moves by more than a slowdown is not believed; one that nobody has calibrated lately is, but told of.
 func TestCalibration(t *testing.T) {
 	rules := DefaultPairRules(now)
-	same, slower := plantedPairs(1, rules), plantedPairs(1.5, rules)
+	same, slower := syntheticPairs(1, rules), syntheticPairs(1.5, rules)
 	entries, err := Calibrate(same, rules)
 	if err != nil || len(entries) != 3 {
 		t.Fatalf("%+v, %v", entries, err)
@@ -206,7 +209,7 @@ func TestCalibration(t *testing.T) {
 			}
 		}
 		rules.Calibration, rules.Now = kept, tt.when
-		r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules})
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
 		if r.Code != tt.code || len(r.Notes) != tt.notes {
 			t.Errorf("%s: exit code %d, notes %q; want %d, %d", tt.name, r.Code, r.Notes, tt.code, tt.notes)
 		}
@@ -215,8 +218,8 @@ func TestCalibration(t *testing.T) {
 
 func TestWhatIsNoCalibration(t *testing.T) {
 	rules := DefaultPairRules(now)
-	few, mixed := plantedPairs(1, rules), plantedPairs(1, rules)
-	invalid := plantedPairs(1, rules)
+	few, mixed := syntheticPairs(1, rules), syntheticPairs(1, rules)
+	invalid := syntheticPairs(1, rules)
 	head(invalid, 2).Invalid = []string{"x"}
 	few.Screen = few.Screen[:CalibrationPairs-1]
 	head(mixed, 2).Environment.Engine = "process"
@@ -231,17 +234,17 @@ func TestWhatIsNoCalibration(t *testing.T) {
 func TestWaiversOfPairs(t *testing.T) {
 	rules := DefaultPairRules(now)
 	rules.Metrics = []string{"wait-p50-ns"}
-	p := plantedPairs(1.5, rules)
+	p := syntheticPairs(1.5, rules)
 	for metric, want := range map[string]int{"wait-p50-ns": 3, "wait-p50-ns ratio": 0} {
-		w := Waiver{Metric: metric, Scenario: "self-test", Variant: "planted", Ceiling: new(2.0)}
-		if r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules, Waivers: []Waiver{w}}); r.Code != want {
+		w := Waiver{Metric: metric, Scenario: "self-test", Variant: "synthetic", Ceiling: new(2.0)}
+		if r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules, Waivers: []Waiver{w}}); r.Code != want {
 			t.Errorf("a waiver for %s: exit code %d, want %d", metric, r.Code, want)
 		}
 	}
 }
 
 // What no later pair can mend is known after the first one.
-func TestJudgeable(t *testing.T) {
+func TestCheckPair(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		spoil func(pair *[2][]*results.Document, r *PairRules)
@@ -251,14 +254,14 @@ func TestJudgeable(t *testing.T) {
 		{"no base", func(p *[2][]*results.Document, _ *PairRules) { p[0] = nil }, "base has no result"},
 		{"no head", func(p *[2][]*results.Document, _ *PairRules) { p[1] = nil }, "head has no result"},
 		{"a misspelt metric", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wiat-p50-ns"} }, "among: ops/s, wait-p50-ns, wait-p90-ns, wait-p99-ns"},
-		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, "it takes 10000 in each run"},
+		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, "each run needs 10000"},
 		{"no percentile of a phase", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"herd-spread-p99-ns"} }, "was not measured"},
-		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "the first pair's head, planted: ops/s was not measured"},
+		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "the first pair's head, synthetic: ops/s was not measured"},
 	} {
 		rules := DefaultPairRules(now)
-		pair := plantedPairs(1, rules).Screen[0]
+		pair := syntheticPairs(1, rules).Screen[0]
 		tt.spoil(&pair, &rules)
-		switch err := rules.Judgeable(pair); {
+		switch err := rules.CheckPair(pair); {
 		case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
@@ -269,11 +272,11 @@ func TestJudgeable(t *testing.T) {
 func TestClaimsAboutTheHead(t *testing.T) {
 	for side, want := range []int{0, 3} {
 		rules := DefaultPairRules(now)
-		p := plantedPairs(1, rules)
+		p := syntheticPairs(1, rules)
 		for _, pair := range p.Screen {
 			pair[side][0].Metrics[results.NotificationsPerOp] = results.Metric{Value: 2}
 		}
-		r := Judge(Evidence{Pairs: &p}, Rules{Paired: rules, Claims: []Claim{claim(t, "planted notifications/op <= 1")}})
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules, Assertions: []Assertion{claim(t, "synthetic notifications/op <= 1")}})
 		if r.Code != want {
 			t.Errorf("side %d: exit code %d, want %d", side, r.Code, want)
 		}

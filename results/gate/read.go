@@ -7,8 +7,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// Read returns what results there are in files and folders. What cannot be read is evidence, too: of nothing, so that a
-// truncated file is inconclusive, and does not hide what the others say.
+// Read returns the results in files and folders. A file that cannot be read is part of the evidence, too: it makes the
+// verdict inconclusive, while the other files are still checked.
 func Read(paths []string) Evidence {
 	var e Evidence
 	seen := map[string]bool{}
@@ -16,7 +16,7 @@ func Read(paths []string) Evidence {
 		for _, file := range filesIn(path) {
 			whole, err := filepath.Abs(file)
 			if err == nil && seen[whole] {
-				continue // given twice, such as by its folder and by its name: one measurement all the same
+				continue // a file that is given twice, such as by its folder and by its name, counts once
 			}
 			seen[whole] = true
 			docs, err := results.ReadAll([]string{file})
@@ -29,7 +29,8 @@ func Read(paths []string) Evidence {
 	return e
 }
 
-// filesIn returns the results in a folder; the path itself if it is none, or has none, so that reading it says why.
+// filesIn returns the results in a folder. For a path that has none, it returns the path itself, so that reading it gives the
+// reason.
 func filesIn(path string) []string {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return []string{path}

@@ -7,10 +7,10 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// isTail tells whether a metric is a percentile beyond the 90th.
+// isTail reports whether a metric is a percentile beyond the 90th.
 func isTail(metric string) bool { return needed(metric) > 1 }
 
-// needed returns how many samples a run must have for the metric to be one of more than a handful of operations.
+// needed returns how many samples a run must have so that the metric rests on more than a few operations.
 func needed(metric string) int64 {
 	switch {
 	case strings.HasSuffix(metric, "-p99-ns"):
@@ -22,8 +22,7 @@ func needed(metric string) int64 {
 	}
 }
 
-// percentileOf returns the latencies of which a metric is a percentile, multiples of the floor included; false if it is
-// none.
+// percentileOf returns the latencies of which a metric is a percentile or a multiple of the floor; false if it is neither.
 func percentileOf(d *results.Document, metric string) (results.Histogram, bool) {
 	if time, ok := results.TimeOfMultiple(metric); ok {
 		metric = time
@@ -33,7 +32,7 @@ func percentileOf(d *results.Document, metric string) (results.Histogram, bool) 
 	return h, isTime && there
 }
 
-// scarce returns why a percentile rests on too little to decide anything; nil if it does not, or if the metric is none.
+// scarce returns why a percentile rests on too few samples to decide anything; nil if it has enough or is none.
 func scarce(d *results.Document, metric string) error {
 	h, ok := percentileOf(d, metric)
 	switch {
@@ -42,16 +41,16 @@ func scarce(d *results.Document, metric string) error {
 	case h.Dropped > 0:
 		return fmt.Errorf("%d latencies were too long for the histogram of %s", h.Dropped, metric)
 	case h.Samples < needed(metric):
-		return fmt.Errorf("%s of %d samples: it takes %d in each run; lengthen --duration", metric, h.Samples, needed(metric))
+		return fmt.Errorf("%s of %d samples: each run needs %d; lengthen --duration", metric, h.Samples, needed(metric))
 	case hides(d, metric, h.Samples):
-		return fmt.Errorf("%s leaves out %d waits that were going on for longer than the p99 when the window ended: clients starve", metric, d.Window.StarvingWaits)
+		return fmt.Errorf("%s leaves out %d waits that had lasted longer than the p99 when the window ended: clients starve", metric, d.Window.StarvingWaits)
 	default:
 		return nil
 	}
 }
 
-// hides tells whether a percentile would be another if it knew of the waits that had not ended: one in the tail at once,
-// another if these are many.
+// hides reports whether the waits that had not ended could change a percentile. One such wait changes the tail, and many
+// change any percentile.
 func hides(d *results.Document, metric string, samples int64) bool {
 	return d.Window.Starves() && (isTail(metric) || 10*int64(d.Window.StarvingWaits) > samples)
 }

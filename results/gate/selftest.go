@@ -8,53 +8,49 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// Plant is evidence of which it is known what a gate has to say.
-type Plant struct {
+// SelfTestCase is evidence with a known verdict.
+type SelfTestCase struct {
 	Name   string
 	Want   int // the exit code
 	Report Report
 }
 
-// Caught tells whether the gate said what it has to.
-func (p Plant) Caught() bool { return p.Report.Code == p.Want }
+// Caught reports whether the gate returned the exit code that it must.
+func (c SelfTestCase) Caught() bool { return c.Report.Code == c.Want }
 
-// SelfTest shows the gate what it must catch and what it must let through, by the same way as any evidence. A gate that
-// cannot fail is worse than none.
-func SelfTest(now time.Time) []Plant {
-	sound := planted(1)
+// SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. A gate
+// that cannot fail is worse than none.
+func SelfTest(now time.Time) []SelfTestCase {
 	rules := Rules{Paired: DefaultPairRules(now)}
 	var err error
-	if rules.Baselines, err = BaselinesOf([]*results.Document{sound}); err != nil {
-		return []Plant{{Name: "a baseline", Report: NewReport([]Check{{Rule: "baseline", Source: BuiltIn, Outcome: Error, Why: err.Error()}}, nil)}}
+	if rules.Baselines, err = BaselinesOf([]*results.Document{syntheticLockstep(1)}); err != nil {
+		return []SelfTestCase{{Name: "a baseline", Report: NewReport([]Check{{Rule: "baseline", Source: BuiltIn, Outcome: Error, Why: err.Error()}}, nil)}}
 	}
-	without, silent, untrue := planted(1), planted(1), planted(1)
+	without, silent, untrue := syntheticLockstep(1), syntheticLockstep(1), syntheticLockstep(1)
 	delete(without.Metrics, results.NotificationsPerOp)
 	silent.Health.Reconnects = 1
 	untrue.Metrics[results.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
-	slower, same := plantedPairs(1.5, rules.Paired), plantedPairs(1, rules.Paired)
-	return []Plant{
-		{"a count regression", 3, Judge(asRead(planted(2)), rules)},
-		{"a slowdown of 1.5 times", 3, Judge(Evidence{Pairs: &slower}, Rules{Paired: rules.Paired})},
-		{"the same on both sides", 0, Judge(Evidence{Pairs: &same}, Rules{Paired: rules.Paired})},
-		{"an empty input", 5, Judge(Evidence{}, Rules{})},
-		{"a missing metric", 5, Judge(asRead(without), rules)},
-		{"an improvement", 0, Judge(asRead(planted(0)), rules)},
-		{"a metric unlike its counts", 5, Judge(asRead(untrue), rules)},
-		{"a reconnect kept quiet", 5, Judge(asRead(silent), rules)},
+	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
+	return []SelfTestCase{
+		{"a count regression", 3, Evaluate(asRead(syntheticLockstep(2)), rules)},
+		{"a slowdown of 1.5 times", 3, Evaluate(Evidence{Pairs: &slower}, Rules{Paired: rules.Paired})},
+		{"the same on both sides", 0, Evaluate(Evidence{Pairs: &same}, Rules{Paired: rules.Paired})},
+		{"an empty input", 5, Evaluate(Evidence{}, Rules{})},
+		{"a missing metric", 5, Evaluate(asRead(without), rules)},
+		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
+		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
+		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},
 	}
 }
 
-// asRead returns a document as evidence, by the way through JSON and validation that a file takes.
+// asRead returns a document as evidence. Like a file, it passes through JSON and validation.
 func asRead(d *results.Document) Evidence {
-	var e Evidence
 	text, err := json.Marshal(d)
 	if err == nil {
 		d, err = results.Decode(text)
 	}
 	if err != nil {
-		e.Unreadable = []error{fmt.Errorf("the plant %w", err)}
-		return e
+		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
 	}
-	e.Documents = []*results.Document{d}
-	return e
+	return Evidence{Documents: []*results.Document{d}}
 }

@@ -1,51 +1,40 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
-// The most that a screen shows; the files have everything.
+// The limits of what a terminal shows. The files have everything.
 const (
 	mostFailures = 12
 	mostNotes    = 5
 )
 
-// title says what a check is about, in a few words.
+// title returns the subject of a check and its metric or rule.
 func (c Check) title() string {
-	what := c.Metric
-	if what == "" {
-		what = c.Rule
-	}
-	if c.Source == FromScenario || c.Source == FromFile { // which name the variant themselves
+	what := cmp.Or(c.Metric, c.Rule)
+	if c.Source == FromScenario || c.Source == FromFile { // their rules name the variant
 		c.Variant, what = "", c.Rule
 	}
-	return strings.TrimSpace(c.where() + " " + what)
+	return strings.TrimSpace(c.subject() + " " + what)
 }
 
-// shown returns the checks that a reader must see: those that fail, and those that only a waiver lets through. For one that
-// got better, there is something to do, too.
+// shown returns the checks that a reader must see: those that fail, those that are waived, and those that improved.
 func (r Report) shown() []Check {
-	var out []Check
-	for _, c := range r.Checks {
-		if c.Outcome != Pass || c.improved() {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return c.Outcome == Pass && !c.improved() })
 }
 
-// improved tells whether a check passed with advice to keep what was gained.
+// improved reports whether a check passed and is better than the baseline.
 func (c Check) improved() bool { return c.Outcome == Pass && c.better }
 
-// WriteTable prints the verdict in at most width columns, and about one screen: what fails with its reasons, what passes
-// as numbers.
+// WriteTable prints the verdict in at most width columns and on about one screen: the checks that fail with their reasons,
+// the others as numbers.
 func (r Report) WriteTable(w io.Writer, width int) error {
 	shown := r.shown()
 	if len(shown) > 0 {
@@ -60,28 +49,23 @@ func (r Report) WriteTable(w io.Writer, width int) error {
 			fmt.Fprintf(w, "… and %d notes more: --json FILE has them all\n", len(r.Notes)-mostNotes)
 			break
 		}
-		fmt.Fprintln(w, results.Wrap("note: "+note, width))
+		fmt.Fprintln(w, table.Wrap("note: "+note, width))
 	}
-	_, err := fmt.Fprintln(w, results.Wrap(r.Summary(), width))
+	_, err := fmt.Fprintln(w, table.Wrap(r.Summary(), width))
 	return err
 }
 
 func renderChecks(checks []Check, width int) string {
-	const outcome = 14 // the longest one, and what stands between columns
+	const outcome = 14 // the longest outcome, and the space between columns
 	title := (width - outcome) * 2 / 5
-	t := results.NewTable()
-	t.AppendHeader(table.Row{"outcome", "check", "why"})
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 2, WidthMax: title - 2, WidthMaxEnforcer: text.WrapSoft},
-		{Number: 3, WidthMax: width - outcome - title - 6, WidthMaxEnforcer: text.WrapSoft},
-	})
+	t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2}, table.Column{Title: "why", Width: width - outcome - title - 6})
 	for _, c := range checks {
-		t.AppendRow(table.Row{c.label(), c.title(), c.Why})
+		t.Row(c.label(), c.title(), c.Why)
 	}
-	return t.Render()
+	return t.String()
 }
 
-// label is the outcome as people should read it.
+// label returns the outcome as the table shows it.
 func (c Check) label() string {
 	if c.improved() {
 		return "improved"
@@ -92,7 +76,7 @@ func (c Check) label() string {
 	return string(c.Outcome)
 }
 
-// Summary says the verdict in one line, with how many checks of each source passed.
+// Summary returns the verdict in one line, with the number of checks of each source that passed.
 func (r Report) Summary() string {
 	passed, total := map[Source]int{}, map[Source]int{}
 	for _, c := range r.Checks {

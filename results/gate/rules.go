@@ -1,0 +1,80 @@
+package gate
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
+)
+
+// ParseRules reads a rules file; file is its name in messages. A rule without a variant is about all of them. A variant or a
+// metric that names does not list is a mistake.
+func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
+	var rules []Assertion
+	var old results.OldNames
+	err := strict.ReadList(file, text, func() ([]strict.Field, func() []string) {
+		a := Assertion{Source: FromFile}
+		var check string
+		var clients *int
+		return []strict.Field{
+				{Name: "scenario", Wants: "the name of a scenario, or a pattern such as lock-*", Value: &a.Scenario, Required: true},
+				{Name: "check", Wants: "a claim, such as predecessor-watch acquire-p99 < 250ms", Value: &check, Required: true},
+				{Name: "clients", Wants: "a whole number of at least 1", Value: &clients},
+				{Name: "tolerance", Wants: "a share of the limit, such as 0.05", Value: &a.Tolerance},
+			}, func() []string {
+				problems := append(a.parse(old.MetricsIn(check)), setClients(&a.Clients, clients)...)
+				if len(problems) == 0 {
+					problems = names.unknown(a.Scenario, a.Metric, a.Variant, a.Of)
+				}
+				rules = append(rules, a)
+				return problems
+			}
+	})
+	for i := range rules {
+		rules[i].note = old.Line(file)
+	}
+	if err == nil && len(rules) == 0 {
+		err = fmt.Errorf("%s: has no rule", file)
+	}
+	return rules, err
+}
+
+// setClients stores a number of clients that was given. Zero is refused, because it may come from an unset variable.
+func setClients(clients, given *int) []string {
+	switch {
+	case given == nil:
+		return nil
+	case *given < 1:
+		return []string{fmt.Sprintf("clients: wants at least 1, not %d", *given)}
+	}
+	*clients = *given
+	return nil
+}
+
+// parse reads the claim of a rule, and returns the mistakes in the whole rule.
+func (a *Assertion) parse(check string) []string {
+	var problems []string
+	if n := len(strings.Fields(check)); n == 3 || n == 5 {
+		check = Every + " " + check
+	}
+	claim, err := results.ParseClaim(check)
+	claim.Tolerance = a.Tolerance
+	a.Claim = claim
+	if err != nil {
+		problems = append(problems, "check: "+err.Error())
+	} else if why := a.Unfailing(); why != "" {
+		problems = append(problems, "check: "+why)
+	}
+	if _, err := path.Match(a.Scenario, ""); err != nil || a.Scenario == "" {
+		problems = append(problems, fmt.Sprintf("scenario: %q is not a pattern", a.Scenario))
+	}
+	if !(a.Tolerance >= 0 && a.Tolerance < 1) {
+		problems = append(problems, fmt.Sprintf("tolerance: wants a share from 0 to below 1, not %g", a.Tolerance))
+	}
+	if a.Tolerance > 0 && a.IsTime() {
+		problems = append(problems, "tolerance: is for counts; for a time, choose the limit")
+	}
+	return problems
+}

@@ -1,0 +1,81 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// GroupKey identifies a variant under one load and one number of clients. Documents with equal keys are repeats of each
+// other if their conditions are the same, too; see [GroupRepeats].
+type GroupKey struct {
+	Scenario, Recipe, Kind, Variant string
+
+	Size, Clients int // Size is at least 1
+}
+
+// Key returns the key of the document's group.
+func (d *Document) Key() GroupKey {
+	return GroupKey{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, max(d.Scenario.Size, 1), d.Clients}
+}
+
+// Compare orders keys as tables show them: naive variants stand before optimized ones.
+func (k GroupKey) Compare(o GroupKey) int {
+	return cmp.Or(
+		strings.Compare(k.Scenario, o.Scenario),
+		cmp.Compare(k.Size, o.Size),
+		cmp.Compare(k.Clients, o.Clients),
+		strings.Compare(k.Kind, o.Kind),
+		strings.Compare(k.Variant, o.Variant),
+		strings.Compare(k.Recipe, o.Recipe),
+	)
+}
+
+// WithoutVariant returns the key that all variants of a recipe share under the same load and number of clients.
+func (k GroupKey) WithoutVariant() GroupKey {
+	k.Kind, k.Variant = "", ""
+	return k
+}
+
+// Name returns the variant with its recipe, such as "lock/predecessor-watch".
+func (k GroupKey) Name() string { return k.Recipe + "/" + k.Variant }
+
+// Title returns the scenario, with its size if that is more than 1.
+func (k GroupKey) Title() string {
+	if k.Size <= 1 {
+		return k.Scenario
+	}
+	return fmt.Sprintf("%s (size %d)", k.Scenario, k.Size)
+}
+
+// compareDocuments orders documents as tables show them, with the repeats of a group side by side.
+func compareDocuments(a, b *Document) int {
+	return cmp.Or(a.Key().Compare(b.Key()), strings.Compare(a.Environment.Engine, b.Environment.Engine), cmp.Compare(a.Repeat, b.Repeat))
+}
+
+// SameConditions reports whether two documents were measured under the same load on the same kind of servers and machine,
+// so that they may stand in one figure.
+func (d *Document) SameConditions(o *Document) bool {
+	return d.Scenario.Name == o.Scenario.Name && len(d.Differing(o)) == 0
+}
+
+// GroupRepeats returns the documents in groups that differ only in their repeat, in the order of tables.
+func GroupRepeats(docs []*Document) [][]*Document {
+	return GroupBy(slices.SortedStableFunc(slices.Values(docs), compareDocuments), func(a, b *Document) bool {
+		return a.Key() == b.Key() && a.SameConditions(b)
+	})
+}
+
+// GroupBy returns the elements in groups. An element joins the first group whose first element is the same, or begins a new one.
+func GroupBy[T any](elements []T, same func(a, b T) bool) [][]T {
+	var groups [][]T
+	for _, e := range elements {
+		i := slices.IndexFunc(groups, func(g []T) bool { return same(g[0], e) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], e)
+	}
+	return groups
+}

@@ -1,0 +1,124 @@
+package recorder
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Facts holds the results of a measurement that are not events.
+type Facts struct {
+	Counts         results.Counts // of the window, without notifications, which the recorder counts
+	Heap           *results.Heap  // nil if the scenario did not ask for it
+	Floor          *results.Floor // nil in a rehearsal
+	Health         results.Health
+	Oracle         results.Oracle
+	Servers        []results.ServerReport
+	Costs          map[string]results.Cost // the values of the variant's formulas, by metric
+	SessionTimeout time.Duration           // as granted
+}
+
+// Close completes a document that already describes the scenario, the recipe and the environment. It adds everything that
+// was recorded, the facts, the metrics, and the warnings that follow from them.
+func (r *Recorder) Close(d *results.Document, f Facts) error {
+	if !r.window.opened || !r.window.closed {
+		return errors.New("the window was not opened and closed")
+	}
+	r.closeHerds()
+	r.fillFacts(d, f)
+	if err := r.fillDistributions(d); err != nil {
+		return err
+	}
+	d.Timeline = r.timeline.timeline(r.window.stretch)
+	d.Stalls = r.stalls.found(r.frozen)
+	r.fillServers(d, f.Servers)
+	var err error
+	if d.Metrics, err = d.ComputeMetrics(); err != nil {
+		return err
+	}
+	r.fillWaits(d)
+	d.AddFindings()
+	return nil
+}
+
+// CloseFailed completes the document of a load that failed. It adds the violations so far and nothing else.
+func (r *Recorder) CloseFailed(d *results.Document) {
+	d.Violations, d.MoreViolations = r.violations, r.moreViolations
+}
+
+// fillFacts fills in the facts, the window and the counts.
+func (r *Recorder) fillFacts(d *results.Document, f Facts) {
+	r.CloseFailed(d)
+	w := r.window
+	d.Window = results.Window{Start: w.start, End: w.end, Operations: w.operations, Lockstep: r.config.Lockstep}
+	d.Environment.SessionTimeout = f.SessionTimeout
+	d.Counts = f.Counts
+	d.Counts.Notifications, d.Counts.Notified = r.notified, 0
+	for _, n := range r.notified {
+		d.Counts.Notified += n
+	}
+	d.Counts.SpuriousWakes = d.Counts.Notified - r.useful
+	d.Heap, d.Floor, d.Health, d.Oracle = f.Heap, f.Floor, f.Health, f.Oracle
+	d.Expected = results.Expected{Exact: d.CountsExactly(), Costs: f.Costs}
+}
+
+// fillDistributions fills in the histograms of the phases and the herds.
+func (r *Recorder) fillDistributions(d *results.Document) error {
+	d.Histograms, d.Samples = map[string]results.Histogram{}, 0
+	for _, part := range []struct {
+		prefix string
+		live   map[string]*results.LiveHistogram
+	}{{"", r.measured}, {results.WarmUpPrefix, r.warmUp}} {
+		for phase, live := range part.live {
+			h, err := live.Encode()
+			if err != nil {
+				return err
+			}
+			d.Histograms[part.prefix+phase] = h
+			d.Samples += h.All()
+		}
+	}
+	return r.fillHerds(d)
+}
+
+// fillHerds fills in the herds, the series and the surroundings of the largest herd. Servers of an unknown version are
+// taken to name transactions if one notification in the window does.
+func (r *Recorder) fillHerds(d *results.Document) (err error) {
+	found, name, ungrouped := &r.byZxid.herds, results.GroupedByZxid, r.unnamed
+	if r.byPath != nil && !r.named && r.unnamed > 0 {
+		found, name, ungrouped = &r.byPath.herds, results.GroupedByPathAndTime, 0
+	}
+	d.Herd, err = found.document()
+	d.Herd.Grouping, d.Herd.Ungrouped, d.Herd.Peak10ms = name, ungrouped, r.peak.most
+	d.Series = r.series.document(found.grouping)
+	if found.leader != nil {
+		around := found.around.timeline(r.window.stretch)
+		d.AroundHerd = &around
+	}
+	return err
+}
+
+// fillServers fills in the servers' reports, each with the slowest read on that server.
+func (r *Recorder) fillServers(d *results.Document, servers []results.ServerReport) {
+	d.Servers = append([]results.ServerReport{}, servers...) // none is not the same as unknown
+	for _, slowest := range r.reads {
+		i := slices.IndexFunc(d.Servers, func(s results.ServerReport) bool { return s.Server == slowest.Server })
+		if i >= 0 {
+			d.Servers[i].SlowestRead = &slowest.Longest
+		}
+	}
+}
+
+// fillWaits fills in the waits that were going on when the window ended. They ended later, while the load was decreasing,
+// and are in no percentile.
+func (r *Recorder) fillWaits(d *results.Document) {
+	for _, w := range r.unfinished {
+		d.Window.UnfinishedWaits++
+		d.Window.OldestWait = max(d.Window.OldestWait, w.age)
+		if float64(w.age) > d.Metrics[w.phase+"-p99-ns"].Value {
+			d.Window.StarvingWaits++
+		}
+	}
+}

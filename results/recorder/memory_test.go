@@ -1,0 +1,60 @@
+//go:build !race
+
+// The race detector makes the test ten times as long, and finds nothing in one goroutine.
+
+package recorder_test
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+)
+
+// synthetic feeds a recorder with a number of operations of 10 clients, each with a wait, a notification and a read. Three
+// notifications are a herd, on a path of its own.
+func synthetic(rec *recorder.Recorder, n int) {
+	const step = 100 * time.Microsecond
+	rec.OpenWindow(0)
+	for i := range n {
+		at, id, zxid := time.Duration(i+1)*step, i%10, int64(i/3+1)
+		rec.Notification(results.Notification{At: at, Client: id, Zxid: zxid, Type: "NodeDeleted", Path: "/lock/" + strconv.FormatInt(zxid, 10)})
+		rec.Span("acquire", id, at-9*step, at)
+		rec.Span("release", id, at-step/2, at)
+		rec.Read(results.BystanderRead{At: at - step, Service: step, Response: step, Server: i % 3})
+		if i%1000 == 0 {
+			rec.Passed(zxid - 10)
+			rec.Requests(at, int64(5*i))
+		}
+		if i%100_000 == 99_999 {
+			rec.Violation(results.Violation{At: at, Text: "broken"})
+		}
+	}
+	rec.CloseWindow(time.Duration(n+1) * step)
+}
+
+// Ten times the operations take no more memory, on servers of an unknown version, which take the most.
+func TestMemoryDoesNotGrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("records 11 million operations")
+	}
+	heap := func(n int) uint64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10})
+		synthetic(rec, n)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		runtime.KeepAlive(rec)
+		return after.HeapAlloc - before.HeapAlloc
+	}
+	short, long := heap(1_000_000), heap(10_000_000)
+	t.Logf("%d kB after 1e6 operations, %d kB after 1e7", short>>10, long>>10)
+	if float64(long) > 1.2*float64(short) {
+		t.Errorf("%d bytes after 1e6 operations, %d after 1e7", short, long)
+	}
+}

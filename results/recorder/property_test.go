@@ -1,0 +1,280 @@
+package recorder_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+)
+
+// load makes random measurements.
+type load struct {
+	*rand.Rand
+	raw
+	pauses []stretch // in which nothing completes
+}
+
+// within returns a random time up to a length.
+func (l *load) within(length time.Duration) time.Duration {
+	return time.Duration(l.Int64N(int64(length)))
+}
+
+// exp returns an exponentially distributed time.
+func (l *load) exp(mean time.Duration) time.Duration {
+	return time.Duration(l.ExpFloat64() * float64(mean))
+}
+
+// resume returns the first moment from a time on that is in no pause.
+func (l *load) resume(at time.Duration) time.Duration {
+	for _, p := range l.pauses {
+		if p.contains(at) {
+			at = p.End + l.within(ms)
+		}
+	}
+	return at
+}
+
+// newLoad makes a measurement of up to about ten seconds.
+func newLoad(seed uint64) *load {
+	l := &load{Rand: rand.New(rand.NewPCG(seed, 0))}
+	length := 2*s + l.within(8*s)
+	l.window = stretch{l.within(s), s + l.within(length-s)}
+	l.config = recorder.Config{
+		Operation: "release", Waiting: []string{"acquire", "await"}, Collective: l.IntN(5) == 0,
+		Version: []string{"3.9.3", "3.8.0", ""}[l.IntN(3)], Clients: 1 + l.IntN(20),
+	}
+	if l.IntN(2) == 0 {
+		l.config.WindowLength = l.window.length() + l.within(100*ms) - 50*ms
+	}
+	for range l.IntN(3) {
+		at := l.within(length)
+		l.pauses = append(l.pauses, stretch{at, at + l.within(3*s)})
+	}
+	slices.SortFunc(l.pauses, func(a, b stretch) int { return int(a.Start - b.Start) })
+	if l.IntN(4) == 0 {
+		at := l.window.Start + l.within(l.window.length())
+		l.frozen = stretch{at, at + l.within(s)}
+	}
+	for id := range l.config.Clients {
+		l.client(id, length)
+	}
+	l.herds(length)
+	for server := range 3 {
+		l.bystander(server, length)
+	}
+	return l
+}
+
+// client makes one client wait, hold and release.
+func (l *load) client(id int, until time.Duration) {
+	wait, hold := l.within(200*ms)+ms, l.within(100*ms)+ms
+	for at := l.exp(wait); at < until; {
+		acquired := l.resume(at + l.exp(wait))
+		release := acquired + l.exp(hold)
+		done := l.resume(release + l.exp(ms))
+		l.spans = append(l.spans, span{"acquire", id, at, acquired}, span{"hold", id, acquired, release}, span{"release", id, release, done})
+		at = done + l.exp(ms)
+	}
+}
+
+// herds makes transactions notify some of the clients each. Several transactions may be on their way at once.
+func (l *load) herds(until time.Duration) {
+	names := l.config.Version == "3.9.3" || l.config.Version == "" && l.IntN(2) == 0
+	last := map[int64]time.Duration{}
+	zxid := int64(0)
+	for at := l.exp(20 * ms); at < until; at += l.exp(20 * ms) {
+		zxid++
+		spread := l.exp(10 * ms)
+		path := fmt.Sprintf("/lock/%d", l.IntN(3))
+		for _, id := range l.Perm(l.config.Clients)[:1+l.IntN(l.config.Clients)] {
+			n := results.Notification{At: at + l.within(spread+1), Client: id, Zxid: -1, Type: []string{"NodeDeleted", "NodeChildrenChanged"}[l.IntN(2)], Path: path}
+			if names && l.IntN(50) > 0 {
+				n.Zxid = zxid
+			}
+			l.notifications = append(l.notifications, n)
+			last[zxid] = max(last[zxid], n.At)
+		}
+	}
+	l.passed = map[time.Duration]int64{}
+	for arrived, passed := time.Duration(0), int64(1); passed <= zxid; passed++ {
+		if arrived = max(arrived, last[passed]); l.IntN(3) == 0 {
+			l.passed[arrived] = passed
+		}
+	}
+}
+
+// bystander reads at a rate, some of the time late.
+func (l *load) bystander(server int, until time.Duration) {
+	for at := time.Duration(0); at < until; at += 10 * ms {
+		service := l.resume(at) - at + l.exp(ms) + 1
+		l.reads = append(l.reads, results.BystanderRead{At: at, Service: service, Response: service + l.exp(ms), Server: server})
+	}
+}
+
+// What a recorder finds while a measurement runs is what is found in lists of everything afterwards.
+func TestRecorderAgreesWithLists(t *testing.T) {
+	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+	fixed := len(seeds)
+	for range 20 {
+		seeds = append(seeds, rand.Uint64())
+	}
+	for i, seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			l := newLoad(seed)
+			d := l.record(t, l.document(), recorder.Facts{
+				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.notifications))},
+				SessionTimeout: s,
+			})
+			equal(t, "what contradicts itself", d.Validate(), error(nil))
+			l.compareCounts(t, d)
+			l.compareStalls(t, d, i < fixed)
+			l.compareWaits(t, d)
+			l.compareTimelines(t, d)
+			l.compareSeries(t, d)
+		})
+	}
+}
+
+// document returns what is known of a measurement before it begins.
+func (l *load) document() *results.Document {
+	d := &results.Document{
+		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.config.Clients, Repeat: 1,
+		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, ClientCounts: fmt.Sprint(l.config.Clients), Repeats: 1, BystanderRate: 100},
+		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.config.Version},
+		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.config.Operation, Batch: 1, Waiting: l.config.Waiting,
+	}
+	if l.config.WindowLength > 0 {
+		d.Scenario.Duration = min(l.config.WindowLength, l.window.length())
+	} else {
+		d.Scenario.Operations = 100
+	}
+	return d
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
+func (l *load) compareCounts(t *testing.T, d *results.Document) {
+	t.Helper()
+	histograms := l.histograms(t)
+	equal(t, "histograms", d.Histograms, histograms)
+	var samples int64
+	for _, h := range histograms {
+		samples += h.Samples + h.Dropped
+	}
+	equal(t, "samples", d.Samples, samples)
+	equal(t, "operations", d.Window.Operations, histograms["release"].Samples)
+	sorted := l.inWindow()
+	types := map[string]int64{}
+	for _, n := range sorted {
+		types[n.Type]++
+	}
+	equal(t, "notifications by type", d.Counts.Notifications, types)
+	equal(t, "notified", d.Counts.Notified, int64(len(sorted)))
+	equal(t, "spurious wake-ups", d.Counts.SpuriousWakes, int64(len(sorted))-l.usefulWakes())
+	equal(t, "herds", d.Herd, l.herd(t, l.config.Version != "3.9.3"))
+}
+
+// compareStalls checks that every stall beyond doubt is found, with its reads, and nothing that is none by any tolerance.
+func (l *load) compareStalls(t *testing.T, d *results.Document, known bool) {
+	t.Helper()
+	exact := l.stalls(tolerance{0.5, 1})
+	if known {
+		equal(t, "stalls", d.Stalls, exact)
+		return
+	}
+	possible, certain := map[time.Duration]results.Stall{}, map[time.Duration]int{}
+	variants := []tolerance{{0.5, 1}, {0.5, 0.98}, {0.5, 1.02}, {0.42, 0.98}, {0.42, 1.02}}
+	for _, by := range variants {
+		for _, one := range l.stalls(by) {
+			possible[one.Start] = one
+			certain[one.Start]++
+		}
+	}
+	for _, one := range d.Stalls {
+		equal(t, "a stall", one, possible[one.Start])
+		delete(certain, one.Start)
+	}
+	for start, votes := range certain {
+		if votes == len(variants) {
+			t.Errorf("missed the stall %+v", possible[start])
+		}
+	}
+}
+
+func (l *load) compareWaits(t *testing.T, d *results.Document) {
+	t.Helper()
+	var count, starving int
+	var oldest time.Duration
+	for phase, ages := range l.unfinished() {
+		for _, age := range ages {
+			count++
+			oldest = max(oldest, age)
+			if age > time.Duration(d.Metrics[phase+"-p99-ns"].Value) {
+				starving++
+			}
+		}
+	}
+	got := []any{d.Window.UnfinishedWaits, d.Window.StarvingWaits, d.Window.OldestWait}
+	equal(t, "unfinished, starving, oldest", got, []any{count, starving, oldest})
+}
+
+// compareTimelines checks that a timeline holds everything of its stretch, and that this is the stretch it should be.
+func (l *load) compareTimelines(t *testing.T, d *results.Document) {
+	t.Helper()
+	sortTimeline(&d.Timeline)
+	equal(t, "timeline", d.Timeline, l.cut(d.Timeline.Start, d.Timeline.End))
+	center, length := (l.window.Start+l.window.End)/2, d.Timeline.End-d.Timeline.Start
+	off := ((d.Timeline.Start+d.Timeline.End)/2 - center).Abs()
+	if length != min(s, l.window.length()) || l.config.WindowLength > 0 && off > 1 || off > max(125*ms, l.window.length()/8) {
+		t.Errorf("timeline from %s to %s, of a window from %s to %s", d.Timeline.Start, d.Timeline.End, l.window.Start, l.window.End)
+	}
+	if (d.AroundHerd == nil) != (len(d.Herd.Sizes) == 0) {
+		t.Fatalf("around the largest of herds %v: %v", d.Herd.Sizes, d.AroundHerd)
+	}
+	if d.AroundHerd != nil {
+		if want := l.aroundHerd(); d.AroundHerd.Start != want.Start || d.AroundHerd.End != want.End {
+			t.Errorf("around the largest herd: from %s to %s, want %s to %s", d.AroundHerd.Start, d.AroundHerd.End, want.Start, want.End)
+		}
+		sortTimeline(d.AroundHerd)
+		equal(t, "around the largest herd", *d.AroundHerd, l.cut(d.AroundHerd.Start, d.AroundHerd.End))
+	}
+}
+
+// aroundHerd returns the second around the first notification of the herd that is the first to reach the largest size.
+func (l *load) aroundHerd() stretch {
+	found, _, _ := herds(l.inWindow(), l.config.Version != "3.9.3")
+	largest := slices.MinFunc(found, func(a, b *herd) int {
+		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.last, b.last))
+	})
+	return stretch{max(largest.first-500*ms, l.window.Start), min(largest.first+500*ms, l.window.End)}
+}
+
+func (l *load) compareSeries(t *testing.T, d *results.Document) {
+	t.Helper()
+	var operations, notifications int64
+	for i := range d.Series.Operations {
+		operations += d.Series.Operations[i]
+		notifications += d.Series.Notifications[i]
+	}
+	var released int64
+	for _, s := range l.spans {
+		if s.Phase == "release" {
+			released++
+		}
+	}
+	equal(t, "operations and notifications of the series", []int64{operations, notifications}, []int64{released, int64(len(l.notifications))})
+	if largest := slices.Max(d.Series.LargestHerd); largest < d.Herd.Max() {
+		t.Errorf("the largest herd is %d, and in the series %d", d.Herd.Max(), largest)
+	}
+}

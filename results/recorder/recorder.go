@@ -1,0 +1,290 @@
+// Package recorder turns the events of one measurement into a [results.Document] while the measurement runs.
+//
+// Its memory does not depend on how long the measurement lasts. A [Recorder] keeps distributions, counts, herds that
+// may still grow, long gaps between two completed operations, and short excerpts for the timelines. It keeps no list of
+// all operations, notifications or reads.
+//
+// Moments are time.Durations since the start of the measurement. A stretch is the time from one moment to another.
+package recorder
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Config describes a measurement before its first event.
+type Config struct {
+	Operation    string        // the phase whose end completes an operation
+	Waiting      []string      // the phases in which a client waits for notifications
+	Collective   bool          // all clients complete an operation together
+	Version      string        // of ZooKeeper; empty if unknown
+	Clients      int           // how many clients are expected; higher ids are allowed
+	WindowLength time.Duration // 0 if it is not known in advance
+	Lockstep     bool
+}
+
+// never is a time before every event.
+const never = time.Duration(math.MinInt64)
+
+// Recorder takes the events of one measurement in order of time: a span at its end, a notification at its arrival, and
+// a read at its completion. All methods must be called from one goroutine. The last call is Close or CloseFailed.
+type Recorder struct {
+	config Config
+	window window
+	frozen []stretch // in which zkbench paused the servers
+
+	warmUp, measured map[string]*results.LiveHistogram // by phase
+	clients          []clientState                     // by id
+	useful           int64                             // notifications that let a client proceed
+	unfinished       []wait                            // waits that outlasted the window
+
+	notified  map[string]int64 // in the window, by type
+	named     bool             // a notification in the window named its transaction
+	unnamed   int64            // the number of notifications in the window that named no transaction
+	byZxid    *zxidHerds
+	byPath    *pathHerds // nil on servers that are known to name transactions
+	nextSweep time.Duration
+	peak      peak
+
+	reads    serverReads // of the window
+	stalls   stalls
+	recent   recent
+	timeline middle
+	series   series
+
+	violations     []results.Violation
+	moreViolations int64
+}
+
+// clientState holds the latest events of one client.
+type clientState struct {
+	notified, earlier time.Duration // the arrivals of the latest notification and of the one before it; never without one
+	completed         time.Duration // the end of the latest operation; never without one
+}
+
+// New returns a Recorder for one measurement. The warm-up lasts until OpenWindow is called.
+func New(c Config) *Recorder {
+	r := &Recorder{
+		config:     c,
+		warmUp:     map[string]*results.LiveHistogram{},
+		measured:   map[string]*results.LiveHistogram{},
+		notified:   map[string]int64{},
+		nextSweep:  never,
+		stalls:     newStalls(c.Collective),
+		violations: []results.Violation{},
+	}
+	r.byZxid = newZxidHerds(&r.series)
+	if !namesTransactions(c.Version) {
+		r.byPath = newPathHerds(&r.series)
+	}
+	r.client(max(c.Clients, 1) - 1)
+	return r
+}
+
+// client returns the state of a client, which it adds if the id is new.
+func (r *Recorder) client(id int) *clientState {
+	for id >= len(r.clients) {
+		r.clients = append(r.clients, clientState{never, never, never})
+	}
+	return &r.clients[id]
+}
+
+// Span records one phase of one client, after the phase has ended. It allocates for a new phase or client, and for a
+// wait that outlasts the window, but not for each span.
+func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
+	r.advance(end)
+	c := r.client(id)
+	if phase == r.config.Operation {
+		r.completed(c, stretch{start, end})
+	}
+	waiting := slices.Contains(r.config.Waiting, phase)
+	switch {
+	case r.window.precedes(end):
+		live(r.warmUp, phase).Add(end - start)
+	case r.window.contains(end):
+		live(r.measured, phase).Add(end - start)
+		if waiting && r.wokenUsefully(c, stretch{start, end}) {
+			r.useful++
+		}
+	case waiting && start <= r.window.end:
+		r.unfinished = append(r.unfinished, wait{phase, r.window.end - start})
+	}
+}
+
+// completed records a completed operation of a client.
+func (r *Recorder) completed(c *clientState, s stretch) {
+	r.series.operation(s.end)
+	if r.window.contains(s.end) {
+		r.window.operations++
+	}
+	if r.window.contains(s.end) || r.window.precedes(s.end) {
+		r.stalls.operation(s, c.completed)
+		c.completed = s.end
+	}
+}
+
+// wokenUsefully reports whether the last notification before the end of a wait arrived during the wait and in the
+// window. The recorder assumes that this notification let the client proceed.
+func (r *Recorder) wokenUsefully(c *clientState, s stretch) bool {
+	last := c.notified
+	if last >= s.end {
+		last = c.earlier
+	}
+	return last > s.start && r.window.contains(last)
+}
+
+// live returns the histogram of a phase, which it adds if the phase is new.
+func live(histograms map[string]*results.LiveHistogram, phase string) *results.LiveHistogram {
+	h := histograms[phase]
+	if h == nil {
+		h = &results.LiveHistogram{}
+		histograms[phase] = h
+	}
+	return h
+}
+
+// Notification records a watch event that a client received.
+func (r *Recorder) Notification(n results.Notification) {
+	r.advance(n.At)
+	r.series.notification(n.At)
+	if c := r.client(n.Client); n.At > c.notified {
+		c.notified, c.earlier = n.At, c.notified
+	}
+	if r.window.contains(n.At) {
+		r.countNotification(n)
+	}
+	r.byZxid.add(n, &r.recent)
+	if r.byPath != nil {
+		r.byPath.add(n, &r.recent)
+	}
+}
+
+// countNotification records a notification in the window.
+func (r *Recorder) countNotification(n results.Notification) {
+	r.notified[n.Type]++
+	r.peak.add(n.At)
+	if causeKnown(n) {
+		r.named = true
+	} else {
+		r.unnamed++
+	}
+	dot := results.TimelineDot{At: n.At, Client: n.Client}
+	r.recent.notification(dot)
+	for e := range r.excerpts() {
+		e.notification(dot)
+	}
+}
+
+// Read records a bystander's read, after the read has completed. A read belongs to the window if it was due in the
+// window, even if it completes later. Reads that were due while zkbench paused the servers are left out.
+func (r *Recorder) Read(b results.BystanderRead) {
+	r.advance(b.At + b.Response)
+	if slices.ContainsFunc(r.frozen, func(s stretch) bool { return s.start <= b.At && b.At <= s.end }) {
+		return
+	}
+	r.series.read(b)
+	r.stalls.read(b)
+	histograms := r.measured
+	switch {
+	case r.window.precedes(b.At):
+		histograms = r.warmUp
+	case r.window.contains(b.At):
+		r.reads.add(b)
+		r.recent.read(b)
+		for e := range r.excerpts() {
+			e.read(b)
+		}
+	default:
+		return
+	}
+	live(histograms, results.BystanderPhase).Add(b.Response)
+	live(histograms, results.BystanderService).Add(b.Service)
+}
+
+// Requests records the number of requests that all sessions together have sent so far. The series counts the requests
+// since the previous call in the bin of this call. The first call only sets the starting point.
+func (r *Recorder) Requests(at time.Duration, total int64) {
+	r.advance(at)
+	r.series.requests(at, total)
+}
+
+// Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
+// these transactions, to every session.
+func (r *Recorder) Passed(zxid int64) { r.byZxid.passed(zxid) }
+
+// Violation records a breach of the recipe's promise. The document lists the first results.MaxViolations breaches, and
+// the number of further ones.
+func (r *Recorder) Violation(v results.Violation) {
+	if len(r.violations) == results.MaxViolations {
+		r.moreViolations++
+		return
+	}
+	r.violations = append(r.violations, v)
+}
+
+// OpenWindow ends the warm-up and begins the window. All events so far must be earlier.
+func (r *Recorder) OpenWindow(at time.Duration) {
+	r.advance(at)
+	r.closeHerds()
+	r.window.open(at)
+	r.byZxid.measured = true
+	if r.byPath != nil {
+		r.byPath.measured = true
+	}
+	r.stalls.open(at)
+	r.timeline.open(at, r.config.WindowLength)
+}
+
+// CloseWindow ends the window. All events so far must be earlier. Later events enter the series only. There are two
+// exceptions: waits that began before the end of the window, and reads that were due in the window.
+func (r *Recorder) CloseWindow(at time.Duration) {
+	r.advance(at)
+	r.closeHerds()
+	r.window.close(at)
+	r.byZxid.measured = false
+	if r.byPath != nil {
+		r.byPath.measured = false
+	}
+	r.stalls.close(at)
+}
+
+// Freeze begins a stretch in which zkbench pauses the servers to measure their heaps. Reads that are due in this
+// stretch are left out, and gaps between operations that overlap it do not count as stalls.
+func (r *Recorder) Freeze(at time.Duration) {
+	r.frozen = append(r.frozen, stretch{at, math.MaxInt64})
+}
+
+// Thaw ends the stretch that the last call of Freeze began.
+func (r *Recorder) Thaw(at time.Duration) {
+	if n := len(r.frozen); n > 0 {
+		r.frozen[n-1].end = at
+	}
+}
+
+// advance moves the recorder's clock to the time of an event.
+func (r *Recorder) advance(now time.Duration) {
+	r.series.at(now)
+	if r.window.contains(now) {
+		r.timeline.advance(now)
+	}
+	if now < r.nextSweep {
+		return
+	}
+	r.nextSweep = now + time.Second
+	r.byZxid.sweep(now)
+	if r.byPath != nil {
+		r.byPath.sweep(now)
+	}
+}
+
+// closeHerds completes all herds at an edge of the window. Later notifications of the same transactions form other
+// herds, so that herds are cut at the edges like the counts.
+func (r *Recorder) closeHerds() {
+	r.byZxid.passed(math.MaxInt64)
+	if r.byPath != nil {
+		r.byPath.completeAll()
+	}
+}

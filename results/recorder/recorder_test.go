@@ -1,0 +1,370 @@
+package recorder_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+)
+
+// note is a notification in few words.
+func note(at time.Duration, client int, zxid int64) results.Notification {
+	return results.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
+}
+
+// observe records what happened, with a window from 10 ms to 110 ms.
+func observe(t *testing.T, version string, r raw) *results.Document {
+	t.Helper()
+	r.window = stretch{10 * ms, 110 * ms}
+	r.config = recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Version: version}
+	d := &results.Document{Environment: results.Environment{ZooKeeper: version}, Waiting: r.config.Waiting, Shares: []results.Share{{Phase: "stale", Of: "read"}}}
+	return r.record(t, d, recorder.Facts{})
+}
+
+func TestHerds(t *testing.T) {
+	old := func(at time.Duration, client int) results.Notification { return note(at, client, -1) }
+	for _, tt := range []struct {
+		name          string
+		notifications []results.Notification
+		grouping      string
+		mean          float64
+		most, peak    int
+		spread        time.Duration
+	}{
+		{"none", nil, "zxid", 0, 0, 0, 0},
+		{"one each", []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 2)}, "zxid", 1, 1, 2, 0},
+		{"one transaction, however slow", []results.Notification{note(20*ms, 0, 1), note(21*ms, 2, 2), note(90*ms, 1, 1)}, "zxid", 1.5, 2, 2, 70 * ms},
+		{"outside the window", []results.Notification{note(9*ms, 0, 1), note(20*ms, 1, 1), note(111*ms, 2, 1)}, "zxid", 1, 1, 1, 0},
+		{"two transactions at once", []results.Notification{note(20*ms, 0, 1), note(20*ms, 1, 2), note(20*ms, 2, 1)}, "zxid", 1.5, 2, 3, 0},
+		{"an old server: silence ends a herd", []results.Notification{old(20*ms, 0), old(24*ms, 1), old(30*ms, 2)}, "path and time", 1.5, 2, 2, 4 * ms},
+		{"an old server: no client is in a herd twice", []results.Notification{old(20*ms, 0), old(21*ms, 1), old(22*ms, 0), old(23*ms, 1)}, "path and time", 2, 2, 4, ms},
+		{"a peak is any 10 ms, not a fixed grid", []results.Notification{note(19*ms, 0, 1), note(20*ms, 1, 2), note(28*ms, 2, 3), note(30*ms, 3, 4)}, "zxid", 1, 1, 3, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := observe(t, "", raw{notifications: tt.notifications}).Herd
+			spreads, err := h.Spread.Decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			spread := time.Duration(spreads.Max()).Round(ms)
+			if h.Grouping != tt.grouping || h.Mean() != tt.mean || h.Max() != tt.most || h.Peak10ms != tt.peak || spread != tt.spread {
+				t.Errorf("grouping %s, mean %g, max %d, peak %d, spread %s; want %s, %g, %d, %d, %s", h.Grouping, h.Mean(), h.Max(),
+					h.Peak10ms, spread, tt.grouping, tt.mean, tt.most, tt.peak, tt.spread)
+			}
+		})
+	}
+}
+
+// A server that names transactions does not when it sends a notification again. Only that one is in no herd.
+func TestNotificationsWithoutCause(t *testing.T) {
+	known := []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 1)}
+	again := []results.Notification{note(22*ms, 2, -1)}
+	for _, tt := range []struct {
+		name, version string
+		notifications []results.Notification
+		grouping      string
+		most          int
+		ungrouped     int64
+		warns         string
+	}{
+		{"one of three", "3.9.3", slices.Concat(known, again), "zxid", 2, 1, "1 notifications are in no herd"},
+		{"one of three, of unknown servers", "", slices.Concat(known, again), "zxid", 2, 1, "1 notifications are in no herd"},
+		{"the only one", "3.9.3", again, "zxid", 0, 1, "1 notifications are in no herd"},
+		{"the only one, of a later release", "10.0.1", again, "zxid", 0, 1, "1 notifications are in no herd"},
+		{"the only one, of an older release", "3.8.0", again, "path and time", 1, 0, "ZooKeeper 3.8.0 do not name"},
+		{"the only one, of unknown servers", "", again, "path and time", 1, 0, "an unknown version do not name"},
+		{"a cause that was named in the warm-up does not count", "", []results.Notification{note(5*ms, 0, 1), again[0]}, "path and time", 1, 0, "an unknown version do not name"},
+		{"none, of old servers", "3.8.0", nil, "zxid", 0, 0, ""},
+		{"all known", "3.9.3", known, "zxid", 2, 0, ""},
+	} {
+		d := observe(t, tt.version, raw{notifications: tt.notifications})
+		if h := d.Herd; h.Grouping != tt.grouping || h.Max() != tt.most || h.Ungrouped != tt.ungrouped {
+			t.Errorf("%s: %+v, want %s, %d, %d", tt.name, h, tt.grouping, tt.most, tt.ungrouped)
+		}
+		isAboutHerds := func(w string) bool { return strings.Contains(w, "the transaction that caused") }
+		warnings := slices.DeleteFunc(d.Warnings, func(w string) bool { return !isAboutHerds(w) })
+		if said := strings.Join(warnings, "; "); !strings.Contains(said, tt.warns) || (tt.warns == "") != (said == "") {
+			t.Errorf("%s: warns of herds %q, want %q", tt.name, said, tt.warns)
+		}
+	}
+}
+
+// A herd is complete when all sessions have passed its transaction, or after a minute of silence: what claims to be of
+// the same transaction after that is another herd.
+func TestHerdsAreCompletedInTime(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		passed map[time.Duration]int64
+		second time.Duration
+		most   int
+	}{
+		{"not passed", nil, 21 * s, 2},
+		{"an earlier one passed", map[time.Duration]int64{20 * s: 6}, 21 * s, 2},
+		{"passed", map[time.Duration]int64{20 * s: 7}, 21 * s, 1},
+		{"a later one passed", map[time.Duration]int64{20 * s: 8}, 21 * s, 1},
+		{"silent for a minute", nil, 85 * s, 1},
+	} {
+		r := raw{window: stretch{0, 100 * s}, passed: tt.passed, config: recorder.Config{Version: "3.9.3", Operation: "release"}}
+		r.notifications = []results.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
+		r.spans = []span{{"release", 0, 83 * s, 84 * s}} // the clock moves on
+		if got := r.record(t, &results.Document{}, recorder.Facts{}).Herd.Max(); got != tt.most {
+			t.Errorf("%s: a herd of %d, want %d", tt.name, got, tt.most)
+		}
+	}
+}
+
+// The largest herd's surroundings begin half a second before it. Of a herd that becomes the largest later than that, they
+// begin a second before it does.
+func TestAroundHerd(t *testing.T) {
+	quick := []results.Notification{note(5*s-100*ms, 3, 1), note(5*s, 0, 2), note(5*s+20*ms, 1, 2), note(6*s, 3, 3), note(6*s+ms, 2, 3)}
+	slow := []results.Notification{note(2*s, 0, 1), note(2*s, 1, 1), note(4*s, 0, 2), note(6*s, 1, 2), note(7*s, 2, 2)}
+	for _, tt := range []struct {
+		name          string
+		notifications []results.Notification
+		want          *stretch
+		dots          int
+	}{
+		{"none", nil, nil, 0},
+		{"the first of the largest", quick, &stretch{4500 * ms, 5500 * ms}, 3},
+		{"one that is slow", slow, &stretch{6 * s, 7 * s}, 2},
+		{"at the window's start", []results.Notification{note(1100*ms, 0, 1)}, &stretch{1 * s, 1600 * ms}, 1},
+		{"at the window's end", []results.Notification{note(8900*ms, 0, 1), note(9100*ms, 1, 1)}, &stretch{8400 * ms, 9 * s}, 1},
+	} {
+		r := raw{window: stretch{1 * s, 9 * s}, notifications: tt.notifications, config: recorder.Config{Version: "3.9.3"}}
+		got := r.record(t, &results.Document{}, recorder.Facts{}).AroundHerd
+		if (got == nil) != (tt.want == nil) || got != nil && (stretch{got.Start, got.End} != *tt.want || len(got.Notifications) != tt.dots) {
+			t.Errorf("%s: %+v, want %v with %d notifications", tt.name, got, tt.want, tt.dots)
+		}
+	}
+}
+
+func TestSpuriousWakes(t *testing.T) {
+	wait := func(client int, start, end time.Duration) span { return span{"acquire", client, start, end} }
+	for _, tt := range []struct {
+		name          string
+		notifications []results.Notification
+		waits         []span
+		want          int64
+	}{
+		{"woken once, and went on", []results.Notification{note(20*ms, 0, 1)}, []span{wait(0, 15*ms, 25*ms)}, 0},
+		{"woken three times for one turn", []results.Notification{note(20*ms, 0, 1), note(21*ms, 0, 2), note(22*ms, 0, 3)}, []span{wait(0, 15*ms, 25*ms)}, 2},
+		{"never got a turn", []results.Notification{note(20*ms, 0, 1)}, nil, 1},
+		{"another client's turn", []results.Notification{note(20*ms, 0, 1)}, []span{wait(1, 15*ms, 25*ms)}, 1},
+		{"notified of one's own release", []results.Notification{note(30*ms, 0, 1)}, []span{wait(0, 15*ms, 25*ms)}, 1},
+		{"notified at the very end, and before", []results.Notification{note(20*ms, 0, 1), note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
+		{"notified at the very end alone", []results.Notification{note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
+		{"woken before the window, turn in it", []results.Notification{note(9*ms, 0, 1)}, []span{wait(0, 5*ms, 12*ms)}, 0},
+	} {
+		d := observe(t, "", raw{notifications: tt.notifications, spans: tt.waits})
+		if d.Counts.SpuriousWakes != tt.want {
+			t.Errorf("%s: %d spurious wake-ups, want %d", tt.name, d.Counts.SpuriousWakes, tt.want)
+		}
+	}
+}
+
+func TestLatenciesBelongToTheWindowTheyEndIn(t *testing.T) {
+	of := func(start, end time.Duration) span { return span{"acquire", 0, start, end} }
+	d := observe(t, "", raw{spans: []span{of(0, 5*ms), of(5*ms, 15*ms), of(20*ms, 40*ms), of(100*ms, 120*ms)}})
+	if n := d.Histograms["acquire"].Samples; n != 2 {
+		t.Errorf("%d samples in the window, want 2", n)
+	}
+	if n := d.Histograms["warm-up/acquire"].Samples; n != 1 {
+		t.Errorf("%d samples before it, want 1", n)
+	}
+	if got := d.Metrics["acquire-max-ns"].Value; got < 20e6 || got > 20.1e6 {
+		t.Errorf("acquire-max-ns = %g, want 20 ms", got)
+	}
+	if _, there := d.Metrics["handoff-p50-ns"]; there {
+		t.Error("a phase without samples has a percentile")
+	}
+}
+
+// A share relates what ended in the window to what ended in the window, and is zero only where there was something to
+// count.
+func TestShares(t *testing.T) {
+	of := func(phase string, end time.Duration) span { return span{phase, 0, end - ms, end} }
+	for _, tt := range []struct {
+		name  string
+		spans []span
+		want  float64 // negative: there is no such metric
+	}{
+		{"nothing was read", nil, -1},
+		{"nothing was read in the window", []span{of("read", 2*ms), of("stale", 2*ms)}, -1},
+		{"none was stale", []span{of("read", 20*ms), of("read", 30*ms)}, 0},
+		{"stale before the window", []span{of("stale", 2*ms), of("read", 20*ms)}, 0},
+		{"one of four", []span{of("read", 20*ms), of("stale", 20*ms), of("read", 30*ms), of("read", 31*ms), of("read", 32*ms)}, 0.25},
+		{"all", []span{of("read", 20*ms), of("stale", 20*ms)}, 1},
+	} {
+		m, there := observe(t, "", raw{spans: tt.spans}).Metrics["stale/read"]
+		if there != (tt.want >= 0) || there && (m.Value != tt.want || m.Unit != "per read") {
+			t.Errorf("%s: stale/read = %+v (measured: %t), want %g", tt.name, m, there, tt.want)
+		}
+	}
+}
+
+func TestNothingIsClampedSilently(t *testing.T) {
+	d := observe(t, "", raw{spans: []span{{"acquire", 0, -2 * time.Hour, 20 * ms}}})
+	reason := "1 acquire latencies were over an hour"
+	if d.Histograms["acquire"].Dropped != 1 || !slices.Contains(d.Invalid, reason) || d.Samples != 1 {
+		t.Errorf("dropped %d of %d, invalid %q; want 1 of 1 and %q", d.Histograms["acquire"].Dropped, d.Samples, d.Invalid, reason)
+	}
+}
+
+// Waits that outlast the window are in no percentile. Old ones are counted as starving.
+func TestStarvation(t *testing.T) {
+	wait := func(client int, start, end time.Duration) span { return span{"acquire", client, start, end} }
+	var fair, unfair []span
+	for i := range 50 {
+		at := time.Duration(i) * ms
+		fair = append(fair, wait(i, at, at+50*ms), wait(i, at+61*ms, at+111*ms)) // each waits 50 ms, half of them beyond the end
+		unfair = append(unfair, wait(0, at+11*ms, at+12*ms), wait(i+1, 10*ms, 200*ms))
+	}
+	for _, tt := range []struct {
+		name       string
+		spans      []span
+		unfinished int
+		oldest     time.Duration
+		starves    bool
+	}{
+		{"fair", fair, 50, 49 * ms, false},
+		{"one client has it all", unfair, 50, 100 * ms, true},
+		{"begun after the window", []span{wait(0, 111*ms, 120*ms)}, 0, 0, false},
+	} {
+		w := observe(t, "", raw{spans: tt.spans}).Window
+		if w.UnfinishedWaits != tt.unfinished || w.OldestWait != tt.oldest || w.Starves() != tt.starves {
+			t.Errorf("%s: %+v; want %d unfinished, the oldest %s, starving %v", tt.name, w, tt.unfinished, tt.oldest, tt.starves)
+		}
+	}
+}
+
+// The slowest read of each server is that of the window, and counts from when it was sent: what zkbench itself was late
+// is not the server's fault. The reports that were passed in are left alone.
+func TestSlowestReadIsOfTheWindow(t *testing.T) {
+	r := raw{window: stretch{1 * s, 2 * s}, reads: []results.BystanderRead{
+		{Server: 1, At: 500 * ms, Service: 300 * ms, Response: 300 * ms},
+		{Server: 1, At: 1500 * ms, Service: 2 * ms, Response: 200 * ms},
+		{Server: 2, At: 1900 * ms, Service: 700 * ms, Response: 701 * ms}, // is back after the window
+		{Server: 2, At: 2100 * ms, Service: 900 * ms, Response: 901 * ms},
+	}}
+	facts := recorder.Facts{Servers: []results.ServerReport{{Server: 1}, {Server: 2}, {Server: 3}}}
+	d := r.record(t, &results.Document{}, facts)
+	for i, want := range []time.Duration{2 * ms, 700 * ms, 0} {
+		got := d.Servers[i].SlowestRead
+		if (got == nil) != (want == 0) || got != nil && *got != want {
+			t.Errorf("server %d: %v, want %s", i+1, got, want)
+		}
+		if facts.Servers[i].SlowestRead != nil {
+			t.Errorf("server %d: the caller's report has changed", i+1)
+		}
+	}
+}
+
+// Reads that are due while zkbench stops the servers are in no part of the document.
+func TestFrozenReadsAreLeftOut(t *testing.T) {
+	r := raw{frozen: stretch{40 * ms, 60 * ms}}
+	for _, at := range []time.Duration{39 * ms, 40 * ms, 50 * ms, 60 * ms, 61 * ms} {
+		r.reads = append(r.reads, results.BystanderRead{At: at, Service: 5 * ms, Response: 5 * ms})
+	}
+	d := observe(t, "", r)
+	if n, shown := d.Histograms["bystander"].Samples, len(d.Timeline.Bystander); n != 2 || shown != 2 {
+		t.Errorf("%d reads, %d in the timeline; want those before and after the freeze", n, shown)
+	}
+}
+
+// A document lists the first violations and counts all of them, also if the load fails.
+func TestViolations(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		rec := recorder.New(recorder.Config{})
+		rec.OpenWindow(0)
+		for i := range results.MaxViolations + 7 {
+			rec.Violation(results.Violation{At: time.Duration(i), Text: fmt.Sprint(i)})
+		}
+		d := &results.Document{}
+		if failed {
+			rec.CloseFailed(d)
+		} else {
+			rec.CloseWindow(s)
+			if err := rec.Close(d, recorder.Facts{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(d.Violations) != results.MaxViolations || d.Violations[99].Text != "99" || d.MoreViolations != 7 {
+			t.Errorf("failed %t: %d violations and %d more", failed, len(d.Violations), d.MoreViolations)
+		}
+		if failed && (d.Histograms != nil || d.Metrics != nil || d.Series != nil) {
+			t.Errorf("a failed load left more than its violations: %+v", d)
+		}
+	}
+}
+
+func TestFactsReachTheDocument(t *testing.T) {
+	r := raw{window: stretch{0, s}, config: recorder.Config{Operation: "release", Lockstep: true}, spans: []span{{"release", 0, 0, ms}}}
+	d := &results.Document{Clients: 1, Scenario: results.Scenario{Operations: 1}}
+	r.record(t, d, recorder.Facts{
+		Counts:         results.Counts{Requests: map[string]int64{"create": 3}, TotalRequests: 3, Writes: 3},
+		Heap:           &results.Heap{Watches: 5},
+		Floor:          &results.Floor{Why: "no"},
+		Health:         results.Health{Reconnects: 2},
+		Oracle:         results.Oracle{Checked: true, ClientWrites: 3, ServerTransactions: 4},
+		Costs:          map[string]results.Cost{results.WritesPerOp: {Formula: "2", Value: 2}},
+		SessionTimeout: 9 * s,
+	})
+	if d.Heap.Watches != 5 || d.Floor.Why != "no" || d.Health.Reconnects != 2 || d.Environment.SessionTimeout != 9*s || !d.Window.Lockstep || !d.Expected.Exact {
+		t.Errorf("%+v", d)
+	}
+	if d.Metrics[results.WritesPerOp].Value != 3 || d.Expected.Equal || len(d.Invalid) < 2 {
+		t.Errorf("writes %v, equal %t, invalid %q: want three for each operation, a formula and servers that disagree", d.Metrics[results.WritesPerOp], d.Expected.Equal, d.Invalid)
+	}
+}
+
+func TestCloseWantsAWindow(t *testing.T) {
+	never, open := recorder.New(recorder.Config{}), recorder.New(recorder.Config{})
+	open.OpenWindow(s)
+	for _, rec := range []*recorder.Recorder{never, open} {
+		if err := rec.Close(&results.Document{}, recorder.Facts{}); err == nil {
+			t.Error("closed without a whole window")
+		}
+	}
+}
+
+func TestSpansDoNotAllocate(t *testing.T) {
+	rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10})
+	rec.OpenWindow(0)
+	at := time.Duration(0)
+	span := func() {
+		at += 10 * ms
+		rec.Span("acquire", 3, at-5*ms, at)
+		rec.Span("release", 3, at-ms, at)
+	}
+	span()
+	if n := testing.AllocsPerRun(100_000, span); n != 0 {
+		t.Errorf("%g allocations for two spans", n)
+	}
+}
+
+func BenchmarkSpan(b *testing.B) {
+	rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10})
+	rec.OpenWindow(0)
+	b.ReportAllocs()
+	for i := range b.N {
+		at := time.Duration(i) * 100 * time.Microsecond
+		rec.Span("release", i%10, at-ms, at)
+	}
+}
+
+func BenchmarkNotification(b *testing.B) {
+	rec := recorder.New(recorder.Config{Version: "3.9.3", Clients: 10})
+	rec.OpenWindow(0)
+	b.ReportAllocs()
+	for i := range b.N {
+		zxid := int64(i/10 + 1)
+		rec.Notification(note(time.Duration(i)*10*time.Microsecond, i%10, zxid))
+		if i%10_000 == 0 {
+			rec.Passed(zxid - 1)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+// Package recordertest gives a recorder the events of an invented measurement, for tests of everything that needs a document.
+package recordertest
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+)
+
+// Span is one timed phase of one client.
+type Span struct {
+	Phase      string
+	Client     int
+	Start, End time.Duration
+}
+
+// Stretch is a span of time on the measurement's clock.
+type Stretch struct{ Start, End time.Duration }
+
+// Measurement is everything that happens in a measurement, in any order.
+type Measurement struct {
+	Config        recorder.Config
+	Window        Stretch
+	Frozen        Stretch // in which zkbench stops the servers; empty if it does not
+	Spans         []Span
+	Notifications []results.Notification
+	Reads         []results.BystanderRead
+	Passed        map[time.Duration]int64 // the zxid that all sessions have passed, by time
+}
+
+// event is one call of the recorder.
+type event struct {
+	at   time.Duration
+	rank int // among simultaneous events
+	do   func()
+}
+
+// Replay returns a recorder that has received the measurement in order of time. The edges of the window include
+// simultaneous events.
+func (m Measurement) Replay() *recorder.Recorder {
+	r := recorder.New(m.Config)
+	events := []event{
+		{m.Window.Start, 0, func() { r.OpenWindow(m.Window.Start) }},
+		{m.Window.End, 2, func() { r.CloseWindow(m.Window.End) }},
+	}
+	if m.Frozen != (Stretch{}) {
+		events = append(events, event{m.Frozen.Start, 0, func() { r.Freeze(m.Frozen.Start) }}, event{m.Frozen.End, 2, func() { r.Thaw(m.Frozen.End) }})
+	}
+	for _, n := range m.Notifications {
+		events = append(events, event{n.At, 1, func() { r.Notification(n) }})
+	}
+	for _, s := range m.Spans {
+		events = append(events, event{s.End, 1, func() { r.Span(s.Phase, s.Client, s.Start, s.End) }})
+	}
+	for _, b := range m.Reads {
+		events = append(events, event{b.At + b.Response, 1, func() { r.Read(b) }})
+	}
+	for at, zxid := range m.Passed {
+		events = append(events, event{at, 3, func() { r.Passed(zxid) }})
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
+	for _, e := range events {
+		e.do()
+	}
+	return r
+}
+
+// Complete records the measurement into a document that already describes it. The facts of the measurement, such as its
+// counts and its servers, are those that the document has. So are the recorder's phases, version and number of clients.
+func (m Measurement) Complete(t testing.TB, d *results.Document) {
+	t.Helper()
+	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
+	err := m.Replay().Close(d, recorder.Facts{
+		Counts: d.Counts, Heap: d.Heap, Floor: d.Floor, Health: d.Health, Oracle: d.Oracle, Servers: d.Servers,
+		Costs: d.Expected.Costs, SessionTimeout: d.Environment.SessionTimeout,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,362 @@
+package recorder_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+)
+
+const (
+	ms = time.Millisecond
+	s  = time.Second
+)
+
+// span is one timed phase.
+type span struct {
+	Phase      string
+	Client     int
+	Start, End time.Duration
+}
+
+// stretch is a span of time.
+type stretch struct{ Start, End time.Duration }
+
+func (s stretch) length() time.Duration { return s.End - s.Start }
+
+func (s stretch) overlaps(o stretch) bool { return s.Start < o.End && o.Start < s.End }
+
+func (s stretch) contains(at time.Duration) bool { return s.Start <= at && at <= s.End }
+
+// raw is everything that happened in a measurement, in any order.
+type raw struct {
+	config        recorder.Config
+	window        stretch
+	frozen        stretch
+	spans         []span
+	notifications []results.Notification
+	reads         []results.BystanderRead
+	passed        map[time.Duration]int64 // what Passed is told, and when
+}
+
+// replay feeds a recorder with a measurement in order of time, and opens and closes the window.
+func (r raw) replay() *recorder.Recorder {
+	m := recordertest.Measurement{
+		Config: r.config, Window: recordertest.Stretch(r.window), Frozen: recordertest.Stretch(r.frozen),
+		Notifications: r.notifications, Reads: r.reads, Passed: r.passed,
+	}
+	for _, s := range r.spans {
+		m.Spans = append(m.Spans, recordertest.Span(s))
+	}
+	return m.Replay()
+}
+
+// record returns the document of a measurement.
+func (r raw) record(t *testing.T, d *results.Document, f recorder.Facts) *results.Document {
+	t.Helper()
+	if err := r.replay().Close(d, f); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// The functions below compute the parts of a document from lists of everything, which takes memory but no thought. They
+// are what a recorder is compared with.
+
+// histograms sorts the times by phase, and by whether they ended in the window or before it.
+func (r raw) histograms(t *testing.T) map[string]results.Histogram {
+	values := map[string][]time.Duration{}
+	book := func(phase string, end, took time.Duration) {
+		switch {
+		case r.window.contains(end):
+			values[phase] = append(values[phase], took)
+		case end < r.window.Start:
+			values["warm-up/"+phase] = append(values["warm-up/"+phase], took)
+		}
+	}
+	for _, s := range r.spans {
+		book(s.Phase, s.End, s.End-s.Start)
+	}
+	for _, b := range r.unfrozen() {
+		book(results.BystanderPhase, b.At, b.Response)
+		book(results.BystanderService, b.At, b.Service)
+	}
+	out := map[string]results.Histogram{}
+	for phase, v := range values {
+		out[phase] = histogram(t, v)
+	}
+	return out
+}
+
+func histogram(t *testing.T, values []time.Duration) results.Histogram {
+	t.Helper()
+	h, err := results.NewHistogram(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// unfrozen returns the reads that were not due while zkbench stopped the servers.
+func (r raw) unfrozen() []results.BystanderRead {
+	return slices.DeleteFunc(slices.Clone(r.reads), func(b results.BystanderRead) bool {
+		return r.frozen != (stretch{}) && r.frozen.contains(b.At)
+	})
+}
+
+// inWindow returns the notifications in the window, in order.
+func (r raw) inWindow() []results.Notification {
+	out := slices.DeleteFunc(slices.Clone(r.notifications), func(n results.Notification) bool { return !r.window.contains(n.At) })
+	slices.SortStableFunc(out, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
+// usefulWakes counts the waits that ended in the window after at least one notification, the last of which came in it.
+func (r raw) usefulWakes() int64 {
+	byClient := map[int][]time.Duration{}
+	for _, n := range r.notifications {
+		byClient[n.Client] = append(byClient[n.Client], n.At)
+	}
+	for _, times := range byClient {
+		slices.Sort(times)
+	}
+	var useful int64
+	for _, s := range r.spans {
+		if !slices.Contains(r.config.Waiting, s.Phase) || !r.window.contains(s.End) {
+			continue
+		}
+		times := byClient[s.Client]
+		i, _ := slices.BinarySearch(times, s.End)
+		if i > 0 && times[i-1] > s.Start && r.window.contains(times[i-1]) {
+			useful++
+		}
+	}
+	return useful
+}
+
+// unfinished returns the ages of the waits that were going on when the window ended.
+func (r raw) unfinished() map[string][]time.Duration {
+	out := map[string][]time.Duration{}
+	for _, s := range r.spans {
+		if slices.Contains(r.config.Waiting, s.Phase) && s.Start <= r.window.End && s.End > r.window.End {
+			out[s.Phase] = append(out[s.Phase], r.window.End-s.Start)
+		}
+	}
+	return out
+}
+
+// herd is the notifications set off by one transaction.
+type herd struct {
+	size        int
+	first, last time.Duration
+	clients     map[int]bool
+}
+
+// herds groups sorted notifications.
+func herds(sorted []results.Notification, old bool) (out []*herd, grouping string, ungrouped int64) {
+	known := func(n results.Notification) bool { return n.Zxid > 0 }
+	guess := len(sorted) > 0 && old && !slices.ContainsFunc(sorted, known)
+	byZxid, byPath := map[int64]*herd{}, map[string]*herd{}
+	for _, n := range sorted {
+		one := byZxid[n.Zxid]
+		switch {
+		case guess:
+			one = byPath[n.Path]
+			if one != nil && (n.At-one.last > 5*ms || one.clients[n.Client]) {
+				one = nil
+			}
+		case !known(n):
+			ungrouped++
+			continue
+		}
+		if one == nil {
+			one = &herd{first: n.At, clients: map[int]bool{}}
+			byZxid[n.Zxid], byPath[n.Path] = one, one
+			out = append(out, one)
+		}
+		one.size++
+		one.last = n.At
+		one.clients[n.Client] = true
+	}
+	if guess {
+		return out, results.GroupedByPathAndTime, 0
+	}
+	return out, results.GroupedByZxid, ungrouped
+}
+
+// herd summarizes the notifications of the window.
+func (r raw) herd(t *testing.T, old bool) results.Herd {
+	t.Helper()
+	sorted := r.inWindow()
+	found, grouping, ungrouped := herds(sorted, old)
+	out := results.Herd{Grouping: grouping, Ungrouped: ungrouped, Sizes: []results.SizeCount{}, Peak10ms: peak(sorted)}
+	counts := map[int]int64{}
+	var spreads []time.Duration
+	for _, h := range found {
+		counts[h.size]++
+		spreads = append(spreads, h.last-h.first)
+	}
+	for size, count := range counts {
+		out.Sizes = append(out.Sizes, results.SizeCount{Size: size, Count: count})
+	}
+	slices.SortFunc(out.Sizes, func(a, b results.SizeCount) int { return cmp.Compare(a.Size, b.Size) })
+	out.Spread = histogram(t, spreads)
+	return out
+}
+
+// peak returns the largest number of notifications in 10 ms.
+func peak(sorted []results.Notification) int {
+	most, start := 0, 0
+	for end, n := range sorted {
+		for n.At-sorted[start].At >= 10*ms {
+			start++
+		}
+		most = max(most, end-start+1)
+	}
+	return most
+}
+
+// cut returns what happened in a stretch of the window.
+func (r raw) cut(from, to time.Duration) results.Timeline {
+	t := results.Timeline{Start: from, End: to, Notifications: []results.TimelineDot{}, Bystander: []results.BystanderRead{}}
+	for _, n := range r.inWindow() {
+		if from <= n.At && n.At <= to {
+			t.Notifications = append(t.Notifications, results.TimelineDot{At: n.At - from, Client: n.Client})
+		}
+	}
+	for _, b := range r.unfrozen() {
+		if from <= b.At && b.At <= to && r.window.contains(b.At) {
+			b.At -= from
+			t.Bystander = append(t.Bystander, b)
+		}
+	}
+	sortTimeline(&t)
+	return t
+}
+
+// sortTimeline puts simultaneous dots and reads in an order that does not depend on how they were found.
+func sortTimeline(t *results.Timeline) {
+	slices.SortFunc(t.Notifications, func(a, b results.TimelineDot) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Client, b.Client))
+	})
+	slices.SortFunc(t.Bystander, func(a, b results.BystanderRead) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Response, b.Response), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Server, b.Server))
+	})
+}
+
+// tolerance is by how much a comparison of stalls may be off: a recorder counts the operations that overlap gaps by bands
+// of their lengths, and lengths to two digits.
+type tolerance struct {
+	similar float64 // the share of a gap's length from which on another is similar to it
+	factor  float64 // of the times that a gap is compared with
+}
+
+// stalls finds the stalls by comparisons with a tolerance.
+func (r raw) stalls(by tolerance) []results.Stall {
+	out := []results.Stall{}
+	operations, cycles := r.operations()
+	gaps := []stretch{}
+	last := r.window.Start
+	for _, one := range append(slices.Clone(operations), stretch{End: r.window.End}) {
+		if one.End > last {
+			gaps = append(gaps, stretch{last, one.End})
+			last = one.End
+		}
+	}
+	for _, gap := range gaps {
+		if gap.length() > 500*ms && (r.frozen == stretch{} || !gap.overlaps(r.frozen)) && r.interrupted(gap, gaps, operations, cycles, by) {
+			out = append(out, results.Stall{Start: gap.Start - r.window.Start, Length: gap.length(), SlowestReads: r.slowestReads(gap)})
+		}
+	}
+	return out
+}
+
+// operations returns when operations were under way, by their end, and for each client from one completion to its next.
+func (r raw) operations() (all, cycles []stretch) {
+	spans := slices.DeleteFunc(slices.Clone(r.spans), func(s span) bool { return s.Phase != r.config.Operation || s.End > r.window.End })
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.End, b.End) })
+	before := map[int]time.Duration{}
+	for _, s := range spans {
+		all = append(all, stretch{s.Start, s.End})
+		if at, there := before[s.Client]; there {
+			cycles = append(cycles, stretch{at, s.End})
+		}
+		before[s.Client] = s.End
+	}
+	return all, cycles
+}
+
+func (r raw) interrupted(gap stretch, gaps, operations, cycles []stretch, by tolerance) bool {
+	var similar, rest []stretch
+	var filled time.Duration
+	for _, g := range gaps {
+		if 2*g.length() >= gap.length() {
+			filled += g.length()
+		} else {
+			rest = append(rest, g)
+		}
+		if float64(g.length()) >= by.similar*float64(gap.length()) {
+			similar = append(similar, g)
+		}
+	}
+	exceeds := func(times float64, other time.Duration) bool {
+		return float64(gap.length()) > by.factor*times*float64(other)
+	}
+	usual, ok := middle(rest)
+	if ok && !r.config.Collective && by.factor*3*float64(filled) < 2*float64(r.window.length()) && exceeds(10, usual) {
+		return true
+	}
+	p99, measured := longestBut1Percent(apart(operations, similar))
+	rhythm, known := longestBut1Percent(apart(cycles, similar))
+	return measured && known && exceeds(10, p99) && exceeds(2, rhythm)
+}
+
+// apart returns the stretches that overlap none of the gaps.
+func apart(stretches, gaps []stretch) []stretch {
+	return slices.DeleteFunc(slices.Clone(stretches), func(s stretch) bool { return slices.ContainsFunc(gaps, s.overlaps) })
+}
+
+func byLength(a, b stretch) int { return cmp.Compare(a.length(), b.length()) }
+
+func longestBut1Percent(stretches []stretch) (time.Duration, bool) {
+	if len(stretches) == 0 {
+		return 0, false
+	}
+	slices.SortFunc(stretches, byLength)
+	return stretches[(99*len(stretches)+99)/100-1].length(), true
+}
+
+func middle(stretches []stretch) (time.Duration, bool) {
+	slices.SortFunc(stretches, byLength)
+	var total, passed time.Duration
+	for _, s := range stretches {
+		total += s.length()
+	}
+	for _, s := range stretches {
+		if passed += s.length(); 2*passed >= total {
+			return s.length(), true
+		}
+	}
+	return 0, false
+}
+
+// slowestReads returns the slowest read of each server among those under way in a stretch.
+func (r raw) slowestReads(in stretch) []results.ServerRead {
+	slowest := map[int]time.Duration{}
+	for _, b := range r.unfrozen() {
+		back := b.At + b.Response
+		if (stretch{back - b.Service, back}).overlaps(in) {
+			slowest[b.Server] = max(slowest[b.Server], b.Service)
+		}
+	}
+	out := []results.ServerRead{}
+	for server, longest := range slowest {
+		out = append(out, results.ServerRead{Server: server, Longest: longest})
+	}
+	slices.SortFunc(out, func(a, b results.ServerRead) int { return cmp.Compare(a.Server, b.Server) })
+	return out
+}

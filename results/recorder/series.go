@@ -1,0 +1,104 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// grouping is one of the two ways to find herds. Which one a document uses may be known only at the end.
+type grouping int
+
+const (
+	exact   grouping = iota // by zxid
+	guessed                 // by path and time
+	groupings
+)
+
+// bin sums up the events of one bin of the series.
+type bin struct {
+	operations, requests, notifications int64
+	largest                             [groupings]int
+	slowest                             time.Duration
+}
+
+func (b *bin) merge(o bin) {
+	b.operations += o.operations
+	b.requests += o.requests
+	b.notifications += o.notifications
+	for g := range b.largest {
+		b.largest[g] = max(b.largest[g], o.largest[g])
+	}
+	b.slowest = max(b.slowest, o.slowest)
+}
+
+// series counts events over time. It begins with the first event. When there would be too many bins, it doubles their
+// width.
+type series struct {
+	start, width time.Duration
+	used         int // bins
+	bins         [results.MaxBins]bin
+	total        int64 // of the requests
+	counting     bool  // total is known
+}
+
+// at extends the series to a moment and returns its bin. A moment before the first event belongs to the first bin.
+func (s *series) at(t time.Duration) *bin {
+	if s.used == 0 {
+		s.start, s.width = t, results.FirstBin
+	}
+	i := max(0, t-s.start) / s.width
+	for ; i >= results.MaxBins; i = (t - s.start) / s.width {
+		s.double()
+	}
+	s.used = max(s.used, int(i)+1)
+	return &s.bins[i]
+}
+
+// double merges neighboring bins.
+func (s *series) double() {
+	for i := range s.bins {
+		one := s.bins[i]
+		s.bins[i] = bin{}
+		s.bins[i/2].merge(one)
+	}
+	s.used = (s.used + 1) / 2
+	s.width *= 2
+}
+
+func (s *series) operation(at time.Duration) { s.at(at).operations++ }
+
+func (s *series) notification(at time.Duration) { s.at(at).notifications++ }
+
+// requests adds the requests since the previous call.
+func (s *series) requests(at time.Duration, total int64) {
+	if s.counting {
+		s.at(at).requests += total - s.total
+	}
+	s.total, s.counting = total, true
+}
+
+// read records a bystander's read in the bin in which it was due.
+func (s *series) read(b results.BystanderRead) {
+	bin := s.at(b.At)
+	bin.slowest = max(bin.slowest, b.Response)
+}
+
+// herd records a complete herd in the bin in which it began.
+func (s *series) herd(g grouping, first time.Duration, size int) {
+	bin := s.at(first)
+	bin.largest[g] = max(bin.largest[g], size)
+}
+
+// document returns the series as a document keeps it, with the herds of one grouping.
+func (s *series) document(g grouping) *results.Series {
+	out := &results.Series{Start: s.start, Bin: s.width}
+	for _, b := range s.bins[:s.used] {
+		out.Operations = append(out.Operations, b.operations)
+		out.Requests = append(out.Requests, b.requests)
+		out.Notifications = append(out.Notifications, b.notifications)
+		out.LargestHerd = append(out.LargestHerd, b.largest[g])
+		out.SlowestRead = append(out.SlowestRead, b.slowest)
+	}
+	return out
+}

@@ -1,0 +1,232 @@
+package recorder_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+)
+
+// operations makes spans of an operation that takes as long as it does, by clients that do nothing in between.
+type operations []span
+
+// client adds operations of one client, each of which begins after a break, until a time.
+func (o *operations) client(id int, from, until, takes, rest time.Duration) *operations {
+	for at := from + rest; at+takes <= until; at += takes + rest {
+		*o = append(*o, span{"release", id, at, at + takes})
+	}
+	return o
+}
+
+// clients adds several, offset against each other.
+func (o *operations) clients(n int, until, takes, rest time.Duration) *operations {
+	for id := range n {
+		o.client(id, time.Duration(id)*(takes+rest)/time.Duration(n), until, takes, rest)
+	}
+	return o
+}
+
+// paused moves everything after a moment, as a server that stands still does: what is under way takes longer.
+func (o *operations) paused(at, length time.Duration) *operations {
+	for i := range *o {
+		s := &(*o)[i]
+		if s.Start > at {
+			s.Start += length
+		}
+		if s.End > at {
+			s.End += length
+		}
+	}
+	return o
+}
+
+// line makes clients come to hold one after another, each for a while, as in the line for a lock.
+func (o *operations) line(n int, until, hold, releases time.Duration) *operations {
+	id := 0
+	for at := hold; at+releases <= until; at += hold + releases {
+		*o = append(*o, span{"release", id % n, at, at + releases})
+		id++
+	}
+	return o
+}
+
+// rounds makes all of 50 clients complete in a burst at the end of each round.
+func (o *operations) rounds(until, length, burst time.Duration) *operations {
+	const n = 50
+	for at := length; at <= until; at += length {
+		for id := range n {
+			end := at - burst + burst*time.Duration(id)/time.Duration(n)
+			*o = append(*o, span{"release", id, end - ms, end})
+		}
+	}
+	return o
+}
+
+// load returns a measurement of the operations.
+func (o *operations) load(window stretch) raw {
+	return raw{config: recorder.Config{Operation: "release"}, window: window, spans: *o}
+}
+
+// Stalls are found even if they change the percentiles, and slow loads that go on steadily have none. The window goes
+// from 2 s to 12 s; what is before it is warm-up.
+func TestStalls(t *testing.T) {
+	window := stretch{2 * s, 12 * s}
+	short := stretch{2 * s, 5 * s}
+	for _, tt := range []struct {
+		name   string
+		window stretch
+		spans  *operations
+		want   []results.Stall // begin and length, to the nearest 100 ms
+	}{
+		{"nothing", window, new(operations), nil},
+		{"one client, steady", window, new(operations).clients(1, 12*s, 2*ms, 0), nil},
+		{"one client, paused", window, new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s),
+			[]results.Stall{{Start: 2 * s, Length: 5 * s}}},
+		// 50 of some 3,500 operations take 5 s, which is the p99.
+		{"the stall is the p99", window, new(operations).clients(50, 7*s, 100*ms, 0).paused(4*s, 5*s),
+			[]results.Stall{{Start: 2 * s, Length: 5 * s}}},
+		{"and most of the window", short, new(operations).clients(50, 3*s, 100*ms, 0).paused(2100*ms, 2300*ms),
+			[]results.Stall{{Start: 100 * ms, Length: 2300 * ms}}},
+		// No pause is longer than another, and half of the time is one.
+		{"paused again and again", window, new(operations).clients(10, 9600*ms, 10*ms, 0).
+			paused(3*s, 600*ms).paused(4*s, 600*ms).paused(5*s, 600*ms).paused(6*s, 600*ms),
+			[]results.Stall{{Start: 1 * s, Length: 600 * ms}, {Start: 2 * s, Length: 600 * ms}, {Start: 3 * s, Length: 600 * ms}, {Start: 4 * s, Length: 600 * ms}}},
+		{"paused until after the window", short, new(operations).clients(10, 7*s, 10*ms, 0).paused(2*s+100*ms, 5*s),
+			[]results.Stall{{Start: 100 * ms, Length: 2900 * ms}}},
+		{"paused in the warm-up", short, new(operations).clients(10, 7*s, 10*ms, 0).paused(1*s, 2500*ms),
+			[]results.Stall{{Start: 0, Length: 1500 * ms}}},
+		{"nothing completed in the window", short, new(operations).clients(10, 7*s, 10*ms, 0).paused(1900*ms, 9*s),
+			[]results.Stall{{Start: 0, Length: 3 * s}}},
+		{"400 ms are none", window, new(operations).clients(10, 12*s, 10*ms, 0).paused(4*s, 400*ms), nil},
+		// The clients of a long line come round every 4 s, but one of them completes every 20 ms.
+		{"a long line, paused", window, new(operations).line(200, 7*s, 15*ms, 5*ms).paused(4*s, 5*s),
+			[]results.Stall{{Start: 2 * s, Length: 5 * s}}},
+		{"a break of 1 s between operations, paused", window, new(operations).clients(10, 8*s, 2*ms, s).paused(4*s, 4*s),
+			[]results.Stall{{Start: 1900 * ms, Length: 4100 * ms}}},
+
+		{"slow operations", window, new(operations).clients(3, 12*s, 2500*ms, 0), nil},
+		{"a hold of 1 s by one client", window, new(operations).client(0, 0, 12*s, 2*ms, s), nil},
+		{"a hold of 1 s in a line", window, new(operations).line(10, 12*s, s, 2*ms), nil},
+		{"a hold of 5 s in a line", window, new(operations).line(10, 12*s, 5*s, 2*ms), nil},
+		{"a break of 5 s, nearly in step", window, new(operations).client(0, 0, 12*s, 2*ms, 5*s).client(1, 3*ms, 12*s, 2*ms, 5*s), nil},
+		{"rounds of 1 s", window, new(operations).rounds(12*s, s, 100*ms), nil},
+		{"one round, longer than the others", window, new(operations).rounds(11700*ms, 390*ms, 5*ms).paused(5*s, 300*ms), nil},
+		{"polls", window, new(operations).clients(2, 12*s, 700*ms, 0), nil},
+		{"lockstep with long steps", window, new(operations).line(1000, 12*s, 800*ms, 2*ms), nil},
+		{"lockstep, a line-up before all complete at once", window, new(operations).rounds(12*s, 12*s, 50*ms), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) { wantStalls(t, tt.spans.load(tt.window), tt.want) })
+	}
+
+	other := new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s).load(window)
+	other.spans = append(other.spans, span{"acquire", 0, 5 * s, 6 * s})
+	t.Run("another phase goes on", func(t *testing.T) { wantStalls(t, other, []results.Stall{{Start: 2 * s, Length: 5 * s}}) })
+	bursts := new(operations).rounds(12*s, 1200*ms, 550*ms).load(window)
+	bursts.config.Collective = true
+	t.Run("rounds of 1 s with long bursts", func(t *testing.T) { wantStalls(t, bursts, nil) })
+	// Condition 1 alone, with a rest whose own breaks are over 250 ms but less than half of the stall.
+	breaks := new(operations).client(0, 0, 8*s, 2*ms, 398*ms).paused(4*s, 600*ms).load(stretch{0, 8 * s})
+	breaks.config.Collective = true
+	t.Run("breaks of 400 ms, paused", func(t *testing.T) { wantStalls(t, breaks, []results.Stall{{Start: 4 * s, Length: s}}) })
+	frozen := new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s).load(window)
+	frozen.frozen = stretch{4 * s, 9 * s}
+	t.Run("the servers were held up by zkbench", func(t *testing.T) { wantStalls(t, frozen, nil) })
+}
+
+func wantStalls(t *testing.T, r raw, want []results.Stall) {
+	t.Helper()
+	var got []results.Stall
+	for _, s := range r.record(t, &results.Document{}, recorder.Facts{}).Stalls {
+		got = append(got, results.Stall{Start: s.Start.Round(100 * ms), Length: s.Length.Round(100 * ms)})
+	}
+	if !slices.EqualFunc(got, want, func(a, b results.Stall) bool { return a.Start == b.Start && a.Length == b.Length }) {
+		t.Errorf("stalls %v, want %v", got, want)
+	}
+}
+
+// Exponential breaks between operations leave gaps of every length; the longest of them is no stall.
+func TestThinkingClientsDoNotStall(t *testing.T) {
+	var spans operations
+	random := rand.New(rand.NewPCG(1, 1))
+	for id := range 10 {
+		for at := time.Duration(random.ExpFloat64() * float64(s)); at < time.Minute; at += time.Duration(random.ExpFloat64() * float64(s)) {
+			spans = append(spans, span{"release", id, at, at + 2*ms})
+		}
+	}
+	wantStalls(t, spans.load(stretch{0, time.Minute}), nil)
+}
+
+// A stall is reported with the servers whose reads it delayed, and an empty list is not null.
+func TestStallNamesServers(t *testing.T) {
+	read := func(server int, at, took time.Duration) results.BystanderRead {
+		return results.BystanderRead{Server: server, At: at, Service: took, Response: took + ms}
+	}
+	paused := *new(operations).clients(3, 7*s, 2*ms, 0).paused(4*s, 5*s)
+	for _, tt := range []struct {
+		name  string
+		spans operations
+		reads []results.BystanderRead
+		want  []string
+	}{
+		{"no stall", *new(operations).clients(3, 12*s, 2*ms, 0), []results.BystanderRead{read(2, 4*s, 5*s), read(1, 5*s, ms)}, nil},
+		{"a paused server", paused, []results.BystanderRead{read(2, 4*s, 5*s), read(2, 5*s, 4*s), read(1, 5*s, ms), read(1, 1*s, 9*ms), read(1, 11*s, 9*ms)},
+			[]string{"no operation completed for 5s, from 2s into the window (meanwhile reads took up to 5s on zoo2)"}},
+		{"two", paused, []results.BystanderRead{read(1, 4*s, 4*s), read(2, 4*s, 5*s), read(3, 5*s, ms)},
+			[]string{"no operation completed for 5s, from 2s into the window (meanwhile reads took up to 5s on zoo2, 4s on server 1)"}},
+		{"a slow read before the stall", paused, []results.BystanderRead{read(1, 2500*ms, s), read(2, 5*s, s)},
+			[]string{"no operation completed for 5s, from 2s into the window (meanwhile reads took up to 1s on zoo2)"}},
+		{"a read that outlasts the stall", paused, []results.BystanderRead{read(1, 8*s, 3*s)},
+			[]string{"no operation completed for 5s, from 2s into the window (meanwhile reads took up to 3s on server 1)"}},
+		{"writes alone", paused, []results.BystanderRead{read(1, 5*s, ms), read(2, 6*s, 3*ms)},
+			[]string{"no operation completed for 5s, from 2s into the window (meanwhile no read took longer than 3ms on any server)"}},
+		{"no bystanders", paused, nil, []string{"no operation completed for 5s, from 2s into the window"}},
+		{"more than one", *new(operations).clients(3, 6*s, 2*ms, 0).paused(4*s, 600*ms).paused(5*s, 5*s), nil,
+			[]string{"no operation completed for 5s, from 3s into the window, nor in 1 other stall: 5.6s in all"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := tt.spans.load(stretch{2 * s, 12 * s})
+			r.reads = tt.reads
+			d := r.record(t, &results.Document{}, recorder.Facts{Servers: []results.ServerReport{{Server: 2, Name: "zoo2"}}})
+			got := d.Delayed()
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+			text, err := json.Marshal(d)
+			if err != nil || strings.Contains(string(text), `"stalls":null`) {
+				t.Errorf("%s, %v", text, err)
+			}
+		})
+	}
+}
+
+// Of very many gaps, the longest are kept.
+func TestShortestCandidatesMakeRoom(t *testing.T) {
+	var spans operations
+	at := time.Duration(0)
+	for i := range 5000 {
+		pause := 600 * ms
+		if i%2500 == 1 {
+			pause = 900 * ms
+		}
+		for range 50 {
+			at += 40 * ms
+			spans = append(spans, span{"release", 0, at - ms, at})
+		}
+		at += pause
+	}
+	stalls := spans.load(stretch{0, at}).record(t, &results.Document{}, recorder.Facts{}).Stalls
+	var longer int
+	for _, one := range stalls {
+		if one.Length > 800*ms {
+			longer++
+		}
+	}
+	if len(stalls) != 4096 || longer != 2 {
+		t.Errorf("%d stalls, of which %d are long; want 4096 and 2", len(stalls), longer)
+	}
+}

@@ -1,0 +1,151 @@
+package recorder
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+const (
+	// windowSlack is how much longer or shorter than planned a window may be so that its exact middle is still kept.
+	windowSlack = 500 * time.Millisecond
+	// firstStep is the distance from the window's start to the second excerpt, if the window's length is unknown. Each
+	// further excerpt begins at stepFactor times the distance of the one before it.
+	firstStep  = results.TimelineLength / 4
+	stepFactor = 1.25
+)
+
+// excerpt is the notifications and reads of a stretch of the window.
+type excerpt struct {
+	stretch
+	dots  []results.TimelineDot
+	reads []results.BystanderRead
+}
+
+func (e *excerpt) contains(at time.Duration) bool { return e.start <= at && at <= e.end }
+
+func (e *excerpt) notification(dot results.TimelineDot) {
+	if e.contains(dot.At) {
+		e.dots = append(e.dots, dot)
+	}
+}
+
+func (e *excerpt) read(b results.BystanderRead) {
+	if e.contains(b.At) {
+		e.reads = append(e.reads, b)
+	}
+}
+
+// timeline returns the part of the excerpt that lies in a stretch.
+func (e *excerpt) timeline(of stretch) results.Timeline {
+	t := results.Timeline{
+		Start: max(of.start, e.start), End: min(of.end, e.end),
+		Notifications: []results.TimelineDot{}, Bystander: []results.BystanderRead{},
+	}
+	for _, n := range e.dots {
+		if t.Start <= n.At && n.At <= t.End {
+			n.At -= t.Start
+			t.Notifications = append(t.Notifications, n)
+		}
+	}
+	for _, b := range e.reads {
+		if t.Start <= b.At && b.At <= t.End {
+			b.At -= t.Start
+			t.Bystander = append(t.Bystander, b)
+		}
+	}
+	slices.SortStableFunc(t.Bystander, func(a, b results.BystanderRead) int { return cmp.Compare(a.At, b.At) })
+	return t
+}
+
+// recent holds the notifications and reads of the last second, as far as they belong to the window.
+type recent struct {
+	dots  queue[results.TimelineDot]
+	reads queue[results.BystanderRead]
+}
+
+func (r *recent) notification(dot results.TimelineDot) {
+	r.dots.dropWhile(func(old results.TimelineDot) bool { return dot.At-old.At > results.TimelineLength })
+	r.dots.push(dot)
+}
+
+// read keeps a read for a second after its completion.
+func (r *recent) read(b results.BystanderRead) {
+	now := b.At + b.Response
+	r.reads.dropWhile(func(old results.BystanderRead) bool { return now-old.At-old.Response > results.TimelineLength })
+	r.reads.push(b)
+}
+
+// excerptAround returns an excerpt of one second that begins half a second before a moment, filled up to now. If that is
+// over a second ago, the excerpt begins one second ago, because nothing older is kept. This happens to a herd that
+// becomes the largest over half a second after its first notification.
+func (r *recent) excerptAround(moment, now time.Duration) excerpt {
+	start := max(moment-results.TimelineLength/2, now-results.TimelineLength)
+	e := excerpt{stretch: stretch{start, start + results.TimelineLength}}
+	for _, dot := range r.dots.all() {
+		e.notification(dot)
+	}
+	for _, b := range r.reads.all() {
+		e.read(b)
+	}
+	return e
+}
+
+// middle keeps the excerpts that may prove to be nearest to the middle of the window.
+//
+// If the window's length is known, there is one excerpt. Otherwise, excerpts begin at geometric distances from the
+// window's start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far,
+// because the latter only grows.
+type middle struct {
+	start    time.Duration // of the window
+	next     time.Duration // distance of the next excerpt; 0 if the length is known
+	excerpts []*excerpt
+}
+
+func (m *middle) open(at, length time.Duration) {
+	m.start = at
+	if length > 0 {
+		reach := (results.TimelineLength + windowSlack) / 2
+		m.excerpts = []*excerpt{{stretch: stretch{at + length/2 - reach, at + length/2 + reach}}}
+		return
+	}
+	m.excerpts = []*excerpt{{stretch: stretch{at, at + results.TimelineLength}}}
+	m.next = firstStep
+}
+
+func (m *middle) advance(now time.Duration) {
+	for m.next > 0 && m.start+m.next <= now {
+		begin := m.start + m.next
+		m.excerpts = append(m.excerpts, &excerpt{stretch: stretch{begin, begin + results.TimelineLength}})
+		m.next = time.Duration(stepFactor * float64(m.next))
+	}
+	for len(m.excerpts) > 1 && m.excerpts[1].center() <= (m.start+now)/2 {
+		m.excerpts = slices.Delete(m.excerpts, 0, 1)
+	}
+}
+
+// timeline returns the excerpt whose middle is nearest to that of the window. A window of up to a second is kept whole.
+func (m *middle) timeline(w stretch) results.Timeline {
+	nearest := slices.MinFunc(m.excerpts, func(a, b *excerpt) int {
+		return cmp.Compare((a.center() - w.center()).Abs(), (b.center() - w.center()).Abs())
+	})
+	start := min(max(w.center()-results.TimelineLength/2, nearest.start), nearest.end-results.TimelineLength)
+	return nearest.timeline(stretch{max(start, w.start), min(start+results.TimelineLength, w.end)})
+}
+
+// excerpts yields the excerpts that are being filled.
+func (r *Recorder) excerpts() iter.Seq[*excerpt] {
+	return func(yield func(*excerpt) bool) {
+		for _, e := range r.timeline.excerpts {
+			if !yield(e) {
+				return
+			}
+		}
+		if yield(&r.byZxid.around) && r.byPath != nil {
+			yield(&r.byPath.around)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package recorder
+
+import "time"
+
+// stretch is a span of time on the measurement's clock.
+type stretch struct{ start, end time.Duration }
+
+func (s stretch) length() time.Duration { return s.end - s.start }
+
+func (s stretch) center() time.Duration { return (s.start + s.end) / 2 }
+
+func (s stretch) overlaps(o stretch) bool { return s.start < o.end && o.start < s.end }
+
+// window is the part of the measurement that counts, as far as its edges are known.
+type window struct {
+	stretch
+	opened, closed bool
+	operations     int64
+}
+
+func (w *window) open(at time.Duration) { w.start, w.opened = at, true }
+
+func (w *window) close(at time.Duration) { w.end, w.closed = at, true }
+
+// precedes reports whether a moment belongs to the warm-up.
+func (w *window) precedes(at time.Duration) bool { return !w.opened || at < w.start }
+
+// contains reports whether a moment lies in the window.
+func (w *window) contains(at time.Duration) bool {
+	return w.opened && w.start <= at && (!w.closed || at <= w.end)
+}
+
+// wait is a wait that outlasted the window.
+type wait struct {
+	phase string
+	age   time.Duration // when the window ended
+}
+
+// queue is a first-in, first-out list. It does not allocate once it has been as long as it gets.
+type queue[T any] struct {
+	items []T
+	head  int
+}
+
+func (q *queue[T]) push(item T) {
+	if q.head > 0 && len(q.items) == cap(q.items) && 2*q.head >= len(q.items) {
+		q.items = q.items[:copy(q.items, q.items[q.head:])]
+		q.head = 0
+	}
+	q.items = append(q.items, item)
+}
+
+// dropWhile removes items from the front.
+func (q *queue[T]) dropWhile(drop func(T) bool) {
+	for q.head < len(q.items) && drop(q.items[q.head]) {
+		q.head++
+	}
+}
+
+// all returns the items, the oldest first. The slice is valid until the next call.
+func (q *queue[T]) all() []T { return q.items[q.head:] }

@@ -1,0 +1,21 @@
+package results
+
+import "time"
+
+// MaxBins is the largest number of bins of a [Series]. If more are needed, the width of all bins is doubled.
+const MaxBins = 600
+
+// FirstBin is the width of the bins before it is doubled.
+const FirstBin = 100 * time.Millisecond
+
+// Series counts events over time, from the start of the measurement to its end, warm-up included. Each list has one entry
+// for each bin.
+type Series struct {
+	Start         time.Duration   `json:"start_ns"` // of the first bin, since the measurement's epoch
+	Bin           time.Duration   `json:"bin_ns"`   // width: FirstBin times a power of two
+	Operations    []int64         `json:"operations"`
+	Requests      []int64         `json:"requests"` // sent by the clients' sessions
+	Notifications []int64         `json:"notifications"`
+	LargestHerd   []int           `json:"largest_herd"`    // in notifications, of the herds that begin in the bin
+	SlowestRead   []time.Duration `json:"slowest_read_ns"` // longest response time of the bystanders' reads that were due in the bin
+}
