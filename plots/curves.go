@@ -2,7 +2,9 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -11,11 +13,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// tailTicks labels an axis of 1/(1-p) with the percentiles p.
-type tailTicks struct{}
-
-// Ticks implements plot.Ticker.
-func (tailTicks) Ticks(_, high float64) []plot.Tick {
+// tailTicks labels an axis with percentiles. The share p of the samples is at the position 1/(1-p).
+func tailTicks(_, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99} {
 		if at := 100 / (100 - p); at <= high*1.001 {
@@ -25,11 +24,11 @@ func (tailTicks) Ticks(_, high float64) []plot.Tick {
 	return ticks
 }
 
-// percentiles draws the latency distribution of one phase under n clients: a curve per variant, the repeats merged.
-// Each curve ends where a single sample would decide.
+// percentiles draws the latency distribution of one phase under n clients. Each variant has one curve, which merges the
+// histograms of its repeats and ends where a percentile would depend on a single sample.
 func (s set) percentiles(n int, phase string) ([]figure, error) {
 	p := s.newPlot(fmt.Sprintf("%s latency, %s", strings.ToUpper(phase[:1])+phase[1:], clientsText(n)),
-		"percentile of all repeats together", phase+" latency, ms")
+		"percentile, all repeats merged", phase+" latency, ms")
 	low, high, tail := math.Inf(1), 0.0, 10.0
 	var curves []plotter.XYs
 	for _, group := range s.at(n) {
@@ -51,7 +50,7 @@ func (s set) percentiles(n int, phase string) ([]figure, error) {
 		var xys plotter.XYs
 		for at := 1.0; at <= float64(h.TotalCount()); at *= 1.05 {
 			y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6
-			if y == 0 { // has no place on a logarithmic axis
+			if y == 0 { // a logarithmic axis has no zero
 				continue
 			}
 			xys = append(xys, plotter.XY{X: at, Y: y})
@@ -64,17 +63,17 @@ func (s set) percentiles(n int, phase string) ([]figure, error) {
 		return nil, nil
 	}
 	logarithmic(&p.X, 1, tail)
-	p.X.Tick.Marker = tailTicks{}
+	p.X.Tick.Marker = plot.TickerFunc(tailTicks)
 	logarithmic(&p.Y, low*0.8, max(high*1.3, belowLegend(curves, low*0.8, tail)))
 	p.Legend.Left, p.Legend.Top = true, true
 	return []figure{figureOf(fmt.Sprintf("%s-percentiles-%s-n%d", s.prefix, phase, n), p)}, nil
 }
 
-// legendWidth is the share of a figure's width that a legend of variants takes.
+// legendWidth is the share of a figure's width that a legend takes.
 const legendWidth = 0.25
 
-// belowLegend returns how far a logarithmic axis that begins at low must go for a legend at the upper left to cover none of
-// the curves, which go from 1 to tail.
+// belowLegend returns an upper end for a logarithmic Y axis, so that a legend at the upper left covers none of the
+// curves. The Y axis begins at low. The X axis goes from 1 to tail.
 func belowLegend(curves []plotter.XYs, low, tail float64) float64 {
 	highest := low
 	for _, xys := range curves {
@@ -95,11 +94,11 @@ func clientsText(n int) string {
 	return fmt.Sprintf("%d clients", n)
 }
 
-// herdSizes draws how many notifications a transaction sets off under n clients, as the share of transactions that set
-// off at most so many.
+// herdSizes draws the cumulative distribution of herd sizes under n clients. At each number of notifications, a curve
+// shows the share of transactions that caused at most this number.
 func (s set) herdSizes(n int) []figure {
 	p := s.newPlot("Herd sizes, "+clientsText(n),
-		"notifications set off by one transaction", "transactions that set off at most so many, %")
+		"notifications caused by one transaction", "cumulative share of transactions, %")
 	largest := 0
 	for _, group := range s.at(n) {
 		largest = max(largest, mergedHerd(group).Max())
@@ -115,7 +114,7 @@ func (s set) herdSizes(n int) []figure {
 	}
 	logarithmic(&p.X, 0.9, float64(largest)*1.1)
 	p.Y.Min, p.Y.Max = 0, 105
-	if mostlySmall { // nothing is drawn at the lower right
+	if mostlySmall { // no curve reaches the lower right
 		p.Legend.YOffs, p.Legend.XOffs = 12, -12
 	} else {
 		p.Legend.Left, p.Legend.Top, p.Legend.YOffs, p.Legend.XOffs = true, true, -24, 24
@@ -123,7 +122,8 @@ func (s set) herdSizes(n int) []figure {
 	return []figure{figureOf(fmt.Sprintf("%s-herd-sizes-n%d", s.prefix, n), p)}
 }
 
-// steps is the curve of one variant's herds, up to the largest of all variants; none if it set off no notification.
+// steps returns the curve of one variant's herd sizes. It ends beside the largest herd of all variants. It is empty if
+// there were no notifications.
 func steps(h results.Herd, largest int) plotter.XYs {
 	var total, seen int64
 	for _, size := range h.Sizes {
@@ -141,21 +141,17 @@ func steps(h results.Herd, largest int) plotter.XYs {
 	return append(xys, plotter.XY{X: float64(largest) * 1.1, Y: 100})
 }
 
-// mergedHerd adds up the herd sizes of the repeats.
+// mergedHerd returns the herds of all repeats as one distribution of sizes.
 func mergedHerd(group []*results.Document) results.Herd {
 	counts := map[int]int64{}
-	most := 0
 	for _, d := range group {
 		for _, size := range d.Herd.Sizes {
 			counts[size.Size] += size.Count
-			most = max(most, size.Size)
 		}
 	}
 	var h results.Herd
-	for size := 1; size <= most; size++ {
-		if counts[size] > 0 {
-			h.Sizes = append(h.Sizes, results.SizeCount{Size: size, Count: counts[size]})
-		}
+	for _, size := range slices.Sorted(maps.Keys(counts)) {
+		h.Sizes = append(h.Sizes, results.SizeCount{Size: size, Count: counts[size]})
 	}
 	return h
 }

@@ -1,18 +1,16 @@
-// Package plots is how results are shown: a few figures, each in a file of its own, in one style.
+// Package plots draws results: a few figures in one style, each kind in a source file of its own.
 //
-// It takes one position: a picture must not say more than the numbers behind it. Latencies are drawn as whole
-// distributions, medians with the extremes of their repeats, and a timeline shows the middle of the middle repeat, not
-// the most telling stretch. Naive variants are warm and optimized ones cool in every figure.
+// It takes one position: a picture must not say more than its numbers. Latencies are drawn as whole distributions, and
+// medians with the extremes of their repeats. A timeline shows the middle of the middle repeat instead of a selected
+// stretch. In every figure naive variants have warm colors and optimized ones have cool colors.
 package plots
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
@@ -34,9 +32,8 @@ type figure struct {
 	draw          func(draw.Canvas)
 }
 
-// Draw writes every figure that the documents have data for into dir, and returns the files. Documents of different
-// loads, engines, versions or machines are never mixed in one figure, and those whose numbers must not be used are left
-// out.
+// Draw writes every figure that the documents have data for into dir, and returns the files. It never mixes documents of
+// different loads, engines, versions or machines in one figure, and leaves out those whose numbers must not be used.
 func Draw(docs []*results.Document, dir string, formats []string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -44,7 +41,7 @@ func Draw(docs []*results.Document, dir string, formats []string) ([]string, err
 	var files []string
 	used := map[string]int{}
 	for _, set := range split(docs) {
-		// Several sets of one scenario and engine differ in something that a file name does not say.
+		// Several sets of one scenario and engine differ in a condition that the file name does not have.
 		if used[set.prefix]++; used[set.prefix] > 1 {
 			set.prefix = fmt.Sprintf("%s-%d", set.prefix, used[set.prefix])
 		}
@@ -65,7 +62,7 @@ func Draw(docs []*results.Document, dir string, formats []string) ([]string, err
 	return files, nil
 }
 
-// resolution is for screens that show two pixels where there used to be one.
+// resolution of PNG files, in dots per inch, for screens with a doubled pixel density.
 const resolution = 144
 
 func (f figure) write(path, format string) error {
@@ -89,7 +86,7 @@ func (f figure) write(path, format string) error {
 	return renameio.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// set is the documents of one scenario on one engine.
+// set is the documents of one scenario under the same conditions.
 type set struct {
 	docs   []*results.Document
 	groups [][]*results.Document // repeats of one variant under one number of clients
@@ -116,7 +113,7 @@ func split(docs []*results.Document) []set {
 	return sets
 }
 
-// subject ends the titles of a set's figures: what was measured on.
+// subject returns the end of the titles of a set's figures: the scenario and the servers.
 func (s set) subject() string {
 	e := s.docs[0].Environment
 	where := fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), results.Plural(len(e.Servers), "server"), e.Engine)
@@ -130,7 +127,7 @@ func (s set) subject() string {
 	return text
 }
 
-// newPlot returns an empty plot whose title says what it shows of the set, on two lines if one is too short for it.
+// newPlot returns an empty plot with a title of one or two lines.
 func (s set) newPlot(what, x, y string) *plot.Plot {
 	p := newPlot(what+", "+s.subject(), x, y)
 	if p.Title.TextStyle.Width(p.Title.Text) > figureWidth-4*figureMargin {
@@ -143,12 +140,10 @@ func (s set) newPlot(what, x, y string) *plot.Plot {
 func (s set) clients() []int {
 	var out []int
 	for _, g := range s.groups {
-		if n := g[0].Clients; !slices.Contains(out, n) {
-			out = append(out, n)
-		}
+		out = append(out, g[0].Clients)
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // at returns the groups with n clients, naive ones first.
@@ -158,30 +153,29 @@ func (s set) at(n int) [][]*results.Document {
 
 // variants returns the groups of each variant, ascending by clients; naive variants come first.
 func (s set) variants() [][][]*results.Document {
-	var out [][][]*results.Document
-	for _, g := range s.groups {
-		i := slices.IndexFunc(out, func(v [][]*results.Document) bool { return v[0][0].Variant == g[0].Variant })
-		if i < 0 {
-			out = append(out, [][]*results.Document{g})
-			continue
-		}
-		out[i] = append(out[i], g)
+	keys := make([]results.GroupKey, len(s.groups))
+	for i, g := range s.groups {
+		keys[i] = g[0].Key()
+		keys[i].Clients = 0
 	}
-	slices.SortStableFunc(out, func(a, b [][]*results.Document) int {
-		return cmp.Or(strings.Compare(a[0][0].Kind, b[0][0].Kind), strings.Compare(a[0][0].Variant, b[0][0].Variant))
-	})
+	sorted := slices.Clone(keys)
+	slices.SortFunc(sorted, results.GroupKey.Compare)
+	sorted = slices.Compact(sorted)
+	out := make([][][]*results.Document, len(sorted))
+	for i, g := range s.groups {
+		v := slices.Index(sorted, keys[i])
+		out[v] = append(out[v], g)
+	}
 	return out
 }
 
-// mostPhases is the number of phases whose latencies are drawn: with a figure for each under each number of clients, more would
-// hide the telling ones.
+// mostPhases is the largest number of phases whose latencies are drawn. Each has a figure for each number of clients.
 const mostPhases = 3
 
-// phaseHold is the phase whose length the scenario says, in all recipes that have it.
+// phaseHold is the phase whose length the scenario sets, in all recipes that have it.
 const phaseHold = "hold"
 
-// phases returns the most telling phases of the recipe, of those with a median: the others were not timed, or zkbench set
-// their length.
+// phases returns the recipe's first phases that have a median. The others were not timed, or zkbench set their length.
 func (s set) phases() []string {
 	measured := func(phase string) bool {
 		return slices.ContainsFunc(s.docs, func(d *results.Document) bool {
@@ -198,7 +192,7 @@ func (s set) phases() []string {
 	return out
 }
 
-// figures returns everything that the set has data for.
+// figures returns the figures that the set has data for.
 func (s set) figures() ([]figure, error) {
 	figures := slices.Concat(s.throughput(), s.notifications())
 	for _, n := range s.clients() {
@@ -211,6 +205,7 @@ func (s set) figures() ([]figure, error) {
 		}
 		figures = append(figures, s.herdSizes(n)...)
 		figures = append(figures, s.timelines(n)...)
+		figures = append(figures, s.overTime(n)...)
 	}
 	return figures, nil
 }

@@ -53,6 +53,55 @@ func measured(t *testing.T, variant, kind string, clients, repeat int) *results.
 	return d
 }
 
+// withSeries is a result of 20 s with 2 s of warm-up, one bin for each tenth of a second, a herd that grows with each bin,
+// and a stall of a second at its middle.
+func withSeries(t *testing.T, variant, kind string) *results.Document {
+	t.Helper()
+	const bins, warmUp = 225, 20
+	d := measured(t, variant, kind, 4, 1)
+	d.Window.Start, d.Window.End = 2*time.Second, 22*time.Second
+	d.Series = &results.Series{Bin: results.FirstBin}
+	rate, herd := 60, 1
+	if kind == "naive" {
+		rate, herd = 20, 4
+	}
+	for i := range bins {
+		operations := rate + i%7
+		if i >= 120 && i < 130 {
+			operations = 0
+		}
+		d.Series.Operations = append(d.Series.Operations, int64(operations))
+		d.Series.Requests = append(d.Series.Requests, int64(3*operations))
+		d.Series.Notifications = append(d.Series.Notifications, int64(herd*operations))
+		d.Series.LargestHerd = append(d.Series.LargestHerd, herd+i*(herd-1)/100)
+		d.Series.SlowestRead = append(d.Series.SlowestRead, time.Duration(herd*(i%11+1))*ms)
+	}
+	d.Stalls = []results.Stall{{Start: 10 * time.Second, Length: time.Second}}
+	return d
+}
+
+// The time series of measurements of more than 10 s are drawn, but for those in lockstep.
+func TestSeries(t *testing.T) {
+	naive, optimized := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
+	dir, names := draw(t, []*results.Document{naive, optimized}, "svg")
+	const name = "lock-contention-container-series-n4.svg"
+	if !slices.Contains(names, name) {
+		t.Fatalf("drew %v, want %s among them", names, name)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "series", name), got)
+
+	short, lockstep := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
+	short.Series.Operations = short.Series.Operations[:100]
+	lockstep.Window.Lockstep = true
+	if _, names := draw(t, []*results.Document{short, lockstep}, "svg"); slices.Contains(names, name) {
+		t.Error("a measurement of 10 s or one in lockstep was drawn over time")
+	}
+}
+
 func run(t *testing.T) []*results.Document {
 	t.Helper()
 	var docs []*results.Document

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -14,8 +15,8 @@ import (
 // point is a metric's median under one number of clients, with the extremes of its repeats.
 type point struct{ clients, value, low, high float64 }
 
-// series returns a metric of one variant against the number of clients.
-func series(variant [][]*results.Document, metric string) []point {
+// againstClients returns a metric of one variant for each number of clients.
+func againstClients(variant [][]*results.Document, metric string) []point {
 	var out []point
 	for _, group := range variant {
 		row := results.Summarize(group).Rows[0]
@@ -26,8 +27,8 @@ func series(variant [][]*results.Document, metric string) []point {
 	return out
 }
 
-// addSeries draws a line through the medians and a whisker over the repeats of each.
-func addSeries(p *plot.Plot, label string, points []point, c lineColor) {
+// addMedians draws a line through the medians, and a whisker from the lowest to the highest repeat of each.
+func addMedians(p *plot.Plot, label string, points []point, c color.RGBA) {
 	xys := make(plotter.XYs, 0, len(points))
 	for _, pt := range points {
 		xys = append(xys, plotter.XY{X: pt.clients, Y: pt.value})
@@ -42,17 +43,17 @@ func addSeries(p *plot.Plot, label string, points []point, c lineColor) {
 	addDots(p, xys, c, 3)
 }
 
-// throughput draws operations per second against the number of clients, if more than one number was measured.
+// throughput draws operations per second against the number of clients, if there is more than one number.
 func (s set) throughput() []figure {
 	clients := s.clients()
 	p := s.newPlot("Throughput", "clients", "operations per second (median, extremes)")
 	highest := 0.0
 	for _, variant := range s.variants() {
-		points := series(variant, results.OpsPerSecond)
+		points := againstClients(variant, results.OpsPerSecond)
 		for _, pt := range points {
 			highest = max(highest, pt.high)
 		}
-		addSeries(p, variant[0][0].Variant, points, s.colors[variant[0][0].Variant])
+		addMedians(p, variant[0][0].Variant, points, s.colors[variant[0][0].Variant])
 	}
 	if len(clients) < 2 || highest == 0 {
 		return nil
@@ -63,21 +64,25 @@ func (s set) throughput() []figure {
 	return []figure{figureOf(s.prefix+"-throughput", p)}
 }
 
-// clientAxis makes the x axis a logarithmic one of clients.
+// clientAxis makes the x axis a logarithmic axis with ticks at the numbers of clients.
 func (s set) clientAxis(p *plot.Plot) {
 	clients := s.clients()
 	logarithmic(&p.X, float64(clients[0])*0.9, float64(clients[len(clients)-1])*1.1)
-	p.X.Tick.Marker = clientTicks(clients)
+	var ticks plot.ConstantTicks
+	for _, n := range clients {
+		ticks = append(ticks, plot.Tick{Value: float64(n), Label: fmt.Sprint(n)})
+	}
+	p.X.Tick.Marker = ticks
 }
 
 // legendEntry is the share of a figure's height that each line of a legend takes.
 const legendEntry = 0.045
 
-// legendRoom is how far a logarithmic axis goes on above the data, so that the legend covers none of it.
+// legendRoom is the factor by which a logarithmic axis goes beyond the data, so that the legend covers none of it.
 const legendRoom = 6
 
-// notifications draws notifications per operation against the number of clients, both logarithmic, beside the variants'
-// formulas. What is zero has no place on such an axis, and is left out.
+// notifications draws notifications per operation and the variants' formulas against the number of clients. Both axes are
+// logarithmic, so that zeros are left out.
 func (s set) notifications() []figure {
 	if len(s.clients()) < 2 {
 		return nil
@@ -91,18 +96,18 @@ func (s set) notifications() []figure {
 	for _, variant := range s.variants() {
 		name := variant[0][0].Variant
 		var measured []point
-		for _, pt := range series(variant, results.NotificationsPerOp) {
+		for _, pt := range againstClients(variant, results.NotificationsPerOp) {
 			if pt.low > 0 {
 				measured = append(measured, pt)
 				low, high = min(low, pt.low), max(high, pt.high)
 			}
 		}
-		addSeries(p, name, measured, s.colors[name])
-		formula, claimed := claims(variant)
-		for _, xy := range claimed {
+		addMedians(p, name, measured, s.colors[name])
+		formula, expected := expectedNotifications(variant)
+		for _, xy := range expected {
 			low, high = min(low, xy.Y), max(high, xy.Y)
 		}
-		addLine(p, fmt.Sprintf("%s %s", bound, formula), claimed, dashed(s.colors[name]))
+		addLine(p, fmt.Sprintf("%s %s", bound, formula), expected, dashed(s.colors[name]))
 	}
 	if high == 0 {
 		return nil
@@ -113,8 +118,8 @@ func (s set) notifications() []figure {
 	return []figure{figureOf(s.prefix+"-notifications", p)}
 }
 
-// claims returns what a variant's formula says for each number of clients.
-func claims(variant [][]*results.Document) (formula string, xys plotter.XYs) {
+// expectedNotifications returns a variant's formula, and its value for each number of clients.
+func expectedNotifications(variant [][]*results.Document) (formula string, xys plotter.XYs) {
 	for _, group := range variant {
 		cost := group[0].Expected.Costs[results.NotificationsPerOp]
 		formula = cost.Formula

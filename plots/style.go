@@ -23,7 +23,7 @@ const (
 	figureMargin = vg.Length(8)
 )
 
-// The two colour families: warm for naive variants, cool for optimized ones, distinct in lightness too.
+// The two color families, warm for naive variants and cool for optimized ones, also differ in lightness.
 func warm() []color.RGBA {
 	return []color.RGBA{{0xd9, 0x48, 0x01, 0xff}, {0x99, 0x00, 0x0d, 0xff}, {0xf1, 0xa3, 0x40, 0xff}, {0xe7, 0x29, 0x8a, 0xff}}
 }
@@ -32,15 +32,13 @@ func cool() []color.RGBA {
 	return []color.RGBA{{0x08, 0x51, 0x9c, 0xff}, {0x1b, 0x9e, 0x77, 0xff}, {0x6a, 0x51, 0xa3, 0xff}, {0x41, 0xb6, 0xc4, 0xff}}
 }
 
-// palette gives each variant the colour that it keeps in all figures of a set.
+// palette has the color of each variant in all figures of a set.
 type palette map[string]color.RGBA
 
 func newPalette(docs []*results.Document) palette {
 	names := map[string][]string{}
 	for _, d := range docs {
-		if !slices.Contains(names[d.Kind], d.Variant) {
-			names[d.Kind] = append(names[d.Kind], d.Variant)
-		}
+		names[d.Kind] = append(names[d.Kind], d.Variant)
 	}
 	p := palette{}
 	for kind, variants := range names {
@@ -49,7 +47,7 @@ func newPalette(docs []*results.Document) palette {
 		if kind == "naive" {
 			family = warm()
 		}
-		for i, v := range variants {
+		for i, v := range slices.Compact(variants) {
 			p[v] = family[i%len(family)]
 		}
 	}
@@ -69,7 +67,7 @@ func newPlot(title, x, y string) *plot.Plot {
 		axis.Label.TextStyle.Font.Size = 11
 		axis.Tick.Label.Font.Size = 10
 		axis.Padding = 2
-		axis.Tick.Marker = plainTicks{}
+		axis.Tick.Marker = plot.TickerFunc(plainTicks)
 	}
 	p.Legend.TextStyle.Font.Size = 10
 	p.Legend.Padding = 2
@@ -81,10 +79,10 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// solid is the style of what was measured.
+// solid is the style of measured values.
 func solid(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: 1.8} }
 
-// dashed is the style of what a formula says: darker, so that it shows on top of a measurement that it equals.
+// dashed is the style of formulas. Its darker color shows on top of an equal measurement.
 func dashed(c color.RGBA) draw.LineStyle {
 	dark := color.RGBA{c.R / 2, c.G / 2, c.B / 2, 0xff}
 	return draw.LineStyle{Color: dark, Width: 1.2, Dashes: []vg.Length{4, 3}}
@@ -107,21 +105,18 @@ func addDots(p *plot.Plot, xys plotter.XYs, c color.Color, radius vg.Length) {
 	p.Add(&plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: c, Radius: radius, Shape: draw.CircleGlyph{}}})
 }
 
-// figureOf wraps a single plot.
+// figureOf returns a figure of a single plot.
 func figureOf(name string, p *plot.Plot) figure {
 	return figure{name: name, width: figureWidth, height: figureHeight, draw: func(c draw.Canvas) {
 		p.Draw(draw.Crop(c, figureMargin, -figureMargin, figureMargin, -figureMargin))
 	}}
 }
 
-// milliseconds is the unit of all latency axes.
+// milliseconds converts a latency to the unit of the axes.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// decades ticks a logarithmic axis at 1, 2 and 5 of each power of ten if it spans few of them, else at the powers.
-type decades struct{}
-
-// Ticks implements plot.Ticker.
-func (decades) Ticks(low, high float64) []plot.Tick {
+// decades ticks a logarithmic axis at powers of ten, and also at 2 and 5 times each if the axis spans few of them.
+func decades(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	steps := []float64{1, 2, 5}
 	if high/low > 2000 {
@@ -142,11 +137,8 @@ func plainNumber(v float64) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// plainTicks are the usual ticks, labelled without needless digits.
-type plainTicks struct{}
-
-// Ticks implements plot.Ticker.
-func (plainTicks) Ticks(low, high float64) []plot.Tick {
+// plainTicks are gonum's default ticks with labels without superfluous digits.
+func plainTicks(low, high float64) []plot.Tick {
 	ticks := plot.DefaultTicks{}.Ticks(low, high)
 	for i, t := range ticks {
 		if t.Label != "" {
@@ -156,44 +148,28 @@ func (plainTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// unlabelled ticks an axis whose numbers stand at another panel.
-type unlabelled struct{ plot.Ticker }
-
-// Ticks implements plot.Ticker.
-func (u unlabelled) Ticks(low, high float64) []plot.Tick {
-	ticks := u.Ticker.Ticks(low, high)
+// unlabelledTicks are those of an axis whose numbers are shown by another panel.
+func unlabelledTicks(low, high float64) []plot.Tick {
+	ticks := plainTicks(low, high)
 	for i := range ticks {
 		if ticks[i].Label != "" {
-			ticks[i].Label = " " // keeps it a major tick, with its grid line
+			ticks[i].Label = " " // a tick without a label would be minor, without a grid line
 		}
 	}
 	return ticks
 }
 
-// clientTicks ticks an axis exactly at the numbers of clients that were measured.
-type clientTicks []int
-
-// Ticks implements plot.Ticker.
-func (c clientTicks) Ticks(float64, float64) []plot.Tick {
-	var ticks []plot.Tick
-	for _, n := range c {
-		ticks = append(ticks, plot.Tick{Value: float64(n), Label: fmt.Sprint(n)})
+// indexTicks ticks an axis of n clients at whole indices from 0.
+func indexTicks(n int) plot.TickerFunc {
+	return func(float64, float64) []plot.Tick {
+		ticks := plainTicks(0, float64(n-1))
+		return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
 	}
-	return ticks
 }
 
-// memberTicks ticks an axis of so many clients, which are numbered from 0; there is no half a client.
-type memberTicks int
-
-// Ticks implements plot.Ticker.
-func (m memberTicks) Ticks(float64, float64) []plot.Tick {
-	ticks := plainTicks{}.Ticks(0, float64(m-1))
-	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
-}
-
-// logarithmic makes an axis logarithmic over at least the given range.
+// logarithmic makes an axis logarithmic with the given range.
 func logarithmic(axis *plot.Axis, low, high float64) {
 	axis.Scale = plot.LogScale{}
-	axis.Tick.Marker = decades{}
+	axis.Tick.Marker = plot.TickerFunc(decades)
 	axis.Min, axis.Max = low, high
 }

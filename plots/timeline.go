@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 	"time"
 
@@ -14,14 +13,11 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// lineColor is a variant's colour.
-type lineColor = color.RGBA
-
-// timelineShown is how much of a result's timeline is drawn: the first part of it, so that single herds can be told
-// apart at the size of a README.
+// timelineShown is the length of the first part of a result's timeline, which is drawn. In a longer part, single herds could
+// not be distinguished.
 const timelineShown = 250 * time.Millisecond
 
-// The figure's proportions: for each variant its notifications, and beneath them the bystanders, half as high.
+// The figure's proportions. Each variant has a panel of notifications above a panel of bystander reads.
 const (
 	timelineWidth  = 8 * vg.Inch
 	timelineHeight = 7 * vg.Inch
@@ -46,19 +42,16 @@ func (s set) timelines(n int) []figure {
 	return out
 }
 
-// middle returns the repeat in the middle, whatever it looks like.
+// middle returns the repeat in the middle.
 func middle(group []*results.Document) *results.Document { return group[len(group)/2] }
 
 func (s set) timeline(naive, optimized *results.Document) figure {
 	slowest := max(slowestBystander(naive), slowestBystander(optimized))
 	top := s.dotsPanel(naive)
 	top.Title.Text = fmt.Sprintf("Every notification, %s\n%s\n%s (%s)", clientsText(naive.Clients), s.subject(), naive.Variant, naive.Kind)
-	lower := s.dotsPanel(optimized)
+	lower, last := s.dotsPanel(optimized), bystanderPanel(optimized, slowest)
 	lower.Title.Text = fmt.Sprintf("%s (%s)", optimized.Variant, optimized.Kind)
-	last := bystanderPanel(optimized, slowest)
-	last.X.Label.Text = "time, ms"
-	last.X.Tick.Marker = plainTicks{}
-	last.X.Tick.Label.Font.Size = last.Y.Tick.Label.Font.Size
+	showTimes(last, "time, ms")
 	panels := []*plot.Plot{top, bystanderPanel(naive, slowest), lower, last}
 	name := fmt.Sprintf("%s-timeline-n%d-%s", s.prefix, naive.Clients, naive.Variant)
 	return figure{name: name, width: timelineWidth, height: timelineHeight, draw: func(c draw.Canvas) {
@@ -66,7 +59,7 @@ func (s set) timeline(naive, optimized *results.Document) figure {
 	}}
 }
 
-// dotsPanel shows each notification as a dot: time across, client upwards.
+// dotsPanel draws each notification as a dot at its time and client.
 func (s set) dotsPanel(d *results.Document) *plot.Plot {
 	p := newPlot("", "", "client")
 	var xys plotter.XYs
@@ -76,14 +69,14 @@ func (s set) dotsPanel(d *results.Document) *plot.Plot {
 		}
 	}
 	addDots(p, xys, s.colors[d.Variant], 1.3)
-	timeAxis(p)
+	hideTimes(p)
+	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
 	p.Y.Min, p.Y.Max = -1, float64(d.Clients)
-	p.Y.Tick.Marker = memberTicks(d.Clients)
+	p.Y.Tick.Marker = indexTicks(d.Clients)
 	return p
 }
 
-// bystanderPanel shows each read of the sessions that have nothing to do with the recipe, on a scale that both variants
-// share.
+// bystanderPanel draws each bystander read, on a scale that both variants share.
 func bystanderPanel(d *results.Document, slowest time.Duration) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")
 	var xys plotter.XYs
@@ -96,7 +89,8 @@ func bystanderPanel(d *results.Document, slowest time.Duration) *plot.Plot {
 		}
 	}
 	addDots(p, xys, gray(), 1.5)
-	timeAxis(p)
+	hideTimes(p)
+	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
 	p.Y.Min, p.Y.Max = 0, milliseconds(slowest)*1.1
 	return p
 }
@@ -111,14 +105,19 @@ func slowestBystander(d *results.Document) time.Duration {
 	return slowest
 }
 
-func timeAxis(p *plot.Plot) {
-	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
-	p.X.Tick.Marker = unlabelled{plainTicks{}}
-	p.X.Tick.Label.Font.Size = 4
+// hideTimes hides the numbers of a time axis that another panel shows.
+func hideTimes(p *plot.Plot) {
+	p.X.Tick.Marker, p.X.Tick.Label.Font.Size = plot.TickerFunc(unlabelledTicks), 4
 }
 
-// stack draws plots one above the other, with their data areas aligned: each is narrowed by what its own labels take
-// less than the widest.
+// showTimes undoes hideTimes and names the axis.
+func showTimes(p *plot.Plot, label string) {
+	p.X.Tick.Marker, p.X.Tick.Label.Font.Size = plot.TickerFunc(plainTicks), p.Y.Tick.Label.Font.Size
+	p.X.Label.Text = label
+}
+
+// stack draws plots one above the other with aligned data areas: each is narrowed by the difference between the widest
+// labels and its own.
 func stack(panels []*plot.Plot, shares []float64, c draw.Canvas) {
 	const margin = 8
 	c = draw.Crop(c, margin, -margin, margin, -margin)

@@ -25,8 +25,12 @@ without one, the newest run in ` + defaultRuns + ` is drawn.
 
 Figures: latency percentiles by variant, for the first three phases of the
 recipe; throughput and notifications against the number of clients; herd sizes;
-and the herd timeline, with every notification as a dot and the bystanders'
-latency beneath.`,
+the herd timeline, with every notification as a dot and the bystanders' latency
+beneath; and, if a measurement took more than 10 s, operations, notifications,
+the largest herd and the slowest bystander read over time.
+
+Not drawn: results whose numbers must not be used, and over time, measurements
+in lockstep.`,
 		Example: `  zkbench plot
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
 		RunE: func(_ *cobra.Command, args []string) error {

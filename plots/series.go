@@ -1,0 +1,188 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// shortestSeries is the length of a measurement above which its time series is drawn.
+const shortestSeries = 10 * time.Second
+
+// mostPoints is the number of points of one line at most: the steps are wide enough for that.
+const mostPoints = 240
+
+// The figure's proportions. The first panel has the title and the legend, the last one the numbers of the time axis.
+const (
+	seriesHeight = 8 * vg.Inch
+	firstShare   = 0.32
+	middleShare  = 0.205
+	lastShare    = 0.27
+)
+
+// seriesLegendEntry is the share of the first panel's height that each line of its legend takes.
+const seriesLegendEntry = 0.1
+
+// stallWidth is the width of the bars that mark stalls.
+const stallWidth = 5
+
+// track is the time series of one measurement in steps of a width that all measurements in a figure share.
+type track struct {
+	doc    *results.Document
+	step   time.Duration
+	merged int // bins for each step
+	points int // steps; the last one, which the measurement may not have filled, is left out
+}
+
+// tracksOf returns the tracks of measurements, in the narrowest steps that are whole bins of all of them and leave each
+// line at most mostPoints points. The widths of bins are powers of two of [results.FirstBin].
+func tracksOf(docs []*results.Document) []track {
+	step := results.FirstBin
+	for _, d := range docs {
+		for step < d.Series.Bin || lengthOf(d)/step > mostPoints {
+			step *= 2
+		}
+	}
+	tracks := make([]track, len(docs))
+	for i, d := range docs {
+		merged := int(step / d.Series.Bin)
+		tracks[i] = track{d, step, merged, max((len(d.Series.Operations)-1)/merged, 0)}
+	}
+	return tracks
+}
+
+// lengthOf returns the length of a document's time series.
+func lengthOf(d *results.Document) time.Duration {
+	return d.Series.Bin * time.Duration(len(d.Series.Operations))
+}
+
+// seconds returns where a point stands on the time axis: the middle of its step, in seconds since the window began.
+func (t track) seconds(point int) float64 {
+	return (t.doc.Series.Start + t.step*time.Duration(point) + t.step/2 - t.doc.Window.Start).Seconds()
+}
+
+// line returns a point for each step. Points without a value are left out.
+func (t track) line(value func(first, end int) (y float64, ok bool)) plotter.XYs {
+	var xys plotter.XYs
+	for i := range t.points {
+		if y, ok := value(i*t.merged, (i+1)*t.merged); ok {
+			xys = append(xys, plotter.XY{X: t.seconds(i), Y: y})
+		}
+	}
+	return xys
+}
+
+// rate draws counts as counts per second.
+func (t track) rate(counts []int64) plotter.XYs {
+	return t.line(func(first, end int) (float64, bool) {
+		var sum int64
+		for _, n := range counts[first:end] {
+			sum += n
+		}
+		return float64(sum) / t.step.Seconds(), true
+	})
+}
+
+func (t track) operations() plotter.XYs    { return t.rate(t.doc.Series.Operations) }
+func (t track) notifications() plotter.XYs { return t.rate(t.doc.Series.Notifications) }
+
+func (t track) herds() plotter.XYs {
+	return t.line(func(first, end int) (float64, bool) {
+		return float64(slices.Max(t.doc.Series.LargestHerd[first:end])), true
+	})
+}
+
+// reads leaves out steps without a read, which have no place on a logarithmic axis.
+func (t track) reads() plotter.XYs {
+	return t.line(func(first, end int) (float64, bool) {
+		slowest := slices.Max(t.doc.Series.SlowestRead[first:end])
+		return milliseconds(slowest), slowest > 0
+	})
+}
+
+// overTime draws the time series of the middle repeat of each variant under n clients. Short measurements are left out, and
+// those in lockstep, whose pace zkbench sets.
+func (s set) overTime(n int) []figure {
+	var docs []*results.Document
+	for _, group := range s.at(n) {
+		if d := middle(group); d.Series != nil && !d.Window.Lockstep && lengthOf(d) > shortestSeries {
+			docs = append(docs, d)
+		}
+	}
+	if len(docs) == 0 {
+		return nil
+	}
+	tracks := tracksOf(docs)
+	panels := []*plot.Plot{
+		s.seriesPanel(tracks, "operations/s", track.operations),
+		s.seriesPanel(tracks, "notifications/s", track.notifications),
+		s.seriesPanel(tracks, "largest herd,\nnotifications", track.herds),
+		s.seriesPanel(tracks, "slowest\nbystander\nread, ms", track.reads),
+	}
+	first, last := panels[0], panels[len(panels)-1]
+	first.Title.Text = fmt.Sprintf("Over time, %s, in steps of %s\n%s", clientsText(n), tracks[0].step, s.subject())
+	for i, t := range tracks {
+		first.Legend.Add(t.doc.Variant, &plotter.Line{LineStyle: solid(s.colors[t.doc.Variant])})
+		s.addStalls(first, t, i)
+	}
+	first.Legend.Top = true
+	first.Y.Max /= 0.95 - seriesLegendEntry*float64(len(tracks))
+	showTimes(last, "time since the window began, s (shaded: outside the window; bars below operations/s: stalls)")
+	return []figure{{name: fmt.Sprintf("%s-series-n%d", s.prefix, n), width: timelineWidth, height: seriesHeight, draw: func(c draw.Canvas) {
+		stack(panels, []float64{firstShare, middleShare, middleShare, lastShare}, c)
+	}}}
+}
+
+// seriesPanel draws one quantity of all tracks over a shade of what does not belong to the window.
+func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.XYs) *plot.Plot {
+	p := newPlot("", "", label)
+	hideTimes(p)
+	low, high, end := math.Inf(1), 1.0, 0.0
+	for _, t := range tracks {
+		for _, xy := range line(t) {
+			low, high = min(low, xy.Y), max(high, xy.Y)
+			p.X.Min, p.X.Max = min(p.X.Min, xy.X), max(p.X.Max, xy.X)
+		}
+		end = max(end, t.doc.Window.Length().Seconds())
+	}
+	p.X.Max = max(p.X.Max, end)
+	p.Y.Min, p.Y.Max = 0, high*1.08
+	if low > 0 && high > 100*low {
+		logarithmic(&p.Y, low*0.8, high*1.3)
+	}
+	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max})
+	for _, t := range tracks {
+		addLine(p, "", line(t), draw.LineStyle{Color: s.colors[t.doc.Variant], Width: 1})
+	}
+	return p
+}
+
+// shade fills a panel between two times.
+type shade struct{ from, to float64 }
+
+// Plot implements [plot.Plotter].
+func (s shade) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	left, right := x(s.from), x(s.to)
+	c.FillPolygon(color.Gray{0xee}, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+}
+
+// addStalls marks the stalls of a track by bars below the panel's lines, in a row of their own for each track.
+func (s set) addStalls(p *plot.Plot, t track, row int) {
+	step := 0.05 * p.Y.Max
+	for _, stall := range t.doc.Stalls {
+		y := -step * (float64(row) + 0.5)
+		p.Y.Min = min(p.Y.Min, -step*float64(row+1))
+		bar := plotter.XYs{{X: stall.Start.Seconds(), Y: y}, {X: (stall.Start + stall.Length).Seconds(), Y: y}}
+		addLine(p, "", bar, draw.LineStyle{Color: s.colors[t.doc.Variant], Width: stallWidth})
+	}
+}
