@@ -22,6 +22,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -270,7 +271,7 @@ func swapped(formulas bool) []variants.Recipe {
 func planted(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) string {
 	t.Helper()
 	dir := t.TempDir()
-	runner := scenarios.Runner{
+	runner := runner.Runner{
 		Ensemble: ensembletest.Embedded(t, embedded.Config{}), Recipes: recipes, Run: "plant",
 		Progress: func(int, int, string) {},
 		Save:     func(d *results.Document) error { return d.Write(dir) },

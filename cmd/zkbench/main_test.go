@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
 var live ensembletest.Shared
@@ -220,9 +220,9 @@ func TestExitCodes(t *testing.T) {
 		{"a broken promise beats a failure", errors.Join(other, broken), 4},
 		{"a failure beats an invalid run", errors.Join(invalid, other), 1},
 		{"an invalid run beats a regression", errors.Join(exitError{codeRegression, other}, invalid), 5},
-		{"a run that got stuck", failedRun(fmt.Errorf("lock: %w", scenarios.ErrStuck)), 4},
+		{"a run that got stuck", failedRun(fmt.Errorf("lock: %w", runner.ErrStuck)), 4},
 		{"a run that failed", failedRun(other), 1},
-		{"a run that failed after a breach", failedRun(&scenarios.BrokenError{Document: &results.Document{}, Err: other}), 4},
+		{"a run that failed after a breach", failedRun(&runner.BrokenError{Document: &results.Document{}, Err: other}), 4},
 		{"everything", errors.Join(exitError{codeRegression, other}, invalid, other, broken), 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

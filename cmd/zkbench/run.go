@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -222,7 +223,7 @@ func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensem
 // admit returns an error if a scenario needs more files or memory on an engine than this process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := errors.Join(scenarios.CheckFileLimit(s, engine), scenarios.CheckMemory(s, catalog.Recipes(), engine)); err != nil {
+		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, catalog.Recipes(), engine)); err != nil {
 			return usage(err)
 		}
 	}
@@ -238,7 +239,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
 	progress := newProgress(a.stderr)
 	defer progress.close()
-	runner := scenarios.Runner{
+	runner := runner.Runner{
 		Ensemble:    e.Ensemble,
 		Recipes:     catalog.Recipes(),
 		Environment: results.DescribeMachine(versionText()),
@@ -266,7 +267,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 // failedRun adds the exit code for a broken recipe to the error of a scenario in which no operation completed any more, or
 // in which a promise was broken before the load failed for another reason.
 func failedRun(err error) error {
-	if broken := new(scenarios.BrokenError); errors.Is(err, scenarios.ErrStuck) || errors.As(err, &broken) {
+	if broken := new(runner.BrokenError); errors.Is(err, runner.ErrStuck) || errors.As(err, &broken) {
 		return exitError{codeBroken, err}
 	}
 	return err

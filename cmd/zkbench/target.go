@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
 // target is the ensemble that a run measures on.
@@ -62,7 +63,7 @@ func (t target) close(ctx context.Context) error {
 
 // explain adds the command that removes znodes to the error of a run that could not remove them.
 func (t target) explain(err error) error {
-	if left := new(scenarios.LeftError); t.stays && errors.As(err, &left) {
+	if left := new(runner.LeftError); t.stays && errors.As(err, &left) {
 		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)", err, cleanHint(t.list), ensemble.SessionTimeout)
 	}
 	return err

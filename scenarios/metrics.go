@@ -1,0 +1,22 @@
+package scenarios
+
+import (
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// SharesOf returns the phases that are counted as a share of another phase.
+func SharesOf(recipe variants.Recipe) []results.Share {
+	shares := []results.Share{}
+	for _, p := range recipe.Phases {
+		if p.Of != "" {
+			shares = append(shares, results.Share{Phase: p.Name, Of: p.Of})
+		}
+	}
+	return shares
+}
+
+// MetricNames returns every metric that a measurement of a recipe can have.
+func MetricNames(recipe variants.Recipe) []string {
+	return results.MetricNames(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe))
+}

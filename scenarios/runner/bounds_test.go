@@ -1,0 +1,37 @@
+package runner_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// No load of whole operations costs more than the variants' bounds, and the first operations are no exception: what the
+// clients' joining has set off is over when counting begins.
+func TestFirstOperationsKeepTheBounds(t *testing.T) {
+	t.Parallel()
+	e := ensembletest.Embedded(t, embedded.Config{})
+	for _, recipe := range catalog.Recipes() {
+		t.Run(recipe.Name, func(t *testing.T) {
+			t.Parallel()
+			s := scenarios.Default()
+			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "first", recipe.Name, []int{2, 7}, 2, 1
+			s.Hold = scenarios.Duration(time.Millisecond) // leaves time to act on notifications one by one
+			for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+				if most := int64(s.Operations * d.Clients * d.Batch); d.Window.Operations > most {
+					t.Errorf("%s, %d clients: %d operations in steps of %d, want at most %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, most)
+				}
+				for _, w := range d.Warnings {
+					if strings.Contains(w, "over the variant's bound") {
+						t.Errorf("%s, %d clients: %s", d.Variant, d.Clients, w)
+					}
+				}
+			}
+		})
+	}
+}

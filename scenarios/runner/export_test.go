@@ -1,0 +1,55 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Crowd opens what a measurement opens: sessions with ledgers, monitors and logs, joined to a variant below root.
+func Crowd(ctx context.Context, servers []ensemble.Server, v variants.Variant, root string, n int) (steps []func(context.Context) error, disperse func(), err error) {
+	c, err := gather(ctx, site{servers: servers, clients: n, root: root}, v)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.setHold(free(0))
+	for _, m := range c.members {
+		steps = append(steps, m.step)
+	}
+	return steps, func() { c.disperse(context.WithoutCancel(ctx)) }, nil
+}
+
+// SetTicks makes a runner check the progress of closed loads at each tick instead of by the clock.
+func (r *Runner) SetTicks(ticks <-chan time.Time) { r.ticks = ticks }
+
+// Floor measures both halves of a floor with nothing in between.
+func Floor(ctx context.Context, servers []ensemble.Server, root string, timeout time.Duration) results.Floor {
+	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)
+	f.timeout = timeout
+	f.before(ctx, servers)
+	f.after(ctx)
+	f.close(context.WithoutCancel(ctx))
+	return f.floor
+}
+
+// ReportServers reads the servers of an ensemble, waits for what happens meanwhile, and reads them again. The error is that
+// of an account that is needed and missing.
+func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) ([]results.ServerReport, error) {
+	begin := readServers(ctx, e)
+	meanwhile()
+	end := readServers(ctx, e)
+	var errs []error
+	for _, r := range end {
+		errs = append(errs, r.err)
+	}
+	return reportServers(begin, end), errors.Join(errs...)
+}
+
+// OracleWithout returns the oracle of a measurement at whose end a server's account was missing.
+func OracleWithout(account error) results.Oracle {
+	return consult(true, reading{leader: 1}, reading{leader: 1, err: account})
+}

@@ -1,0 +1,185 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// doomed is a participant that takes one step and fails in the next.
+type doomed struct {
+	variants.Participant
+	steps int
+	fail  func(context.Context) error
+}
+
+func (d *doomed) Step(ctx context.Context) error {
+	if d.steps++; d.steps > 1 {
+		return d.fail(ctx)
+	}
+	return d.Participant.Step(ctx)
+}
+
+// doomedLock is a lock whose participants fail in their second steps, but not in the rehearsal. If it is broken, all of
+// them have held it at once by then.
+//
+// Note: the clock cuts a rehearsal short, so that on a slow machine it may end before any second step.
+func doomedLock(clients int, broken bool, fail func(context.Context) error) []variants.Recipe {
+	return sabotage("predecessor-watch", func(v *variants.Variant) {
+		join := v.Join
+		var joined, holding atomic.Int64
+		allHold := make(chan struct{})
+		holdWithAll := func(ctx context.Context, _ <-chan struct{}) error {
+			if holding.Add(1) == int64(clients) {
+				close(allHold)
+			}
+			select {
+			case <-allHold:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+			if joined.Add(1) <= int64(clients) { // the rehearsal
+				return join(ctx, session, env)
+			}
+			if broken {
+				root, err := ownDirectory(session, env.Root)
+				if err != nil {
+					return nil, err
+				}
+				env.Root, env.Hold = root, holdWithAll
+			}
+			p, err := join(ctx, session, env)
+			return &doomed{Participant: p, fail: fail}, err
+		}
+	})
+}
+
+// standStill returns a step that does not end by itself. It sends the two ticks that find no progress between them once
+// all clients have begun theirs.
+func standStill(clients int, ticks chan<- time.Time) func(context.Context) error {
+	var standing atomic.Int64
+	return func(ctx context.Context) error {
+		if standing.Add(1) == int64(clients) {
+			ticks <- time.Time{}
+			ticks <- time.Time{}
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+// A load that fails is checked nevertheless: what was broken before is reported first. That operations were cut off is no
+// breach.
+func TestFailedLoadsAreChecked(t *testing.T) {
+	t.Parallel()
+	errDead := errors.New("the participant is dead")
+	const clients = 3
+	for _, tt := range []struct {
+		name   string
+		broken bool
+		want   error
+	}{
+		{"broken and stuck", true, runner.ErrStuck},
+		{"broken and dead", true, errDead},
+		{"stuck", false, runner.ErrStuck},
+		{"dead", false, errDead},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a load that goes on ends after all
+			defer cancel()
+			fail := func(context.Context) error { return errDead }
+			ticks := make(chan time.Time, 2)
+			if errors.Is(tt.want, runner.ErrStuck) {
+				fail = standStill(clients, ticks)
+			}
+			s := scenarios.Default()
+			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
+			s.Variants = []string{"predecessor-watch"}
+			r := runner.Runner{
+				Ensemble: ensembletest.Embedded(t, embedded.Config{}),
+				Recipes:  doomedLock(clients, tt.broken, fail),
+				Run:      "doomed",
+				Save:     func(*results.Document) error { t.Error("a measurement that failed was kept"); return nil },
+				Progress: func(int, int, string) {},
+			}
+			r.SetTicks(ticks)
+			err := r.RunScenario(ctx, s)
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("the run ended with %v, want %v", err, tt.want)
+			}
+			var found *runner.BrokenError
+			if errors.As(err, &found) != tt.broken {
+				t.Errorf("the run ended with %v; want a broken promise: %v", err, tt.broken)
+			}
+			if !tt.broken {
+				return
+			}
+			said := strings.Split(err.Error(), "\n")
+			breach := slices.IndexFunc(said, func(line string) bool { return strings.Contains(line, "acquired the lock while client") })
+			failure := slices.IndexFunc(said, func(line string) bool { return strings.Contains(line, tt.want.Error()) })
+			if !strings.HasPrefix(said[0], "BROKEN: ") || breach < 0 || failure < breach {
+				t.Errorf("said %q, want what was broken first", said)
+			}
+		})
+	}
+}
+
+// counting is a participant whose steps are counted as they begin.
+type counting struct {
+	variants.Participant
+	begin func()
+}
+
+func (c counting) Step(ctx context.Context) error {
+	c.begin()
+	return c.Participant.Step(ctx)
+}
+
+// Participants that withdraw in the midst of what they are doing break no promise.
+func TestInterruptedLoadsAreNotBroken(t *testing.T) {
+	t.Parallel()
+	e := ensembletest.Embedded(t, embedded.Config{})
+	for _, recipe := range catalog.Recipes() {
+		for _, v := range recipe.Variants {
+			t.Run(recipe.Name+"/"+v.Name, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var steps atomic.Int64
+				begin := func() {
+					if steps.Add(1) == 11 { // of the three clients, one begins its fourth or a later one
+						cancel()
+					}
+				}
+				join := v.Join
+				v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+					p, err := join(ctx, session, env)
+					return counting{p, begin}, err
+				}
+				recipe.Variants = []variants.Variant{v}
+				s := scenarios.Default()
+				s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "interrupted", recipe.Name, []int{3}, 1000, 1
+				err := measure(ctx, t, e, s, []variants.Recipe{recipe}, func(*results.Document) {})
+				var broken *runner.BrokenError
+				if errors.As(err, &broken) || !errors.Is(err, context.Canceled) {
+					t.Errorf("the run ended with %v, want only to hear that it was interrupted", err)
+				}
+			})
+		}
+	}
+}

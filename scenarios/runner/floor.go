@@ -1,0 +1,247 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// How long each half of a floor takes: a quarter of a second on three containers, and half a second at most unless the
+// ensemble is so slow that this would be next to nothing. The embedded server's times say nothing, and so it does the least
+// rounds.
+const (
+	floorMostRounds  = 100
+	floorLeastRounds = 10
+	floorLength      = 500 * time.Millisecond
+	floorPatience    = 3 * time.Second  // for the least rounds
+	floorTimeout     = 10 * time.Second // for all of a half, or else there is no floor
+)
+
+// floorMeter measures what single operations take on the idle ensemble, before and after the load. It has sessions of its
+// own, one on each server and at least two, each of which owns an ephemeral znode beside the participants' root. Each round
+// belongs to the next session in turn, as participants are spread over the servers in turn:
+//
+//  1. It reads its znode.
+//  2. The session after it reads the same znode with a watch.
+//  3. It writes its znode. The reply ends a write, and the notification of the session after it ends a handoff. As in a
+//     lock's handoff, the watch is there before, and setting it is no part of it.
+//
+// Both halves lie outside of what the oracle compares: when one ends, every server has applied all its transactions.
+type floorMeter struct {
+	timeout  time.Duration
+	rounds   int    // of each half at most
+	path     string // of the znodes, to which the session's number is added
+	sessions *crowd
+	floor    results.Floor
+	working  sync.WaitGroup
+}
+
+// newFloorMeter returns a meter whose sessions are not open yet.
+func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) *floorMeter {
+	f := &floorMeter{timeout: floorTimeout, rounds: floorMostRounds, path: root + "-floor-", floor: results.Floor{Phases: map[string]string{}}}
+	if engine == ensemble.Embedded {
+		f.rounds = floorLeastRounds
+	}
+	for _, p := range recipe.Phases {
+		if p.Floor != "" {
+			f.floor.Phases[p.Name] = string(p.Floor)
+		}
+	}
+	return f
+}
+
+// before opens the sessions and measures the first half. A failure is kept in the floor, and does not fail the measurement.
+//
+// Note: opening the sessions may take as long as it does for participants. A session that is given up while its server is
+// silent comes into being later, and expires in the middle of what the oracle compares.
+func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
+	var err error
+	f.sessions, err = gather(ctx, site{servers: servers, clients: max(2, len(servers))}, onlooker())
+	if err != nil {
+		f.floor.Why = err.Error()
+		return
+	}
+	ctx, cancel := f.limit(ctx)
+	defer cancel()
+	f.floor.Before = f.half(ctx, func() (map[string]results.Histogram, error) {
+		if err := f.createZnodes(ctx); err != nil {
+			return nil, err
+		}
+		return f.measure(ctx)
+	})
+}
+
+// after measures the second half, if there is a first one.
+func (f *floorMeter) after(ctx context.Context) {
+	if f.floor.Why != "" {
+		return
+	}
+	ctx, cancel := f.limit(ctx)
+	defer cancel()
+	f.floor.After = f.half(ctx, func() (map[string]results.Histogram, error) { return f.measure(ctx) })
+}
+
+func (f *floorMeter) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the ensemble did not answer within %s", f.timeout))
+}
+
+// half measures one half, unless it fails or ctx ends: the client's operations take no context. What is still under way
+// then is left alone until the sessions are closed after the measurement, as a session that ends is a transaction.
+func (f *floorMeter) half(ctx context.Context, measure func() (map[string]results.Histogram, error)) map[string]results.Histogram {
+	type outcome struct {
+		half map[string]results.Histogram
+		err  error
+	}
+	done := make(chan outcome, 1)
+	f.working.Go(func() {
+		half, err := measure()
+		done <- outcome{half, err}
+	})
+	select {
+	case o := <-done:
+		if o.err != nil {
+			f.floor.Why = o.err.Error()
+		}
+		return o.half
+	case <-ctx.Done():
+		f.floor.Why = context.Cause(ctx).Error()
+		return nil
+	}
+}
+
+// createZnodes creates a znode for each session, which ends with it, and returns when every server has them all.
+func (f *floorMeter) createZnodes(ctx context.Context) error {
+	err := f.sessions.each(func(m *member) error {
+		_, err := m.conn.Create(f.znode(m), make([]byte, bystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return f.sessions.fence(ctx)
+}
+
+func (f *floorMeter) znode(m *member) string { return fmt.Sprintf("%s%d", f.path, m.id) }
+
+// close closes the sessions, and with that what is still under way.
+func (f *floorMeter) close(ctx context.Context) {
+	if f.sessions != nil {
+		f.sessions.disperse(ctx)
+	}
+	f.working.Wait()
+}
+
+// measure does rounds until there are enough.
+func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram, error) {
+	var rounds []floorRound
+	members := f.sessions.members
+	for start := time.Now(); !f.enough(len(rounds), time.Since(start)); {
+		n := len(rounds)
+		r, err := f.round(ctx, members[n%len(members)], members[(n+1)%len(members)])
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, r)
+	}
+	if err := f.sessions.fence(ctx); err != nil {
+		return nil, err
+	}
+	return floorHistograms(rounds)
+}
+
+// enough reports whether a half has as many rounds as it needs, or has taken as long as it may.
+func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
+	switch {
+	case rounds == 0:
+		return false
+	case rounds < floorLeastRounds:
+		return spent > floorPatience
+	default:
+		return rounds >= f.rounds || spent > floorLength
+	}
+}
+
+// floorRound is how long each operation of one round took.
+type floorRound struct{ read, write, handoff time.Duration }
+
+func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) {
+	out := map[string]results.Histogram{}
+	for operation, took := range map[string]func(floorRound) time.Duration{
+		results.FloorRead:    func(r floorRound) time.Duration { return r.read },
+		results.FloorWrite:   func(r floorRound) time.Duration { return r.write },
+		results.FloorHandoff: func(r floorRound) time.Duration { return r.handoff },
+	} {
+		values := make([]time.Duration, len(rounds))
+		for i, r := range rounds {
+			values[i] = took(r)
+		}
+		h, err := results.NewHistogram(values)
+		if err != nil {
+			return nil, err
+		}
+		out[operation] = h
+	}
+	return out, nil
+}
+
+// round lets one session read and write its znode, and another one be notified of it.
+func (f *floorMeter) round(ctx context.Context, from, to *member) (floorRound, error) {
+	var r floorRound
+	start := time.Now()
+	if _, _, err := from.conn.Get(f.znode(from)); err != nil {
+		return r, from.explain(fmt.Errorf("read: %w", err))
+	}
+	r.read = time.Since(start)
+	_, _, events, err := to.conn.GetW(f.znode(from))
+	if err != nil {
+		return r, to.explain(fmt.Errorf("set a watch: %w", err))
+	}
+	notified := make(chan notice, 1)
+	f.working.Go(func() { notified <- awaitNotice(ctx, events) })
+	start = time.Now()
+	if _, err := from.conn.Set(f.znode(from), make([]byte, bystanderBytes), -1); err != nil {
+		return r, from.explain(fmt.Errorf("write: %w", err))
+	}
+	r.write = time.Since(start)
+	n := <-notified
+	r.handoff = n.at.Sub(start)
+	return r, to.explain(n.err)
+}
+
+// notice is when a watch fired, or why it will not.
+type notice struct {
+	at  time.Time
+	err error
+}
+
+func awaitNotice(ctx context.Context, events <-chan zk.Event) notice {
+	select {
+	case e := <-events:
+		return notice{time.Now(), e.Err}
+	case <-ctx.Done():
+		return notice{time.Now(), context.Cause(ctx)}
+	}
+}
+
+// onlooker is a variant whose participants do nothing.
+func onlooker() variants.Variant {
+	return variants.Variant{Join: func(context.Context, variants.Session, variants.Env) (variants.Participant, error) {
+		return idle{}, nil
+	}}
+}
+
+// idle is a participant that does nothing.
+type idle struct{}
+
+// Step implements [variants.Participant].
+func (idle) Step(context.Context) error { return nil }
+
+// Leave implements [variants.Participant].
+func (idle) Leave(context.Context) error { return nil }

@@ -1,0 +1,164 @@
+package runner_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// Each mode has a floor beside every measurement, which leaves neither sessions nor znodes and which no oracle sees.
+func everyMeasurementHasAFloor(t *testing.T, e ensemble.Ensemble) {
+	byDuration := scenarios.Default()
+	byDuration.Name, byDuration.Recipe, byDuration.Clients, byDuration.Repeats = "free", "lock", []int{3}, 2
+	byDuration.Duration = scenarios.Duration(time.Minute) // at most; see measureBriefly
+	for _, s := range []scenarios.Scenario{byDuration, uncontended(), drain(3)} {
+		s.Variants = []string{"predecessor-watch"}
+		before := ensembletest.Connections(t, e.Servers())
+		docs := measureBriefly(t, e, s)
+		if len(docs) != s.Repeats {
+			t.Fatalf("%s: %d documents for %d repeats", s.Name, len(docs), s.Repeats)
+		}
+		for _, d := range docs {
+			checkFloor(t, d)
+		}
+		ensembletest.AwaitConnections(t, e.Servers(), before)
+		nothingLeft(t, e)
+	}
+}
+
+func checkFloor(t *testing.T, d *results.Document) {
+	t.Helper()
+	if d.Floor == nil || d.Floor.Why != "" {
+		t.Fatalf("%s: floor %+v", d.Scenario.Name, d.Floor)
+	}
+	for _, half := range []map[string]results.Histogram{d.Floor.Before, d.Floor.After} {
+		for _, operation := range []string{results.FloorRead, results.FloorWrite, results.FloorHandoff} {
+			if half[operation].Samples == 0 {
+				t.Errorf("%s: no %s in %+v", d.Scenario.Name, operation, d.Floor)
+			}
+			if d.Metrics[results.FloorMetric(operation)].Value <= 0 {
+				t.Errorf("%s: no metric of %s", d.Scenario.Name, operation)
+			}
+		}
+	}
+	_, timed := d.Metrics["handoff-p50-ns"]
+	if _, multiple := d.Metrics[results.FloorMultiple("handoff")]; timed != multiple {
+		t.Errorf("%s: a handoff was timed: %t, in multiples of the floor: %t", d.Scenario.Name, timed, multiple)
+	}
+	if !d.Oracle.Checked || !d.Oracle.Agrees() || len(d.Invalid) > 0 {
+		t.Errorf("%s: oracle %+v, invalid %q", d.Scenario.Name, d.Oracle, d.Invalid)
+	}
+}
+
+// A floor that cannot be measured says why, and the measurement goes on without it.
+func TestAFailedFloorFailsNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault embedded.Fault
+	}{
+		{"the first write", embedded.Fault{Op: wire.OpSetData, Do: embedded.DropAfter}},
+		{"the first read", embedded.Fault{Op: wire.OpGetData, Do: embedded.DropBefore}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := ensembletest.Embedded(t, embedded.Config{})
+			trap := e.Inject(tt.fault)
+			s := drain(3)
+			s.Variants = []string{"znode"}
+			d := mustMeasure(t, e, s, catalog.Recipes())[0]
+			<-trap.Fired()
+			warned := slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.HasPrefix(w, "the floor was not measured: client ") })
+			if d.Floor == nil || d.Floor.Why == "" || !warned {
+				t.Errorf("floor %+v, warnings %q", d.Floor, d.Warnings)
+			}
+			if len(d.Invalid) > 0 || !d.Oracle.Agrees() {
+				t.Errorf("invalid %q, oracle %+v", d.Invalid, d.Oracle)
+			}
+			for name := range d.Metrics {
+				if results.IsFloor(name) || results.IsFloorMultiple(name) {
+					t.Errorf("a floor that was not measured has the metric %s", name)
+				}
+			}
+		})
+	}
+}
+
+// A server that is silent for too long ends the floor, and does not keep it from being closed.
+func TestAFloorThatGetsNoAnswer(t *testing.T) {
+	for _, nth := range []int{1, 15} {
+		t.Run(fmt.Sprintf("held at request %d", nth), func(t *testing.T) {
+			const longest = time.Minute
+			for timeout := 200 * time.Millisecond; !floorEndsWithout(t, nth, timeout); timeout *= 5 {
+				if timeout > longest {
+					t.Fatalf("the request was not reached within %s", timeout)
+				}
+			}
+		})
+	}
+}
+
+// floorEndsWithout measures a floor of which the reply to one write is held, and reports whether that write was reached. A
+// busy machine may take so long until then that the floor has ended already.
+func floorEndsWithout(t *testing.T, nth int, timeout time.Duration) (reached bool) {
+	t.Helper()
+	e := ensembletest.Embedded(t, embedded.Config{})
+	trap := e.Inject(embedded.Fault{Op: wire.OpSetData, Do: embedded.HoldReply, Nth: nth})
+	floor := runner.Floor(t.Context(), e.Servers(), "/held", timeout)
+	select {
+	case <-trap.Fired():
+		reached = true
+	default:
+	}
+	trap.Release()
+	if reached && (floor.Why != fmt.Sprintf("the ensemble did not answer within %s", timeout) || floor.After != nil) {
+		t.Errorf("floor %+v", floor)
+	}
+	awaitNothingLeft(t, e)
+	return reached
+}
+
+// awaitNothingLeft returns when no znode is left but ZooKeeper's own. A client that gets no answer to its close request
+// gives up after a second, and the server may come to that request later.
+func awaitNothingLeft(t *testing.T, e ensemble.Ensemble) {
+	t.Helper()
+	const patience = 30 * time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		left := ensembletest.Znodes(t, e.Servers()[0].Addr)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("znodes %v are left after %s", left, patience)
+		}
+	}
+}
+
+// A recipe names floors by the operations that are measured.
+func TestPhasesHaveFloorsThatAreMeasured(t *testing.T) {
+	known := []variants.Floor{"", results.FloorRead, results.FloorWrite, results.FloorHandoff}
+	found := 0
+	for _, recipe := range catalog.Recipes() {
+		for _, p := range recipe.Phases {
+			if !slices.Contains(known, p.Floor) || p.Waits && p.Floor != "" {
+				t.Errorf("%s, %s: floor %q of a phase that waits: %t", recipe.Name, p.Name, p.Floor, p.Waits)
+			}
+			if p.Floor == results.FloorHandoff {
+				found++
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no phase of any recipe is a handoff")
+	}
+}

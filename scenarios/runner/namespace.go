@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// clearTimeout is how long removing the znodes of a run may take in all. A dead ensemble must not keep the user waiting.
+const clearTimeout = 30 * time.Second
+
+// runRoot is the one root znode of a run and the session that owns it. Nothing outside of the root is ever touched.
+type runRoot struct {
+	namespace.Client
+	servers []ensemble.Server
+	path    string
+	rooms   int
+	dirty   []string // what the last measurement may have left
+	monitor *variants.Monitor
+}
+
+// openRoot creates a root at path through the first server.
+func openRoot(ctx context.Context, servers []ensemble.Server, path string) (*runRoot, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	ledger, monitor := wire.NewLedger(time.Now()), variants.NewMonitor(ensemble.SessionTimeout)
+	conn, err := ensemble.Connect(ctx, servers[0].Addr, ledger, monitor.Observe)
+	if err != nil {
+		return nil, err
+	}
+	timeout := ledger.SessionTimeout()
+	monitor.SetTimeout(timeout)
+	monitor.Guard(conn)
+	r := &runRoot{
+		// A server that stalls for less than a session timeout is measured, not given up.
+		Client:  namespace.Client{Conn: conn, Patience: timeout},
+		servers: servers, path: path, monitor: monitor,
+	}
+	err = r.Create(ctx, r.path, timeout)
+	switch {
+	case err == nil:
+		return r, nil
+	case errors.Is(err, namespace.ErrSilent) || ctx.Err() != nil: // it may have been created
+		return nil, errors.Join(err, r.close(context.WithoutCancel(ctx)))
+	default:
+		r.closeSession()
+		return nil, err
+	}
+}
+
+// closeSession ends the root's own session, and with it the root's owner.
+func (r *runRoot) closeSession() {
+	r.monitor.Dismiss()
+	r.Conn.Close()
+}
+
+// errOwnerLost is the cause of the end of a run whose root no longer belongs to it.
+var errOwnerLost = errors.New("the session that owns the run's znodes was lost: its server went silent or let it expire")
+
+// whileOwned returns a context that ends when the root's session is lost, with that as its cause: from then on the root
+// counts as left over.
+func (r *runRoot) whileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-r.monitor.Lost():
+			cancel(fmt.Errorf("%s: %w", r.servers[0].Name, errOwnerLost))
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// room creates an empty znode for one measurement, and beside it the small one that bystanders read. Those of the
+// measurement before are removed first; the last ones go with the root.
+func (r *runRoot) room(ctx context.Context) (root, bystander string, err error) {
+	for _, path := range r.dirty {
+		if _, err := r.Remove(ctx, path); err != nil {
+			return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
+		}
+	}
+	r.rooms++
+	root = fmt.Sprintf("%s/m%d", r.path, r.rooms)
+	bystander = root + "-bystander"
+	r.dirty = []string{root, bystander}
+	for _, path := range r.dirty {
+		if err := r.CreateZnode(ctx, path, bystanderBytes); err != nil {
+			return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
+		}
+	}
+	return root, bystander, nil
+}
+
+// LeftError says that znodes of a run could not be removed.
+type LeftError struct {
+	Root string
+	Err  error
+}
+
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("the znodes of this run, below %s, could not be removed: %v", e.Root, e.Err)
+}
+
+func (e *LeftError) Unwrap() error { return e.Err }
+
+// close removes the root with everything that is left in it: through the run's own session or, where that gets no answer,
+// through one on a server that does. It returns a [LeftError] if znodes are left.
+func (r *runRoot) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, fmt.Errorf("not done within %s", clearTimeout))
+	defer cancel()
+	r.Patience = namespace.Patience
+	_, err := r.Remove(ctx, r.path)
+	r.closeSession()
+	if errors.Is(err, namespace.ErrSilent) {
+		err = r.closeElsewhere(ctx)
+	}
+	if err != nil {
+		return &LeftError{Root: r.path, Err: err}
+	}
+	return nil
+}
+
+func (r *runRoot) closeElsewhere(ctx context.Context) error {
+	other, err := namespace.Connect(ctx, r.servers)
+	if err != nil {
+		return err
+	}
+	defer other.Conn.Close()
+	_, err = other.Remove(ctx, r.path)
+	return err
+}

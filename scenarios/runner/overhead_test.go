@@ -1,0 +1,147 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/lock"
+)
+
+// bareSession is a client as an application would open it: nothing of zkbench between it and the server.
+func bareSession(t testing.TB, addr string) *zk.Conn {
+	t.Helper()
+	conn, events, err := zk.Connect([]string{addr}, ensemble.SessionTimeout, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	for e := range events {
+		if e.State == zk.StateHasSession {
+			break
+		}
+	}
+	return conn
+}
+
+// room creates a znode for one test.
+func room(t testing.TB, conn *zk.Conn, name string) string {
+	t.Helper()
+	path, err := conn.Create(fmt.Sprintf("/%s-%d", name, time.Now().UnixNano()), nil, 0, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Delete(path, -1); err != nil {
+			t.Errorf("clean up %s: %v", path, err)
+		}
+	})
+	return path
+}
+
+func predecessorWatch() variants.Variant {
+	recipe := catalog.Recipes()[0]
+	i := slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == "predecessor-watch" })
+	return recipe.Variants[i]
+}
+
+// BenchmarkLiveOverhead runs the same uncontended lock loop bare and through zkbench (counted at the wire, recorded,
+// monitored), in short blocks that alternate, and reports the ratio of the throughputs: the median over the pairs.
+func BenchmarkLiveOverhead(b *testing.B) {
+	server := live.Get(b).Servers()[0]
+	conn := bareSession(b, server.Addr)
+	l := lock.NewPredecessorWatch(conn, room(b, conn, "bare"), nil)
+	bare := func(ctx context.Context) error {
+		if _, err := l.Acquire(ctx); err != nil {
+			return err
+		}
+		return l.Release(ctx)
+	}
+	steps, disperse, err := runner.Crowd(b.Context(), []ensemble.Server{server}, predecessorWatch(), room(b, conn, "instrumented"), 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer disperse()
+	const block = 25
+	var ratios []float64
+	for i := 0; b.Loop(); i++ {
+		first, second := bare, steps[0]
+		if i%2 == 1 {
+			first, second = second, first
+		}
+		a, z := timeBlock(b, first, block), timeBlock(b, second, block)
+		if i%2 == 1 {
+			a, z = z, a
+		}
+		ratios = append(ratios, a.Seconds()/z.Seconds())
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "instrumented/bare")
+	b.ReportMetric(halfWidth(ratios), "±95%")
+}
+
+func timeBlock(b *testing.B, step func(context.Context) error, n int) time.Duration {
+	b.Helper()
+	start := time.Now()
+	for range n {
+		if err := step(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(start)
+}
+
+// halfWidth returns half the width of the 95 % interval of the median, by order statistics.
+func halfWidth(sorted []float64) float64 {
+	n := float64(len(sorted))
+	spread := 0.98 * math.Sqrt(n)
+	low, high := int(math.Max(n/2-spread, 0)), int(math.Min(n/2+spread, n-1))
+	return (sorted[high] - sorted[low]) / 2
+}
+
+// A client session must cost little, or the number of clients is limited by memory instead of by the question.
+func TestLiveTwoThousandSessions(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector's own memory would be measured")
+	}
+	const sessions, limitMiB = 2000, 400
+	e := live.Get(t)
+	conn := bareSession(t, e.Servers()[0].Addr)
+	_, disperse, err := runner.Crowd(t.Context(), e.Servers(), predecessorWatch(), room(t, conn, "sessions"), sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resident := residentMiB(t)
+	disperse()
+	t.Logf("%d sessions: %d MiB resident", sessions, resident)
+	if resident >= limitMiB {
+		t.Errorf("%d MiB resident with %d sessions, want less than %d", resident, sessions, limitMiB)
+	}
+}
+
+func residentMiB(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var kib int
+		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
+			return kib / 1024
+		}
+	}
+	t.Skip("the system does not tell how much memory is resident")
+	return 0
+}

@@ -1,0 +1,218 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// Every repeat measures every variant under every number of clients once, in an order that differs between repeats but
+// not between runs with the same seed.
+func TestPlanInterleaves(t *testing.T) {
+	s := scenarios.Default()
+	s.Recipe, s.Clients, s.Repeats = "lock", []int{1, 50}, 6
+	recipe := catalog.Recipes()[0]
+	tasks := plan(s, recipe)
+	all := len(recipe.Variants)
+	if want := all * 2 * 6; len(tasks) != want {
+		t.Fatalf("%d tasks, want %d", len(tasks), want)
+	}
+	orders := map[string]bool{}
+	for i := 0; i < len(tasks); i += all {
+		var names []string
+		for _, task := range tasks[i : i+all] {
+			if task.repeat != tasks[i].repeat || task.clients != tasks[i].clients {
+				t.Fatalf("task %d strays: %+v", i, task)
+			}
+			names = append(names, task.variant.Name)
+		}
+		orders[strings.Join(names, ",")] = true
+		slices.Sort(names)
+		if len(slices.Compact(names)) != all {
+			t.Errorf("repeat %d, %d clients: %v", tasks[i].repeat, tasks[i].clients, names)
+		}
+	}
+	if len(orders) < 2 {
+		t.Error("the order is always the same")
+	}
+	if fmt.Sprint(describe(tasks)) != fmt.Sprint(describe(plan(s, recipe))) {
+		t.Error("one seed gave two orders")
+	}
+	s.Seed = 99
+	if fmt.Sprint(describe(tasks)) == fmt.Sprint(describe(plan(s, recipe))) {
+		t.Error("two seeds gave one order")
+	}
+}
+
+func describe(tasks []task) []string {
+	var out []string
+	for _, t := range tasks {
+		out = append(out, t.describe("lock"))
+	}
+	return out
+}
+
+func TestScheduleDoesNotDependOnWhatHappens(t *testing.T) {
+	s := newSchedule(time.Second, 100, 0.5)
+	for i, want := range map[int]time.Duration{0: 1005 * time.Millisecond, 1: 1015 * time.Millisecond, 1000: 11005 * time.Millisecond} {
+		if got := s.due(i); got != want {
+			t.Errorf("request %d is due at %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestConsult(t *testing.T) {
+	begin := reading{notifications: 100, zxid: 1<<32 + 5, leader: 2}
+	end := reading{notifications: 107, zxid: 1<<32 + 9, leader: 2}
+	end.client.Notifications[2] = 7
+	end.client.Requests[1], end.client.Requests[3] = 4, 20 // creates and reads
+	if o := consult(true, begin, end); !o.Checked || !o.Agrees() {
+		t.Errorf("equal accounts do not agree: %+v", o)
+	}
+	for name, change := range map[string]func(*reading){
+		"a notification lost on the way": func(r *reading) { r.client.Notifications[2]-- },
+		"a notification made up":         func(r *reading) { r.client.Notifications[4]++ },
+		"somebody else wrote":            func(r *reading) { r.zxid++ },
+	} {
+		other := end
+		change(&other)
+		if o := consult(true, begin, other); !o.Checked || o.Agrees() {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	if o := consult(false, begin, end); o.Checked || o.Why == "" {
+		t.Errorf("shared servers: %+v", o)
+	}
+	for name, change := range map[string]func(*reading){
+		"another leader": func(r *reading) { r.leader = 3 },
+		"a reconnect":    func(r *reading) { r.reconnects++ },
+	} {
+		other := end
+		change(&other)
+		if o := consult(true, begin, other); o.Checked || o.Why == "" {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+func TestHistogramQuantile(t *testing.T) {
+	at := func(counts ...uint64) *metrics.Float64Histogram {
+		return &metrics.Float64Histogram{Counts: counts, Buckets: []float64{0, 0.001, 0.01, 0.1}}
+	}
+	before := at(5, 0, 0)
+	for _, tt := range []struct {
+		after *metrics.Float64Histogram
+		q     float64
+		want  time.Duration
+	}{
+		{at(5, 0, 0), 0.99, 0}, // nothing happened in between
+		{at(104, 1, 0), 0.99, time.Millisecond},
+		{at(104, 1, 0), 1, 10 * time.Millisecond},
+		{at(5, 0, 3), 0.5, 100 * time.Millisecond},
+	} {
+		if got := histogramQuantile(before, tt.after, tt.q); got != tt.want {
+			t.Errorf("%v, quantile %g = %s, want %s", tt.after.Counts, tt.q, got, tt.want)
+		}
+	}
+}
+
+func TestFileLimit(t *testing.T) {
+	s := scenarios.Default()
+	s.Clients = []int{1}
+	if err := CheckFileLimit(s, ensemble.Embedded); err != nil {
+		t.Error(err)
+	}
+	s.Clients = []int{1, 1 << 40}
+	if err := CheckFileLimit(s, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("error = %v, want what to do", err)
+	}
+}
+
+// sleeper is a participant whose every step but the first few waits for a wake-up that never comes.
+type sleeper struct {
+	steps  int
+	asleep chan struct{}
+}
+
+func (s *sleeper) Step(ctx context.Context) error {
+	if s.steps--; s.steps >= 0 {
+		return nil
+	}
+	s.asleep <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (*sleeper) Leave(context.Context) error { return nil }
+
+// A load that has come to a standstill ends with a verdict, not with the user's patience.
+//
+// Note: the clock in a bubble of synctest moves on only when all members are asleep.
+func TestStuckLoadIsCalledBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
+		defer cancel()
+		m := &measurement{patience: stuckAfter, crowd: &crowd{}}
+		asleep := make(chan struct{}, 6)
+		for i := range 3 {
+			m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
+		}
+		err := m.loop(ctx, 10, nil)
+		if !errors.Is(err, ErrStuck) {
+			t.Errorf("err = %v, want ErrStuck", err)
+		}
+		for range 3 {
+			<-asleep
+		}
+		if err := m.loop(ctx, 0, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
+			t.Errorf("after the window: %v, want ErrStuck", err)
+		}
+	})
+}
+
+// dying is a participant whose every step fails.
+type dying struct{ sleeper }
+
+var errDying = errors.New("the participant is dead")
+
+func (*dying) Step(context.Context) error { return errDying }
+
+// A client that fails ends the warm-up, however long that would still take.
+func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
+	defer cancel()
+	m := &measurement{patience: time.Hour, crowd: &crowd{members: []*member{{participant: &dying{}}}}}
+	m.scenario.WarmUp, m.scenario.Operations = scenarios.Duration(24*time.Hour), 5
+	if _, err := m.runOperations(ctx); !errors.Is(err, errDying) || ctx.Err() != nil {
+		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
+	}
+}
+
+// What a server that has just started does for the first time falls on a rehearsal where it would count.
+func TestRehearsal(t *testing.T) {
+	recipe := catalog.Recipes()[0]
+	everyVariant := len(recipe.Variants)
+	for _, tt := range []struct {
+		name string
+		mode scenarios.Mode
+		heap bool
+		want int
+	}{{"closed", scenarios.Closed, false, everyVariant}, {"drain", scenarios.Drain, false, 0}, {"drain that weighs heaps", scenarios.Drain, true, everyVariant}} {
+		s := scenarios.Default()
+		s.Recipe, s.Clients, s.Mode, s.Heap = "lock", []int{100, 1, 10}, tt.mode, tt.heap
+		tasks := rehearsal(s, recipe)
+		if len(tasks) != tt.want || len(tasks) > 0 && (tasks[0].repeat != 0 || tasks[0].clients != 10) {
+			t.Errorf("%s: %d measurements, want %d with 10 clients", tt.name, len(tasks), tt.want)
+		}
+	}
+}

@@ -1,0 +1,406 @@
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+var live ensembletest.Shared
+
+func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
+
+// runnerChecks hold on every ensemble.
+var runnerChecks = []struct {
+	name  string
+	check func(t *testing.T, e ensemble.Ensemble)
+}{
+	{"every scenario runs", everyScenarioRuns},
+	{"costs equal formulas", costsEqualFormulas},
+	{"a wrong formula is caught", wrongFormulaIsCaught},
+	{"a broken lock is caught", brokenLockIsCaught},
+	{"the oracle catches a missed notification", oracleCatchesAMissedNotification},
+	{"an interrupt leaves nothing", interruptLeavesNothing},
+	{"every measurement has a floor", everyMeasurementHasAFloor},
+}
+
+func TestRunner(t *testing.T) {
+	for _, c := range runnerChecks {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // each on a server of its own, and mostly waiting for loads to end
+			c.check(t, ensembletest.Embedded(t, embedded.Config{}))
+		})
+	}
+}
+
+func TestLiveRunner(t *testing.T) {
+	e := live.Get(t)
+	for _, c := range runnerChecks {
+		t.Run(c.name, func(t *testing.T) { c.check(t, e) })
+	}
+}
+
+// measure runs a scenario and hands on its documents.
+func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe, save func(*results.Document)) error {
+	t.Helper()
+	r := runner.Runner{
+		Ensemble: e,
+		Recipes:  recipes,
+		Run:      strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
+		Save:     func(d *results.Document) error { readable(t, d); save(d); return nil },
+		Progress: func(int, int, string) {},
+	}
+	return r.RunScenario(ctx, s)
+}
+
+// readable fails the test unless a document, as it is written, can be read: whatever was measured, it must not contradict
+// itself.
+func readable(t testing.TB, d *results.Document) {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err == nil {
+		_, err = results.Decode(text)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", d.Filename(), err)
+	}
+}
+
+func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
+	t.Helper()
+	var docs []*results.Document
+	keep := func(d *results.Document) { docs = append(docs, d) }
+	if err := measure(t.Context(), t, e, s, recipes, keep); err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+func drain(clients ...int) scenarios.Scenario {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Mode, s.Clients, s.Repeats = "drain", "lock", scenarios.Drain, clients, 1
+	return s
+}
+
+func uncontended() scenarios.Scenario {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "uncontended", "lock", []int{1}, 50, 1
+	return s
+}
+
+func isEmbedded(e ensemble.Ensemble) bool {
+	_, ok := e.(*embedded.Ensemble)
+	return ok
+}
+
+// Every scenario that comes with zkbench runs, cut down to the shortest load of its kind.
+func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Load(name, catalog.Recipes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Quick()
+		if !isEmbedded(e) { // once is enough, and real servers take their time
+			s.Clients = s.Clients[len(s.Clients)-1:]
+		}
+		if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
+			t.Fatalf("%s, cut down: %v", name, problems)
+		}
+		for _, d := range measureBriefly(t, e, s) {
+			if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Agrees() {
+				t.Errorf("%s, %s: invalid %q, violations %v, oracle %+v", name, d.Variant, d.Invalid, d.Violations, d.Oracle)
+			}
+			for phase := range d.Histograms {
+				own := strings.HasPrefix(phase, "warm-up/") || strings.HasPrefix(phase, results.BystanderPhase)
+				if !own && !slices.Contains(d.Phases, phase) {
+					t.Errorf("%s, %s: the recipe does not declare its phase %s", name, d.Variant, phase)
+				}
+			}
+		}
+	}
+}
+
+// measureBriefly measures for as long as it takes until every variant has completed something, which on a busy machine may
+// be long.
+func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*results.Document {
+	t.Helper()
+	idle := func(d *results.Document) bool { return d.Window.Operations == 0 }
+	for length := scenarios.Duration(200 * time.Millisecond); ; length *= 5 {
+		s.Duration = min(s.Duration, length) // some are measured by operations, with none
+		docs := mustMeasure(t, e, s, catalog.Recipes())
+		if !slices.ContainsFunc(docs, idle) || length > scenarios.Duration(20*time.Second) {
+			return docs
+		}
+		s.Duration = 5 * length
+	}
+}
+
+// Every variant of every recipe costs exactly what its formulas say, and the servers counted the same.
+func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
+	for _, recipe := range catalog.Recipes() {
+		stepped := drain(1, 2, 3, 7, 20)
+		if !isEmbedded(e) {
+			stepped = drain(1, 2, 7)
+		}
+		alone := uncontended()
+		stepped.Recipe, alone.Recipe = recipe.Name, recipe.Name
+		if slices.ContainsFunc(recipe.Variants, variants.Variant.CanStep) {
+			checkCosts(t, mustMeasure(t, e, stepped, catalog.Recipes()))
+		}
+		checkCosts(t, mustMeasure(t, e, alone, catalog.Recipes()))
+	}
+}
+
+func checkCosts(t *testing.T, docs []*results.Document) {
+	t.Helper()
+	for _, d := range docs {
+		if !d.Expected.Exact || len(d.Expected.Costs) != 5 {
+			t.Errorf("%s/%s, %d clients: the formulas were not applied exactly: %+v", d.Recipe, d.Variant, d.Clients, d.Expected)
+		}
+		if !d.Oracle.Checked || !d.Oracle.Agrees() {
+			t.Errorf("%s/%s, %d clients: oracle %+v", d.Recipe, d.Variant, d.Clients, d.Oracle)
+		}
+		if len(d.Invalid)+len(d.Violations) > 0 {
+			t.Errorf("%s/%s, %d clients: invalid %q, violations %v", d.Recipe, d.Variant, d.Clients, d.Invalid, d.Violations)
+		}
+		if d.Counts.Notified > 0 && d.Herd.Grouping != results.GroupedByZxid && d.Environment.ZooKeeper >= "3.9" {
+			t.Errorf("herds are grouped by %s", d.Herd.Grouping)
+		}
+	}
+}
+
+// sabotage returns the recipes with one variant of the lock changed.
+func sabotage(name string, change func(*variants.Variant)) []variants.Recipe {
+	recipes := catalog.Recipes()
+	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == "lock" })
+	for j := range recipes[i].Variants {
+		if v := &recipes[i].Variants[j]; v.Name == name {
+			change(v)
+		}
+	}
+	return recipes
+}
+
+// A formula that is off by one notification in a whole drain makes the run invalid.
+func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
+	s := drain(7)
+	s.Variants = []string{"children-watch"}
+	docs := mustMeasure(t, e, s, sabotage("children-watch", func(v *variants.Variant) {
+		right := v.Stepped.Notifications.At
+		v.Stepped.Notifications.At = func(n int) float64 { return right(n) + 1/float64(n) }
+	}))
+	if !slices.ContainsFunc(docs[0].Invalid, func(text string) bool { return strings.Contains(text, results.NotificationsPerOp) }) {
+		t.Errorf("invalid = %q", docs[0].Invalid)
+	}
+}
+
+// A lock that lets everybody in at once is broken, however fast it is.
+func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "broken", "lock", []int{5}, 20, 1
+	s.Hold = scenarios.Duration(time.Millisecond)
+	s.Variants = []string{"predecessor-watch"}
+	docs := mustMeasure(t, e, s, sabotage("predecessor-watch", func(v *variants.Variant) {
+		join := v.Join
+		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+			root, err := ownDirectory(session, env.Root)
+			if err != nil {
+				return nil, err
+			}
+			env.Root = root
+			return join(ctx, session, env)
+		}
+	}))
+	if len(docs[0].Violations) == 0 || docs[0].Metrics[results.Violations].Value == 0 {
+		t.Error("a lock without exclusion was not caught")
+	}
+}
+
+// ownDirectory makes a directory that no other participant uses. To lock that is to lock nothing.
+func ownDirectory(session variants.Session, root string) (string, error) {
+	return session.Create(root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+}
+
+// bypass is a participant that has a second session, which no ledger sees.
+type bypass struct {
+	variants.Participant
+	conn *zk.Conn
+	root string
+}
+
+func (b bypass) Step(ctx context.Context) error {
+	if _, _, _, err := b.conn.ExistsW(b.root + "/bypass"); err != nil {
+		return err
+	}
+	for _, do := range []func() error{
+		func() error {
+			_, err := b.conn.Create(b.root+"/bypass", nil, 0, zk.WorldACL(zk.PermAll))
+			return err
+		},
+		func() error { return b.conn.Delete(b.root+"/bypass", -1) },
+		func() error { return b.Participant.Step(ctx) },
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b bypass) Leave(ctx context.Context) error {
+	b.conn.Close()
+	return b.Participant.Leave(ctx)
+}
+
+// What the client's account misses, the servers' account shows.
+func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
+	s := uncontended()
+	s.Operations = 3
+	s.Variants = []string{"znode"}
+	docs := mustMeasure(t, e, s, sabotage("znode", func(v *variants.Variant) {
+		join := v.Join
+		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+			p, err := join(ctx, session, env)
+			if err != nil {
+				return nil, err
+			}
+			conn, err := ensemble.Connect(ctx, e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
+			return bypass{p, conn, env.Root}, err
+		}
+	}))
+	o := docs[0].Oracle
+	if o.Agrees() || o.ServerNotifications-o.ClientNotifications != 3 || o.ServerTransactions-o.ClientWrites != 6 {
+		t.Errorf("3 notifications and 6 writes went past the ledgers, the oracle says %+v", o)
+	}
+	if len(docs[0].Invalid) != 2 {
+		t.Errorf("invalid = %q, want a line for notifications and one for writes", docs[0].Invalid)
+	}
+}
+
+// An interrupted run says so, keeps what is whole, and leaves no znode behind.
+func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Repeats = "interrupted", "lock", []int{5}, 1000
+	s.Duration = scenarios.Duration(50 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	saved := 0
+	err := measure(ctx, t, e, s, catalog.Recipes(), func(d *results.Document) {
+		if saved++; saved == 3 {
+			time.AfterFunc(70*time.Millisecond, cancel) // in the middle of one of the next
+		}
+		if len(d.Violations) > 0 {
+			t.Errorf("violations: %v", d.Violations)
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted run returned %v", err)
+	}
+	if saved < 3 {
+		t.Errorf("%d whole measurements were kept, want those before the interrupt", saved)
+	}
+	nothingLeft(t, e)
+}
+
+// nothingLeft checks that no znode is left but ZooKeeper's own.
+func nothingLeft(t *testing.T, e ensemble.Ensemble) {
+	t.Helper()
+	conn, err := ensemble.Connect(t.Context(), e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := ensemble.Fence(conn); err != nil {
+		t.Fatal(err)
+	}
+	names, _, err := conn.Children("/")
+	if err != nil || !slices.Equal(names, []string{"zookeeper"}) {
+		t.Errorf("znodes after the run: %v (%v), want only ZooKeeper's own", names, err)
+	}
+}
+
+// The size reaches the recipe's preparation and every participant, and stands in the document.
+func TestSizeReachesTheRecipe(t *testing.T) {
+	var mu sync.Mutex
+	var sizes []int
+	recipes := sabotage("znode", func(v *variants.Variant) {
+		see := func(env variants.Env) {
+			mu.Lock()
+			defer mu.Unlock()
+			sizes = append(sizes, env.Size)
+		}
+		v.Prepare = func(_ context.Context, _ variants.Session, env variants.Env) error { see(env); return nil }
+		join := v.Join
+		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+			see(env)
+			return join(ctx, session, env)
+		}
+	})
+	s := drain(2)
+	s.Variants, s.Size = []string{"znode"}, 7
+	docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
+	if !slices.Equal(sizes, []int{7, 7, 7}) || docs[0].Scenario.Size != 7 {
+		t.Errorf("sizes %v, %d in the document; want 7 everywhere", sizes, docs[0].Scenario.Size)
+	}
+}
+
+// weighed is a server whose heap is known: each watch takes 30,000 bytes, so that 20 of them are more than noise.
+type weighed struct {
+	*embedded.Ensemble
+	broken error
+}
+
+func (w weighed) HeapUsed(ctx context.Context) (int64, error) {
+	status, err := ensemble.Probe(ctx, w.Addr())
+	return 1<<20 + 30_000*status.Watches, errors.Join(err, w.broken)
+}
+
+// The heap is weighed before the watches are set and when all are there; where it cannot be, the result says why.
+func TestHeapIsWeighedAroundTheLineUp(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	for _, tt := range []struct {
+		name string
+		e    ensemble.Ensemble
+		why  string
+	}{
+		{"a known heap", weighed{server, nil}, ""},
+		{"a server that does not answer", weighed{server, errors.New("no answer")}, "no answer"},
+		{"servers that cannot tell", server, "do not tell"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := drain(4)
+			s.Recipe, s.Size, s.Heap = "watchload", 5, true
+			for _, d := range mustMeasure(t, tt.e, s, catalog.Recipes()) {
+				m, told := d.Metrics[results.HeapPerWatch]
+				warned := slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.Contains(w, "heaps were not measured") })
+				switch {
+				case len(d.Invalid) > 0:
+					t.Errorf("invalid: %q", d.Invalid)
+				case tt.why == "" && (!told || m.Value != 30_000 || d.Heap.Watches != 20 || warned):
+					t.Errorf("%s: %+v bytes per watch (%v), heap %+v, want 30,000 for 20 watches", d.Variant, m, told, d.Heap)
+				case tt.why != "" && (told || !warned || !strings.Contains(d.Heap.Why, tt.why)):
+					t.Errorf("%s: heap %+v, warnings %q, want to learn that %q", d.Variant, d.Heap, d.Warnings, tt.why)
+				}
+			}
+		})
+	}
+}
