@@ -78,15 +78,15 @@ check: lint test
 GATE_FLAGS :=
 gate: build
 	@set -e; out=$$(mktemp -d); trap 'rm -rf "$$out" "$$out.log"' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM; \
-	drains=$$(grep -l '^mode: drain' scenarios/*.yaml | xargs -n 1 basename -s .yaml | grep -v watch-memory); \
-	echo "running all drains on the embedded server"; code=0; \
-	$(ZKBENCH) run $$drains --ensemble embedded --repeats 1 --name gate-$$$$ --out "$$out" >"$$out.log" 2>&1 || code=$$?; \
+	lockstep=$$(grep -l '^mode: lockstep' scenarios/*.yaml | xargs -n 1 basename -s .yaml | grep -v watch-memory); \
+	echo "running all lockstep scenarios on the embedded server"; code=0; \
+	$(ZKBENCH) run $$lockstep --ensemble embedded --repeats 1 --name gate-$$$$ --out "$$out" >"$$out.log" 2>&1 || code=$$?; \
 	case $$code in \
 		0) ;; \
 		3|5) tail -n 5 "$$out.log" ;; \
-		*) tail -n 20 "$$out.log"; echo "there is nothing to judge: the run exited with $$code"; exit $$code ;; \
+		*) tail -n 20 "$$out.log"; echo "the gate needs a complete run: this one exited with $$code"; exit $$code ;; \
 	esac; \
-	$(ZKBENCH) gate "$$out" --require "$$(echo $$drains | tr ' ' ,)" --baseline results/baselines $(GATE_FLAGS)
+	$(ZKBENCH) gate "$$out" --require "$$(echo $$lockstep | tr ' ' ,)" --baseline results/baselines $(GATE_FLAGS)
 
 ## gallery: redraw the pictures that the README shows, from the newest run
 gallery: build

@@ -1,82 +1,58 @@
 package scenarios
 
 import (
-	"fmt"
+	"maps"
 	"math"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
 )
-
-// block is a field that has fields of its own. They are read one by one like those of a scenario, so that each mistake is
-// reported in the line in which it stands.
-type block interface {
-	read(value *yaml.Node) []mistake
-}
 
 const publishedField = "published"
 
-// publishedBlock is what somebody else has measured; a scenario without it has none.
-type publishedBlock struct{ to **results.Published }
-
-func (b publishedBlock) read(value *yaml.Node) []mistake {
+// readPublished reads the block of published measurements. A scenario without the block has none.
+func (s *Scenario) readPublished(value *yaml.Node, name string) strict.Mistakes {
 	p := &results.Published{}
-	*b.to = p
-	if value.Kind != yaml.MappingNode {
-		return []mistake{{value.Line, publishedField, "published: wants `field: value` lines of its own, such as source: a sentence"}}
-	}
-	mistakes, _ := readFields(value, []field{
-		{"source", "a sentence", &p.Source},
-		{"differs", "a sentence", &p.Differs},
-		{"unit", "what is counted, such as barrier operations", &p.Unit},
-		{"units-per-operation", "a number", &p.UnitsPerOperation},
-		{"rows", "", publishedRows{&p.Rows}},
-	}, publishedField)
+	s.Published = p
+	mistakes, _ := strict.Mapping(value, name, []strict.Field{
+		{Name: "source", Wants: "a sentence", Value: &p.Source},
+		{Name: "differs", Wants: "a sentence", Value: &p.Differs},
+		{Name: "unit", Wants: "what is counted, such as barrier operations", Value: &p.Unit},
+		{Name: "units-per-operation", Wants: "a number", Value: &p.UnitsPerOperation},
+		{Name: "rows", Value: strict.Nested(s.readPublishedRows)},
+	})
 	return mistakes
 }
 
-// publishedRows are the runs that were published.
-type publishedRows struct{ to *[]results.PublishedRow }
-
-func (b publishedRows) read(value *yaml.Node) []mistake {
-	if value.Kind != yaml.SequenceNode {
-		return []mistake{{value.Line, publishedField, "published.rows: wants a list of runs, each with name, operations and seconds"}}
+func (s *Scenario) readPublishedRows(value *yaml.Node, name string) strict.Mistakes {
+	var rows []*results.PublishedRow
+	mistakes := strict.List(value, name, func() ([]strict.Field, func() []string) {
+		row := &results.PublishedRow{}
+		rows = append(rows, row)
+		return []strict.Field{
+			{Name: "name", Wants: "some words, such as 200 barriers", Value: &row.Name},
+			{Name: "operations", Wants: "a number", Value: &row.Operations},
+			{Name: "seconds", Wants: "seconds by the number of clients, such as {50: 9.4, 100: 19.8}", Value: &row.Seconds},
+		}, nil
+	})
+	for _, row := range rows {
+		s.Published.Rows = append(s.Published.Rows, *row)
 	}
-	var mistakes []mistake
-	rows := make([]results.PublishedRow, len(value.Content))
-	for i, node := range value.Content {
-		if node.Kind != yaml.MappingNode {
-			mistakes = append(mistakes, mistake{node.Line, publishedField, "published.rows: wants name, operations and seconds of each run"})
-			continue
-		}
-		wrong, _ := readFields(node, []field{
-			{"name", "some words, such as 200 barriers", &rows[i].Name},
-			{"operations", "a number", &rows[i].Operations},
-			{"seconds", "seconds by the number of clients, such as {50: 9.4, 100: 19.8}", &rows[i].Seconds},
-		}, publishedField)
-		mistakes = append(mistakes, wrong...)
-	}
-	*b.to = rows
 	return mistakes
 }
 
-func (s *Scenario) validatePublished() []Problem {
+func (s *Scenario) validatePublished(all *problems) {
 	p := s.Published
 	if p == nil {
-		return nil
+		return
 	}
-	var problems []Problem
-	add := func(format string, args ...any) {
-		problems = append(problems, Problem{publishedField, fmt.Sprintf(format, args...)})
-	}
-	if s.Mode == Drain {
-		add("means nothing in a drain, whose pace zkbench sets")
-	}
+	add := func(format string, args ...any) { all.add(publishedField, format, args...) }
 	for _, f := range []struct{ name, value, question string }{
 		{"source", p.Source, "who published this, and where?"},
-		{"differs", p.Differs, "in what does their setup differ from ours?"},
+		{"differs", p.Differs, "how does their setup differ from ours?"},
 		{"unit", p.Unit, "what do they count, such as barrier operations?"},
 	} {
 		if f.value == "" {
@@ -84,7 +60,7 @@ func (s *Scenario) validatePublished() []Problem {
 		}
 	}
 	if !positive(p.UnitsPerOperation) {
-		add("units-per-operation wants a number above 0, not %g: how many of theirs is one operation of ours?", p.UnitsPerOperation)
+		add("units-per-operation wants a number above 0, not %g: how many of their units are one operation of ours?", p.UnitsPerOperation)
 	}
 	if len(p.Rows) == 0 {
 		add("rows is missing: what has been published?")
@@ -93,39 +69,25 @@ func (s *Scenario) validatePublished() []Problem {
 		if slices.ContainsFunc(p.Rows[:i], func(o results.PublishedRow) bool { return o.Name == r.Name }) {
 			add("rows has %q twice", r.Name)
 		}
-		for _, text := range problemsOfRow(r) {
-			add("row %d: %s", i+1, text)
-		}
+		validateRow(r, func(format string, args ...any) { add("row %d: "+format, append([]any{i + 1}, args...)...) })
 	}
-	return problems
 }
 
-func problemsOfRow(r results.PublishedRow) []string {
-	var problems []string
+func validateRow(r results.PublishedRow, add func(format string, args ...any)) {
 	if r.Name == "" {
-		problems = append(problems, "name is missing")
+		add("name is missing")
 	}
 	if !positive(r.Operations) {
-		problems = append(problems, fmt.Sprintf("operations wants a number above 0, not %g", r.Operations))
+		add("operations wants a number above 0, not %g", r.Operations)
 	}
 	if len(r.Seconds) == 0 {
-		problems = append(problems, "seconds is missing: how long did it take, by the number of clients?")
+		add("seconds is missing: how long did it take, by the number of clients?")
 	}
-	for _, clients := range clientsOf(r) {
+	for _, clients := range slices.Sorted(maps.Keys(r.Seconds)) {
 		if seconds := r.Seconds[clients]; clients < 1 || !positive(seconds) {
-			problems = append(problems, fmt.Sprintf("seconds wants numbers above 0, not %g for %d clients", seconds, clients))
+			add("seconds wants numbers above 0, not %g for %d clients", seconds, clients)
 		}
 	}
-	return problems
-}
-
-func clientsOf(r results.PublishedRow) []int {
-	var clients []int
-	for n := range r.Seconds {
-		clients = append(clients, n)
-	}
-	slices.Sort(clients)
-	return clients
 }
 
 func positive(f float64) bool { return f > 0 && !math.IsInf(f, 0) }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -89,32 +91,54 @@ func TestNearest(t *testing.T) {
 		"drain":           "; there are: lock-contention, lock-drain",
 		"x":               "; there are: lock-contention, lock-drain",
 	} {
-		if got := Nearest(name, names); got != want {
+		if got := strict.Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
 	}
-	if got := Nearest("x", nil); got != "" {
+	if got := strict.Nearest("x", nil); got != "" {
 		t.Errorf("Nearest among nothing = %q", got)
 	}
 }
 
 func TestSelectedVariants(t *testing.T) {
-	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	n := variants.Constant(1)
+	exact := variants.Cost{Requests: n, Writes: n, FailedWrites: n, Notifications: n, HerdMax: n}
+	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a", Stepped: exact}, {Name: "b"}, {Name: "c", Stepped: exact}}}
 	for _, tt := range []struct {
+		mode  Mode
 		asked []string
 		want  string
 	}{
-		{nil, "a b c"},
-		{[]string{"c", "a"}, "a c"},
-		{[]string{"lock/b"}, "b"},
+		{Closed, nil, "a b c"},
+		{Closed, []string{"c", "a"}, "a c"},
+		{Closed, []string{"lock/b"}, "b"},
+		{Lockstep, nil, "a c"}, // b states no exact costs
+		{Lockstep, []string{"b"}, ""},
 	} {
-		s := Scenario{Variants: tt.asked}
+		s := Scenario{Mode: tt.mode, Variants: tt.asked}
 		var got []string
 		for _, v := range s.Selected(recipe) {
 			got = append(got, v.Name)
 		}
 		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%v selects %v, want %s", tt.asked, got, tt.want)
+			t.Errorf("%s, %v selects %v, want %s", tt.mode, tt.asked, got, tt.want)
 		}
+	}
+}
+
+// A file may still use former names; the scenario has the present ones, and says what they replace.
+func TestFormerNames(t *testing.T) {
+	const former = "useless-wakeups/op"
+	current, _ := results.CurrentMetric(former)
+	text := "name: old\nrecipe: lock\nmode: drain\nclients: [2]\nexpect:\n  - znode " + former + " <= 3\noverview: predecessor-watch against znode by " + former + "\n"
+	s, err := Parse("old.yaml", []byte(text), catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Mode != Lockstep || s.Expect[0] != "znode "+current+" <= 3" || s.Overview != "predecessor-watch against znode by "+current {
+		t.Errorf("read as %+v", s)
+	}
+	if line := s.OldNames.Line("old.yaml"); !strings.Contains(line, "mode drain is now lockstep") || current != former && !strings.Contains(line, current) {
+		t.Errorf("the line about former names is %q", line)
 	}
 }

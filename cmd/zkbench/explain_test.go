@@ -35,7 +35,7 @@ func TestEveryVariantIsExplained(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"lock", "lock/predecessor-watch"},
-		{"lock-drain", "one by one"},
+		{"lock-drain", "in lockstep"},
 	} {
 		stdout, stderr, code := command(t.Context(), "explain", tt.name)
 		if code != 0 || !strings.Contains(stdout, tt.want) {

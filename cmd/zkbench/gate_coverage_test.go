@@ -38,7 +38,7 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 				if s.Recipe != recipe.Name || s.Name == "watch-memory" || !slices.ContainsFunc(s.Selected(recipe), isV) {
 					continue
 				}
-				held = held || !v.CanStep() || s.Mode == scenarios.Drain
+				held = held || !v.CanStep() || s.Mode == scenarios.Lockstep
 				if missing := missingRows(baselines[s.Name], v.Name, s); len(missing) > 0 {
 					steps = append(steps, fmt.Sprintf("results/baselines/%s.json has no row of %s for %v clients: run `zkbench run %s --ensemble embedded && zkbench baseline save`",
 						s.Name, v.Name, missing, s.Name))
@@ -56,7 +56,7 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 func missingRows(b gate.Baseline, variant string, s scenarios.Scenario) []int {
 	return slices.DeleteFunc(slices.Clone(s.Clients), func(clients int) bool {
 		return slices.ContainsFunc(b.Rows, func(r gate.BaselineRow) bool {
-			return r.Variant == variant && r.Clients == clients && (r.Exact || s.Mode != scenarios.Drain)
+			return r.Variant == variant && r.Clients == clients && (r.Exact || s.Mode != scenarios.Lockstep)
 		})
 	})
 }

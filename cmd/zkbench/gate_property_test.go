@@ -39,7 +39,7 @@ const sampled = 20
 // A result of which one leaf was changed, or any one part removed, emptied or doubled, never passes.
 func TestGateNoticesEveryChange(t *testing.T) {
 	lockstep, closed := scenarios.Default(), scenarios.Default()
-	lockstep.Name, lockstep.Mode = "stepped", scenarios.Drain
+	lockstep.Name, lockstep.Mode = "stepped", scenarios.Lockstep
 	lockstep.Hold = scenarios.Duration(20 * time.Millisecond) // so that bystanders read in each repeat
 	closed.Hold = scenarios.Duration(5 * time.Millisecond)    // so that the timeline is short
 	closed.Name, closed.Duration, closed.WarmUp = "looped", scenarios.Duration(100*time.Millisecond), scenarios.Duration(20*time.Millisecond)

@@ -118,6 +118,9 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		s, err := f.scenario(cmd, name)
 		errs = append(errs, err)
 		selected = append(selected, s)
+		if line := s.OldNames.Line(name); line != "" {
+			fmt.Fprintln(a.stderr, line)
+		}
 	}
 	for i, s := range selected {
 		if slices.ContainsFunc(selected[:i], func(o scenarios.Scenario) bool { return o.Name == s.Name && s.Name != "" }) {

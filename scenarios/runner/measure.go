@@ -81,7 +81,7 @@ func p99(h results.Histogram) time.Duration {
 
 func (m *measurement) load(ctx context.Context) (observation, error) {
 	switch {
-	case m.scenario.Mode == scenarios.Drain:
+	case m.scenario.Mode == scenarios.Lockstep:
 		return m.runDrain(ctx)
 	case m.scenario.Operations > 0:
 		return m.runOperations(ctx)
@@ -154,7 +154,7 @@ func countsOf(c wire.Counts) results.Counts {
 // costs returns what the variant's formulas say of this measurement.
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.variant.Free
-	if m.scenario.Mode == scenarios.Drain {
+	if m.scenario.Mode == scenarios.Lockstep {
 		cost = m.variant.Stepped
 	}
 	costs := map[string]results.Cost{}

@@ -15,7 +15,7 @@ import (
 func (m *measurement) replay(d *results.Document, o observation, reads []results.BystanderRead) *recorder.Recorder {
 	r := recorder.New(recorder.Config{
 		Operation: d.Operation, Waiting: d.Waiting, Collective: m.recipe.Collective, Version: d.Environment.ZooKeeper,
-		Clients: d.Clients, WindowLength: o.end - o.start, Lockstep: m.scenario.Mode == scenarios.Drain,
+		Clients: d.Clients, WindowLength: o.end - o.start, Lockstep: m.scenario.Mode == scenarios.Lockstep,
 	})
 	type event struct {
 		at   time.Duration

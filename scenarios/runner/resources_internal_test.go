@@ -31,8 +31,8 @@ func TestCheckMemory(t *testing.T) {
 		{"four thousand clients", []int{4000}, scenarios.Closed, 3 * time.Second, nil, ensemble.External, 1 * gb, ""},
 		{"an hour", []int{10}, scenarios.Closed, time.Hour, nil, ensemble.Container, 2 * gb, "10 clients for 1h0m0s need about 3.0 GB"},
 		{"an hour on the embedded server", []int{10}, scenarios.Closed, time.Hour, nil, ensemble.Embedded, 16 * gb, "need about 18.9 GB"},
-		{"a herd that is counted whole", []int{4000}, scenarios.Drain, 0, []string{"znode"}, ensemble.External, 2 * gb, "need about 3.0 GB"},
-		{"the same without the herd", []int{4000}, scenarios.Drain, 0, []string{"predecessor-watch"}, ensemble.External, 2 * gb, ""},
+		{"a herd that is counted whole", []int{4000}, scenarios.Lockstep, 0, []string{"znode"}, ensemble.External, 2 * gb, "need about 3.0 GB"},
+		{"the same without the herd", []int{4000}, scenarios.Lockstep, 0, []string{"predecessor-watch"}, ensemble.External, 2 * gb, ""},
 		{"nothing is known", []int{100000}, scenarios.Closed, time.Hour, nil, ensemble.Embedded, math.MaxUint64, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -207,7 +207,7 @@ func TestRehearsal(t *testing.T) {
 		mode scenarios.Mode
 		heap bool
 		want int
-	}{{"closed", scenarios.Closed, false, everyVariant}, {"drain", scenarios.Drain, false, 0}, {"drain that weighs heaps", scenarios.Drain, true, everyVariant}} {
+	}{{"closed", scenarios.Closed, false, everyVariant}, {"drain", scenarios.Lockstep, false, 0}, {"drain that weighs heaps", scenarios.Lockstep, true, everyVariant}} {
 		s := scenarios.Default()
 		s.Recipe, s.Clients, s.Mode, s.Heap = "lock", []int{100, 1, 10}, tt.mode, tt.heap
 		tasks := rehearsal(s, recipe)

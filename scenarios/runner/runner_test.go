@@ -96,7 +96,7 @@ func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipe
 
 func drain(clients ...int) scenarios.Scenario {
 	s := scenarios.Default()
-	s.Name, s.Recipe, s.Mode, s.Clients, s.Repeats = "drain", "lock", scenarios.Drain, clients, 1
+	s.Name, s.Recipe, s.Mode, s.Clients, s.Repeats = "drain", "lock", scenarios.Lockstep, clients, 1
 	return s
 }
 

@@ -1,0 +1,190 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// The limits of a scenario. A larger number is taken for a typing error and refused before a server starts. No limit is due
+// to the number of operations: a measurement keeps none of them in memory.
+const (
+	maxName          = 80            // characters: the names of results and figures begin with that of the scenario
+	maxMeasurements  = 100_000       // of one run: more than a day at a second each
+	maxClients       = 100_000       // more than the ports of one machine
+	maxUnits         = 10_000_000    // of what a recipe works on in one measurement; each takes memory here and in the servers
+	maxOperations    = 1_000_000_000 // of one client: more than a day at ten thousand a second
+	maxPause         = time.Hour     // the longest time that a histogram holds
+	maxLoad          = 24 * time.Hour
+	maxBystanderRate = 1000 // below a tenth of what a small ensemble can answer
+)
+
+// Problem is one mistake in a scenario.
+type Problem struct {
+	Field string // empty if it concerns the whole file
+	Text  string
+}
+
+// problems collects mistakes.
+type problems []Problem
+
+func (p *problems) add(field, format string, args ...any) {
+	*p = append(*p, Problem{field, fmt.Sprintf(format, args...)})
+}
+
+// Validate returns every mistake in a scenario. recipes are the recipes that it may name.
+func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
+	var p problems
+	if !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(s.Name) {
+		p.add("name", "wants a word of letters, digits and hyphens, not %q", s.Name)
+	}
+	if len(s.Name) > maxName {
+		p.add("name", "wants at most %d characters, not %d: it is part of the names of files", maxName, len(s.Name))
+	}
+	if recipe := s.recipeAmong(recipes); recipe != nil {
+		s.validateVariants(&p, *recipe)
+		s.validateClaims(&p, variantNames(*recipe), MetricNames(*recipe))
+	} else {
+		var names []string
+		for _, r := range recipes {
+			names = append(names, r.Name)
+		}
+		p.add("recipe", "there is no recipe %q%s", s.Recipe, strict.Nearest(s.Recipe, names))
+		s.validateClaims(&p, nil, nil)
+	}
+	s.validateClients(&p)
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"size", s.Size}, {"repeats", s.Repeats}} {
+		if f.value < 1 {
+			p.add(f.name, "wants at least 1, not %d", f.value)
+		}
+	}
+	if s.BystanderRate < 1 || s.BystanderRate > maxBystanderRate {
+		p.add("bystander-rate", "wants 1 to %d reads per second, not %d: bystanders must not become load",
+			maxBystanderRate, s.BystanderRate)
+	}
+	s.validateLoad(&p)
+	s.validatePublished(&p)
+	s.validateProducts(&p, recipes)
+	return p
+}
+
+func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
+	names, known := variantNames(recipe), true
+	for _, v := range s.Variants {
+		name := strings.TrimPrefix(v, s.Recipe+"/")
+		if !slices.Contains(names, name) {
+			p.add("variants", "recipe %s has no variant %q%s", s.Recipe, v, strict.Nearest(name, names))
+			known = false
+		}
+	}
+	if s.Size > 1 && recipe.Size == "" {
+		p.add("size", "means nothing to recipe %s", s.Recipe)
+	}
+	if known && len(s.Selected(recipe)) == 0 {
+		p.add("variants", "none of them can run in %s", s.Mode)
+	}
+}
+
+// validateClaims checks the fields that name variants and metrics: expect and overview. Without a recipe, it checks only their
+// syntax and their variants.
+func (s *Scenario) validateClaims(p *problems, names, metrics []string) {
+	check := func(field string, err error, metric string, mentioned ...string) {
+		if err != nil {
+			p.add(field, "%s", err)
+			return
+		}
+		if len(metrics) > 0 && !slices.Contains(metrics, metric) {
+			p.add(field, "recipe %s has no metric %q%s", s.Recipe, metric, strict.Nearest(metric, metrics))
+		}
+		for _, name := range mentioned {
+			if name != "" && !slices.Contains(names, name) {
+				p.add(field, "recipe %s has no variant %q%s", s.Recipe, name, strict.Nearest(name, names))
+			}
+		}
+	}
+	for _, text := range s.Expect {
+		c, err := results.ParseClaim(text)
+		if why := c.Unfailing(); err == nil && why != "" {
+			err = errors.New(why)
+		}
+		check("expect", err, c.Metric, c.Variant, c.Of)
+	}
+	if s.Overview != "" {
+		pair, err := results.ParsePair(s.Overview)
+		check("overview", err, pair.Metric, pair.Optimized, pair.Naive)
+	}
+}
+
+func (s *Scenario) validateClients(p *problems) {
+	if len(s.Clients) == 0 {
+		p.add("clients", "is missing: how many clients, such as [1, 10, 50]?")
+		return
+	}
+	for i, n := range s.Clients {
+		if n < 1 {
+			p.add("clients", "wants numbers of at least 1, not %d", n)
+		}
+		if slices.Contains(s.Clients[:i], n) {
+			p.add("clients", "has %d twice", n)
+		}
+	}
+	if most := slices.Max(s.Clients); most > maxClients {
+		p.add("clients", "wants at most %d, not %d", maxClients, most)
+	}
+}
+
+// validateProducts checks what a measurement and a run add up to. It divides limits instead of multiplying numbers, so that
+// nothing overflows.
+func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
+	if len(s.Clients) == 0 {
+		return
+	}
+	clients := max(min(slices.Max(s.Clients), maxClients), 1)
+	if s.Size > maxUnits/clients {
+		p.add("size", "wants at most %d for %d clients, not %d: a measurement works on at most %d",
+			maxUnits/clients, clients, s.Size, maxUnits)
+	}
+	each := cmp.Or(s.Measurements(recipes), len(s.Clients))
+	if s.recipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats > maxMeasurements/each) {
+		p.add("repeats", "wants at most %d, not %d: each has %d measurements, and a run makes at most %d",
+			maxMeasurements/each, s.Repeats, each, maxMeasurements)
+	}
+}
+
+// validateLoad checks the fields that pace the load: first their limits, then what the mode asks of them.
+func (s *Scenario) validateLoad(p *problems) {
+	for _, d := range []struct {
+		name  string
+		value Duration
+		most  time.Duration
+	}{{"duration", s.Duration, maxLoad}, {"warm-up", s.WarmUp, maxLoad}, {"hold", s.Hold, maxPause}, {"think", s.Think, maxPause}} {
+		if d.value < 0 {
+			p.add(d.name, "cannot be negative (%s)", time.Duration(d.value))
+		}
+		if time.Duration(d.value) > d.most {
+			p.add(d.name, "wants at most %s, not %s", d.most, time.Duration(d.value))
+		}
+	}
+	if s.Operations < 0 {
+		p.add("operations", "cannot be negative (%d)", s.Operations)
+	}
+	if s.Operations > maxOperations {
+		p.add("operations", "wants at most %d, not %d", maxOperations, s.Operations)
+	}
+	if rules, exists := s.Mode.rules(); exists {
+		rules.validate(s, p)
+	} else {
+		p.add("mode", "wants %s, not %q", modeNames(), s.Mode)
+	}
+}
