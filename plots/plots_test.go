@@ -199,7 +199,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 			d := measured(t, "v", "naive", 1, 1)
 			d.Scenario.Name, d.Recipe = "s", recipe.Name
 			d.Phases = recipe.PhasesWhere(func(variants.Phase) bool { return true })
-			d.UntimedPhases = recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced })
+			d.UntimedPhases = recipe.PhasesWhere(func(p variants.Phase) bool { return p.UntimedInLockstep })
 			m := recordertest.Measurement{Config: recorder.Config{Lockstep: lockstep}, Window: recordertest.Stretch{End: 300 * ms}}
 			m.Spans = []recordertest.Span{{Phase: d.Operation, End: 300 * ms}}
 			var want []string

@@ -23,6 +23,6 @@ func (lockstepRules) validate(s *Scenario, p *problems) {
 }
 
 // takes reports whether a variant has exact formulas. One without them, such as one that polls, never comes to rest.
-func (lockstepRules) takes(v variants.Variant) bool { return v.CanStep() }
+func (lockstepRules) takes(v variants.Variant) bool { return v.HasLockstep() }
 
 func (lockstepRules) describe(*Scenario) string { return "in lockstep" }

@@ -103,7 +103,7 @@ func TestNearest(t *testing.T) {
 func TestSelectedVariants(t *testing.T) {
 	n := variants.Constant(1)
 	exact := variants.Cost{Requests: n, Writes: n, FailedWrites: n, Notifications: n, HerdMax: n}
-	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a", Stepped: exact}, {Name: "b"}, {Name: "c", Stepped: exact}}}
+	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a", Lockstep: exact}, {Name: "b"}, {Name: "c", Lockstep: exact}}}
 	for _, tt := range []struct {
 		mode  Mode
 		asked []string

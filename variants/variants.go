@@ -38,8 +38,8 @@ type Recipe struct {
 	// where ten items are put and then ten are taken. 0 means 1.
 	Batch int
 
-	// Stepping says what of a stepped run is counted.
-	Stepping Stepping
+	// CountFrom says what of a lockstep run is counted.
+	CountFrom CountFrom
 	// Collective tells that no participant can complete a step unless all others take theirs, too, as in a barrier: so
 	// all of them do the same number of steps.
 	Collective bool
@@ -67,8 +67,8 @@ type Phase struct {
 	// Waits tells that the participant waits for notifications. A notification that comes in such a phase but does not
 	// end it woke its receiver for nothing, as did every notification that came in any other phase.
 	Waits bool
-	// Paced tells that a stepped run sets its length, so that it means nothing there.
-	Paced bool
+	// UntimedInLockstep tells that a lockstep run sets its length, so that it means nothing there.
+	UntimedInLockstep bool
 	// Of names a phase some of which are of this kind, too, as some reads are stale: then it is measured not only how
 	// long they take, but how often they come.
 	Of string
@@ -98,15 +98,15 @@ func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 	return names
 }
 
-// Stepping says what of a stepped run is counted. In such a run the participants start one after another, each when all
+// CountFrom says what of a lockstep run is counted. In such a run the participants start one after another, each when all
 // others have come to rest: they hold, or wait with an armed watch, or are done. Then those who hold go on one by one, in
 // the order in which they came to hold (those who did in the same step by their number), again each when all others have
 // come to rest. A holder that another participant asks to go on has its turn at once, before the next one starts.
-type Stepping int
+type CountFrom int
 
 const (
 	// FromLineUp leaves out what it takes until all have started: counted is how a line that has formed is served.
-	FromLineUp Stepping = iota
+	FromLineUp CountFrom = iota
 	// FromStart counts everything.
 	FromStart
 )
@@ -120,9 +120,9 @@ type Variant struct {
 	Type    string // the Go type whose comment explains it
 	BadAt   string // one sentence: what it should not be used for
 
-	// Stepped is the cost of one operation in a stepped run of N participants (see [Stepping]). Nothing coalesces then,
+	// Lockstep is the cost of one operation in a lockstep run of N participants (see [CountFrom]). Nothing coalesces then,
 	// so the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.
-	Stepped Cost
+	Lockstep Cost
 	// Free is the cost of one operation when N participants loop at their own pace. Watches fire once until they are
 	// set again, so events coalesce: for N > 1 the formulas are upper bounds.
 	Free Cost
@@ -150,8 +150,8 @@ func JoinBy[E any](open func(context.Context, Session, Env) (E, error), worker f
 	}
 }
 
-// CanStep tells whether the variant comes to rest while it waits, so that its cost in a stepped run can be exact.
-func (v Variant) CanStep() bool { return v.Stepped.Requests.At != nil }
+// HasLockstep tells whether the variant comes to rest while it waits, so that its cost in a lockstep run can be exact.
+func (v Variant) HasLockstep() bool { return v.Lockstep.Requests.At != nil }
 
 // Cost states what one operation costs.
 type Cost struct {
@@ -195,8 +195,8 @@ type Env struct {
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
 
 	// Hold is called while the participant holds what the recipe gives, and returns when it shall go on: after the
-	// scenario's hold time, or, in a stepped run, when its turn has come. lost cuts it short, or makes its turn the next
-	// one. A stepped run takes it that a channel other than Lost is closed as soon as the holder has received a
+	// scenario's hold time, or, in a lockstep run, when its turn has come. lost cuts it short, or makes its turn the next
+	// one. A lockstep run takes it that a channel other than Lost is closed as soon as the holder has received a
 	// notification, and waits until it is.
 	Hold func(ctx context.Context, lost <-chan struct{}) error
 }

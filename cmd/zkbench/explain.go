@@ -99,7 +99,7 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	printer := comment.Printer{TextWidth: min(width(a.stdout), defaultWidth)}
 	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
 	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v))
-	if !v.CanStep() {
+	if !v.HasLockstep() {
 		a.say("It never comes to rest, so that it cannot run in lockstep.")
 	}
 	a.say("Bad at: %s.", v.BadAt)
@@ -113,11 +113,11 @@ func costTable(v variants.Variant) *table.Table {
 		name           string
 		lockstep, free variants.Formula
 	}{
-		{"requests", v.Stepped.Requests, v.Free.Requests},
-		{"of them writes", v.Stepped.Writes, v.Free.Writes},
-		{"of them failed", v.Stepped.FailedWrites, v.Free.FailedWrites},
-		{"notifications", v.Stepped.Notifications, v.Free.Notifications},
-		{"largest herd", v.Stepped.HerdMax, v.Free.HerdMax},
+		{"requests", v.Lockstep.Requests, v.Free.Requests},
+		{"of them writes", v.Lockstep.Writes, v.Free.Writes},
+		{"of them failed", v.Lockstep.FailedWrites, v.Free.FailedWrites},
+		{"notifications", v.Lockstep.Notifications, v.Free.Notifications},
+		{"largest herd", v.Lockstep.HerdMax, v.Free.HerdMax},
 	} {
 		t.Row(row.name, cmp.Or(row.lockstep.Text, table.Missing), cmp.Or(row.free.Text, table.Missing))
 	}

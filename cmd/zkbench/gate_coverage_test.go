@@ -38,7 +38,7 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 				if s.Recipe != recipe.Name || s.Name == "watch-memory" || !slices.ContainsFunc(s.Selected(recipe), isV) {
 					continue
 				}
-				held = held || !v.CanStep() || s.Mode == scenarios.Lockstep
+				held = held || !v.HasLockstep() || s.Mode == scenarios.Lockstep
 				if missing := missingRows(baselines[s.Name], v.Name, s); len(missing) > 0 {
 					steps = append(steps, fmt.Sprintf("results/baselines/%s.json has no row of %s for %v clients: run `zkbench run %s --ensemble embedded && zkbench baseline save`",
 						s.Name, v.Name, missing, s.Name))

@@ -262,7 +262,7 @@ func swapped(formulas bool) []variants.Recipe {
 	good, herd := variant("predecessor-watch"), variant("children-watch")
 	good.Join = herd.Join
 	if formulas {
-		good.Stepped, good.Free = herd.Stepped, herd.Free
+		good.Lockstep, good.Free = herd.Lockstep, herd.Free
 	}
 	return recipes
 }

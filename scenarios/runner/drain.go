@@ -16,7 +16,7 @@ import (
 // settlePoll is how often the ledgers are asked whether they have; asking costs nothing on the wire.
 const settlePoll = 100 * time.Microsecond
 
-// drain is a load that zkbench conducts step by step; see [variants.Stepping].
+// drain is a load that zkbench conducts step by step; see [variants.CountFrom].
 type drain struct {
 	*measurement
 	mu      sync.Mutex
@@ -70,7 +70,7 @@ func (d *drain) conduct(ctx context.Context, group *errgroup.Group) (observation
 	if err := scales.before(ctx); err != nil {
 		return observation{}, err
 	}
-	if d.recipe.Stepping == variants.FromStart {
+	if d.recipe.CountFrom == variants.FromStart {
 		if begin, err = d.begin(ctx); err != nil {
 			return observation{}, err
 		}
@@ -81,7 +81,7 @@ func (d *drain) conduct(ctx context.Context, group *errgroup.Group) (observation
 	if err := scales.after(ctx); err != nil {
 		return observation{}, err
 	}
-	if d.recipe.Stepping == variants.FromLineUp {
+	if d.recipe.CountFrom == variants.FromLineUp {
 		if begin, err = d.begin(ctx); err != nil {
 			return observation{}, err
 		}
@@ -104,7 +104,7 @@ func (d *drain) lineUp(ctx context.Context, group *errgroup.Group) error {
 	for _, m := range d.crowd.members {
 		d.start(ctx, group, m)
 		var err error
-		if d.recipe.Stepping == variants.FromStart {
+		if d.recipe.CountFrom == variants.FromStart {
 			err = d.restAll(ctx)
 		} else {
 			err = d.rest(ctx, m)

@@ -155,7 +155,7 @@ func countsOf(c wire.Counts) results.Counts {
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.variant.Free
 	if m.scenario.Mode == scenarios.Lockstep {
-		cost = m.variant.Stepped
+		cost = m.variant.Lockstep
 	}
 	costs := map[string]results.Cost{}
 	for name, f := range map[string]variants.Formula{

@@ -102,7 +102,7 @@ func notificationsPerOperation(s scenarios.Scenario, recipes []variants.Recipe) 
 		for _, v := range s.Selected(recipe) {
 			f := v.Free.Notifications
 			if s.Mode == scenarios.Lockstep {
-				f = v.Stepped.Notifications
+				f = v.Lockstep.Notifications
 			}
 			if f.At == nil {
 				continue

@@ -237,7 +237,7 @@ func (p performance) document(t task) *results.Document {
 		Operation:     p.recipe.Operation,
 		Batch:         max(p.recipe.Batch, 1),
 		Waiting:       p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
-		UntimedPhases: p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Paced }),
+		UntimedPhases: p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.UntimedInLockstep }),
 		Shares:        scenarios.SharesOf(p.recipe),
 		Clients:       t.clients,
 		Repeat:        t.repeat,

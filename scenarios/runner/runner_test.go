@@ -163,7 +163,7 @@ func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 		}
 		alone := uncontended()
 		stepped.Recipe, alone.Recipe = recipe.Name, recipe.Name
-		if slices.ContainsFunc(recipe.Variants, variants.Variant.CanStep) {
+		if slices.ContainsFunc(recipe.Variants, variants.Variant.HasLockstep) {
 			checkCosts(t, mustMeasure(t, e, stepped, catalog.Recipes()))
 		}
 		checkCosts(t, mustMeasure(t, e, alone, catalog.Recipes()))
@@ -205,8 +205,8 @@ func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 	s := drain(7)
 	s.Variants = []string{"children-watch"}
 	docs := mustMeasure(t, e, s, sabotage("children-watch", func(v *variants.Variant) {
-		right := v.Stepped.Notifications.At
-		v.Stepped.Notifications.At = func(n int) float64 { return right(n) + 1/float64(n) }
+		right := v.Lockstep.Notifications.At
+		v.Lockstep.Notifications.At = func(n int) float64 { return right(n) + 1/float64(n) }
 	}))
 	if !slices.ContainsFunc(docs[0].Invalid, func(text string) bool { return strings.Contains(text, results.NotificationsPerOp) }) {
 		t.Errorf("invalid = %q", docs[0].Invalid)

@@ -55,7 +55,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseOpen,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Check:       check,
 		CheckPrefix: checkPrefix,

@@ -71,7 +71,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "recheck", "no-recheck")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "recheck", "no-recheck")
 }
 
 // script is a barrier that writes down what is asked of it.

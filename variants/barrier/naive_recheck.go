@@ -61,15 +61,15 @@ func (b *Recheck) awaitAbsence(ctx context.Context, barrier string) error {
 func recheckVariant() variants.Variant {
 	cost := openings(variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }))
 	return variants.Variant{
-		Name:    "recheck",
-		Type:    "Recheck",
-		Kind:    variants.Naive,
-		Summary: "all waiters watch the barrier's znode, and look again when they are woken",
-		Source:  "ZooKeeper recipes page, Barriers",
-		BadAt:   "crowds: everybody who is let go reads once more, all at the same moment",
-		Stepped: cost,
-		Free:    cost,
-		Prepare: prepare,
+		Name:     "recheck",
+		Type:     "Recheck",
+		Kind:     variants.Naive,
+		Summary:  "all waiters watch the barrier's znode, and look again when they are woken",
+		Source:   "ZooKeeper recipes page, Barriers",
+		BadAt:    "crowds: everybody who is let go reads once more, all at the same moment",
+		Lockstep: cost,
+		Free:     cost,
+		Prepare:  prepare,
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Barrier, error) {
 			return NewRecheck(ctx, s, env.Root, env.Lost)
 		}),

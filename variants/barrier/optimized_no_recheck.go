@@ -63,15 +63,15 @@ func (b *NoRecheck) awaitDeletion(ctx context.Context, barrier string) error {
 func noRecheckVariant() variants.Variant {
 	cost := openings(variants.PerN("N", func(n float64) float64 { return n }))
 	return variants.Variant{
-		Name:    "no-recheck",
-		Type:    "NoRecheck",
-		Kind:    variants.Optimized,
-		Summary: "all waiters watch the barrier's znode, and pass when they are told that it was deleted",
-		Source:  "ZooKeeper recipes page, Barriers, without its last step",
-		BadAt:   "crowds, still: one opening wakes everybody, as it must",
-		Stepped: cost,
-		Free:    cost,
-		Prepare: prepare,
+		Name:     "no-recheck",
+		Type:     "NoRecheck",
+		Kind:     variants.Optimized,
+		Summary:  "all waiters watch the barrier's znode, and pass when they are told that it was deleted",
+		Source:   "ZooKeeper recipes page, Barriers, without its last step",
+		BadAt:    "crowds, still: one opening wakes everybody, as it must",
+		Lockstep: cost,
+		Free:     cost,
+		Prepare:  prepare,
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Barrier, error) {
 			return NewNoRecheck(ctx, s, env.Root, env.Lost)
 		}),

@@ -31,7 +31,7 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePassage, Meaning: "from just before an opening is sent until a client who was waiting is past the barrier", Floor: variants.FloorHandoff},
 		{Name: phaseOpen, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseWait, Meaning: "from the call until the client is past the barrier", Waits: true, Paced: true},
+		{Name: phaseWait, Meaning: "from the call until the client is past the barrier", Waits: true, UntimedInLockstep: true},
 	}
 }
 

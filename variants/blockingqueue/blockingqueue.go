@@ -83,7 +83,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseTake,
-		Stepping:    variants.FromLineUp,
+		CountFrom:   variants.FromLineUp,
 		Collective:  true,
 		Check:       check,
 		CheckPrefix: checkPrefix,

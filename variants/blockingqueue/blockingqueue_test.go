@@ -132,5 +132,5 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "all-watch", "ticket")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "ticket")
 }

@@ -22,7 +22,7 @@ import (
 // done twice: a consumer that finds an item gone on its second attempt could not tell otherwise who took it. A multi is
 // one request and one transaction.
 //
-// Cost of one item in a stepped run, with m consumers waiting. The put wakes all of them; each lists, which arms its
+// Cost of one item in a lockstep run, with m consumers waiting. The put wakes all of them; each lists, which arms its
 // watch anew, and reads the item. They claim one after another: the first has it, and its delete fires the watches of
 // all, its own included; the others each fail, with a quorum write, list again, find nothing and wait:
 //
@@ -117,7 +117,7 @@ func allWatchVariant() variants.Variant {
 		Summary: "every waiting consumer watches the items' directory",
 		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
 		BadAt:   "crowds of consumers: each item wakes all of them twice, and all but one make a quorum write in vain",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.AloneOr(4, "2N", func(n float64) float64 { return 2 * n }),
 			Writes:        variants.AloneOr(2, "1 + N/2", func(n float64) float64 { return 1 + n/2 }),
 			FailedWrites:  variants.AloneOr(0, "(N-2)/2", func(n float64) float64 { return (n - 2) / 2 }),

@@ -24,7 +24,7 @@ import (
 // The first listing in 4 has no watch because the watch would be left behind where there are items, and fire at the own
 // delete. As in [AllWatch] puts and deletes carry a write to the client's journal.
 //
-// Cost of one item in a stepped run: the put wakes the first consumer, which lists, reads and deletes; that wakes the
+// Cost of one item in a lockstep run: the put wakes the first consumer, which lists, reads and deletes; that wakes the
 // next, if there is one, which lists the tickets, then the items, then the items with a watch:
 //
 //	notifications  1, and 1 for each but the last  =  2 - 1/(N-1)
@@ -158,7 +158,7 @@ func ticketVariant() variants.Variant {
 		Summary: "consumers stand in a line, only the first watches the items",
 		Source:  "ZooKeeper recipes page, Locks, applied to a queue's consumers",
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.AloneOr(6, "7 - 3/(N-1)", func(n float64) float64 { return 7 - 3/(n-1) }),
 			Writes:        variants.AloneOr(3, "2", func(float64) float64 { return 2 }),
 			FailedWrites:  variants.Constant(0),

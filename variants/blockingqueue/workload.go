@@ -31,10 +31,10 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseSojourn, Meaning: "from just before an item is put until somebody has taken it", Paced: true},
-		{Name: phaseTake, Meaning: "from the call until the client has an item, waiting for the producer included", Waits: true, Paced: true},
+		{Name: phaseSojourn, Meaning: "from just before an item is put until somebody has taken it", UntimedInLockstep: true},
+		{Name: phaseTake, Meaning: "from the call until the client has an item, waiting for the producer included", Waits: true, UntimedInLockstep: true},
 		{Name: phasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseDrain, Meaning: "from when the producer has put its last item until all are taken", Waits: true, Paced: true},
+		{Name: phaseDrain, Meaning: "from when the producer has put its last item until all are taken", Waits: true, UntimedInLockstep: true},
 	}
 }
 
@@ -93,7 +93,7 @@ func (w *worker) produceRound(ctx context.Context) error {
 	return nil
 }
 
-// produce holds before the put and after it. In a stepped run those whom the item has woken hold, too, before they claim
+// produce holds before the put and after it. In a lockstep run those whom the item has woken hold, too, before they claim
 // it: the first of the two holds may come before theirs, but the second comes after all of them, and so does the next put.
 func (w *worker) produce(ctx context.Context) error {
 	if err := w.env.Hold(ctx, w.env.Lost); err != nil {
@@ -110,7 +110,7 @@ func (w *worker) produce(ctx context.Context) error {
 	return w.env.Hold(ctx, w.env.Lost)
 }
 
-// consume takes one item. It holds between seeing and claiming it, so that in a stepped run all who have been woken
+// consume takes one item. It holds between seeing and claiming it, so that in a lockstep run all who have been woken
 // have seen it when the first one claims it: the most that a variant can be made to do.
 func (w *worker) consume(ctx context.Context) error {
 	w.env.Record(requested, 0)

@@ -98,7 +98,7 @@ func (b *bench) read(reader, requests int, watch bool) {
 	}
 }
 
-// simulate walks through one update in a stepped run.
+// simulate walks through one update in a lockstep run.
 func simulate(variant string, n int) variantstest.Counts {
 	b := &bench{Counts: variantstest.Counts{Operations: 1}, armed: map[int]bool{}}
 	for reader := 1; reader < n && variant != "read-through"; reader++ {
@@ -132,8 +132,8 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "invalid-flag", "multi")
-	variantstest.SteppedCosts(t, ReadRecipe(), simulate, "read-through", "watched-cache")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "invalid-flag", "multi")
+	variantstest.LockstepCosts(t, ReadRecipe(), simulate, "read-through", "watched-cache")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) {

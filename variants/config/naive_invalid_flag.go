@@ -181,15 +181,15 @@ func invalidFlagVariant() variants.Variant {
 		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
 	}
 	return variants.Variant{
-		Name:    "invalid-flag",
-		Type:    "InvalidFlag",
-		Kind:    variants.Naive,
-		Summary: "the znodes are changed one by one while a flag is up; readers watch the flag and keep a copy",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "failures: a writer that dies stops all readers, and a reader that is cut off misses what came and went",
-		Stepped: cost,
-		Free:    cost,
-		Prepare: prepare,
+		Name:     "invalid-flag",
+		Type:     "InvalidFlag",
+		Kind:     variants.Naive,
+		Summary:  "the znodes are changed one by one while a flag is up; readers watch the flag and keep a copy",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "failures: a writer that dies stops all readers, and a reader that is cut off misses what came and went",
+		Lockstep: cost,
+		Free:     cost,
+		Prepare:  prepare,
 		Join: join(func(s variants.Session, env variants.Env) Configuration {
 			return NewInvalidFlag(s, env.Root, znodes, env.Lost)
 		}),

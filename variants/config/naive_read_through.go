@@ -90,15 +90,15 @@ func readThroughVariant() variants.Variant {
 	free := stepped
 	free.Requests = variants.PerN("1 + (3N/2+2)(N-1)", func(n float64) float64 { return 1 + (znodes*n/2+znodes-1)*(n-1) })
 	return variants.Variant{
-		Name:    "read-through",
-		Type:    "ReadThrough",
-		Kind:    variants.Naive,
-		Summary: "every use reads all znodes",
-		Source:  "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
-		BadAt:   "configurations that are used more often than they change: every use costs as many requests as there are znodes",
-		Stepped: stepped,
-		Free:    free,
-		Prepare: prepare,
+		Name:     "read-through",
+		Type:     "ReadThrough",
+		Kind:     variants.Naive,
+		Summary:  "every use reads all znodes",
+		Source:   "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		BadAt:    "configurations that are used more often than they change: every use costs as many requests as there are znodes",
+		Lockstep: stepped,
+		Free:     free,
+		Prepare:  prepare,
 		Join: joinReading(func(s variants.Session, env variants.Env) Configuration {
 			return NewReadThrough(s, env.Root, znodes, env.Lost)
 		}),

@@ -104,15 +104,15 @@ func watchedCacheCost() variants.Cost {
 // multiVariant is about how it is written.
 func multiVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "multi",
-		Type:    "WatchedCache",
-		Kind:    variants.Optimized,
-		Summary: "one multi changes the znodes and a version; readers watch the version and keep a copy",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
-		BadAt:   "changes that come faster than the znodes can be read, and more of them than one request may hold",
-		Stepped: watchedCacheCost(),
-		Free:    watchedCacheCost(),
-		Prepare: prepare,
+		Name:     "multi",
+		Type:     "WatchedCache",
+		Kind:     variants.Optimized,
+		Summary:  "one multi changes the znodes and a version; readers watch the version and keep a copy",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
+		BadAt:    "changes that come faster than the znodes can be read, and more of them than one request may hold",
+		Lockstep: watchedCacheCost(),
+		Free:     watchedCacheCost(),
+		Prepare:  prepare,
 		Join: join(func(s variants.Session, env variants.Env) Configuration {
 			return NewWatchedCache(s, env.Root, znodes, env.Lost)
 		}),
@@ -122,15 +122,15 @@ func multiVariant() variants.Variant {
 // watchedCacheVariant is about how it is read.
 func watchedCacheVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "watched-cache",
-		Type:    "WatchedCache",
-		Kind:    variants.Optimized,
-		Summary: "uses are served from a copy until the watch on the version fires",
-		Source:  "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
-		BadAt:   "configurations that change more often than they are used: every change costs a notification and a read of all",
-		Stepped: watchedCacheCost(),
-		Free:    watchedCacheCost(),
-		Prepare: prepare,
+		Name:     "watched-cache",
+		Type:     "WatchedCache",
+		Kind:     variants.Optimized,
+		Summary:  "uses are served from a copy until the watch on the version fires",
+		Source:   "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		BadAt:    "configurations that change more often than they are used: every change costs a notification and a read of all",
+		Lockstep: watchedCacheCost(),
+		Free:     watchedCacheCost(),
+		Prepare:  prepare,
 		Join: joinReading(func(s variants.Session, env variants.Env) Configuration {
 			return NewWatchedCache(s, env.Root, znodes, env.Lost)
 		}),

@@ -25,14 +25,14 @@ func ReadRecipe() variants.Recipe {
 		},
 		Spans:       readSpans,
 		Operation:   phaseUpdate,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Check:       check,
 		CheckPrefix: check,
 		Code:        code,
 	}
 }
 
-// joinReading makes a variant's Join out of its constructor. The first participant writes: in a stepped run all others
+// joinReading makes a variant's Join out of its constructor. The first participant writes: in a lockstep run all others
 // have a copy by then, and use the configuration after it. Of those, the first uses it once in each step, the second
 // twice, and so on: the number of clients is, but for a factor, that of uses for each update.
 func joinReading(open func(variants.Session, variants.Env) Configuration) variants.JoinFunc {

@@ -37,8 +37,8 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePropagation, Meaning: "from when the writer may write the new values until a reader acts on them", Floor: variants.FloorHandoff},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait for new values until it acts on them", Waits: true, Paced: true},
-		{Name: phaseUpdate, Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written", Paced: true},
+		{Name: phaseAwait, Meaning: "from when a reader begins to wait for new values until it acts on them", Waits: true, UntimedInLockstep: true},
+		{Name: phaseUpdate, Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written", UntimedInLockstep: true},
 	}
 }
 
@@ -56,7 +56,7 @@ func numbered(number int64) [][]byte {
 	return values
 }
 
-// join makes a variant's Join out of its constructor. The last participant writes: in a stepped run all others wait for
+// join makes a variant's Join out of its constructor. The last participant writes: in a lockstep run all others wait for
 // its update by then. Readers begin with a copy of what there is.
 func join(open func(variants.Session, variants.Env) Configuration) variants.JoinFunc {
 	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {

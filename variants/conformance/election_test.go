@@ -304,7 +304,7 @@ func electionKeepsItsPromiseInACrash(t *testing.T, v venue, variant variants.Var
 			t.Error(err)
 		}
 	})
-	other.polls = !variant.CanStep()
+	other.polls = !variant.HasLockstep()
 	awaitWaiting(t, other)
 	cable.unplug()
 	wait.Wait()

@@ -68,7 +68,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseLeave,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Check:       check,
 		CheckPrefix: checkPrefix,

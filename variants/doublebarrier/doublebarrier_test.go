@@ -204,7 +204,7 @@ func simulateCounted(b *bench) {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "children-watch", "ready-node", "counted")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "children-watch", "ready-node", "counted")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

@@ -147,7 +147,7 @@ func childrenWatchVariant() variants.Variant {
 		Summary: "everybody watches the directory, to enter and to leave",
 		Source:  "ZooKeeper tutorial, Barriers",
 		BadAt:   "crowds: whoever comes or goes wakes everybody else, who lists the whole directory; and whoever withdraws just as the last one comes must not enter again before the round is over",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("N+3", func(n float64) float64 { return n + 3 }),
 			Writes:        variants.Constant(2),
 			FailedWrites:  variants.Constant(0),

@@ -322,7 +322,7 @@ func countedVariant() variants.Variant {
 		Summary: "the directory's stat tells who is the last to come, its data that all have; an anchor tells of the end",
 		Source:  "the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists",
 		BadAt:   "directories that hold anything else: whatever is in it is counted",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("(4N+1)/N", func(n float64) float64 { return (4*n + 1) / n }),
 			Writes:        variants.PerN("(2N+1)/N", func(n float64) float64 { return (2*n + 1) / n }),
 			FailedWrites:  variants.Constant(0),

@@ -310,7 +310,7 @@ func readyNodeVariant() variants.Variant {
 		Summary: "a znode tells that all have entered; the lowest process waits for the highest, and all others for the lowest",
 		Source:  "ZooKeeper recipes page, Double Barriers",
 		BadAt:   "large groups: everybody lists the whole directory three times in each round",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.AloneOr(6, "(7N+1)/N", func(n float64) float64 { return (7*n + 1) / n }),
 			Writes:        variants.PerN("(2N+1)/N", func(n float64) float64 { return (2*n + 1) / n }),
 			FailedWrites:  variants.Constant(0),

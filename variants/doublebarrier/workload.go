@@ -28,9 +28,9 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseEnter, Meaning: "from the call until all have entered, waiting for slower ones included", Waits: true, Paced: true},
-		{Name: phaseLeave, Meaning: "from the call until all have left, waiting for slower ones included", Waits: true, Paced: true},
-		{Name: phaseHold, Meaning: "what the scenario makes participants do inside", Paced: true},
+		{Name: phaseEnter, Meaning: "from the call until all have entered, waiting for slower ones included", Waits: true, UntimedInLockstep: true},
+		{Name: phaseLeave, Meaning: "from the call until all have left, waiting for slower ones included", Waits: true, UntimedInLockstep: true},
+		{Name: phaseHold, Meaning: "what the scenario makes participants do inside", UntimedInLockstep: true},
 	}
 }
 

@@ -67,7 +67,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseResign,
-		Stepping:    variants.FromLineUp,
+		CountFrom:   variants.FromLineUp,
 		Check:       check,
 		CheckPrefix: checkPrefix,
 		Code:        code,

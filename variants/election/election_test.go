@@ -147,7 +147,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch")
 }
 
 func TestMasterZnodeCostsMatchSimulatedRaces(t *testing.T) {

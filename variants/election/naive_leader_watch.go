@@ -58,7 +58,7 @@ func leaderWatchVariant() variants.Variant {
 		Summary: "sequential znodes, every candidate watches the leader's",
 		Source:  "ZooKeeper recipes page, Leader Election, the trivial solution",
 		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("(N + (N-1)²)/N", func(n float64) float64 { return (n + (n-1)*(n-1)) / n }),
 			Writes:        variants.Constant(1),
 			FailedWrites:  variants.Constant(0),

@@ -51,7 +51,7 @@ func predecessorWatchVariant() variants.Variant {
 		Summary: "sequential znodes, each candidate watches the one just before its own",
 		Source:  "ZooKeeper recipes page, Leader Election",
 		BadAt:   "telling everybody who leads: whoever is far back in the line is not notified of a failover",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
 			Writes:        variants.Constant(1),
 			FailedWrites:  variants.Constant(0),

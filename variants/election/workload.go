@@ -34,9 +34,9 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseFailoverClean, Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads", Floor: variants.FloorHandoff},
 		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader's session was lost"},
-		{Name: phaseCampaign, Meaning: "from the call until the client leads, waiting for one's turn included", Waits: true, Paced: true},
+		{Name: phaseCampaign, Meaning: "from the call until the client leads, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
 		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", Paced: true},
+		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", UntimedInLockstep: true},
 	}
 }
 

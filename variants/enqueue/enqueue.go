@@ -49,7 +49,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseEnqueue,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Check:       check,
 		CheckPrefix: check,
 		Code:        code,

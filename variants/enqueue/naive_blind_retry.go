@@ -47,14 +47,14 @@ func (q *BlindRetry) Leave(context.Context) error { return nil }
 
 func blindRetryVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "blind-retry",
-		Type:    "BlindRetry",
-		Kind:    variants.Naive,
-		Summary: "create the item again until a reply comes",
-		Source:  "Robinson, Failure modes, first approach",
-		BadAt:   "lost replies: each may leave another copy of the item",
-		Stepped: costs(4, 2),
-		Free:    costs(4, 2),
+		Name:     "blind-retry",
+		Type:     "BlindRetry",
+		Kind:     variants.Naive,
+		Summary:  "create the item again until a reply comes",
+		Source:   "Robinson, Failure modes, first approach",
+		BadAt:    "lost replies: each may leave another copy of the item",
+		Lockstep: costs(4, 2),
+		Free:     costs(4, 2),
 		Join: join(enqueuing, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
 			return NewBlindRetry(ctx, s, env.Root, env.Lost)
 		}),

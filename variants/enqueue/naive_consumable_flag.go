@@ -107,14 +107,14 @@ func (q *ConsumableFlag) Leave(context.Context) error { return nil }
 
 func consumableFlagVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "consumable-flag",
-		Type:    "ConsumableFlag",
-		Kind:    variants.Naive,
-		Summary: "create the item, then mark it as consumable",
-		Source:  "Robinson, Failure modes, two-phase protocol",
-		BadAt:   "cost: two quorum writes for each item, one after the other, and a second watch for consumers that wait",
-		Stepped: costs(5, 3),
-		Free:    costs(5, 3),
+		Name:     "consumable-flag",
+		Type:     "ConsumableFlag",
+		Kind:     variants.Naive,
+		Summary:  "create the item, then mark it as consumable",
+		Source:   "Robinson, Failure modes, two-phase protocol",
+		BadAt:    "cost: two quorum writes for each item, one after the other, and a second watch for consumers that wait",
+		Lockstep: costs(5, 3),
+		Free:     costs(5, 3),
 		Join: join(enqueuingOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
 			return NewConsumableFlag(ctx, s, env.Root, env.Lost)
 		}),

@@ -94,14 +94,14 @@ func (q *GUIDMarker) Leave(ctx context.Context) error {
 
 func guidMarkerVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "guid-marker",
-		Type:    "GUIDMarker",
-		Kind:    variants.Optimized,
-		Summary: "one transaction creates the item and a marker named by its key",
-		Source:  "own: an idempotency key made of a multi",
-		BadAt:   "producers that come and go: each that dies leaves a marker, which somebody else has to tidy up",
-		Stepped: costs(4, 2),
-		Free:    costs(4, 2),
+		Name:     "guid-marker",
+		Type:     "GUIDMarker",
+		Kind:     variants.Optimized,
+		Summary:  "one transaction creates the item and a marker named by its key",
+		Source:   "own: an idempotency key made of a multi",
+		BadAt:    "producers that come and go: each that dies leaves a marker, which somebody else has to tidy up",
+		Lockstep: costs(4, 2),
+		Free:     costs(4, 2),
 		Join: join(enqueuingOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
 			return NewGUIDMarker(ctx, s, env.Root, env.Lost)
 		}),

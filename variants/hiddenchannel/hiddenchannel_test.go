@@ -70,7 +70,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "message-then-read", "sync-then-read", "watch")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "message-then-read", "sync-then-read", "watch")
 }
 
 // script is a value that says and returns what it is told to.

@@ -51,15 +51,15 @@ func NewMessageThenRead(ctx context.Context, session variants.Session, znode str
 func messageThenReadVariant() variants.Variant {
 	cost := updates(variants.PerN("N", func(n float64) float64 { return n }), variants.Constant(0))
 	return variants.Variant{
-		Name:    "message-then-read",
-		Type:    "MessageThenRead",
-		Kind:    variants.Naive,
-		Summary: "the writer sends a message, upon which readers read the znode",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
-		BadAt:   "anything that must not act on the past: a reader whose server lags behind reads the old value and goes on",
-		Stepped: cost,
-		Free:    cost,
-		Prepare: prepare,
+		Name:     "message-then-read",
+		Type:     "MessageThenRead",
+		Kind:     variants.Naive,
+		Summary:  "the writer sends a message, upon which readers read the znode",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
+		BadAt:    "anything that must not act on the past: a reader whose server lags behind reads the old value and goes on",
+		Lockstep: cost,
+		Free:     cost,
+		Prepare:  prepare,
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, mail Mail) (Value, error) {
 			return NewMessageThenRead(ctx, s, znode(env), mail, env.Lost)
 		}),

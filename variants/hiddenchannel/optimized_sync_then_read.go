@@ -55,15 +55,15 @@ func NewSyncThenRead(ctx context.Context, session variants.Session, znode string
 func syncThenReadVariant() variants.Variant {
 	cost := updates(variants.PerN("1 + 2(N-1)", func(n float64) float64 { return 1 + 2*(n-1) }), variants.Constant(0))
 	return variants.Variant{
-		Name:    "sync-then-read",
-		Type:    "SyncThenRead",
-		Kind:    variants.Optimized,
-		Summary: "the writer sends a message, upon which readers sync and then read the znode",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2; ZooKeeper programmer's guide, Consistency Guarantees",
-		BadAt:   "crowds, whose syncs all go to the leader; and certainty, which a sync at the leader itself does not give",
-		Stepped: cost,
-		Free:    cost,
-		Prepare: prepare,
+		Name:     "sync-then-read",
+		Type:     "SyncThenRead",
+		Kind:     variants.Optimized,
+		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2; ZooKeeper programmer's guide, Consistency Guarantees",
+		BadAt:    "crowds, whose syncs all go to the leader; and certainty, which a sync at the leader itself does not give",
+		Lockstep: cost,
+		Free:     cost,
+		Prepare:  prepare,
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, mail Mail) (Value, error) {
 			return NewSyncThenRead(ctx, s, znode(env), mail, env.Lost)
 		}),

@@ -60,15 +60,15 @@ func watchVariant() variants.Variant {
 		variants.PerN("N", func(n float64) float64 { return n }),
 		variants.PerN("N-1", func(n float64) float64 { return n - 1 }))
 	return variants.Variant{
-		Name:    "watch",
-		Type:    "Watch",
-		Kind:    variants.Optimized,
-		Summary: "readers watch the znode, and read it when they are notified",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "crowds: one write wakes all readers, who all read at once",
-		Stepped: cost,
-		Free:    cost,
-		Prepare: prepare,
+		Name:     "watch",
+		Type:     "Watch",
+		Kind:     variants.Optimized,
+		Summary:  "readers watch the znode, and read it when they are notified",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "crowds: one write wakes all readers, who all read at once",
+		Lockstep: cost,
+		Free:     cost,
+		Prepare:  prepare,
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, _ Mail) (Value, error) {
 			env.Record(fresh, 0)
 			return NewWatch(ctx, s, znode(env), env.Lost)

@@ -32,11 +32,11 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", Paced: true},
+		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", UntimedInLockstep: true},
 		{Name: phaseRead, Meaning: "from when the reader was told of an update until it has read", Floor: variants.FloorRead},
 		{Name: phaseStale, Meaning: "a read that was stale: from when the reader was told of an update until it has read an older one", Of: phaseRead},
 		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it is told", Waits: true, Paced: true},
+		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it is told", Waits: true, UntimedInLockstep: true},
 	}
 }
 
@@ -51,7 +51,7 @@ func prepare(ctx context.Context, s variants.Session, env variants.Env) error {
 }
 
 // join makes a variant's Join out of its constructor. The first participant writes: where readers wait for messages, it
-// has to be the first in a stepped run to hold. Readers begin by reading what there is.
+// has to be the first in a lockstep run to hold. Readers begin by reading what there is.
 func join(open func(context.Context, variants.Session, variants.Env, Mail) (Value, error)) variants.JoinFunc {
 	office := &postOffice{boxes: map[string]*sharedBox{}}
 	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
@@ -103,7 +103,7 @@ func (p *postOffice) giveBack(root string) {
 	}
 }
 
-// pacedMail is a mailbox whose readers look into it when their turn has come: whoever conducts a stepped run cannot see
+// pacedMail is a mailbox whose readers look into it when their turn has come: whoever conducts a lockstep run cannot see
 // that somebody waits for a message, but sees who holds.
 type pacedMail struct {
 	*Mailbox

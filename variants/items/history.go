@@ -33,7 +33,7 @@ const (
 func Phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: PhaseTake, Meaning: "from the call until the client has an item", Floor: variants.FloorWrite},
-		{Name: PhaseSojourn, Meaning: "an item's stay in the queue, from just before its put is sent until somebody has taken it", Paced: true},
+		{Name: PhaseSojourn, Meaning: "an item's stay in the queue, from just before its put is sent until somebody has taken it", UntimedInLockstep: true},
 		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 	}
 }

@@ -81,7 +81,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch")
 }
 
 func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }

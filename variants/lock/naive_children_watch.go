@@ -58,7 +58,7 @@ func childrenWatchVariant() variants.Variant {
 		Summary: "sequential znodes, every waiter watches their directory",
 		Source:  "Leberknight, part 5, first form",
 		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("1 + (N-1)/2", func(n float64) float64 { return 1 + (n-1)/2 }),
 			Writes:        variants.Constant(1),
 			FailedWrites:  variants.Constant(0),

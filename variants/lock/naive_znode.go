@@ -80,7 +80,7 @@ func znodeVariant() variants.Variant {
 		Summary: "one znode; all waiters watch it and try again when it goes",
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "crowds, and fairness: every release sets off a race that all but one lose, with a quorum write each",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("(N + (N-1)²)/N", func(n float64) float64 { return (n + (n-1)*(n-1)) / n }),
 			Writes:        variants.PerN("1 + (N-1)/2", func(n float64) float64 { return 1 + (n-1)/2 }),
 			FailedWrites:  variants.PerN("(N-1)(N-2)/2N", func(n float64) float64 { return (n - 1) * (n - 2) / (2 * n) }),

@@ -41,7 +41,7 @@ func predecessorWatchVariant() variants.Variant {
 		Summary: "sequential znodes, each waiter watches the one just below its own",
 		Source:  "ZooKeeper recipes page; Junqueira and Reed, chapter 4; Leberknight, part 5",
 		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
 			Writes:        variants.Constant(1),
 			FailedWrites:  variants.Constant(0),

@@ -28,9 +28,9 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseHandoff, Meaning: "from just before a release is sent until the next holder, who was waiting by then, has the lock", Floor: variants.FloorHandoff},
-		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, Paced: true},
+		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
 		{Name: phaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseHold, Meaning: "what the scenario makes holders hold", Paced: true},
+		{Name: phaseHold, Meaning: "what the scenario makes holders hold", UntimedInLockstep: true},
 	}
 }
 

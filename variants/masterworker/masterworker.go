@@ -149,7 +149,7 @@ func Recipe() variants.Recipe {
 		Spans:       spans,
 		Operation:   phaseTask,
 		Batch:       share,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Check:       check,
 		CheckPrefix: checkPrefix,

@@ -116,7 +116,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "create-then-delete", "create-then-delete-pipelined", "multi", "multi-pipelined")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "create-then-delete", "create-then-delete-pipelined", "multi", "multi-pipelined")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

@@ -52,15 +52,15 @@ func NewCreateThenDelete(ctx context.Context, session variants.Session, dir stri
 
 func createThenDeleteVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "create-then-delete",
-		Type:    "CreateThenDelete",
-		Kind:    variants.Naive,
-		Summary: "create the assignment, then delete the pending task",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "failures: a master that dies between the two leaves a task that may be executed twice; and many tasks, of which it assigns one at a time",
-		Stepped: steppedCost(2),
-		Free:    freeCost(2),
-		Prepare: prepare,
+		Name:     "create-then-delete",
+		Type:     "CreateThenDelete",
+		Kind:     variants.Naive,
+		Summary:  "create the assignment, then delete the pending task",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "failures: a master that dies between the two leaves a task that may be executed twice; and many tasks, of which it assigns one at a time",
+		Lockstep: steppedCost(2),
+		Free:     freeCost(2),
+		Prepare:  prepare,
 		Join: join(atLeastOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
 			return NewCreateThenDelete(ctx, s, env.Root, env.Lost)
 		}),

@@ -37,15 +37,15 @@ func NewCreateThenDeletePipelined(ctx context.Context, session variants.Session,
 
 func createThenDeletePipelinedVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "create-then-delete-pipelined",
-		Type:    "CreateThenDeletePipelined",
-		Kind:    variants.Naive,
-		Summary: "as create-then-delete, ten tasks at a time",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "failures: a master that dies leaves up to ten tasks that may be executed twice",
-		Stepped: steppedCost(2),
-		Free:    freeCost(2),
-		Prepare: prepare,
+		Name:     "create-then-delete-pipelined",
+		Type:     "CreateThenDeletePipelined",
+		Kind:     variants.Naive,
+		Summary:  "as create-then-delete, ten tasks at a time",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "failures: a master that dies leaves up to ten tasks that may be executed twice",
+		Lockstep: steppedCost(2),
+		Free:     freeCost(2),
+		Prepare:  prepare,
 		Join: join(atLeastOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
 			return NewCreateThenDeletePipelined(ctx, s, env.Root, env.Lost)
 		}),

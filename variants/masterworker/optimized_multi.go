@@ -47,15 +47,15 @@ func NewMulti(ctx context.Context, session variants.Session, dir string, lost <-
 
 func multiVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "multi",
-		Type:    "Multi",
-		Kind:    variants.Optimized,
-		Summary: "one multi creates the assignment and deletes the pending task",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "many tasks: it waits for the reply to each before it assigns the next",
-		Stepped: steppedCost(1),
-		Free:    freeCost(1),
-		Prepare: prepare,
+		Name:     "multi",
+		Type:     "Multi",
+		Kind:     variants.Optimized,
+		Summary:  "one multi creates the assignment and deletes the pending task",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "many tasks: it waits for the reply to each before it assigns the next",
+		Lockstep: steppedCost(1),
+		Free:     freeCost(1),
+		Prepare:  prepare,
 		Join: join(exactlyOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
 			return NewMulti(ctx, s, env.Root, env.Lost)
 		}),

@@ -32,15 +32,15 @@ func NewMultiPipelined(ctx context.Context, session variants.Session, dir string
 
 func multiPipelinedVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "multi-pipelined",
-		Type:    "MultiPipelined",
-		Kind:    variants.Optimized,
-		Summary: "as multi, ten tasks at a time",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "order: tasks may be assigned in another order than they were submitted in",
-		Stepped: steppedCost(1),
-		Free:    freeCost(1),
-		Prepare: prepare,
+		Name:     "multi-pipelined",
+		Type:     "MultiPipelined",
+		Kind:     variants.Optimized,
+		Summary:  "as multi, ten tasks at a time",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "order: tasks may be assigned in another order than they were submitted in",
+		Lockstep: steppedCost(1),
+		Free:     freeCost(1),
+		Prepare:  prepare,
 		Join: join(exactlyOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
 			return NewMultiPipelined(ctx, s, env.Root, env.Lost)
 		}),

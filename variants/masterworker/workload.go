@@ -39,11 +39,11 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseTask, Meaning: "from just before a batch is submitted until the client has a task's result", Waits: true, Paced: true},
+		{Name: phaseTask, Meaning: "from just before a batch is submitted until the client has a task's result", Waits: true, UntimedInLockstep: true},
 		{Name: phaseAssign, Meaning: "what the master takes to assign all that is pending"},
 		{Name: phaseExecute, Meaning: "what a worker takes to execute one task and report it"},
 		{Name: phaseDuplicate, Meaning: "from a task's first execution until it is executed again", Of: phaseTask},
-		{Name: phaseIdle, Meaning: "from when a master or a worker begins to wait for something to do until there is some", Waits: true, Paced: true},
+		{Name: phaseIdle, Meaning: "from when a master or a worker begins to wait for something to do until there is some", Waits: true, UntimedInLockstep: true},
 	}
 }
 
@@ -179,7 +179,7 @@ func (p *participant) assign(ctx context.Context) error {
 }
 
 // work waits for tasks and executes them. When it is told of the first, the worker is still busy with something else, for
-// as long as the scenario holds: in a stepped run until the master has assigned all, so that it finds them in one listing.
+// as long as the scenario holds: in a lockstep run until the master has assigned all, so that it finds them in one listing.
 func (p *participant) work(ctx context.Context) error {
 	if err := p.worker.Wait(ctx); err != nil {
 		return err

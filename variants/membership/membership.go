@@ -87,7 +87,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseJoin,
-		Stepping:    variants.FromLineUp,
+		CountFrom:   variants.FromLineUp,
 		Collective:  true,
 		Check:       check,
 		CheckPrefix: check,

@@ -226,7 +226,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "relist-and-reread", "diff-cache")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "relist-and-reread", "diff-cache")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

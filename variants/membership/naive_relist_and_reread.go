@@ -59,14 +59,14 @@ func relistAndRereadVariant() variants.Variant {
 	stepped := cost(variants.PerN("2N²+2", func(n float64) float64 { return 2*n*n + 2 }))
 	free := cost(variants.PerN("2N²+N+1", func(n float64) float64 { return 2*n*n + n + 1 }))
 	return variants.Variant{
-		Name:    "relist-and-reread",
-		Type:    "RelistAndReread",
-		Kind:    variants.Naive,
-		Summary: "after each change, list the group and read every member again",
-		Source:  "ZooKeeper recipes page, Group Membership",
-		BadAt:   "groups of more than a few: each change of N members makes N clients read N znodes",
-		Stepped: stepped,
-		Free:    free,
+		Name:     "relist-and-reread",
+		Type:     "RelistAndReread",
+		Kind:     variants.Naive,
+		Summary:  "after each change, list the group and read every member again",
+		Source:   "ZooKeeper recipes page, Group Membership",
+		BadAt:    "groups of more than a few: each change of N members makes N clients read N znodes",
+		Lockstep: stepped,
+		Free:     free,
 		Join: join(func(s variants.Session, env variants.Env) Group {
 			return NewRelistAndReread(s, env.Root, env.Lost)
 		}),

@@ -67,14 +67,14 @@ func (g *DiffCache) readNew(ctx context.Context, members []line.Ticket) (View, e
 func diffCacheVariant() variants.Variant {
 	both := cost(variants.PerN("3N+1", func(n float64) float64 { return 3*n + 1 }))
 	return variants.Variant{
-		Name:    "diff-cache",
-		Type:    "DiffCache",
-		Kind:    variants.Optimized,
-		Summary: "after each change, list the group and read only the members that are new",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "groups of thousands that change often: each change still makes every client list them all",
-		Stepped: both,
-		Free:    both,
+		Name:     "diff-cache",
+		Type:     "DiffCache",
+		Kind:     variants.Optimized,
+		Summary:  "after each change, list the group and read only the members that are new",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		BadAt:    "groups of thousands that change often: each change still makes every client list them all",
+		Lockstep: both,
+		Free:     both,
 		Join: join(func(s variants.Session, env variants.Env) Group {
 			return NewDiffCache(s, env.Root, env.Lost)
 		}),

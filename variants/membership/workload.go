@@ -38,7 +38,7 @@ func phases() []variants.Phase {
 		{Name: phaseConverge, Meaning: "from just before a member joins or leaves until the last of the others has it in its view", Floor: variants.FloorHandoff},
 		{Name: phaseJoin, Meaning: "from just before the create is sent to its reply", Floor: variants.FloorWrite},
 		{Name: phaseLeave, Meaning: "from just before the delete is sent to its reply", Floor: variants.FloorWrite},
-		{Name: phaseFollow, Meaning: "from when a member begins to wait for a change until its view is up to date", Waits: true, Paced: true},
+		{Name: phaseFollow, Meaning: "from when a member begins to wait for a change until its view is up to date", Waits: true, UntimedInLockstep: true},
 	}
 }
 

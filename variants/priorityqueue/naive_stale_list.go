@@ -19,7 +19,7 @@ import (
 // That is right where new items always stand behind old ones. Here one that is more urgent than what is left of the list
 // waits until the list is exhausted: a priority inversion with each take till then.
 //
-// Cost of a stepped run, in which N clients put k-1 = 9 ordinary items each, then take a = 4 each, in turn, then put one
+// Cost of a lockstep run, in which N clients put k-1 = 9 ordinary items each, then take a = 4 each, in turn, then put one
 // urgent item each, then take the other k-a. Each lists once, at its first turn, when there are none but ordinary items;
 // at each of its turns 2 to k-1 the N-1 items next in its list have been taken since. At its last turn client i finds the
 // rest of its list, N-1-i items, gone, and lists again:
@@ -62,7 +62,7 @@ func staleListVariant() variants.Variant {
 		Summary: "takes from a list of items until it is exhausted, whatever has come since",
 		Source:  "kazoo's Queue; ZooKeeper recipes page, Queues",
 		BadAt:   "what it is for: an urgent item waits until the takers' old lists are exhausted",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("3.2 + 0.85(N-1)", func(n float64) float64 { return 3.2 + 0.85*(n-1) }),
 			Writes:        variants.Constant(2),
 			FailedWrites:  variants.Constant(0),

@@ -24,7 +24,7 @@ import (
 // tells that the list was still right when the client's server sent that reply. Step 5 matters only after a reconnect,
 // when a lost reply may be made up for before the client library has armed the watch again.
 //
-// Cost of a take that nobody gets in the way of, as in a stepped run: 1 create, 1 listing, 1 get, 1 delete, and 1
+// Cost of a take that nobody gets in the way of, as in a lockstep run: 1 create, 1 listing, 1 get, 1 delete, and 1
 // notification, of that very delete; nobody else has a watch armed, because each client's last take has fired it:
 //
 //	requests       4
@@ -122,7 +122,7 @@ func invalidatedListVariant() variants.Variant {
 		Summary: "throws its list of items away when the watch on them has fired",
 		Source:  "ZooKeeper recipes page, Priority Queues",
 		BadAt:   "long queues, which are listed for every item, and crowds: each put and each take wakes all who are about to take",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.Constant(4),
 			Writes:        variants.Constant(2),
 			FailedWrites:  variants.Constant(0),

@@ -121,7 +121,7 @@ func Recipe() variants.Recipe {
 		Spans:       spans,
 		Operation:   items.PhaseTake,
 		Batch:       batch,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Check:       check,
 		CheckPrefix: checkPrefix,
 		Code:        code,

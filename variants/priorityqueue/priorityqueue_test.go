@@ -83,7 +83,7 @@ func TestByUrgency(t *testing.T) {
 	}
 }
 
-// model is a stepped run in which every request is made for real on lists of numbers, of which the urgent ones are
+// model is a lockstep run in which every request is made for real on lists of numbers, of which the urgent ones are
 // negative.
 type model struct {
 	variantstest.Counts
@@ -155,7 +155,7 @@ func (m *model) take(c int) {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return run(variant, n).Counts },
+	variantstest.LockstepCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return run(variant, n).Counts },
 		"stale-list", "invalidated-list")
 }
 

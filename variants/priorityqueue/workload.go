@@ -17,12 +17,12 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	own := []variants.Phase{
-		{Name: phaseUrgent, Meaning: "the sojourn of an urgent item", Paced: true},
+		{Name: phaseUrgent, Meaning: "the sojourn of an urgent item", UntimedInLockstep: true},
 		{
-			Name:    phaseInversion,
-			Meaning: "from when the put of the most urgent item was acknowledged that a taker knew of until the end of the take that passed it over",
-			Paced:   true,
-			Of:      items.PhaseTake,
+			Name:              phaseInversion,
+			Meaning:           "from when the put of the most urgent item was acknowledged that a taker knew of until the end of the take that passed it over",
+			UntimedInLockstep: true,
+			Of:                items.PhaseTake,
 		},
 	}
 	return append(own, items.Phases()...)
@@ -56,7 +56,7 @@ func join(open func(context.Context, variants.Session, variants.Env) (Queue, err
 	})
 }
 
-// Step implements [variants.Participant]. In a stepped run all participants put, then take in turn, then all put an
+// Step implements [variants.Participant]. In a lockstep run all participants put, then take in turn, then all put an
 // urgent item, and take in turn again.
 func (w *worker) Step(ctx context.Context) error {
 	if err := w.round(ctx, ordinary, batch-1, takenFirst); err != nil {

@@ -15,7 +15,7 @@ import (
 //  3. Read the lowest item. If it is gone, go on with the next one; after the last, go to 2.
 //  4. Delete it. If it is gone, somebody else was faster: go on with the next one; after the last, go to 2.
 //
-// Cost of an item that nobody else tries to take, as in a stepped run: 1 create, 1 listing, 1 get and 1 delete. The
+// Cost of an item that nobody else tries to take, as in a lockstep run: 1 create, 1 listing, 1 get and 1 delete. The
 // listing is O(items) bytes, for one of them.
 //
 // Looping freely, clients that list at the same time find the same items, and try them in the same order. Once a client
@@ -69,7 +69,7 @@ func listAndDeleteVariant() variants.Variant {
 		Summary: "every take lists the queue, then reads and deletes the first item",
 		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:   "long queues, which are listed for every item, and crowds: all race for the same item, and who loses has paid for a quorum write",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.Constant(4),
 			Writes:        variants.Constant(2),
 			FailedWrites:  variants.Constant(0),

@@ -26,7 +26,7 @@ import (
 // with its owner's session. The watch is: its consumer lives in the callback. A take that never waits has no use for it,
 // but pays: every put and every removal tells each client that has listed since the last one.
 //
-// Cost of a stepped run, in which N clients put k = 10 items each, then take in turn, each holding its item until its
+// Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn, each holding its item until its
 // next turn. At take t = 0 … Nk-1, the first min(t, N-1) of the listed items are claimed by the others:
 //
 //	exists         Σ (min(t, N-1) + 1)  =  N(N+1)/2 + N²(k-1)
@@ -120,7 +120,7 @@ func lockAndClaimVariant() variants.Variant {
 		Summary: "every take watches and lists the queue, and asks for each item's claim",
 		Source:  "kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:   "crowds: each client asks for the claims of all others, one by one, and each put and removal tells them all",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("6.05 + 0.95N", func(n float64) float64 { return 6.05 + 0.95*n }),
 			Writes:        variants.Constant(4),
 			FailedWrites:  variants.Constant(0),

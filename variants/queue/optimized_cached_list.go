@@ -17,7 +17,7 @@ import (
 //
 // New items stand behind all that there are, so that an old list is wrong only in what is gone by now: order is kept.
 //
-// Cost of a stepped run, in which N clients put k = 10 items each, then take in turn. Each lists once, at its first turn,
+// Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn. Each lists once, at its first turn,
 // and at each of its k-1 others finds that the N-1 items next in its list were taken since:
 //
 //	requests  per client k puts, 1 listing, k gets, k deletes, and (k-1)(N-1) gets in vain
@@ -55,7 +55,7 @@ func cachedListVariant() variants.Variant {
 		Summary: "lists the queue again only when its last list is exhausted",
 		Source:  "ZooKeeper recipes page, Queues",
 		BadAt:   "crowds: every client tries every item, and most find it gone",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("3.1 + 0.9(N-1)", func(n float64) float64 { return 3.1 + 0.9*(n-1) }),
 			Writes:        variants.Constant(2),
 			FailedWrites:  variants.Constant(0),

@@ -25,7 +25,7 @@ import (
 //
 // No claim is ever asked for, none is made on an item that is gone, and none outlives its item.
 //
-// Cost of an item that nobody else tries to take, as in a stepped run: 1 put, 1 listing, 2 multis and 1 get, however many
+// Cost of an item that nobody else tries to take, as in a lockstep run: 1 put, 1 listing, 2 multis and 1 get, however many
 // claims there are. The listing is O(items) bytes.
 //
 // Looping freely, a client that has failed to claim an item sees it claimed, or not at all, from then on; and it lists
@@ -106,7 +106,7 @@ func multiClaimVariant() variants.Variant {
 		Summary: "one listing shows items and claims; multis claim and remove",
 		Source:  "kropponline, My 1st ZooKeeper Recipe, with multi",
 		BadAt:   "long queues, which are listed for every item, and short work: each item costs three quorum writes, not two",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.Constant(5),
 			Writes:        variants.Constant(3),
 			FailedWrites:  variants.Constant(0),

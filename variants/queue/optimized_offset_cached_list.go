@@ -16,7 +16,7 @@ import (
 //  3. Read the first item of the list, and drop it from the list. If it is gone, go to 2.
 //  4. Delete it. If it is gone, somebody else was faster: go to 2.
 //
-// Cost of a stepped run, in which N clients put k = 10 items each, then take in turn. Client i > 0 lists when items 0, k,
+// Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn. Client i > 0 lists when items 0, k,
 // 2k … are gone, and starts at 1 + ⌊(Nk-1)i/N⌋ = ik: so each takes k items that no other one tries.
 //
 //	requests  per take 1 put, 1/k listings, 1 get and 1 delete  =  3.1
@@ -70,7 +70,7 @@ func offsetCachedListVariant() variants.Variant {
 		Summary: "a cached list in which each client starts elsewhere",
 		Source:  "ZooKeeper recipes page, Queues, and a start of one's own",
 		BadAt:   "order: an item may be taken long after one that was put later",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.Constant(3.1),
 			Writes:        variants.Constant(2),
 			FailedWrites:  variants.Constant(0),

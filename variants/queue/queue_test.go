@@ -99,7 +99,7 @@ func TestClaimedItemsAreLeftOut(t *testing.T) {
 	}
 }
 
-// model is a stepped run in which every request is made for real on a list of numbers.
+// model is a lockstep run in which every request is made for real on a list of numbers.
 type model struct {
 	variantstest.Counts
 	variant string
@@ -205,5 +205,5 @@ func (m *model) finish(c int) {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
 }

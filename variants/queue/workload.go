@@ -31,7 +31,7 @@ func join(open func(context.Context, variants.Session, variants.Env) (Queue, err
 	})
 }
 
-// Step implements [variants.Participant]. In a stepped run all participants put first, then they take in turn.
+// Step implements [variants.Participant]. In a lockstep run all participants put first, then they take in turn.
 func (w *worker) Step(ctx context.Context) error {
 	return w.Round(ctx, 0, batch, batch, w.queue.Put)
 }

@@ -76,7 +76,7 @@ func dataWatchVariant() variants.Variant {
 		Summary: "the holder watches its znode, to which whoever wants the lock writes",
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "holders that do not listen: nobody can take the lock away from them",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("(8N-4)/N", func(n float64) float64 { return (8*n - 4) / n }),
 			Writes:        variants.PerN("(3N-1)/N", func(n float64) float64 { return (3*n - 1) / n }),
 			FailedWrites:  variants.Constant(0),

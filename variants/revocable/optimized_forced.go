@@ -127,8 +127,8 @@ func forcedVariant() variants.Variant {
 	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
 	v.Source = "ZooKeeper recipes page, Recoverable Shared Locks, last paragraph"
 	v.BadAt = "strict exclusion: a holder that does not listen goes on until it notices, while the next one holds the lock already, and only fencing tokens tell them apart"
-	v.Stepped.Notifications = variants.PerN("(3N-2)/N", func(n float64) float64 { return (3*n - 2) / n })
-	v.Stepped.HerdMax = variants.AloneOr(1, "2", func(float64) float64 { return 2 })
+	v.Lockstep.Notifications = variants.PerN("(3N-2)/N", func(n float64) float64 { return (3*n - 2) / n })
+	v.Lockstep.HerdMax = variants.AloneOr(1, "2", func(float64) float64 { return 2 })
 	v.Free = variants.Cost{
 		Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.Inf(1) }),
 		Writes:        variants.AloneOr(2, "4", func(float64) float64 { return 4 }),

@@ -86,7 +86,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseRelease,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Check:       check,
 		CheckPrefix: checkPrefix,
 		Code:        code,

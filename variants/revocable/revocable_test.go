@@ -134,5 +134,5 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "data-watch", "forced")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "data-watch", "forced")
 }

@@ -34,11 +34,11 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseRevoke, Meaning: "from when somebody wants the lock, or its holder has it if that is later, until the holder has come to an end because it was asked", Paced: true},
+		{Name: phaseRevoke, Meaning: "from when somebody wants the lock, or its holder has it if that is later, until the holder has come to an end because it was asked", UntimedInLockstep: true},
 		{Name: phaseHandoff, Meaning: "from just before a release is sent until the next holder, who was waiting by then, has the lock", Floor: variants.FloorHandoff},
-		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, Paced: true},
+		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
 		{Name: phaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseHold, Meaning: "how long holders hold, as the scenario makes them or until they are asked", Waits: true, Paced: true},
+		{Name: phaseHold, Meaning: "how long holders hold, as the scenario makes them or until they are asked", Waits: true, UntimedInLockstep: true},
 	}
 }
 

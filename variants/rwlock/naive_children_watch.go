@@ -60,7 +60,7 @@ func childrenWatchVariant() variants.Variant {
 		Summary: "sequential znodes, every waiter watches their directory",
 		Source:  "ZooKeeper recipes page, Shared Locks, with the watch that it warns of",
 		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests: perThirds("1 + (f(w+r) + w(w-1)/2 + wr)/N", func(f, w, r float64) float64 {
 				return 1 + (f*(w+r)+w*(w-1)/2+w*r)/(f+w+r)
 			}),

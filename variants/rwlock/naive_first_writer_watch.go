@@ -64,7 +64,7 @@ func firstWriterWatchVariant() variants.Variant {
 		Summary: "readers watch the lowest writer, writers the znode just below their own",
 		Source:  "Apache Curator, InterProcessReadWriteLock",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests: perThirds("1 + (w(1+r) + r(w-1))/N", func(f, w, r float64) float64 {
 				return 1 + (w*(1+r)+r*(w-1))/(f+w+r)
 			}),

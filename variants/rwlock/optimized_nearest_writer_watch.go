@@ -63,7 +63,7 @@ func nearestWriterWatchVariant() variants.Variant {
 		Summary: "readers watch the last writer before them, writers the znode just below their own",
 		Source:  "ZooKeeper recipes page, Shared Locks; kazoo, ReadLock and WriteLock",
 		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      perThirds("1 + (w+r)/N", func(f, w, r float64) float64 { return 1 + (w+r)/(f+w+r) }),
 			Writes:        variants.Constant(1),
 			FailedWrites:  variants.Constant(0),

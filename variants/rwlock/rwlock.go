@@ -80,7 +80,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseRelease,
-		Stepping:    variants.FromLineUp,
+		CountFrom:   variants.FromLineUp,
 		Check:       check,
 		CheckPrefix: check,
 		Code:        code,

@@ -229,7 +229,7 @@ func drain(variant string, n int) *drained {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts {
+	variantstest.LockstepCosts(t, Recipe(), func(variant string, n int) variantstest.Counts {
 		d := drain(variant, n)
 		if slices.Contains(d.gone, false) {
 			t.Fatalf("%s, N=%d: somebody was never served", variant, n)

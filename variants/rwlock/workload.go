@@ -35,9 +35,9 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseHandoff, Meaning: "from just before the release is sent that leaves the lock free for those who wait, until each of them has it", Floor: variants.FloorHandoff},
-		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, Paced: true},
+		{Name: phaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
 		{Name: phaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseHold, Meaning: "what the scenario makes holders hold", Paced: true},
+		{Name: phaseHold, Meaning: "what the scenario makes holders hold", UntimedInLockstep: true},
 	}
 }
 
@@ -48,7 +48,7 @@ func thirds(n int) (first, writers, rest int) { return (n + 2) / 3, (n + 1) / 3,
 // second writes and the last reads; with every step each moves on by one place, so that in the long run everybody reads
 // twice as often as it writes. One or two participants go through the roles of three.
 //
-// In a stepped run they line up in this order: readers who hold, writers who wait for them, and readers who wait for
+// In a lockstep run they line up in this order: readers who hold, writers who wait for them, and readers who wait for
 // all these writers, which is where the variants differ most. It is not every third participant that writes, because
 // readers that were let in at once go on in whatever order they came to hold: how often that wakes a writer behind them
 // is a matter of chance, and no exact formula could say it. Here, the only readers with writers behind them are those

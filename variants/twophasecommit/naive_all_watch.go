@@ -162,7 +162,7 @@ func allWatchVariant() variants.Variant {
 		Summary: "every site watches every other site's vote",
 		Source:  "ZooKeeper recipes page, Two-phased Commit, first form",
 		BadAt:   "crowds: every vote is told to, and read by, every other site; and a site that dies blocks them all",
-		Stepped: variants.Cost{
+		Lockstep: variants.Cost{
 			Requests:      variants.PerN("2N", func(n float64) float64 { return 2 * n }),
 			Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
 			FailedWrites:  variants.Constant(0),

@@ -57,14 +57,14 @@ func (s *Coordinator) withdraw(context.Context) error { return nil }
 
 func coordinatorVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "coordinator",
-		Type:    "Coordinator",
-		Kind:    variants.Optimized,
-		Summary: "only the coordinator watches the votes, and writes the outcome",
-		Source:  "ZooKeeper recipes page, Two-phased Commit, first remedy",
-		BadAt:   "failures: a site that dies before it has voted blocks all others, as does the coordinator",
-		Stepped: coordinatedSteps(),
-		Free:    coordinatedFree(variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) })),
+		Name:     "coordinator",
+		Type:     "Coordinator",
+		Kind:     variants.Optimized,
+		Summary:  "only the coordinator watches the votes, and writes the outcome",
+		Source:   "ZooKeeper recipes page, Two-phased Commit, first remedy",
+		BadAt:    "failures: a site that dies before it has voted blocks all others, as does the coordinator",
+		Lockstep: coordinatedSteps(),
+		Free:     coordinatedFree(variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) })),
 		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
 			return NewCoordinator(s, g, lost), nil
 		}),

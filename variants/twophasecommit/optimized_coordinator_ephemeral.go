@@ -98,14 +98,14 @@ func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
 
 func coordinatorEphemeralVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "coordinator-ephemeral",
-		Type:    "CoordinatorEphemeral",
-		Kind:    variants.Optimized,
-		Summary: "as coordinator, with ephemeral znodes: a dead site aborts",
-		Source:  "ZooKeeper recipes page, Two-phased Commit, both remedies",
-		BadAt:   "a coordinator that dies blocks all others; and a short outage of one site aborts for all",
-		Stepped: coordinatedSteps(),
-		Free:    coordinatedFree(variants.PerN("N-1", func(n float64) float64 { return n - 1 })),
+		Name:     "coordinator-ephemeral",
+		Type:     "CoordinatorEphemeral",
+		Kind:     variants.Optimized,
+		Summary:  "as coordinator, with ephemeral znodes: a dead site aborts",
+		Source:   "ZooKeeper recipes page, Two-phased Commit, both remedies",
+		BadAt:    "a coordinator that dies blocks all others; and a short outage of one site aborts for all",
+		Lockstep: coordinatedSteps(),
+		Free:     coordinatedFree(variants.PerN("N-1", func(n float64) float64 { return n - 1 })),
 		Join: join(func(ctx context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
 			return NewCoordinatorEphemeral(ctx, s, g, lost)
 		}),

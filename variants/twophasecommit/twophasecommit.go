@@ -88,7 +88,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseDecide,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Check:       check,
 		CheckPrefix: checkPrefix,

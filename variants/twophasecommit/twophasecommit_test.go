@@ -178,7 +178,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.SteppedCosts(t, Recipe(), simulate, "all-watch", "coordinator", "coordinator-ephemeral")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "coordinator", "coordinator-ephemeral")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

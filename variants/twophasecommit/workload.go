@@ -31,9 +31,9 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseOutcome, Meaning: "from the last vote of a transaction to each site's decision"},
-		{Name: phaseDecide, Meaning: "from a site's vote to its decision, waiting for slower sites included", Waits: true, Paced: true},
+		{Name: phaseDecide, Meaning: "from a site's vote to its decision, waiting for slower sites included", Waits: true, UntimedInLockstep: true},
 		{Name: phasePrepare, Meaning: "from the call until a site knows the transaction", Waits: true},
-		{Name: phaseHold, Meaning: "what the scenario makes sites think before they vote", Paced: true},
+		{Name: phaseHold, Meaning: "what the scenario makes sites think before they vote", UntimedInLockstep: true},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Counts is what a whole stepped run costs.
+// Counts is what a whole lockstep run costs.
 type Counts struct {
 	Operations    float64
 	Requests      float64
@@ -39,16 +39,16 @@ func sizes() []int {
 	return append(out, 200)
 }
 
-// SteppedCosts holds the formulas of all variants that can be stepped to a simulation, which walks through a run of n
+// LockstepCosts holds the formulas of all variants that can be stepped to a simulation, which walks through a run of n
 // clients by the rules of one-shot watches and counts: a second derivation, independent of the algebra. simulated names the
 // variants that the simulation has a case for; it would take another one for one of these.
-func SteppedCosts(t *testing.T, recipe variants.Recipe, simulate func(variant string, n int) Counts, simulated ...string) {
+func LockstepCosts(t *testing.T, recipe variants.Recipe, simulate func(variant string, n int) Counts, simulated ...string) {
 	t.Helper()
 	for _, problem := range unsimulated(recipe, simulated) {
 		t.Error(problem)
 	}
 	for _, v := range recipe.Variants {
-		if !v.CanStep() || !slices.Contains(simulated, v.Name) {
+		if !v.HasLockstep() || !slices.Contains(simulated, v.Name) {
 			continue
 		}
 		for _, n := range sizes() {
@@ -57,11 +57,11 @@ func SteppedCosts(t *testing.T, recipe variants.Recipe, simulate func(variant st
 				what      string
 				got, want float64
 			}{
-				{"requests", v.Stepped.Requests.At(n) * want.Operations, want.Requests},
-				{"writes", v.Stepped.Writes.At(n) * want.Operations, want.Writes},
-				{"failed writes", v.Stepped.FailedWrites.At(n) * want.Operations, want.FailedWrites},
-				{"notifications", v.Stepped.Notifications.At(n) * want.Operations, want.Notifications},
-				{"herd", v.Stepped.HerdMax.At(n), want.HerdMax},
+				{"requests", v.Lockstep.Requests.At(n) * want.Operations, want.Requests},
+				{"writes", v.Lockstep.Writes.At(n) * want.Operations, want.Writes},
+				{"failed writes", v.Lockstep.FailedWrites.At(n) * want.Operations, want.FailedWrites},
+				{"notifications", v.Lockstep.Notifications.At(n) * want.Operations, want.Notifications},
+				{"herd", v.Lockstep.HerdMax.At(n), want.HerdMax},
 			} {
 				if math.Abs(c.got-c.want) > 1e-6 {
 					t.Errorf("%s, N=%d: %s = %g by the formula, %g by simulation", v.Name, n, c.what, c.got, c.want)
@@ -75,24 +75,24 @@ func SteppedCosts(t *testing.T, recipe variants.Recipe, simulate func(variant st
 func unsimulated(recipe variants.Recipe, simulated []string) []string {
 	var problems, known []string
 	for _, v := range recipe.Variants {
-		if known = append(known, v.Name); v.CanStep() && !slices.Contains(simulated, v.Name) {
-			problems = append(problems, fmt.Sprintf("%s/%s is not simulated: add a case to the simulation in this test, and the variant's name to the call of SteppedCosts (CONTRIBUTING.md, Adding a variant, step 4)", recipe.Name, v.Name))
+		if known = append(known, v.Name); v.HasLockstep() && !slices.Contains(simulated, v.Name) {
+			problems = append(problems, fmt.Sprintf("%s/%s is not simulated: add a case to the simulation in this test, and the variant's name to the call of LockstepCosts (CONTRIBUTING.md, Adding a variant, step 4)", recipe.Name, v.Name))
 		}
 	}
 	for _, name := range simulated {
 		if !slices.Contains(known, name) {
-			problems = append(problems, fmt.Sprintf("%s is simulated, but recipe %s has no such variant: take it out of the simulation and of the call of SteppedCosts", name, recipe.Name))
+			problems = append(problems, fmt.Sprintf("%s is simulated, but recipe %s has no such variant: take it out of the simulation and of the call of LockstepCosts", name, recipe.Name))
 		}
 	}
 	return problems
 }
 
-// FreeCosts holds the formulas for clients that loop at their own pace to those for a stepped run: whoever is alone pays
+// FreeCosts holds the formulas for clients that loop at their own pace to those for a lockstep run: whoever is alone pays
 // the same, and no bound is below what steps cost.
 func FreeCosts(t *testing.T, recipe variants.Recipe) {
 	t.Helper()
 	for _, v := range recipe.Variants {
-		if !v.CanStep() {
+		if !v.HasLockstep() {
 			continue
 		}
 		for _, n := range sizes() {
@@ -100,11 +100,11 @@ func FreeCosts(t *testing.T, recipe variants.Recipe) {
 				what          string
 				stepped, free variants.Formula
 			}{
-				{"requests", v.Stepped.Requests, v.Free.Requests},
-				{"writes", v.Stepped.Writes, v.Free.Writes},
-				{"failed writes", v.Stepped.FailedWrites, v.Free.FailedWrites},
-				{"notifications", v.Stepped.Notifications, v.Free.Notifications},
-				{"herd", v.Stepped.HerdMax, v.Free.HerdMax},
+				{"requests", v.Lockstep.Requests, v.Free.Requests},
+				{"writes", v.Lockstep.Writes, v.Free.Writes},
+				{"failed writes", v.Lockstep.FailedWrites, v.Free.FailedWrites},
+				{"notifications", v.Lockstep.Notifications, v.Free.Notifications},
+				{"herd", v.Lockstep.HerdMax, v.Free.HerdMax},
 			} {
 				if s, f := c.stepped.At(n), c.free.At(n); f < s || n == 1 && f != s {
 					t.Errorf("%s, N=%d: %s cost %g in steps, %g at most", v.Name, n, c.what, s, f)

@@ -14,12 +14,12 @@ func TestUnsimulated(t *testing.T) {
 	zero := variants.Constant(0)
 	stepped.Requests, stepped.Writes, stepped.FailedWrites, stepped.Notifications, stepped.HerdMax = zero, zero, zero, zero, zero
 	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{
-		{Name: "znode", Stepped: stepped}, {Name: "two-predecessors", Stepped: stepped}, {Name: "poll"},
+		{Name: "znode", Lockstep: stepped}, {Name: "two-predecessors", Lockstep: stepped}, {Name: "poll"},
 	}}
 	got := unsimulated(recipe, []string{"znode", "gone"})
 	want := []string{
-		"lock/two-predecessors is not simulated: add a case to the simulation in this test, and the variant's name to the call of SteppedCosts (CONTRIBUTING.md, Adding a variant, step 4)",
-		"gone is simulated, but recipe lock has no such variant: take it out of the simulation and of the call of SteppedCosts",
+		"lock/two-predecessors is not simulated: add a case to the simulation in this test, and the variant's name to the call of LockstepCosts (CONTRIBUTING.md, Adding a variant, step 4)",
+		"gone is simulated, but recipe lock has no such variant: take it out of the simulation and of the call of LockstepCosts",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("problems:\n%q, want\n%q", got, want)

@@ -72,14 +72,14 @@ func oneZnodeVariant() variants.Variant {
 		HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
 	}
 	return variants.Variant{
-		Name:    "one-znode",
-		Type:    "OneZnode",
-		Kind:    variants.Naive,
-		Summary: "all clients watch the same znode",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
-		BadAt:   "crowds: one write wakes all who watch at once, however many",
-		Stepped: cost,
-		Free:    cost,
-		Join:    join(NewOneZnode),
+		Name:     "one-znode",
+		Type:     "OneZnode",
+		Kind:     variants.Naive,
+		Summary:  "all clients watch the same znode",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		BadAt:    "crowds: one write wakes all who watch at once, however many",
+		Lockstep: cost,
+		Free:     cost,
+		Join:     join(NewOneZnode),
 	}
 }

@@ -113,14 +113,14 @@ func znodePerWatchVariant() variants.Variant {
 		HerdMax:       variants.PerN("min(N, 10)", func(n float64) float64 { return min(n, batch) }),
 	}
 	return variants.Variant{
-		Name:    "znode-per-watch",
-		Type:    "ZnodePerWatch",
-		Kind:    variants.Optimized,
-		Summary: "each watch has a znode of its own; the publisher sets 10 of them at a time",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
-		BadAt:   "memory: each watch has a znode on every server, and nothing to share; and a publication takes N/10 writes",
-		Stepped: cost,
-		Free:    cost,
-		Join:    join(NewZnodePerWatch),
+		Name:     "znode-per-watch",
+		Type:     "ZnodePerWatch",
+		Kind:     variants.Optimized,
+		Summary:  "each watch has a znode of its own; the publisher sets 10 of them at a time",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		BadAt:    "memory: each watch has a znode on every server, and nothing to share; and a publication takes N/10 writes",
+		Lockstep: cost,
+		Free:     cost,
+		Join:     join(NewZnodePerWatch),
 	}
 }

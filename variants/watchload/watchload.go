@@ -83,7 +83,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Spans:       spans,
 		Operation:   phaseWatch,
-		Stepping:    variants.FromStart,
+		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Size:        "topics that each client watches",
 		Check:       check,

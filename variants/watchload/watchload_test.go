@@ -95,7 +95,7 @@ func simulate(variant string, clients, topics int) variantstest.Counts {
 // The formulas hold for every size.
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	for _, topics := range []int{1, 2, 7} {
-		variantstest.SteppedCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return simulate(variant, n, topics) },
+		variantstest.LockstepCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return simulate(variant, n, topics) },
 			"one-znode", "znode-per-watch")
 	}
 }

@@ -33,7 +33,7 @@ func phases() []variants.Phase {
 		{Name: phaseDelivery, Meaning: "from just before a topic is published to the moment that one client knows", Floor: variants.FloorHandoff},
 		{Name: phaseFanOut, Meaning: "from the first publication of a round to the last client that is told"},
 		{Name: phaseArm, Meaning: "the request that sets a watch", Floor: variants.FloorRead},
-		{Name: phaseWatch, Meaning: "from when a watch is asked for until it is of no use any more", Waits: true, Paced: true},
+		{Name: phaseWatch, Meaning: "from when a watch is asked for until it is of no use any more", Waits: true, UntimedInLockstep: true},
 	}
 }
 
