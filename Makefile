@@ -62,6 +62,7 @@ fuzz:
 	go test ./ensemble/embedded -run '^$$' -fuzz FuzzConnection -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzGreater -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzSummarize -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./variants -run '^$$' -fuzz FuzzFormula -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 
 ## lint: the linters, in the version that .golangci.yml pins
 lint:

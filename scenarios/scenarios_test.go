@@ -101,8 +101,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestSelectedVariants(t *testing.T) {
-	n := variants.Constant(1)
-	exact := variants.Cost{Requests: n, Writes: n, FailedWrites: n, Notifications: n, HerdMax: n}
+	exact := variants.Cost{Requests: "5", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"}
 	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a", Lockstep: exact}, {Name: "b"}, {Name: "c", Lockstep: exact}}}
 	for _, tt := range []struct {
 		mode  Mode

@@ -151,7 +151,7 @@ func JoinBy[E any](open func(context.Context, Session, Env) (E, error), worker f
 }
 
 // HasLockstep tells whether the variant comes to rest while it waits, so that its cost in a lockstep run can be exact.
-func (v Variant) HasLockstep() bool { return v.Lockstep.Requests.At != nil }
+func (v Variant) HasLockstep() bool { return v.Lockstep.Requests != "" }
 
 // Cost states what one operation costs.
 type Cost struct {
@@ -160,13 +160,6 @@ type Cost struct {
 	FailedWrites  Formula // of the writes, those answered with an error
 	Notifications Formula
 	HerdMax       Formula // notifications set off by the worst single transaction
-}
-
-// Formula is a cost as a function of N, the number of participants: for people and for machines. It is infinite where there
-// is no bound.
-type Formula struct {
-	Text string
-	At   func(n int) float64
 }
 
 // Participant is one client in a recipe. Its methods are called by one goroutine at a time.

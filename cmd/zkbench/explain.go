@@ -119,7 +119,7 @@ func costTable(v variants.Variant) *table.Table {
 		{"notifications", v.Lockstep.Notifications, v.Free.Notifications},
 		{"largest herd", v.Lockstep.HerdMax, v.Free.HerdMax},
 	} {
-		t.Row(row.name, cmp.Or(row.lockstep.Text, table.Missing), cmp.Or(row.free.Text, table.Missing))
+		t.Row(row.name, cmp.Or(string(row.lockstep), table.Missing), cmp.Or(string(row.free), table.Missing))
 	}
 	return t
 }

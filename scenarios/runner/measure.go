@@ -165,11 +165,8 @@ func (m *measurement) costs() map[string]results.Cost {
 		results.FailedWritesPerOp:  cost.FailedWrites,
 		results.HerdMax:            cost.HerdMax,
 	} {
-		if f.At == nil {
-			continue
-		}
 		if value := f.At(m.site.clients); !math.IsInf(value, 1) {
-			costs[name] = results.Cost{Formula: f.Text, Value: value}
+			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}
 	return costs

@@ -104,9 +104,6 @@ func notificationsPerOperation(s scenarios.Scenario, recipes []variants.Recipe) 
 			if s.Mode == scenarios.Lockstep {
 				f = v.Lockstep.Notifications
 			}
-			if f.At == nil {
-				continue
-			}
 			if each := f.At(slices.Max(s.Clients)); !math.IsInf(each, 1) {
 				most = max(most, each)
 			}

@@ -205,8 +205,7 @@ func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 	s := drain(7)
 	s.Variants = []string{"children-watch"}
 	docs := mustMeasure(t, e, s, sabotage("children-watch", func(v *variants.Variant) {
-		right := v.Lockstep.Notifications.At
-		v.Lockstep.Notifications.At = func(n int) float64 { return right(n) + 1/float64(n) }
+		v.Lockstep.Notifications = "1/N + " + v.Lockstep.Notifications
 	}))
 	if !slices.ContainsFunc(docs[0].Invalid, func(text string) bool { return strings.Contains(text, results.NotificationsPerOp) }) {
 		t.Errorf("invalid = %q", docs[0].Invalid)

@@ -59,7 +59,7 @@ func (b *Recheck) awaitAbsence(ctx context.Context, barrier string) error {
 }
 
 func recheckVariant() variants.Variant {
-	cost := openings(variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }))
+	cost := openings("2N-1")
 	return variants.Variant{
 		Name:     "recheck",
 		Type:     "Recheck",

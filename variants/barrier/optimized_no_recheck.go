@@ -61,7 +61,7 @@ func (b *NoRecheck) awaitDeletion(ctx context.Context, barrier string) error {
 }
 
 func noRecheckVariant() variants.Variant {
-	cost := openings(variants.PerN("N", func(n float64) float64 { return n }))
+	cost := openings("N")
 	return variants.Variant{
 		Name:     "no-recheck",
 		Type:     "NoRecheck",

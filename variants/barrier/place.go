@@ -156,10 +156,10 @@ func (p *place) look(ctx context.Context, barrier string) (closed bool, watch <-
 func openings(requests variants.Formula) variants.Cost {
 	return variants.Cost{
 		Requests:      requests,
-		Writes:        variants.Constant(1),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		Writes:        "1",
+		FailedWrites:  "0",
+		Notifications: "N-1",
+		HerdMax:       "N-1",
 	}
 }
 

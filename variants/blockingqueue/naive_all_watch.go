@@ -118,18 +118,18 @@ func allWatchVariant() variants.Variant {
 		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
 		BadAt:   "crowds of consumers: each item wakes all of them twice, and all but one make a quorum write in vain",
 		Lockstep: variants.Cost{
-			Requests:      variants.AloneOr(4, "2N", func(n float64) float64 { return 2 * n }),
-			Writes:        variants.AloneOr(2, "1 + N/2", func(n float64) float64 { return 1 + n/2 }),
-			FailedWrites:  variants.AloneOr(0, "(N-2)/2", func(n float64) float64 { return (n - 2) / 2 }),
-			Notifications: variants.PerN("N", func(n float64) float64 { return n }),
-			HerdMax:       variants.AloneOr(1, "N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "2N (4 for N=1)",
+			Writes:        "1 + N/2 (2 for N=1)",
+			FailedWrites:  "(N-2)/2 (0 for N=1)",
+			Notifications: "N",
+			HerdMax:       "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(4, "4N-2 + "+perRound, func(n float64) float64 { return 4*n - 2 + 1/(n-1) }),
-			Writes:        variants.AloneOr(2, "N", func(n float64) float64 { return n }),
-			FailedWrites:  variants.AloneOr(0, "N-2", func(n float64) float64 { return n - 2 }),
-			Notifications: variants.AloneOr(1, "2(N-1) + "+perRound, func(n float64) float64 { return 2*(n-1) + 1/(n-1) }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "4N-2 + " + perRound + " (4 for N=1)",
+			Writes:        "N (2 for N=1)",
+			FailedWrites:  "N-2 (0 for N=1)",
+			Notifications: "2(N-1) + " + perRound + " (1 for N=1)",
+			HerdMax:       "N",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			return NewAllWatch(ctx, s, env.Root, env.Lost)

@@ -159,18 +159,18 @@ func ticketVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Locks, applied to a queue's consumers",
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
 		Lockstep: variants.Cost{
-			Requests:      variants.AloneOr(6, "7 - 3/(N-1)", func(n float64) float64 { return 7 - 3/(n-1) }),
-			Writes:        variants.AloneOr(3, "2", func(float64) float64 { return 2 }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.AloneOr(0, "2 - 1/(N-1)", func(n float64) float64 { return 2 - 1/(n-1) }),
-			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
+			Requests:      "7 - 3/(N-1) (6 for N=1)",
+			Writes:        "2 (3 for N=1)",
+			FailedWrites:  "0",
+			Notifications: "2 - 1/(N-1) (0 for N=1)",
+			HerdMax:       "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(6, "10 + 1/(N-1)", func(n float64) float64 { return 10 + 1/(n-1) }),
-			Writes:        variants.Constant(3),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.AloneOr(0, "2 + 1/(N-1)", func(n float64) float64 { return 2 + 1/(n-1) }),
-			HerdMax:       variants.AloneOr(0, "3", func(float64) float64 { return 3 }),
+			Requests:      "10 + 1/(N-1) (6 for N=1)",
+			Writes:        "3",
+			FailedWrites:  "0",
+			Notifications: "2 + 1/(N-1) (0 for N=1)",
+			HerdMax:       "3 (0 for N=1)",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			return NewTicket(ctx, s, env.Root, env.Lost)

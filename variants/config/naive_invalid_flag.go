@@ -172,13 +172,12 @@ func (c *InvalidFlag) changed(ctx context.Context) error {
 }
 
 func invalidFlagVariant() variants.Variant {
-	const perClient = znodes + 2
 	cost := variants.Cost{
-		Requests:      variants.PerN("5N", func(n float64) float64 { return perClient * n }),
-		Writes:        variants.Constant(perClient),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) }),
-		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		Requests:      "5N",
+		Writes:        "5",
+		FailedWrites:  "0",
+		Notifications: "2(N-1)",
+		HerdMax:       "N-1",
 	}
 	return variants.Variant{
 		Name:     "invalid-flag",

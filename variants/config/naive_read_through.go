@@ -81,14 +81,14 @@ func (c *ReadThrough) changed(ctx context.Context) error {
 
 func readThroughVariant() variants.Variant {
 	stepped := variants.Cost{
-		Requests:      variants.PerN("1 + 3N(N-1)/2", func(n float64) float64 { return 1 + znodes*n*(n-1)/2 }),
-		Writes:        variants.Constant(1),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.Constant(0),
-		HerdMax:       variants.Constant(0),
+		Requests:      "1 + 3N(N-1)/2",
+		Writes:        "1",
+		FailedWrites:  "0",
+		Notifications: "0",
+		HerdMax:       "0",
 	}
 	free := stepped
-	free.Requests = variants.PerN("1 + (3N/2+2)(N-1)", func(n float64) float64 { return 1 + (znodes*n/2+znodes-1)*(n-1) })
+	free.Requests = "1 + (3N/2+2)(N-1)"
 	return variants.Variant{
 		Name:     "read-through",
 		Type:     "ReadThrough",

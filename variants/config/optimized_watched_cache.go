@@ -93,11 +93,11 @@ func (c *WatchedCache) changed(ctx context.Context) error {
 // watchedCacheCost is what one update costs, whether readers wait for it or not.
 func watchedCacheCost() variants.Cost {
 	return variants.Cost{
-		Requests:      variants.PerN("1 + 4(N-1)", func(n float64) float64 { return 1 + (znodes+1)*(n-1) }),
-		Writes:        variants.Constant(1),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		Requests:      "1 + 4(N-1)",
+		Writes:        "1",
+		FailedWrites:  "0",
+		Notifications: "N-1",
+		HerdMax:       "N-1",
 	}
 }
 

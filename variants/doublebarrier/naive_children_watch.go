@@ -148,18 +148,18 @@ func childrenWatchVariant() variants.Variant {
 		Source:  "ZooKeeper tutorial, Barriers",
 		BadAt:   "crowds: whoever comes or goes wakes everybody else, who lists the whole directory; and whoever withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("N+3", func(n float64) float64 { return n + 3 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "N+3",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "N+1",
+			HerdMax:       "N",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N+2", func(n float64) float64 { return 2*n + 2 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("2N", func(n float64) float64 { return 2 * n }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "2N+2",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "2N",
+			HerdMax:       "N",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, g Group, lost <-chan struct{}) (Barrier, error) {
 			return NewChildrenWatch(ctx, s, g, lost)

@@ -323,18 +323,18 @@ func countedVariant() variants.Variant {
 		Source:  "the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists",
 		BadAt:   "directories that hold anything else: whatever is in it is counted",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("(4N+1)/N", func(n float64) float64 { return (4*n + 1) / n }),
-			Writes:        variants.PerN("(2N+1)/N", func(n float64) float64 { return (2*n + 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "(4N+1)/N",
+			Writes:        "(2N+1)/N",
+			FailedWrites:  "0",
+			Notifications: "(2N-1)/N",
+			HerdMax:       "N",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("(7N-2)/N", func(n float64) float64 { return (7*n - 2) / n }),
-			Writes:        variants.PerN("(2N+1)/N", func(n float64) float64 { return (2*n + 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(3N-2)/N", func(n float64) float64 { return (3*n - 2) / n }),
-			HerdMax:       variants.AloneOr(1, "2(N-1)", func(n float64) float64 { return 2 * (n - 1) }),
+			Requests:      "(7N-2)/N",
+			Writes:        "(2N+1)/N",
+			FailedWrites:  "0",
+			Notifications: "(3N-2)/N",
+			HerdMax:       "2(N-1) (1 for N=1)",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, g Group, lost <-chan struct{}) (Barrier, error) {
 			return NewCounted(ctx, s, g, lost)

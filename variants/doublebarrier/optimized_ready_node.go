@@ -311,18 +311,18 @@ func readyNodeVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Double Barriers",
 		BadAt:   "large groups: everybody lists the whole directory three times in each round",
 		Lockstep: variants.Cost{
-			Requests:      variants.AloneOr(6, "(7N+1)/N", func(n float64) float64 { return (7*n + 1) / n }),
-			Writes:        variants.PerN("(2N+1)/N", func(n float64) float64 { return (2*n + 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.AloneOr(1, "2", func(float64) float64 { return 2 }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "(7N+1)/N (6 for N=1)",
+			Writes:        "(2N+1)/N",
+			FailedWrites:  "0",
+			Notifications: "2 (1 for N=1)",
+			HerdMax:       "N",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("(10N-4)/N", func(n float64) float64 { return (10*n - 4) / n }),
-			Writes:        variants.PerN("(2N+1)/N", func(n float64) float64 { return (2*n + 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(3N-2)/N", func(n float64) float64 { return (3*n - 2) / n }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "(10N-4)/N",
+			Writes:        "(2N+1)/N",
+			FailedWrites:  "0",
+			Notifications: "(3N-2)/N",
+			HerdMax:       "N",
 		},
 		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Barrier, error) {
 			return NewReadyNode(s, g, lost), nil

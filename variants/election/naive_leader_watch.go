@@ -59,18 +59,18 @@ func leaderWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Leader Election, the trivial solution",
 		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("(N + (N-1)²)/N", func(n float64) float64 { return (n + (n-1)*(n-1)) / n }),
-			Writes:        variants.Constant(1),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(N-1)/2", func(n float64) float64 { return (n - 1) / 2 }),
-			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "(N + (N-1)²)/N",
+			Writes:        "1",
+			FailedWrites:  "0",
+			Notifications: "(N-1)/2",
+			HerdMax:       "N-1",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "2N+1",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "N-1",
+			HerdMax:       "N-1",
 		},
 		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Election, error) {
 			return NewLeaderWatch(s, env.Root, env.Lost), nil

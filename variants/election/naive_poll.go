@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -92,11 +91,11 @@ func pollVariant(interval time.Duration) variants.Variant {
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "everything at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(3, "no bound: more the longer a term", func(float64) float64 { return math.Inf(1) }),
-			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "no bound: more the longer a term (3 for N=1)",
+			Writes:        "N+1",
+			FailedWrites:  "N-1",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Election, error) {
 			return NewPoll(ctx, s, env.Root, interval, env.Lost)

@@ -53,8 +53,8 @@ func blindRetryVariant() variants.Variant {
 		Summary:  "create the item again until a reply comes",
 		Source:   "Robinson, Failure modes, first approach",
 		BadAt:    "lost replies: each may leave another copy of the item",
-		Lockstep: costs(4, 2),
-		Free:     costs(4, 2),
+		Lockstep: costs("4", "2"),
+		Free:     costs("4", "2"),
 		Join: join(enqueuing, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
 			return NewBlindRetry(ctx, s, env.Root, env.Lost)
 		}),
@@ -62,12 +62,12 @@ func blindRetryVariant() variants.Variant {
 }
 
 // costs is what an enqueue costs that neither waits nor fails nor meets anybody.
-func costs(requests, writes float64) variants.Cost {
+func costs(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{
-		Requests:      variants.Constant(requests),
-		Writes:        variants.Constant(writes),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.Constant(0),
-		HerdMax:       variants.Constant(0),
+		Requests:      requests,
+		Writes:        writes,
+		FailedWrites:  "0",
+		Notifications: "0",
+		HerdMax:       "0",
 	}
 }

@@ -113,8 +113,8 @@ func consumableFlagVariant() variants.Variant {
 		Summary:  "create the item, then mark it as consumable",
 		Source:   "Robinson, Failure modes, two-phase protocol",
 		BadAt:    "cost: two quorum writes for each item, one after the other, and a second watch for consumers that wait",
-		Lockstep: costs(5, 3),
-		Free:     costs(5, 3),
+		Lockstep: costs("5", "3"),
+		Free:     costs("5", "3"),
 		Join: join(enqueuingOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
 			return NewConsumableFlag(ctx, s, env.Root, env.Lost)
 		}),

@@ -100,8 +100,8 @@ func guidMarkerVariant() variants.Variant {
 		Summary:  "one transaction creates the item and a marker named by its key",
 		Source:   "own: an idempotency key made of a multi",
 		BadAt:    "producers that come and go: each that dies leaves a marker, which somebody else has to tidy up",
-		Lockstep: costs(4, 2),
-		Free:     costs(4, 2),
+		Lockstep: costs("4", "2"),
+		Free:     costs("4", "2"),
 		Join: join(enqueuingOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
 			return NewGUIDMarker(ctx, s, env.Root, env.Lost)
 		}),

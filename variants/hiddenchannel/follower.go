@@ -156,8 +156,8 @@ func (f *follower) sync(ctx context.Context) error {
 func updates(requests, notifications variants.Formula) variants.Cost {
 	return variants.Cost{
 		Requests:      requests,
-		Writes:        variants.Constant(1),
-		FailedWrites:  variants.Constant(0),
+		Writes:        "1",
+		FailedWrites:  "0",
 		Notifications: notifications,
 		HerdMax:       notifications,
 	}

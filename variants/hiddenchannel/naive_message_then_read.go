@@ -49,7 +49,7 @@ func NewMessageThenRead(ctx context.Context, session variants.Session, znode str
 }
 
 func messageThenReadVariant() variants.Variant {
-	cost := updates(variants.PerN("N", func(n float64) float64 { return n }), variants.Constant(0))
+	cost := updates("N", "0")
 	return variants.Variant{
 		Name:     "message-then-read",
 		Type:     "MessageThenRead",

@@ -53,7 +53,7 @@ func NewSyncThenRead(ctx context.Context, session variants.Session, znode string
 }
 
 func syncThenReadVariant() variants.Variant {
-	cost := updates(variants.PerN("1 + 2(N-1)", func(n float64) float64 { return 1 + 2*(n-1) }), variants.Constant(0))
+	cost := updates("1 + 2(N-1)", "0")
 	return variants.Variant{
 		Name:     "sync-then-read",
 		Type:     "SyncThenRead",

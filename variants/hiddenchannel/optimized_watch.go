@@ -57,8 +57,8 @@ func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 
 func watchVariant() variants.Variant {
 	cost := updates(
-		variants.PerN("N", func(n float64) float64 { return n }),
-		variants.PerN("N-1", func(n float64) float64 { return n - 1 }))
+		"N",
+		"N-1")
 	return variants.Variant{
 		Name:     "watch",
 		Type:     "Watch",

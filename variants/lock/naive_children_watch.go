@@ -59,18 +59,18 @@ func childrenWatchVariant() variants.Variant {
 		Source:  "Leberknight, part 5, first form",
 		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("1 + (N-1)/2", func(n float64) float64 { return 1 + (n-1)/2 }),
-			Writes:        variants.Constant(1),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.AloneOr(1, "(N-1)(N+2)/2N", func(n float64) float64 { return (n - 1) * (n + 2) / (2 * n) }),
-			HerdMax:       variants.AloneOr(1, "N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "1 + (N-1)/2",
+			Writes:        "1",
+			FailedWrites:  "0",
+			Notifications: "(N-1)(N+2)/2N (1 for N=1)",
+			HerdMax:       "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "2N+1",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "2N-1",
+			HerdMax:       "N",
 		},
 		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
 			return NewChildrenWatch(s, env.Root, env.Lost), nil

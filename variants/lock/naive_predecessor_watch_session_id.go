@@ -51,7 +51,7 @@ func predecessorWatchSessionIDVariant() variants.Variant {
 	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
 	v.Source = "WriteLock in ZooKeeper's recipes; Leberknight, part 5"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
-	v.Free.Requests = variants.AloneOr(4, "6", func(float64) float64 { return 6 })
+	v.Free.Requests = "6 (4 for N=1)"
 	v.Join = join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
 		return NewPredecessorWatchSessionID(s, env.Root, env.Lost), nil
 	})

@@ -81,18 +81,18 @@ func znodeVariant() variants.Variant {
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "crowds, and fairness: every release sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("(N + (N-1)²)/N", func(n float64) float64 { return (n + (n-1)*(n-1)) / n }),
-			Writes:        variants.PerN("1 + (N-1)/2", func(n float64) float64 { return 1 + (n-1)/2 }),
-			FailedWrites:  variants.PerN("(N-1)(N-2)/2N", func(n float64) float64 { return (n - 1) * (n - 2) / (2 * n) }),
-			Notifications: variants.PerN("(N-1)/2", func(n float64) float64 { return (n - 1) / 2 }),
-			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "(N + (N-1)²)/N",
+			Writes:        "1 + (N-1)/2",
+			FailedWrites:  "(N-1)(N-2)/2N",
+			Notifications: "(N-1)/2",
+			HerdMax:       "N-1",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N", func(n float64) float64 { return 2 * n }),
-			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "2N",
+			Writes:        "N+1",
+			FailedWrites:  "N-1",
+			Notifications: "N-1",
+			HerdMax:       "N-1",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Lock, error) {
 			return NewZnode(ctx, s, env.Root, env.Lost)

@@ -42,18 +42,18 @@ func predecessorWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page; Junqueira and Reed, chapter 4; Leberknight, part 5",
 		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
-			Writes:        variants.Constant(1),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(N-1)/N", func(n float64) float64 { return (n - 1) / n }),
-			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
+			Requests:      "(2N-1)/N",
+			Writes:        "1",
+			FailedWrites:  "0",
+			Notifications: "(N-1)/N",
+			HerdMax:       "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(3, "5", func(float64) float64 { return 5 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
-			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
+			Requests:      "5 (3 for N=1)",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "1 (0 for N=1)",
+			HerdMax:       "1 (0 for N=1)",
 		},
 		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
 			return NewPredecessorWatch(s, env.Root, env.Lost), nil

@@ -261,9 +261,9 @@ func steppedCost(writes float64) variants.Cost {
 	return variants.Cost{
 		Requests:      perTask((5+writes)*share+2, 5),
 		Writes:        perTask((1+writes)*share, 2),
-		FailedWrites:  variants.Constant(0),
+		FailedWrites:  "0",
 		Notifications: perTask(share+1, 1),
-		HerdMax:       variants.Constant(1),
+		HerdMax:       "1",
 	}
 }
 
@@ -272,18 +272,16 @@ func freeCost(writes float64) variants.Cost {
 	free := steppedCost(writes)
 	free.Requests = aloneOr(free.Requests, perTask((7+writes)*share, 5))
 	free.Notifications = aloneOr(free.Notifications, perTask(2*share, 1))
-	free.HerdMax = aloneOr(free.HerdMax, variants.PerN(fmt.Sprintf("%dN", share), func(n float64) float64 { return share * n }))
+	free.HerdMax = aloneOr(free.HerdMax, variants.Formula(fmt.Sprintf("%dN", share)))
 	return free
 }
 
 // perTask is what a task costs if a batch costs so much for each worker, and so much besides.
 func perTask(worker, batch float64) variants.Formula {
-	return variants.PerN(fmt.Sprintf("%g + %g/N", worker/share, batch/share), func(n float64) float64 {
-		return (worker*n + batch) / (share * n)
-	})
+	return variants.Formula(fmt.Sprintf("%g + %g/N", worker/share, batch/share))
 }
 
 // aloneOr is one cost for N = 1 and another for more.
 func aloneOr(alone, more variants.Formula) variants.Formula {
-	return variants.AloneOr(alone.At(1), more.Text, func(n float64) float64 { return more.At(int(n)) })
+	return more + variants.Formula(fmt.Sprintf(" (%g for N=1)", alone.At(1)))
 }

@@ -56,8 +56,8 @@ func (g *RelistAndReread) reread(ctx context.Context, members []line.Ticket) (Vi
 }
 
 func relistAndRereadVariant() variants.Variant {
-	stepped := cost(variants.PerN("2N²+2", func(n float64) float64 { return 2*n*n + 2 }))
-	free := cost(variants.PerN("2N²+N+1", func(n float64) float64 { return 2*n*n + n + 1 }))
+	stepped := cost("2N²+2")
+	free := cost("2N²+N+1")
 	return variants.Variant{
 		Name:     "relist-and-reread",
 		Type:     "RelistAndReread",
@@ -77,9 +77,9 @@ func relistAndRereadVariant() variants.Variant {
 func cost(requests variants.Formula) variants.Cost {
 	return variants.Cost{
 		Requests:      requests,
-		Writes:        variants.Constant(2),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
-		HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+		Writes:        "2",
+		FailedWrites:  "0",
+		Notifications: "2N-1",
+		HerdMax:       "N",
 	}
 }

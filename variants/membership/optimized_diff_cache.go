@@ -65,7 +65,7 @@ func (g *DiffCache) readNew(ctx context.Context, members []line.Ticket) (View, e
 }
 
 func diffCacheVariant() variants.Variant {
-	both := cost(variants.PerN("3N+1", func(n float64) float64 { return 3*n + 1 }))
+	both := cost("3N+1")
 	return variants.Variant{
 		Name:     "diff-cache",
 		Type:     "DiffCache",

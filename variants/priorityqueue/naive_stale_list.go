@@ -63,18 +63,18 @@ func staleListVariant() variants.Variant {
 		Source:  "kazoo's Queue; ZooKeeper recipes page, Queues",
 		BadAt:   "what it is for: an urgent item waits until the takers' old lists are exhausted",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("3.2 + 0.85(N-1)", func(n float64) float64 { return 3.2 + 0.85*(n-1) }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "3.2 + 0.85(N-1)",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(3.2, "3N+1", func(n float64) float64 { return 3*n + 1 }),
-			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "3N+1 (3.2 for N=1)",
+			Writes:        "N+1",
+			FailedWrites:  "N-1",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			q, err := NewStaleList(ctx, s, env.Root, env.Lost)

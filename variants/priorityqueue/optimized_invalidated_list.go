@@ -123,18 +123,18 @@ func invalidatedListVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Priority Queues",
 		BadAt:   "long queues, which are listed for every item, and crowds: each put and each take wakes all who are about to take",
 		Lockstep: variants.Cost{
-			Requests:      variants.Constant(4),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(1),
-			HerdMax:       variants.Constant(1),
+			Requests:      "4",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "1",
+			HerdMax:       "1",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("7N-3", func(n float64) float64 { return 7*n - 3 }),
-			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "7N-3",
+			Writes:        "N+1",
+			FailedWrites:  "N-1",
+			Notifications: "2N-1",
+			HerdMax:       "N",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			return NewInvalidatedList(ctx, s, env.Root, env.Lost)

@@ -70,18 +70,18 @@ func listAndDeleteVariant() variants.Variant {
 		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:   "long queues, which are listed for every item, and crowds: all race for the same item, and who loses has paid for a quorum write",
 		Lockstep: variants.Cost{
-			Requests:      variants.Constant(4),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "4",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("3N+1", func(n float64) float64 { return 3*n + 1 }),
-			Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "3N+1",
+			Writes:        "N+1",
+			FailedWrites:  "N-1",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			return NewListAndDelete(ctx, s, env.Root, env.Lost)

@@ -121,18 +121,18 @@ func lockAndClaimVariant() variants.Variant {
 		Source:  "kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:   "crowds: each client asks for the claims of all others, one by one, and each put and removal tells them all",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("6.05 + 0.95N", func(n float64) float64 { return 6.05 + 0.95*n }),
-			Writes:        variants.Constant(4),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(1),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "6.05 + 0.95N",
+			Writes:        "4",
+			FailedWrites:  "0",
+			Notifications: "1",
+			HerdMax:       "N",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("N²+6N", func(n float64) float64 { return n*n + 6*n }),
-			Writes:        variants.PerN("2N+2", func(n float64) float64 { return 2*n + 2 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.AloneOr(1, "2N", func(n float64) float64 { return 2 * n }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "N²+6N",
+			Writes:        "2N+2",
+			FailedWrites:  "N-1",
+			Notifications: "2N (1 for N=1)",
+			HerdMax:       "N",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			return NewLockAndClaim(ctx, s, env.Root, env.Lost)

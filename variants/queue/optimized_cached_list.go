@@ -56,11 +56,11 @@ func cachedListVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Queues",
 		BadAt:   "crowds: every client tries every item, and most find it gone",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("3.1 + 0.9(N-1)", func(n float64) float64 { return 3.1 + 0.9*(n-1) }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "3.1 + 0.9(N-1)",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Free: cachedFree(),
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
@@ -72,10 +72,10 @@ func cachedListVariant() variants.Variant {
 // cachedFree is what a cached list costs at most, in whatever order it is tried.
 func cachedFree() variants.Cost {
 	return variants.Cost{
-		Requests:      variants.AloneOr(3.1, "3N+1", func(n float64) float64 { return 3*n + 1 }),
-		Writes:        variants.PerN("N+1", func(n float64) float64 { return n + 1 }),
-		FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-		Notifications: variants.Constant(0),
-		HerdMax:       variants.Constant(0),
+		Requests:      "3N+1 (3.1 for N=1)",
+		Writes:        "N+1",
+		FailedWrites:  "N-1",
+		Notifications: "0",
+		HerdMax:       "0",
 	}
 }

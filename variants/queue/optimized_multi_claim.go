@@ -107,18 +107,18 @@ func multiClaimVariant() variants.Variant {
 		Source:  "kropponline, My 1st ZooKeeper Recipe, with multi",
 		BadAt:   "long queues, which are listed for every item, and short work: each item costs three quorum writes, not two",
 		Lockstep: variants.Cost{
-			Requests:      variants.Constant(5),
-			Writes:        variants.Constant(3),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "5",
+			Writes:        "3",
+			FailedWrites:  "0",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N+3", func(n float64) float64 { return 2*n + 3 }),
-			Writes:        variants.PerN("N+2", func(n float64) float64 { return n + 2 }),
-			FailedWrites:  variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "2N+3",
+			Writes:        "N+2",
+			FailedWrites:  "N-1",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
 			return NewMultiClaim(ctx, s, env.Root, env.Lost)

@@ -71,11 +71,11 @@ func offsetCachedListVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Queues, and a start of one's own",
 		BadAt:   "order: an item may be taken long after one that was put later",
 		Lockstep: variants.Cost{
-			Requests:      variants.Constant(3.1),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.Constant(0),
-			HerdMax:       variants.Constant(0),
+			Requests:      "3.1",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "0",
+			HerdMax:       "0",
 		},
 		Free: cachedFree(),
 		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {

@@ -3,7 +3,6 @@ package revocable
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -66,11 +65,11 @@ func pollVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks, without its watch",
 		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, who wait for the next one; and a holder that does not listen keeps the lock",
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.Inf(1) }),
-			Writes:        variants.AloneOr(2, "3", func(float64) float64 { return 3 }),
-			FailedWrites:  variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
-			Notifications: variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
-			HerdMax:       variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
+			Requests:      "no bound (4 for N=1)",
+			Writes:        "3 (2 for N=1)",
+			FailedWrites:  "1 (0 for N=1)",
+			Notifications: "1 (0 for N=1)",
+			HerdMax:       "1 (0 for N=1)",
 		},
 		Join: join(Terms{Grace: grace}, func(s variants.Session, env variants.Env) Lock {
 			return NewPoll(s, env.Root, interval, env.Lost)

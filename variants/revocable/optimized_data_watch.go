@@ -77,18 +77,18 @@ func dataWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "holders that do not listen: nobody can take the lock away from them",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("(8N-4)/N", func(n float64) float64 { return (8*n - 4) / n }),
-			Writes:        variants.PerN("(3N-1)/N", func(n float64) float64 { return (3*n - 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(2N-1)/N", func(n float64) float64 { return (2*n - 1) / n }),
-			HerdMax:       variants.Constant(1),
+			Requests:      "(8N-4)/N",
+			Writes:        "(3N-1)/N",
+			FailedWrites:  "0",
+			Notifications: "(2N-1)/N",
+			HerdMax:       "1",
 		},
 		Free: variants.Cost{
-			Requests:      variants.AloneOr(4, "8", func(float64) float64 { return 8 }),
-			Writes:        variants.AloneOr(2, "3", func(float64) float64 { return 3 }),
-			FailedWrites:  variants.AloneOr(0, "1", func(float64) float64 { return 1 }),
-			Notifications: variants.AloneOr(1, "2", func(float64) float64 { return 2 }),
-			HerdMax:       variants.AloneOr(1, "2", func(float64) float64 { return 2 }),
+			Requests:      "8 (4 for N=1)",
+			Writes:        "3 (2 for N=1)",
+			FailedWrites:  "1 (0 for N=1)",
+			Notifications: "2 (1 for N=1)",
+			HerdMax:       "2 (1 for N=1)",
 		},
 		Join: join(Terms{Grace: grace}, func(s variants.Session, env variants.Env) Lock {
 			return NewDataWatch(s, env.Root, env.Lost)

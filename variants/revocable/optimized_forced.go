@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -127,14 +126,14 @@ func forcedVariant() variants.Variant {
 	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
 	v.Source = "ZooKeeper recipes page, Recoverable Shared Locks, last paragraph"
 	v.BadAt = "strict exclusion: a holder that does not listen goes on until it notices, while the next one holds the lock already, and only fencing tokens tell them apart"
-	v.Lockstep.Notifications = variants.PerN("(3N-2)/N", func(n float64) float64 { return (3*n - 2) / n })
-	v.Lockstep.HerdMax = variants.AloneOr(1, "2", func(float64) float64 { return 2 })
+	v.Lockstep.Notifications = "(3N-2)/N"
+	v.Lockstep.HerdMax = "2 (1 for N=1)"
 	v.Free = variants.Cost{
-		Requests:      variants.AloneOr(4, "no bound", func(float64) float64 { return math.Inf(1) }),
-		Writes:        variants.AloneOr(2, "4", func(float64) float64 { return 4 }),
-		FailedWrites:  variants.AloneOr(0, "2", func(float64) float64 { return 2 }),
-		Notifications: variants.AloneOr(1, "3", func(float64) float64 { return 3 }),
-		HerdMax:       variants.AloneOr(1, "2", func(float64) float64 { return 2 }),
+		Requests:      "no bound (4 for N=1)",
+		Writes:        "4 (2 for N=1)",
+		FailedWrites:  "2 (0 for N=1)",
+		Notifications: "3 (1 for N=1)",
+		HerdMax:       "2 (1 for N=1)",
 	}
 	v.Join = join(Terms{Grace: grace, Forced: true}, func(s variants.Session, env variants.Env) Lock {
 		return NewForced(s, env.Root, grace, env.Lost)

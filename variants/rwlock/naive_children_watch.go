@@ -61,22 +61,18 @@ func childrenWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Shared Locks, with the watch that it warns of",
 		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
 		Lockstep: variants.Cost{
-			Requests: perThirds("1 + (f(w+r) + w(w-1)/2 + wr)/N", func(f, w, r float64) float64 {
-				return 1 + (f*(w+r)+w*(w-1)/2+w*r)/(f+w+r)
-			}),
-			Writes:       variants.Constant(1),
-			FailedWrites: variants.Constant(0),
-			Notifications: aloneOrPerThirds(1, "(f(w+r) + w(w+1)/2 + wr + r)/N", func(f, w, r float64) float64 {
-				return (f*(w+r) + w*(w+1)/2 + w*r + r) / (f + w + r)
-			}),
-			HerdMax: aloneOrPerThirds(1, "w+r", func(_, w, r float64) float64 { return w + r }),
+			Requests:      "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds,
+			Writes:        "1",
+			FailedWrites:  "0",
+			Notifications: "(f(w+r) + w(w+1)/2 + wr + r)/N" + withThirds + " (1 for N=1)",
+			HerdMax:       "w+r" + withThirds + " (1 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("2N-1", func(n float64) float64 { return 2*n - 1 }),
-			HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+			Requests:      "2N+1",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "2N-1",
+			HerdMax:       "N",
 		},
 		Join: join(func(s variants.Session, env variants.Env) Lock { return NewChildrenWatch(s, env.Root, env.Lost) }),
 	}

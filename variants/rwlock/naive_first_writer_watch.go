@@ -65,25 +65,18 @@ func firstWriterWatchVariant() variants.Variant {
 		Source:  "Apache Curator, InterProcessReadWriteLock",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
 		Lockstep: variants.Cost{
-			Requests: perThirds("1 + (w(1+r) + r(w-1))/N", func(f, w, r float64) float64 {
-				return 1 + (w*(1+r)+r*(w-1))/(f+w+r)
-			}),
-			Writes:        variants.Constant(1),
-			FailedWrites:  variants.Constant(0),
-			Notifications: perThirds("w(1+r)/N", func(f, w, r float64) float64 { return w * (1 + r) / (f + w + r) }),
-			HerdMax: aloneOrPerThirds(0, "1+r, or 1 if w=1", func(_, w, r float64) float64 {
-				if w == 1 {
-					return 1
-				}
-				return 1 + r
-			}),
+			Requests:      "1 + (w(1+r) + r(w-1))/N" + withThirds,
+			Writes:        "1",
+			FailedWrites:  "0",
+			Notifications: "w(1+r)/N" + withThirds,
+			HerdMax:       "1+r, or 1 if w=1" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("2N+1", func(n float64) float64 { return 2*n + 1 }),
-			Writes:        variants.Constant(2),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "2N+1",
+			Writes:        "2",
+			FailedWrites:  "0",
+			Notifications: "N-1",
+			HerdMax:       "N-1",
 		},
 		Join: join(func(s variants.Session, env variants.Env) Lock { return NewFirstWriterWatch(s, env.Root, env.Lost) }),
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -63,23 +62,8 @@ func role(env variants.Env, step int) Mode {
 	return Read
 }
 
-// perThirds is a cost that depends on how many read first (f), write (w), and read behind the writers (r).
-func perThirds(text string, at func(f, w, r float64) float64) variants.Formula {
-	return aloneOrPerThirds(math.NaN(), text, at)
-}
-
-// aloneOrPerThirds is one that is another for N = 1, unless that is not a number.
-func aloneOrPerThirds(alone float64, text string, at func(f, w, r float64) float64) variants.Formula {
-	text += " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
-	of := func(n float64) float64 {
-		first, writers, rest := thirds(int(n))
-		return at(float64(first), float64(writers), float64(rest))
-	}
-	if math.IsNaN(alone) {
-		return variants.PerN(text, of)
-	}
-	return variants.AloneOr(alone, text, of)
-}
+// withThirds defines how many read first (f), write (w), and read behind the writers (r).
+const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
 // worker is a participant: it acquires, holds and releases, the same way for every variant.
 type worker struct {

@@ -163,18 +163,18 @@ func allWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Two-phased Commit, first form",
 		BadAt:   "crowds: every vote is told to, and read by, every other site; and a site that dies blocks them all",
 		Lockstep: variants.Cost{
-			Requests:      variants.PerN("2N", func(n float64) float64 { return 2 * n }),
-			Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
-			HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+			Requests:      "2N",
+			Writes:        "(N+1)/N",
+			FailedWrites:  "0",
+			Notifications: "N-1",
+			HerdMax:       "N-1",
 		},
 		Free: variants.Cost{
-			Requests:      variants.PerN("(2N²+2N-2)/N", func(n float64) float64 { return (2*n*n + 2*n - 2) / n }),
-			Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
-			FailedWrites:  variants.Constant(0),
-			Notifications: variants.PerN("(N-1)(N+1)/N", func(n float64) float64 { return (n - 1) * (n + 1) / n }),
-			HerdMax:       variants.PerN("(N-1)(N+4)/2", func(n float64) float64 { return (n - 1) * (n + 4) / 2 }),
+			Requests:      "(2N²+2N-2)/N",
+			Writes:        "(N+1)/N",
+			FailedWrites:  "0",
+			Notifications: "(N-1)(N+1)/N",
+			HerdMax:       "(N-1)(N+4)/2",
 		},
 		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
 			return NewAllWatch(s, g, lost), nil

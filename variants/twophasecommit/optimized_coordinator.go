@@ -64,7 +64,7 @@ func coordinatorVariant() variants.Variant {
 		Source:   "ZooKeeper recipes page, Two-phased Commit, first remedy",
 		BadAt:    "failures: a site that dies before it has voted blocks all others, as does the coordinator",
 		Lockstep: coordinatedSteps(),
-		Free:     coordinatedFree(variants.PerN("2(N-1)", func(n float64) float64 { return 2 * (n - 1) })),
+		Free:     coordinatedFree("2(N-1)"),
 		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
 			return NewCoordinator(s, g, lost), nil
 		}),
@@ -74,21 +74,21 @@ func coordinatorVariant() variants.Variant {
 // coordinatedSteps is what a transaction costs in steps, however the sites' znodes come about.
 func coordinatedSteps() variants.Cost {
 	return variants.Cost{
-		Requests:      variants.PerN("(5N-3)/N", func(n float64) float64 { return (5*n - 3) / n }),
-		Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.PerN("2(N-1)/N", func(n float64) float64 { return 2 * (n - 1) / n }),
-		HerdMax:       variants.PerN("N-1", func(n float64) float64 { return n - 1 }),
+		Requests:      "(5N-3)/N",
+		Writes:        "(N+1)/N",
+		FailedWrites:  "0",
+		Notifications: "2(N-1)/N",
+		HerdMax:       "N-1",
 	}
 }
 
 // coordinatedFree is what it costs at most at its own pace, with what one write may set off.
 func coordinatedFree(herd variants.Formula) variants.Cost {
 	return variants.Cost{
-		Requests:      variants.PerN("(7N-5)/N", func(n float64) float64 { return (7*n - 5) / n }),
-		Writes:        variants.PerN("(N+1)/N", func(n float64) float64 { return (n + 1) / n }),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.PerN("3(N-1)/N", func(n float64) float64 { return 3 * (n - 1) / n }),
+		Requests:      "(7N-5)/N",
+		Writes:        "(N+1)/N",
+		FailedWrites:  "0",
+		Notifications: "3(N-1)/N",
 		HerdMax:       herd,
 	}
 }

@@ -105,7 +105,7 @@ func coordinatorEphemeralVariant() variants.Variant {
 		Source:   "ZooKeeper recipes page, Two-phased Commit, both remedies",
 		BadAt:    "a coordinator that dies blocks all others; and a short outage of one site aborts for all",
 		Lockstep: coordinatedSteps(),
-		Free:     coordinatedFree(variants.PerN("N-1", func(n float64) float64 { return n - 1 })),
+		Free:     coordinatedFree("N-1"),
 		Join: join(func(ctx context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
 			return NewCoordinatorEphemeral(ctx, s, g, lost)
 		}),

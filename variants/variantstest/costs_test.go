@@ -11,7 +11,7 @@ import (
 // another variant that it differs in.
 func TestUnsimulated(t *testing.T) {
 	stepped := variants.Cost{}
-	zero := variants.Constant(0)
+	zero := variants.Formula("0")
 	stepped.Requests, stepped.Writes, stepped.FailedWrites, stepped.Notifications, stepped.HerdMax = zero, zero, zero, zero, zero
 	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{
 		{Name: "znode", Lockstep: stepped}, {Name: "two-predecessors", Lockstep: stepped}, {Name: "poll"},

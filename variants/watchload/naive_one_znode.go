@@ -63,13 +63,12 @@ func (f OneZnode) Publish(ctx context.Context, topic int) error {
 }
 
 func oneZnodeVariant() variants.Variant {
-	share := variants.PerN("1/N", func(n float64) float64 { return 1 / n })
 	cost := variants.Cost{
-		Requests:      variants.PerN("1 + 1/N", func(n float64) float64 { return 1 + 1/n }),
-		Writes:        share,
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.Constant(1),
-		HerdMax:       variants.PerN("N", func(n float64) float64 { return n }),
+		Requests:      "1 + 1/N",
+		Writes:        "1/N",
+		FailedWrites:  "0",
+		Notifications: "1",
+		HerdMax:       "N",
 	}
 	return variants.Variant{
 		Name:     "one-znode",

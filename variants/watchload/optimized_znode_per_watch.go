@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 
@@ -104,13 +103,12 @@ func (f *ZnodePerWatch) publishTo(ctx context.Context, topic int, p *publication
 }
 
 func znodePerWatchVariant() variants.Variant {
-	multis := func(n float64) float64 { return math.Ceil(n / batch) }
 	cost := variants.Cost{
-		Requests:      variants.PerN("1 + ⌈N/10⌉/N", func(n float64) float64 { return 1 + multis(n)/n }),
-		Writes:        variants.PerN("⌈N/10⌉/N", func(n float64) float64 { return multis(n) / n }),
-		FailedWrites:  variants.Constant(0),
-		Notifications: variants.Constant(1),
-		HerdMax:       variants.PerN("min(N, 10)", func(n float64) float64 { return min(n, batch) }),
+		Requests:      "1 + ⌈N/10⌉/N",
+		Writes:        "⌈N/10⌉/N",
+		FailedWrites:  "0",
+		Notifications: "1",
+		HerdMax:       "min(N, 10)",
 	}
 	return variants.Variant{
 		Name:     "znode-per-watch",
