@@ -1,154 +1,311 @@
 package variants
 
 import (
+	"context"
 	"errors"
-	"io"
-	"net"
-	"sync"
+	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// Session is the ZooKeeper operations that a recipe may use, with the signatures that *zk.Conn gives them: a variant's
-// file works in an application as it stands. It is larger than an interface should be because the protocol is.
-//
-// An operation takes no context. It blocks until the server has answered or the connection is lost, which the client
-// notices within two thirds of the session timeout.
-type Session interface {
-	SessionID() int64
-	Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error)
-	Delete(path string, version int32) error
-	Exists(path string) (bool, *zk.Stat, error)
-	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
-	Get(path string) ([]byte, *zk.Stat, error)
-	GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
-	Set(path string, data []byte, version int32) (*zk.Stat, error)
-	Children(path string) ([]string, *zk.Stat, error)
-	ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error)
-	Sync(path string) (string, error)
-	Multi(ops ...any) ([]zk.MultiResponse, error)
-}
-
-var _ Session = (*zk.Conn)(nil)
-
-// ErrSessionLost is returned by a recipe whose session, and with it everything ephemeral, is gone or must be taken to
-// be. Whoever sees it must close the session (see [Monitor.Guard]): one that was merely cut off for a while would come
-// back with its ephemeral znodes, of which nobody knows any more.
+// ErrSessionLost reports that a session is lost: it has ended, or the client must assume so. Its ephemeral znodes are
+// lost with it. The caller must then close the session (see [Monitor.Guard]). Otherwise a session that was only cut off
+// for a while would come back with ephemeral znodes that its client no longer counts on.
 var ErrSessionLost = errors.New("the ZooKeeper session was lost")
 
-// Monitor turns the events of a session into the one fact that a holder of something must know: whether the session,
-// and with it every ephemeral znode, may be gone.
+// retryPause is the time between two attempts at an operation. Without a connection, an attempt fails at once.
+const retryPause = 50 * time.Millisecond
+
+// Session is a recipe's handle on a ZooKeeper session. It has operations that take a context, a channel that reports
+// the loss of the session, and an executor that runs the recipe's calls one after another.
 //
-// The server does not tell a client that is cut off. So the monitor takes a session for lost not only when the server
-// said that it expired, but also once the connection has been down for so long that it may have: the client notices a
-// silent server after two thirds of the session timeout, which leaves one third.
-type Monitor struct {
-	mu      sync.Mutex
-	timeout time.Duration
-	timer   *time.Timer
-	lost    chan struct{}
-	over    bool
-	session interface{ Close() }
+// Operations are repeated while the connection is down. Writes report whether they were repeated, because an earlier
+// attempt may have taken effect although its reply was lost. The last attempt may then return an error: a create finds
+// the client's own znode, and a delete finds no znode.
+//
+// A repeated operation stops with ErrSessionLost or the context's error, but only when an attempt has failed. So a
+// success does not prove that the session is still alive: see [Session.Alive].
+//
+// One handle serves one object, such as a lock. Another object on the same session needs a handle of its own (see
+// [Session.Fork]), or its operations would wait for those of the first. Methods may be called concurrently.
+type Session struct {
+	*sessionState
+	executor   chan struct{}
+	background bool // Waiting leaves out the waits of this handle
 }
 
-// NewMonitor returns a monitor for a session that will be granted the given timeout.
-func NewMonitor(timeout time.Duration) *Monitor {
-	return &Monitor{timeout: timeout, lost: make(chan struct{})}
+// sessionState holds the state that all handles of one session share.
+type sessionState struct {
+	conn    Conn
+	lost    <-chan struct{}
+	outages atomic.Int64         // the number of attempts with an unknown outcome
+	waiting atomic.Pointer[Wait] // nil while the session does not wait
+	waits   atomic.Int64         // the number of waits that have begun
 }
 
-// Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
-func (m *Monitor) Lost() <-chan struct{} { return m.lost }
-
-// Guard makes the monitor close the session as soon as it is lost. What the session held is then given up by the
-// server, too, at the latest when the session timeout has passed there; without it, a session that comes back after its
-// holder was told to stop would hold on for ever.
-func (m *Monitor) Guard(session interface{ Close() }) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.session = session
-	if m.over {
-		go session.Close()
-	}
+// NewSession returns a handle. The channel lost is closed when the session is lost, as by a [Monitor]. If it is nil,
+// the session never counts as lost.
+func NewSession(conn Conn, lost <-chan struct{}) *Session {
+	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
 }
 
-// SetTimeout corrects the timeout to what the server granted.
-func (m *Monitor) SetTimeout(granted time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.timeout = granted
+// Fork returns a handle on the same session with an executor of its own.
+func (s *Session) Fork() *Session {
+	return &Session{sessionState: s.sessionState, executor: make(chan struct{}, 1)}
 }
 
-// Dismiss ends the monitoring of a session that its owner is about to close. The monitor would otherwise take the end of
-// the connection for the beginning of a loss, and keep the session in memory until a timeout has passed.
-func (m *Monitor) Dismiss() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.stopTimer()
-	m.over = true
+// Background returns a handle on the same session for work that runs beside the client's operations, such as waiting
+// for a request to release a lock while the client holds it. [Session.Waiting] leaves out the waits of this handle.
+func (s *Session) Background() *Session {
+	b := s.Fork()
+	b.background = true
+	return b
 }
 
-// Observe takes the session's next event; give it to zk.WithEventCallback. It does not block.
-func (m *Monitor) Observe(e zk.Event) {
-	if e.Type != zk.EventSession {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch e.State {
-	case zk.StateExpired, zk.StateAuthFailed:
-		m.end()
-	case zk.StateDisconnected:
-		if m.timer == nil && !m.over {
-			m.timer = time.AfterFunc(m.timeout/3, m.giveUp)
-		}
-	case zk.StateHasSession:
-		m.stopTimer()
-	}
-}
+// ID returns the session's id, which the server assigns. After an expiry the client library opens a new session with a
+// new id.
+func (s *Session) ID() int64 { return s.conn.SessionID() }
 
-func (m *Monitor) giveUp() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.timer != nil { // not reconnected in the very last moment
-		m.end()
-	}
-}
+// Conn returns the client library's connection, for operations that Session lacks.
+func (s *Session) Conn() Conn { return s.conn }
 
-func (m *Monitor) end() {
-	m.stopTimer()
-	if !m.over {
-		m.over = true
-		close(m.lost)
-		if m.session != nil {
-			go m.session.Close() // it may take a second, and the client calls Observe from its own loop
-		}
-	}
-}
+// Lost returns the channel that is closed when the session is lost.
+func (s *Session) Lost() <-chan struct{} { return s.lost }
 
-func (m *Monitor) stopTimer() {
-	if m.timer != nil {
-		m.timer.Stop()
-		m.timer = nil
-	}
-}
-
-// OutcomeUnknown tells whether an operation failed so that it may have taken effect all the same: the connection was
-// lost before the reply came. Every other error is an outcome, such as those that the server answers.
-func OutcomeUnknown(err error) bool {
-	var network net.Error
-	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &network)
-}
-
-// Alive returns ErrSessionLost if lost is closed. The client library goes on with a new session, whose server may lag
-// behind what the old one has seen, and under which nothing would be ours: so whoever is told of success asks.
-func Alive(lost <-chan struct{}) error {
+// Alive returns ErrSessionLost if the session is lost. A recipe calls it before it reports success, because the client
+// library opens a new session after a loss. The new session owns no ephemeral znode, and its server may lag behind the
+// state that the lost session has seen.
+func (s *Session) Alive() error {
 	select {
-	case <-lost:
+	case <-s.lost:
 		return ErrSessionLost
 	default:
 		return nil
 	}
+}
+
+// Waiting returns the session's current wait for a watch, or nil if it does not wait, and the number of waits that have
+// begun so far. In a lockstep run, the runner uses both to find out which clients are at rest.
+func (s *Session) Waiting() (wait *Wait, begun int64) { return s.waiting.Load(), s.waits.Load() }
+
+// Outages returns the number of attempts so far whose outcome is unknown because the connection was lost.
+func (s *Session) Outages() int64 { return s.outages.Load() }
+
+// Once makes one attempt at an operation. If the outcome is unknown, it returns the client library's error, which
+// [OutcomeUnknown] recognizes. Once does not check whether the session is lost.
+func (s *Session) Once(ctx context.Context, op func(Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.attempt(op)
+}
+
+// attempt makes one attempt at an operation. It counts an unknown outcome, and translates an expired session.
+func (s *Session) attempt(op func(Conn) error) error {
+	err := op(s.conn)
+	if OutcomeUnknown(err) {
+		s.outages.Add(1)
+	}
+	if errors.Is(err, zk.ErrSessionExpired) {
+		return ErrSessionLost
+	}
+	return err
+}
+
+// Retry repeats an operation while its outcome is unknown, and reports whether it made more than one attempt. The
+// operation may take effect more than once. The first attempt is made even if the session is lost or ctx has ended.
+func (s *Session) Retry(ctx context.Context, op func(Conn) error) (repeated bool, err error) {
+	for ; ; repeated = true {
+		err := s.attempt(op)
+		if !OutcomeUnknown(err) {
+			return repeated, err
+		}
+		select {
+		case <-ctx.Done():
+			return repeated, fmt.Errorf("%w while the connection was down (%w)", ctx.Err(), err)
+		case <-s.lost:
+			return repeated, ErrSessionLost
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// Sleep returns after d, or earlier with ErrSessionLost or the context's error.
+func (s *Session) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return s.Alive()
+	case <-s.lost:
+		return ErrSessionLost
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Exists reports whether a znode exists.
+func (s *Session) Exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
+	_, err = s.Retry(ctx, func(c Conn) error {
+		exists, stat, err = c.Exists(path)
+		return err
+	})
+	return exists, stat, err
+}
+
+// ExistsW is Exists with a watch. If the znode does not exist, the watch fires when it is created.
+func (s *Session) ExistsW(ctx context.Context, path string) (exists bool, stat *zk.Stat, watch *Watch, err error) {
+	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
+		exists, stat, events, err = c.ExistsW(path)
+		return events, err
+	})
+	return exists, stat, watch, err
+}
+
+// Get returns the data of a znode.
+func (s *Session) Get(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
+	_, err = s.Retry(ctx, func(c Conn) error {
+		data, stat, err = c.Get(path)
+		return err
+	})
+	return data, stat, err
+}
+
+// GetW is Get with a watch. If the znode does not exist, GetW returns zk.ErrNoNode and sets no watch.
+func (s *Session) GetW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch *Watch, err error) {
+	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
+		data, stat, events, err = c.GetW(path)
+		return events, err
+	})
+	return data, stat, watch, err
+}
+
+// Children returns the names of a znode's children, in no particular order.
+func (s *Session) Children(ctx context.Context, path string) (names []string, stat *zk.Stat, err error) {
+	_, err = s.Retry(ctx, func(c Conn) error {
+		names, stat, err = c.Children(path)
+		return err
+	})
+	return names, stat, err
+}
+
+// ChildrenW is Children with a watch, which fires when a child is created or deleted.
+func (s *Session) ChildrenW(ctx context.Context, path string) (names []string, stat *zk.Stat, watch *Watch, err error) {
+	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
+		names, stat, events, err = c.ChildrenW(path)
+		return events, err
+	})
+	return names, stat, watch, err
+}
+
+// watched makes a read that sets a watch. It gives the watch the number of outages before the attempt that set it.
+func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event, error)) (*Watch, error) {
+	var watch *Watch
+	_, err := s.Retry(ctx, func(c Conn) error {
+		outages := s.outages.Load()
+		events, err := read(c)
+		if err == nil && events != nil {
+			watch = newWatch(s.sessionState, outages, events)
+		}
+		return err
+	})
+	return watch, err
+}
+
+// Sync returns when the session's server has applied all transactions that the leader had committed when it received
+// the sync. Exception: the leader answers its own sessions at once. After a reconnect the session may be on another
+// server, which may lag behind. A read that must see these transactions needs [Session.Synced].
+func (s *Session) Sync(ctx context.Context, path string) error {
+	return s.Synced(ctx, path, func(Conn) error { return nil })
+}
+
+// Synced makes a sync and then a read. If either must be repeated, both are.
+func (s *Session) Synced(ctx context.Context, path string, read func(Conn) error) error {
+	_, err := s.Retry(ctx, func(c Conn) error {
+		if _, err := c.Sync(path); err != nil {
+			return err
+		}
+		return read(c)
+	})
+	return err
+}
+
+// Create creates a znode at exactly this path. It is not for sequential znodes. If it was repeated, zk.ErrNodeExists
+// may mean that an earlier attempt has created the znode.
+func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (repeated bool, err error) {
+	return s.Retry(ctx, func(c Conn) error {
+		_, err := c.Create(path, data, flags, WorldACL())
+		return err
+	})
+}
+
+// Ensure creates a znode unless it exists. It does not change the data of an existing znode.
+func (s *Session) Ensure(ctx context.Context, path string, data []byte, flags int32) error {
+	_, err := s.Create(ctx, path, data, flags)
+	return unless(zk.ErrNodeExists, "create "+path, err)
+}
+
+// Set writes the data of a znode if its version matches; -1 matches any version. If it was repeated, the znode's
+// version may have grown by more than one, and zk.ErrBadVersion may mean that an earlier attempt has written the data.
+func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (repeated bool, err error) {
+	return s.Retry(ctx, func(c Conn) error {
+		_, err := c.Set(path, data, version)
+		return err
+	})
+}
+
+// Delete deletes a znode if its version matches; -1 matches any version. If it was repeated, zk.ErrNoNode may mean that
+// an earlier attempt has deleted the znode. [Session.Discard] and [Session.Remove] interpret that error.
+func (s *Session) Delete(ctx context.Context, path string, version int32) (repeated bool, err error) {
+	return s.Retry(ctx, func(c Conn) error { return c.Delete(path, version) })
+}
+
+// Discard deletes a znode of any version. It is no error if the znode does not exist.
+func (s *Session) Discard(ctx context.Context, path string) error {
+	_, err := s.Delete(ctx, path, -1)
+	return unless(zk.ErrNoNode, "delete "+path, err)
+}
+
+// Remove deletes an ephemeral znode of this session. If the first attempt finds no znode, the session that owned it
+// must have ended, and Remove returns ErrSessionLost. If a later attempt finds none, an earlier one has deleted it, and
+// Remove returns nil.
+func (s *Session) Remove(ctx context.Context, path string) error {
+	repeated, err := s.Delete(ctx, path, -1)
+	switch {
+	case errors.Is(err, zk.ErrNoNode) && repeated:
+		return nil
+	case errors.Is(err, zk.ErrNoNode):
+		return ErrSessionLost
+	default:
+		return Attempted("delete "+path, err)
+	}
+}
+
+// Multi makes all operations in one transaction, or none of them. If it was repeated, an error may mean that an earlier
+// attempt has taken effect. The results are those of the last attempt.
+func (s *Session) Multi(ctx context.Context, ops ...any) (results []zk.MultiResponse, repeated bool, err error) {
+	repeated, err = s.Retry(ctx, func(c Conn) error {
+		var err error
+		results, err = c.Multi(ops...)
+		return err
+	})
+	return results, repeated, err
+}
+
+// unless returns nil if err is the expected error. It adds what was attempted to any other error.
+func unless(expected error, attempted string, err error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return Attempted(attempted, err)
+}
+
+// Attempted adds what was attempted, such as "delete /a", to an error. It returns nil and ErrSessionLost unchanged.
+func Attempted(attempted string, err error) error {
+	if err == nil || errors.Is(err, ErrSessionLost) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", attempted, err)
 }

@@ -1,9 +1,9 @@
-// Package variants is the contract between a coordination recipe and whoever runs it.
+// Package variants is the contract between a coordination recipe and the runner that measures it.
 //
 // It takes one position: variants of a recipe differ in nothing but their algorithm. A variant never times or counts
-// anything; it is given a session and does its work. What it was asked to do, and when, is recorded by the recipe's
-// workload, which is the same for all its variants; what that cost is read off the wire by somebody it cannot see.
-// So two variants can be compared, and a reader can lift one file into an application.
+// anything; it is given a session and does its work. The recipe's workload, which is the same for all its variants, records
+// what a participant was asked to do and when. What that costs is counted on the wire, which a variant cannot see. So two
+// variants can be compared, and a reader can lift one file into an application.
 package variants
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Kind says which side of the comparison a variant is on.
+// Kind is a side of the comparison.
 type Kind string
 
 // The kinds.
@@ -28,33 +28,27 @@ type Recipe struct {
 	Source   string // where its algorithms are described
 	Variants []Variant
 
-	// Phases are what is timed, first what tells most about a variant: tables show as many as there is room for.
+	// Phases are what is timed, in the order of how much they show of a variant: tables show as many as there is room for.
 	Phases []Phase
-	// Spans finds the phases in a history, in any order.
-	Spans func(History) []Span
 	// Operation is the phase whose end completes one operation.
 	Operation string
 	// Batch is how many operations of each participant one step holds: their requests are not spread evenly over it, as
 	// where ten items are put and then ten are taken. 0 means 1.
 	Batch int
 
-	// CountFrom says what of a lockstep run is counted.
+	// CountFrom is where counting begins in a lockstep run.
 	CountFrom CountFrom
-	// Collective tells that no participant can complete a step unless all others take theirs, too, as in a barrier: so
-	// all of them do the same number of steps.
+	// Collective reports whether no participant can complete a step unless all others take theirs, too, as in a barrier:
+	// all of them then take the same number of steps.
 	Collective bool
 
-	// Size says what a scenario's size counts, such as "topics that each client watches"; empty if the recipe has no use for
-	// one. The formulas hold for every size.
+	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe has
+	// no use for one. The formulas hold for every size.
 	Size string
 
-	// Check returns every breach of the promise that all variants of the recipe must keep, in a whole history: every
-	// participant has done all that it was going to do.
-	Check func(History) []Violation
-	// CheckPrefix returns the breaches that a history proves up to some moment, however it goes on. An operation that is
-	// still open then breaks nothing: it may yet complete, and its client may yet learn that its session was lost. It is
-	// Check itself where Check never depends on what comes later.
-	CheckPrefix func(History) []Violation
+	// NewObserver returns an observer of one measurement, which finds the phases and holds the participants to the promise
+	// that all variants of the recipe must keep.
+	NewObserver func(Findings) Observer
 
 	// Code is the Go files of the recipe's package. What `zkbench explain` says of a variant is the comment of its type.
 	Code fs.FS
@@ -64,20 +58,20 @@ type Recipe struct {
 type Phase struct {
 	Name    string
 	Meaning string // from when to when
-	// Waits tells that the participant waits for notifications. A notification that comes in such a phase but does not
-	// end it woke its receiver for nothing, as did every notification that came in any other phase.
+	// Waits reports whether the participant waits for notifications. A notification that comes in such a phase but does not
+	// end it is spurious, as is every notification that comes in any other phase.
 	Waits bool
-	// UntimedInLockstep tells that a lockstep run sets its length, so that it means nothing there.
+	// UntimedInLockstep reports whether the runner sets the length of the phase in a lockstep run, so that it is not reported
+	// there.
 	UntimedInLockstep bool
-	// Of names a phase some of which are of this kind, too, as some reads are stale: then it is measured not only how
-	// long they take, but how often they come.
+	// Of names the phase of which this one is a special case, as stale reads are of reads: then its share is a metric, too.
 	Of string
-	// Floor is the raw operation that the phase cannot do without, whatever the algorithm: its length is given in
-	// multiples of that, too. Empty where waiting for other participants is a part of the phase.
+	// Floor is the raw operation that every algorithm needs in this phase: the phase is also reported in multiples of it. It
+	// is empty if waiting for other participants is a part of the phase.
 	Floor Floor
 }
 
-// Floor names a raw operation of ZooKeeper, which bounds from below what a phase takes.
+// Floor names a raw operation of ZooKeeper, which is a lower bound of a phase.
 type Floor string
 
 // The raw operations.
@@ -98,14 +92,15 @@ func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 	return names
 }
 
-// CountFrom says what of a lockstep run is counted. In such a run the participants start one after another, each when all
-// others have come to rest: they hold, or wait with an armed watch, or are done. Then those who hold go on one by one, in
-// the order in which they came to hold (those who did in the same step by their number), again each when all others have
-// come to rest. A holder that another participant asks to go on has its turn at once, before the next one starts.
+// CountFrom is the moment at which counting begins in a lockstep run. In such a run the participants start one after
+// another, each when all others are at rest; the glossary in docs/metrics.md defines "at rest". Then the holders go on
+// one after another, again each when all others are at rest. They go on in the order in which they began to hold. Those
+// that began in the same step go on in the order of their numbers. A holder that another participant asks to go on does
+// so before the next participant starts.
 type CountFrom int
 
 const (
-	// FromLineUp leaves out what it takes until all have started: counted is how a line that has formed is served.
+	// FromLineUp counts from the moment at which all participants have started, so that arrivals are left out.
 	FromLineUp CountFrom = iota
 	// FromStart counts everything.
 	FromStart
@@ -118,31 +113,31 @@ type Variant struct {
 	Summary string // one line, for `zkbench list`
 	Source  string // which document describes it
 	Type    string // the Go type whose comment explains it
-	BadAt   string // one sentence: what it should not be used for
+	BadAt   string // one sentence: what it is not suited for
 
-	// Lockstep is the cost of one operation in a lockstep run of N participants (see [CountFrom]). Nothing coalesces then,
-	// so the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.
+	// Lockstep is the cost of one operation in a lockstep run of N participants, see [CountFrom]. Nothing coalesces then, so
+	// that the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.
 	Lockstep Cost
-	// Free is the cost of one operation when N participants loop at their own pace. Watches fire once until they are
-	// set again, so events coalesce: for N > 1 the formulas are upper bounds.
+	// Free is the cost of one operation when N participants loop without waiting for each other. Watches fire once until
+	// they are set again, so that events coalesce: for N > 1 the formulas are upper bounds.
 	Free Cost
 
-	// Prepare creates what must be there before anybody joins, such as the items of a full queue; nil if there is nothing.
-	// It is called once, with a session that takes no part.
-	Prepare func(ctx context.Context, session Session, env Env) error
+	// Prepare creates what must exist before the first participant joins, such as the items of a full queue; nil if there is
+	// nothing. It is called once, with a session that takes no part.
+	Prepare func(ctx context.Context, env Env) error
 
 	// Join makes the participants.
 	Join JoinFunc
 }
 
 // JoinFunc makes one participant of a session. The session is the participant's alone.
-type JoinFunc func(ctx context.Context, session Session, env Env) (Participant, error)
+type JoinFunc func(ctx context.Context, env Env) (Participant, error)
 
-// JoinBy makes a variant's Join out of how a client opens its end of the recipe, such as a lock, and of whoever then works
-// with that.
-func JoinBy[E any](open func(context.Context, Session, Env) (E, error), worker func(E, Env) Participant) JoinFunc {
-	return func(ctx context.Context, session Session, env Env) (Participant, error) {
-		end, err := open(ctx, session, env)
+// JoinBy makes a variant's Join out of a function that opens a client's end of the recipe, such as a lock, and one that
+// returns the participant who works with it.
+func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, Env) Participant) JoinFunc {
+	return func(ctx context.Context, env Env) (Participant, error) {
+		end, err := open(ctx, env)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +145,7 @@ func JoinBy[E any](open func(context.Context, Session, Env) (E, error), worker f
 	}
 }
 
-// HasLockstep tells whether the variant comes to rest while it waits, so that its cost in a lockstep run can be exact.
+// HasLockstep reports whether the variant comes to rest while it waits, so that its cost in a lockstep run is exact.
 func (v Variant) HasLockstep() bool { return v.Lockstep.Requests != "" }
 
 // Cost states what one operation costs.
@@ -166,7 +161,7 @@ type Cost struct {
 type Participant interface {
 	// Step performs one measured operation. After ctx has ended it returns soon, having withdrawn.
 	Step(ctx context.Context) error
-	// Leave gives up whatever the participant still holds. The session is closed afterwards.
+	// Leave gives up everything that the participant still holds. The session is closed afterwards.
 	Leave(ctx context.Context) error
 }
 
@@ -183,15 +178,18 @@ type Env struct {
 	Index   int // which one of them this is, from 0 on
 	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means 1
 
+	Session *Session // the participant's alone
+
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
-	Lost   <-chan struct{}                   // closed once the session is gone or must be taken to be
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
 
-	// Hold is called while the participant holds what the recipe gives, and returns when it shall go on: after the
-	// scenario's hold time, or, in a lockstep run, when its turn has come. lost cuts it short, or makes its turn the next
-	// one. A lockstep run takes it that a channel other than Lost is closed as soon as the holder has received a
-	// notification, and waits until it is.
-	Hold func(ctx context.Context, lost <-chan struct{}) error
+	// Hold is called while the participant holds what the recipe gives. It returns when the participant is to go on: after
+	// the scenario's hold time or, in a lockstep run, when it is this participant's turn; and when the session is lost.
+	//
+	// asked is nil unless other participants can ask this one to go on, as with a lock that can be revoked. When it is
+	// closed, Hold returns early or, in a lockstep run, this participant's turn is next. In a lockstep run, the runner waits
+	// after each notification that such a participant receives until asked is closed.
+	Hold func(ctx context.Context, asked <-chan struct{}) error
 }
 
 // WaitFor waits for d, for ctx or for lost, whichever is first. It is an error only if ctx ended.

@@ -100,6 +100,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		{zk.ErrNodeExists, false},
 		{fmt.Errorf("create: %w", zk.ErrNoNode), false},
 		{zk.ErrSessionExpired, false},
+		{context.DeadlineExceeded, false}, // a net.Error, too
 		{zk.ErrInvalidPath, false},
 		{errors.New("unknown error: -125"), false}, // over quota, of which the client has not heard
 		{zk.ErrConnectionClosed, true},
@@ -126,51 +127,52 @@ func TestRetry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			attempts := 0
-			err := variants.Retry(t.Context(), nil, func() error {
+			repeated, err := variants.NewSession(nil, nil).Retry(t.Context(), func(variants.Conn) error {
 				attempts++
 				return tt.outcomes[attempts-1]
 			})
-			if !errors.Is(err, tt.want) || attempts != tt.attempts {
-				t.Errorf("%v after %d attempts, want %v after %d", err, attempts, tt.want, tt.attempts)
+			if !errors.Is(err, tt.want) || attempts != tt.attempts || repeated != (attempts > 1) {
+				t.Errorf("%v after %d attempts (repeated: %v), want %v after %d", err, attempts, repeated, tt.want, tt.attempts)
 			}
 		})
 	}
 }
 
 func TestRetryEnds(t *testing.T) {
-	down := func() error { return zk.ErrConnectionClosed }
+	down := func(variants.Conn) error { return zk.ErrConnectionClosed }
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := variants.Retry(ctx, nil, down); !errors.Is(err, context.Canceled) {
+	if _, err := variants.NewSession(nil, nil).Retry(ctx, down); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v, want context.Canceled", err)
 	}
 	lost := make(chan struct{})
 	close(lost)
-	if err := variants.Retry(t.Context(), lost, down); !errors.Is(err, variants.ErrSessionLost) {
+	if _, err := variants.NewSession(nil, lost).Retry(t.Context(), down); !errors.Is(err, variants.ErrSessionLost) {
 		t.Errorf("with a lost session: %v, want ErrSessionLost", err)
 	}
 }
 
 // The caller of a stuck operation gets control back; what the operation did after all is undone, and the next one
 // waits until it has been.
-func TestLaneUndoesWhatNobodyWaitsFor(t *testing.T) {
-	lane := variants.NewLane()
+func TestAbandonedOperationIsUndone(t *testing.T) {
+	session := variants.NewSession(nil, nil)
 	stuck, undone := make(chan struct{}), make(chan int, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	lane <- struct{}{} // occupied
-	if _, err := variants.Run(ctx, lane, func(context.Context) (int, error) { return 0, nil }, func(int) {}); !errors.Is(err, context.Canceled) {
-		t.Errorf("waiting for an occupied lane: %v, want context.Canceled", err)
+	stuckFirst, began := make(chan struct{}), make(chan struct{})
+	go session.Do(t.Context(), func(context.Context) error { close(began); <-stuckFirst; return nil }, nil)
+	<-began
+	if _, err := variants.Run(ctx, session, func(context.Context) (int, error) { return 0, nil }, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting for a busy session: %v, want context.Canceled", err)
 	}
-	<-lane
+	close(stuckFirst)
 	ctx, cancel = context.WithCancel(t.Context())
-	go cancel()
-	_, err := variants.Run(ctx, lane, func(context.Context) (int, error) { <-stuck; return 7, nil }, func(v int) { undone <- v })
+	_, err := variants.Run(ctx, session, func(context.Context) (int, error) { cancel(); <-stuck; return 7, nil }, func(v int) { undone <- v })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a stuck operation: %v, want context.Canceled", err)
 	}
 	close(stuck)
-	got, err := variants.Run(t.Context(), lane, func(context.Context) (int, error) {
+	got, err := variants.Run(t.Context(), session, func(context.Context) (int, error) {
 		select {
 		case v := <-undone:
 			return v, nil
@@ -183,28 +185,18 @@ func TestLaneUndoesWhatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-func TestMergeOrdersByTime(t *testing.T) {
-	epoch := time.Now()
-	a, b := variants.NewLog(epoch, 0), variants.NewLog(epoch, 1)
-	const each = 1000 // more than one block
-	for range each {
-		a.Record(1, 0)
-		b.Record(2, 0)
+// Between pairs events of one client, and Across those of one value.
+func TestPairsOfEvents(t *testing.T) {
+	var between, across int
+	count := func(n *int) variants.Findings { return variants.Findings{Span: func(variants.Span) { *n++ }} }
+	all := variants.Observers{count(&between).Between("x", 1, 2), count(&across).Across("x", 1, 2)}
+	for i, e := range []variants.Event{{Client: 0, Kind: 1}, {Client: 1, Kind: 2}, {Client: 0, Kind: 1, Value: 7}, {Client: 0, Kind: 2, Value: 8}} {
+		e.At = time.Duration(i + 1)
+		all.Observe(e)
 	}
-	h := variants.Merge([]*variants.Log{b, a})
-	if len(h) != 2*each {
-		t.Fatalf("%d events, want %d", len(h), 2*each)
-	}
-	for i := 1; i < len(h); i++ {
-		if h[i].At < h[i-1].At {
-			t.Fatalf("event %d at %s comes after %s", i, h[i].At, h[i-1].At)
-		}
-	}
-	if spans := h.Between("x", 1, 2); len(spans) != 0 {
-		t.Errorf("%d spans between events of different clients", len(spans))
-	}
-	if spans := h.Across("x", 1, 2); len(spans) == 0 || spans[0].Client != 1 {
-		t.Errorf("spans %v across clients, want some that end with client 1", spans)
+	all.Complete()
+	if between != 1 || across != 1 {
+		t.Errorf("%d spans between and %d across, want 1 and 1", between, across)
 	}
 }
 
@@ -214,7 +206,7 @@ func TestExclusive(t *testing.T) {
 	lost := make(chan struct{})
 	given := 0
 	var giveErr error
-	e := variants.NewExclusive(lost, already, func(context.Context) (int, error) { return 7, nil },
+	e := variants.NewExclusive(variants.NewSession(nil, lost), already, func(context.Context) (int, error) { return 7, nil },
 		func(context.Context) error { given++; return giveErr })
 	release := func(err error, want error, wantGiven int) {
 		t.Helper()
@@ -243,9 +235,13 @@ func TestExclusive(t *testing.T) {
 
 func BenchmarkRecord(b *testing.B) {
 	l := variants.NewLog(time.Now(), 0)
+	var taken []variants.Event
 	b.ReportAllocs()
-	for b.Loop() {
+	for i := 0; b.Loop(); i++ {
 		l.Record(1, 42)
+		if i%1000 == 999 { // as the runner does now and then
+			taken = l.Take(taken[:0])
+		}
 	}
 }
 
@@ -273,87 +269,127 @@ func TestMonitorClosesALostSession(t *testing.T) {
 	}
 }
 
+// fakeConn is a connection whose watches are channels of the test.
+type fakeConn struct {
+	variants.Conn
+	watches chan (<-chan zk.Event)
+	err     error // of the next read
+}
+
+func (c *fakeConn) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	if err := c.err; err != nil {
+		c.err = nil
+		return nil, nil, nil, err
+	}
+	return nil, &zk.Stat{}, <-c.watches, nil
+}
+
+// watching returns a session and watches that it has set, each on one of the channels.
+func watching(t *testing.T, channels ...chan zk.Event) (*variants.Session, *fakeConn, []*variants.Watch) {
+	t.Helper()
+	conn := &fakeConn{watches: make(chan (<-chan zk.Event), len(channels))}
+	s := variants.NewSession(conn, nil)
+	var all []*variants.Watch
+	for _, c := range channels {
+		conn.watches <- c
+		_, _, w, err := s.GetW(t.Context(), "/z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, w)
+	}
+	return s, conn, all
+}
+
 // A participant that finds a watch fired does not wait, and is not counted as idle.
 func TestAwaitOfAFiredWatchIsNoWait(t *testing.T) {
-	watch := make(chan zk.Event, 1)
-	watch <- zk.Event{Path: "/z"}
-	ctx := variants.WithWaiting(t.Context(), func(*variants.Wait) { t.Error("it was said to wait") })
-	event, err := variants.AwaitEvent(ctx, nil, watch)
+	events := make(chan zk.Event, 1)
+	events <- zk.Event{Path: "/z"}
+	close(events)
+	s, _, w := watching(t, events)
+	event, err := s.AwaitEvent(t.Context(), w[0])
 	if err != nil || event.Path != "/z" {
 		t.Errorf("event %+v (%v), want that of /z", event, err)
 	}
-}
-
-// From the moment at which the client library has passed an event on, a wait counts as fired, however late the participant
-// runs; and to ask takes no event away from it.
-func TestWaitHasFiredBeforeItsParticipantRuns(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		which int // of two watches
-	}{{"the first watch", 0}, {"the second watch", 1}} {
-		t.Run(tt.name, func(t *testing.T) {
-			watches := []chan zk.Event{make(chan zk.Event, 1), make(chan zk.Event, 1)}
-			begun, ends, mayEnd := make(chan *variants.Wait, 1), make(chan struct{}), make(chan struct{})
-			ctx := variants.WithWaiting(t.Context(), func(w *variants.Wait) {
-				if w != nil {
-					begun <- w
-					return
-				}
-				close(ends)
-				<-mayEnd // it has received the event, and the runner does not know
-			})
-			done := make(chan error, 1)
-			go func() { done <- variants.AwaitAny(ctx, nil, watches[0], watches[1]) }()
-			wait := <-begun
-			if wait.Fired() {
-				t.Error("it had fired before an event")
-			}
-			watches[tt.which] <- zk.Event{Path: "/z"}
-			close(watches[tt.which])
-			for range 2 { // once before and once after the participant has received the event, or both after it
-				if !wait.Fired() {
-					t.Error("it has not fired after an event")
-				}
-			}
-			<-ends
-			if !wait.Fired() {
-				t.Error("it has not fired after the participant has received the event")
-			}
-			close(mayEnd)
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
+	if _, begun := s.Waiting(); begun != 0 {
+		t.Error("it counts as a wait")
 	}
 }
 
-// An event that Fired has received reaches the participant all the same.
+// awaitWait returns the wait that a session has begun.
+func awaitWait(t *testing.T, s *variants.Session) *variants.Wait {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); runtime.Gosched() {
+		if wait, _ := s.Waiting(); wait != nil {
+			return wait
+		}
+	}
+	t.Fatal("it does not wait")
+	return nil
+}
+
+// From the moment at which the client library has passed an event on, a wait counts as fired, however late the participant
+// runs; and asking takes no event away from it.
 func TestFiredTakesNoEventAway(t *testing.T) {
-	for range 1000 { // whether it does depends on who is first
-		watch, begun := make(chan zk.Event, 1), make(chan *variants.Wait, 1)
-		ctx := variants.WithWaiting(t.Context(), func(w *variants.Wait) {
-			if w != nil {
-				begun <- w
-			}
-		})
-		got := make(chan zk.Event, 1)
+	for i := range 1000 { // whether the participant or Fired receives the event depends on which is first
+		channels := []chan zk.Event{make(chan zk.Event, 1), make(chan zk.Event, 1)}
+		s, _, w := watching(t, channels...)
+		done := make(chan error, 1)
+		go func() { done <- s.AwaitAny(t.Context(), w[0], w[1]) }()
+		wait := awaitWait(t, s)
+		if wait.Fired() {
+			t.Fatal("it had fired before an event")
+		}
+		which := i % 2
 		go func() {
-			event, err := variants.AwaitEvent(ctx, nil, watch)
-			if err != nil {
-				t.Error(err)
-			}
-			got <- event
-		}()
-		wait := <-begun
-		go func() {
-			watch <- zk.Event{Path: "/z"}
-			close(watch)
+			channels[which] <- zk.Event{Path: "/z"}
+			close(channels[which])
 		}()
 		for !wait.Fired() {
 			runtime.Gosched()
 		}
-		if event := <-got; event.Path != "/z" {
-			t.Fatalf("event %+v, want that of /z", event)
+		if err := <-done; err != nil {
+			t.Fatal(err)
 		}
+		if !wait.Fired() {
+			t.Fatal("it has not fired after the participant has received the event")
+		}
+		if wait, begun := s.Waiting(); wait != nil || begun != 1 {
+			t.Fatalf("after the wait: wait %v, %d begun, want none and 1", wait, begun)
+		}
+	}
+}
+
+// A watch that was set before an attempt that met a lost connection may never fire: it counts as fired, and a wait for it is
+// over at once. A watch that is set after that is trusted.
+func TestWatchesDoNotSurviveOutages(t *testing.T) {
+	s, conn, w := watching(t, make(chan zk.Event))
+	if w[0].Fired() {
+		t.Error("the watch has fired before the outage")
+	}
+	conn.err = zk.ErrConnectionClosed
+	conn.watches <- make(chan zk.Event)
+	_, _, later, err := s.GetW(t.Context(), "/z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w[0].Fired() || later.Fired() {
+		t.Errorf("fired after the outage: %v, set after it: %v; want only the first", w[0].Fired(), later.Fired())
+	}
+	if err := s.Await(t.Context(), w[0]); err != nil {
+		t.Error(err)
+	}
+}
+
+// An invalidated watch wakes the client that waits for it.
+func TestInvalidatedWatchFires(t *testing.T) {
+	s, _, w := watching(t, make(chan zk.Event))
+	done := make(chan error, 1)
+	go func() { done <- s.Await(t.Context(), w[0]) }()
+	awaitWait(t, s)
+	w[0].Invalidate()
+	w[0].Invalidate() // twice is once
+	if err := <-done; err != nil || !w[0].Fired() {
+		t.Errorf("the wait ended with %v, fired: %v", err, w[0].Fired())
 	}
 }

@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"variants":              {},                                                                                                          // a recipe cannot see the runner
 	"variants/line":         {"variants"},
 	"variants/items":        {"variants", "variants/line"},
+	"variants/holding":      {"variants"},
 	"variants/lock":         {"variants", "variants/holding", "variants/line"},
 	"variants/rwlock":       {"variants", "variants/holding", "variants/line"},
 	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/config", "variants/twophasecommit", "variants/queue", "variants/election", "variants/barrier", "variants/hiddenchannel", "variants/masterworker", "variants/membership", "variants/priorityqueue", "variants/revocable", "variants/doublebarrier", "variants/watchload"},

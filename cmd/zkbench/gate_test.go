@@ -290,8 +290,8 @@ func unguarded(clients int64) []variants.Recipe {
 	join := v.Join
 	var holders atomic.Int64
 	all := make(chan struct{})
-	v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-		own, err := session.Create(env.Root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		own, err := env.Session.Conn().Create(env.Root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 		env.Root = own
 		env.Hold = func(context.Context, <-chan struct{}) error {
 			if holders.Add(1) == clients {
@@ -303,7 +303,7 @@ func unguarded(clients int64) []variants.Recipe {
 		if err != nil {
 			return nil, err
 		}
-		return join(ctx, session, env)
+		return join(ctx, env)
 	}
 	return recipes
 }

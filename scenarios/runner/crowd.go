@@ -1,9 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -31,24 +32,27 @@ type member struct {
 	conn        *zk.Conn
 	ledger      *wire.Ledger
 	monitor     *variants.Monitor
+	session     *variants.Session
 	log         *variants.Log
 	participant variants.Participant
-	hold        holdFunc                      // set by the mode before the first step
-	waits       atomic.Int64                  // how often it began or ended to wait
-	waiting     atomic.Pointer[variants.Wait] // nil while it does not wait
+	hold        holdFunc // set by the mode before the first step
 }
 
-// step performs one operation, and takes note of when the participant waits.
-func (m *member) step(ctx context.Context) error {
-	return m.participant.Step(variants.WithWaiting(ctx, func(w *variants.Wait) {
-		m.waiting.Store(w)
-		m.waits.Add(1)
-	}))
+// step performs one operation.
+func (m *member) step(ctx context.Context) error { return m.participant.Step(ctx) }
+
+// waits returns how often the member began or ended to wait.
+func (m *member) waits() int64 {
+	wait, begun := m.session.Waiting()
+	if wait != nil {
+		return 2*begun - 1
+	}
+	return 2 * begun
 }
 
 // atRest reports whether the member waits for a watch that has not fired, with nothing outstanding.
 func (m *member) atRest() bool {
-	w := m.waiting.Load()
+	w, _ := m.session.Waiting()
 	return w != nil && !w.Fired() && m.ledger.Idle()
 }
 
@@ -108,12 +112,15 @@ func (m *member) join(ctx context.Context, v variants.Variant, at site) error {
 	m.conn = conn
 	m.monitor.Guard(conn)
 	m.monitor.SetTimeout(m.ledger.SessionTimeout())
-	m.participant, err = v.Join(ctx, conn, variants.Env{
+	m.session = variants.NewSession(conn, m.monitor.Lost())
+	m.participant, err = v.Join(ctx, variants.Env{
 		Clients: at.clients, Index: m.id, Size: at.size,
-		Root:   at.root,
-		Lost:   m.monitor.Lost(),
-		Record: m.log.Record,
-		Hold:   func(ctx context.Context, lost <-chan struct{}) error { return m.hold(ctx, lost) },
+		Session: m.session,
+		Root:    at.root,
+		Record:  m.log.Record,
+		Hold: func(ctx context.Context, asked <-chan struct{}) error {
+			return m.hold(ctx, cmp.Or(asked, m.monitor.Lost()))
+		},
 	})
 	return err
 }
@@ -149,7 +156,7 @@ func fenceAll(ctx context.Context, members []*member, zxid int64) error {
 // answers those of its own sessions before it has applied all that followers have.
 func (m *member) fence(ctx context.Context, zxid int64) error {
 	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
-		err := variants.Retry(ctx, m.monitor.Lost(), func() error { return ensemble.Fence(m.conn) })
+		_, err := m.session.Retry(ctx, func(variants.Conn) error { return ensemble.Fence(m.conn) })
 		if err != nil || m.ledger.LastZxid() >= zxid {
 			return m.explain(err)
 		}
@@ -199,13 +206,14 @@ func (c *crowd) notifications() []results.Notification {
 	return all
 }
 
-// history returns what the members did. None may be at work any more.
-func (c *crowd) history() variants.History {
-	logs := make([]*variants.Log, len(c.members))
-	for i, m := range c.members {
-		logs[i] = m.log
+// history returns what the members did, in the order of time. None may be at work any more.
+func (c *crowd) history() []variants.Event {
+	var events []variants.Event
+	for _, m := range c.members {
+		events = m.log.Take(events)
 	}
-	return variants.Merge(logs)
+	slices.SortStableFunc(events, func(a, b variants.Event) int { return cmp.Compare(a.At, b.At) })
+	return events
 }
 
 // disperseTimeout is how long participants may take to leave. One that waits for a silent server leaves with its session.

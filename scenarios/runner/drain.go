@@ -285,7 +285,7 @@ func (d *drain) look(only *member) look {
 	for _, m := range d.crowd.members {
 		held := listening[m]
 		if (d.working[m] || held != nil) && (only == nil || m == only) {
-			l = append(l, progress{m, held, m.waits.Load(), m.ledger.Notified()})
+			l = append(l, progress{m, held, m.waits(), m.ledger.Notified()})
 		}
 	}
 	return l

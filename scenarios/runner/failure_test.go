@@ -52,18 +52,18 @@ func doomedLock(clients int, broken bool, fail func(context.Context) error) []va
 				return ctx.Err()
 			}
 		}
-		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 			if joined.Add(1) <= int64(clients) { // the rehearsal
-				return join(ctx, session, env)
+				return join(ctx, env)
 			}
 			if broken {
-				root, err := ownDirectory(session, env.Root)
+				root, err := ownDirectory(env.Session.Conn(), env.Root)
 				if err != nil {
 					return nil, err
 				}
 				env.Root, env.Hold = root, holdWithAll
 			}
-			p, err := join(ctx, session, env)
+			p, err := join(ctx, env)
 			return &doomed{Participant: p, fail: fail}, err
 		}
 	})
@@ -167,8 +167,8 @@ func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 					}
 				}
 				join := v.Join
-				v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-					p, err := join(ctx, session, env)
+				v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+					p, err := join(ctx, env)
 					return counting{p, begin}, err
 				}
 				recipe.Variants = []variants.Variant{v}

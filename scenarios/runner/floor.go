@@ -232,7 +232,7 @@ func awaitNotice(ctx context.Context, events <-chan zk.Event) notice {
 
 // onlooker is a variant whose participants do nothing.
 func onlooker() variants.Variant {
-	return variants.Variant{Join: func(context.Context, variants.Session, variants.Env) (variants.Participant, error) {
+	return variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) {
 		return idle{}, nil
 	}}
 }

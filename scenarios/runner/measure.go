@@ -55,7 +55,7 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	health := takeVitals().since(before)
 	bystanders.finish()
 	if err != nil {
-		d.Violations = violations(m.recipe.CheckPrefix(m.crowd.history()))
+		d.Violations = m.violations()
 		return err
 	}
 	if m.floor != nil {
@@ -119,13 +119,17 @@ func (m *measurement) report(d *results.Document, o observation, reads []results
 	})
 }
 
-// violations turns the breaches that a check has found into a document's.
-func violations(breaches []variants.Violation) []results.Violation {
-	out := make([]results.Violation, 0, len(breaches))
-	for _, v := range breaches {
-		out = append(out, results.Violation{At: v.At, Text: v.Text})
+// violations returns how the promise has been broken until now.
+func (m *measurement) violations() []results.Violation {
+	found := []results.Violation{}
+	observer := m.recipe.NewObserver(variants.Findings{
+		Span:      func(variants.Span) {},
+		Violation: func(v variants.Violation) { found = append(found, results.Violation{At: v.At, Text: v.Text}) },
+	})
+	for _, e := range m.crowd.history() {
+		observer.Observe(e)
 	}
-	return out
+	return found
 }
 
 // countsOf names what the wire counted; notifications are added from the ledgers' entries, which have times.

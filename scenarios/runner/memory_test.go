@@ -52,8 +52,8 @@ func TestMemoryOfMeasurements(t *testing.T) {
 	var peak atomic.Int64
 	recipes := sabotage("predecessor-watch", func(v *variants.Variant) {
 		join := v.Join
-		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, session, env)
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			p, err := join(ctx, env)
 			return footprint{p, &peak}, err
 		}
 	})

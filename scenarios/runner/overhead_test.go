@@ -61,7 +61,7 @@ func predecessorWatch() variants.Variant {
 func BenchmarkLiveOverhead(b *testing.B) {
 	server := live.Get(b).Servers()[0]
 	conn := bareSession(b, server.Addr)
-	l := lock.NewPredecessorWatch(conn, room(b, conn, "bare"), nil)
+	l := lock.NewPredecessorWatch(variants.NewSession(conn, nil), room(b, conn, "bare"))
 	bare := func(ctx context.Context) error {
 		if _, err := l.Acquire(ctx); err != nil {
 			return err

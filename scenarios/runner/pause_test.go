@@ -45,8 +45,8 @@ func TestLivePausedServerIsNamed(t *testing.T) {
 	joined := 0
 	docs := mustMeasure(t, e, s, sabotage("znode", func(v *variants.Variant) {
 		join := v.Join
-		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, session, env)
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			p, err := join(ctx, env)
 			if joined++; joined == 1 { // the rehearsal
 				return p, err
 			}

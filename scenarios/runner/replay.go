@@ -2,13 +2,13 @@ package runner
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants"
 )
 
 // replay hands a finished measurement to a recorder in order of time.
@@ -29,19 +29,20 @@ func (m *measurement) replay(d *results.Document, o observation, reads []results
 	for _, n := range m.crowd.notifications() {
 		events = append(events, event{n.At, 1, func() { r.Notification(n) }})
 	}
-	history := m.crowd.history()
-	for _, s := range m.recipe.Spans(history) {
-		events = append(events, event{s.End, 1, func() { r.Span(s.Phase, s.Client, s.Start, s.End) }})
+	observer := m.recipe.NewObserver(variants.Findings{
+		Span:      func(s variants.Span) { r.Span(s.Phase, s.Client, s.Start, s.End) },
+		Violation: func(v variants.Violation) { r.Violation(results.Violation{At: v.At, Text: v.Text}) },
+	})
+	for _, e := range m.crowd.history() {
+		events = append(events, event{e.At, 1, func() { observer.Observe(e) }})
 	}
 	for _, b := range reads {
 		events = append(events, event{b.At + b.Response, 1, func() { r.Read(b) }})
-	}
-	for _, v := range m.recipe.Check(history) {
-		events = append(events, event{math.MaxInt64, 3, func() { r.Violation(results.Violation{At: v.At, Text: v.Text}) }})
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	for _, e := range events {
 		e.do()
 	}
+	observer.Complete()
 	return r
 }

@@ -190,7 +190,7 @@ func (p performance) measure(ctx context.Context, t task, d *results.Document) e
 		return err
 	}
 	if prepare := t.variant.Prepare; prepare != nil {
-		if err := prepare(ctx, p.root.Conn, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root}); err != nil {
+		if err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: variants.NewSession(p.root.Conn, p.root.monitor.Lost())}); err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}

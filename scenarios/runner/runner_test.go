@@ -220,13 +220,13 @@ func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 	s.Variants = []string{"predecessor-watch"}
 	docs := mustMeasure(t, e, s, sabotage("predecessor-watch", func(v *variants.Variant) {
 		join := v.Join
-		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-			root, err := ownDirectory(session, env.Root)
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			root, err := ownDirectory(env.Session.Conn(), env.Root)
 			if err != nil {
 				return nil, err
 			}
 			env.Root = root
-			return join(ctx, session, env)
+			return join(ctx, env)
 		}
 	}))
 	if len(docs[0].Violations) == 0 || docs[0].Metrics[results.Violations].Value == 0 {
@@ -235,7 +235,7 @@ func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 }
 
 // ownDirectory makes a directory that no other participant uses. To lock that is to lock nothing.
-func ownDirectory(session variants.Session, root string) (string, error) {
+func ownDirectory(session variants.Conn, root string) (string, error) {
 	return session.Create(root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 }
 
@@ -277,8 +277,8 @@ func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
 	s.Variants = []string{"znode"}
 	docs := mustMeasure(t, e, s, sabotage("znode", func(v *variants.Variant) {
 		join := v.Join
-		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, session, env)
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			p, err := join(ctx, env)
 			if err != nil {
 				return nil, err
 			}
@@ -347,11 +347,11 @@ func TestSizeReachesTheRecipe(t *testing.T) {
 			defer mu.Unlock()
 			sizes = append(sizes, env.Size)
 		}
-		v.Prepare = func(_ context.Context, _ variants.Session, env variants.Env) error { see(env); return nil }
+		v.Prepare = func(_ context.Context, env variants.Env) error { see(env); return nil }
 		join := v.Join
-		v.Join = func(ctx context.Context, session variants.Session, env variants.Env) (variants.Participant, error) {
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 			see(env)
-			return join(ctx, session, env)
+			return join(ctx, env)
 		}
 	})
 	s := drain(2)

@@ -1,19 +1,18 @@
-// Package barrier compares two ways to wait at a barrier until somebody opens it for all.
+// Package barrier compares two ways to wait at a barrier until one client opens it for all.
 //
-// The promise, to which both are held: nobody passes a barrier before it is opened, and everybody who waits at one that
-// was opened passes.
+// The promise, to which both are held: no client passes a barrier before it is opened, and every client that waits at an
+// opened barrier passes it.
 //
 //	variant     znodes               one opening with N-1 waiting
 //	recheck     <dir>/barrier-<seq>  N-1 notifications, 2N-1 requests
 //	no-recheck  <dir>/barrier-<seq>  N-1 notifications, N requests
 //
-// The recipe takes one position: a barrier that is used again gets a new name. Under its old one, a client that is slow
-// to ask whether the barrier has gone could find it closed again, and miss an opening that it had waited for. So the
-// barriers of a directory are numbered. One multi deletes a barrier and creates the next, which makes the absence of a
-// barrier final: whoever has passed one has seen the next already, and will see it gone only once it has been opened.
-// That costs no request.
+// The recipe takes one position: a barrier that is used again gets a new name. Under its old name, a client that is slow
+// to look for the barrier could find it closed again, and miss the opening for which it had waited. So the barriers of a
+// directory are numbered. One multi deletes a barrier and creates the next, at no extra request. The absence of a barrier
+// is then final: a client that has passed one barrier has seen the next, and finds it gone only after its opening.
 //
-// The znodes are persistent: a barrier does not open because the client that has closed it is gone.
+// The znodes are persistent: the end of the client that created a barrier does not open it.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run barrier-drain` holds them to it.
 package barrier
@@ -29,16 +28,16 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Barrier is one client's place before the barriers of a directory, which it passes one after another. Its methods may
-// be called concurrently and then run one after another. When their context ends first, its error comes back within about
-// a second even from a session that does not answer, and the client is before the same barrier still.
+// Barrier is one client's view of the barriers of a directory, which it passes one after another. Its methods may be
+// called concurrently and then run one after another. When the context ends first, they return its error within about a
+// second even if the server is silent, and the client has not passed the barrier.
 //
 // All return variants.ErrSessionLost when the session is gone: what a new session sees may be older.
 type Barrier interface {
-	// Wait returns when the barrier that the client is before has been opened.
+	// Wait returns when the client's next barrier has been opened.
 	Wait(ctx context.Context) error
-	// Open opens the barrier that the client is before, passes it, and leaves the next one closed. If somebody else has
-	// opened it, the client only passes. After an error it may be open or not, and to call Open again is safe.
+	// Open opens the client's next barrier, passes it, and leaves the one after it closed. If another client has opened
+	// the barrier, the client only passes it. After an error the barrier may be open or not; Open may be called again.
 	Open(ctx context.Context) error
 }
 
@@ -49,16 +48,14 @@ var ErrNone = errors.New("there is no barrier")
 func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "barrier",
-		Summary:     "nobody passes until it is opened, then everybody does",
+		Summary:     "no client passes until the barrier is opened, then all clients do",
 		Source:      "ZooKeeper recipes page, Barriers",
 		Variants:    []variants.Variant{recheckVariant(), noRecheckVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseOpen,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"waiting": waiting, "passed": passed, "opening": opening, "opened": opened, "gave-up": gaveUp,
 	}}
 }
@@ -26,7 +26,7 @@ func TestCheck(t *testing.T) {
 		{"the next is closed", "0:opening:0 0:opened:0 1:waiting:0 1:passed:0 1:opening:1", ""},
 		{"slow, and the next is open, too", "1:waiting:0 0:opening:0 0:opened:0 2:opening:1 2:opened:1 1:passed:0 1:waiting:1 1:passed:1", ""},
 		{"waits at one that is closed", "1:waiting:0", ""},
-		{"waits at one of which nobody knows whether it is open", "1:waiting:0 0:opening:0", ""},
+		{"waits at one that may be open or not", "1:waiting:0 0:opening:0", ""},
 		{"gives up", "1:waiting:0 1:gave-up:0 0:opening:0 0:opened:0", ""},
 		{"early", "1:waiting:0 1:passed:0 0:opening:0 0:opened:0", "client 1 passed barrier 0 before it was opened"},
 		{"early, at the next", "0:opening:0 0:opened:0 1:waiting:0 1:passed:0 1:waiting:1 1:passed:1", "client 1 passed barrier 1 before it was opened"},
@@ -37,11 +37,23 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 2 comes when the barrier is open: its wait is no passage",
 		"1:waiting:0 0:opening:0 0:opened:0 2:waiting:0 2:passed:0 1:passed:0",
 		"wait(2)=1ms wait(1)=5ms open(0)=1ms passage(1)=4ms",
 	}})
+}
+
+// Three clients take turns to open, and one of the others is slow.
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		opener, slow, quick, number := i%3, (i+1)%3, (i+2)%3, int64(i)
+		return []variants.Event{
+			{Client: slow, Kind: waiting, Value: number}, {Client: opener, Kind: opening, Value: number},
+			{Client: quick, Kind: waiting, Value: number}, {Client: quick, Kind: passed, Value: number},
+			{Client: opener, Kind: opened, Value: number}, {Client: slow, Kind: passed, Value: number},
+		}
+	})
 }
 
 // simulate lets one client after another come to a barrier that is closed, and then opens it.

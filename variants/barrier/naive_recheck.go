@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Recheck is the barrier whose waiters, when they are woken, look again whether it is gone.
+// Recheck is the barrier whose waiting clients read its znode again when they are notified.
 //
 // To wait at <dir>/barrier-<k>:
 //
@@ -15,8 +15,8 @@ import (
 //
 // To open it: delete it and create <dir>/barrier-<k+1>, in one multi.
 //
-// Whatever the notification was about, the znode's absence is what lets a client pass; so this is right even if somebody
-// writes to the znode. But nobody does, and all waiters read again at the same moment: when they are all to go.
+// A client passes because the znode is absent, and not because of the notification. So this is right even if a client
+// writes to the znode. But no client does, and all waiting clients send the second read at the same moment.
 //
 // The recipe asks with exists, which leaves a watch behind where it finds the znode gone. getData costs the same and
 // does not.
@@ -25,34 +25,30 @@ import (
 //
 //	requests       N-1 reads before, the multi, N-1 reads after  =  2N-1
 //	writes         1
-//	notifications  N-1, all from the multi, which is the herd; it cannot be smaller, as all are to go
+//	notifications  N-1, all from the multi, which is the herd; it cannot be smaller, as all clients must be notified
 //
-// Freely, a client that comes when the barrier is open already reads once and is not notified: the same is a bound.
+// At its own pace, a client that comes when the barrier is open already reads once and is not notified: the formulas are
+// upper bounds then.
 //
 // Source: ZooKeeper recipes page, Barriers.
-type Recheck struct{ place }
+type Recheck struct{ client }
 
 var _ Barrier = (*Recheck)(nil)
 
-// NewRecheck places a client before the barrier in dir that is closed, which [Create] must have made. lost is closed when
-// the session is.
-func NewRecheck(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*Recheck, error) {
-	p, err := enter(ctx, session, dir, lost)
-	if err != nil {
-		return nil, err
-	}
-	b := &Recheck{p}
-	b.await = b.awaitAbsence
-	return b, nil
+// NewRecheck returns a client's view of the barriers in dir, of which [Create] must have made the first. The client's next
+// barrier is the one that is closed.
+func NewRecheck(ctx context.Context, session *variants.Session, dir string) (*Recheck, error) {
+	b := &Recheck{}
+	return b, b.init(ctx, session, dir, b.awaitAbsence)
 }
 
 func (b *Recheck) awaitAbsence(ctx context.Context, barrier string) error {
 	for {
-		closed, watch, err := b.look(ctx, barrier)
-		if err != nil || !closed {
+		watch, err := b.look(ctx, barrier)
+		if err != nil || watch == nil {
 			return err
 		}
-		if err := variants.Await(ctx, b.lost, watch); err != nil {
+		if err := b.session.Await(ctx, watch); err != nil {
 			return err
 		}
 	}
@@ -64,14 +60,12 @@ func recheckVariant() variants.Variant {
 		Name:     "recheck",
 		Type:     "Recheck",
 		Kind:     variants.Naive,
-		Summary:  "all waiters watch the barrier's znode, and look again when they are woken",
+		Summary:  "all waiting clients watch the barrier's znode, and read it again when they are notified",
 		Source:   "ZooKeeper recipes page, Barriers",
-		BadAt:    "crowds: everybody who is let go reads once more, all at the same moment",
+		BadAt:    "crowds: at each opening all waiting clients send one more read, at the same moment",
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Barrier, error) {
-			return NewRecheck(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(NewRecheck),
 	}
 }

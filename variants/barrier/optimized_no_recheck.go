@@ -8,52 +8,47 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// NoRecheck is the barrier whose waiters pass when they are told that its znode was deleted.
+// NoRecheck is the barrier whose waiting clients pass when they are notified of its znode's deletion.
 //
 // To wait at <dir>/barrier-<k>:
 //
 //  1. Read it with a watch. If it is gone, pass.
-//  2. Wait for the watch. If it says that the znode was deleted, pass; else go to 1.
+//  2. Wait for the watch. If its event is the znode's deletion, pass; else go to 1.
 //
 // To open it: delete it and create <dir>/barrier-<k+1>, in one multi.
 //
-// As no barrier's name is used twice, a znode that was deleted stays so, and there is nothing to look for again. That holds
-// across an outage, too: when the client sets its watches again, a server that no longer has the znode says that it was
-// deleted.
+// As no barrier's name is used twice, a deleted znode stays deleted, and a second read is not needed. That holds
+// across an outage, too: when the client library sets its watches again, a server that no longer has the znode reports
+// its deletion.
 //
 // Cost of one opening, for which N-1 others wait:
 //
 //	requests       N-1 reads and the multi  =  N
 //	writes         1
-//	notifications  N-1, all from the multi, which is the herd; it cannot be smaller, as all are to go
+//	notifications  N-1, all from the multi, which is the herd; it cannot be smaller, as all clients must be notified
 //
-// So a waiter is past the barrier with the notification, and not a round trip later. Freely, a client that comes when
-// the barrier is open already reads once, too, and is not notified: the same is a bound.
+// So a client passes the barrier with the notification, and not a round trip later. At its own pace, a client that comes
+// when the barrier is open already reads once, too, and is not notified: the formulas are upper bounds then.
 //
 // Source: ZooKeeper recipes page, Barriers, without its last step.
-type NoRecheck struct{ place }
+type NoRecheck struct{ client }
 
 var _ Barrier = (*NoRecheck)(nil)
 
-// NewNoRecheck places a client before the barrier in dir that is closed, which [Create] must have made. lost is closed
-// when the session is.
-func NewNoRecheck(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*NoRecheck, error) {
-	p, err := enter(ctx, session, dir, lost)
-	if err != nil {
-		return nil, err
-	}
-	b := &NoRecheck{p}
-	b.await = b.awaitDeletion
-	return b, nil
+// NewNoRecheck returns a client's view of the barriers in dir, of which [Create] must have made the first. The client's
+// next barrier is the one that is closed.
+func NewNoRecheck(ctx context.Context, session *variants.Session, dir string) (*NoRecheck, error) {
+	b := &NoRecheck{}
+	return b, b.init(ctx, session, dir, b.awaitDeletion)
 }
 
 func (b *NoRecheck) awaitDeletion(ctx context.Context, barrier string) error {
 	for {
-		closed, watch, err := b.look(ctx, barrier)
-		if err != nil || !closed {
+		watch, err := b.look(ctx, barrier)
+		if err != nil || watch == nil {
 			return err
 		}
-		event, err := variants.AwaitEvent(ctx, b.lost, watch)
+		event, err := b.session.AwaitEvent(ctx, watch)
 		if err != nil || event.Type == zk.EventNodeDeleted {
 			return err
 		}
@@ -66,14 +61,12 @@ func noRecheckVariant() variants.Variant {
 		Name:     "no-recheck",
 		Type:     "NoRecheck",
 		Kind:     variants.Optimized,
-		Summary:  "all waiters watch the barrier's znode, and pass when they are told that it was deleted",
+		Summary:  "all waiting clients watch the barrier's znode, and pass when they are notified of its deletion",
 		Source:   "ZooKeeper recipes page, Barriers, without its last step",
-		BadAt:    "crowds, still: one opening wakes everybody, as it must",
+		BadAt:    "crowds, still: one opening notifies all waiting clients, as it must",
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Barrier, error) {
-			return NewNoRecheck(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(NewNoRecheck),
 	}
 }

@@ -1,17 +1,17 @@
 // Package blockingqueue compares two ways in which consumers can wait for the items of a queue.
 //
-// The promise, to which both are held: every item that was put is taken, by one consumer and once; a consumer that waits
-// while there are items is woken; and items are taken in the order in which they were put. An item that the transaction
-// of a taker has removed is the taker's: one that dies at that moment takes it along. That is at most once, as in every
-// queue in which taking is deleting.
+// The promise that both of them must keep: every item that was put is taken, by one consumer and once; a consumer that waits
+// while there are items is woken; and items are taken in the order in which they were put. An item that a taker's
+// transaction has removed belongs to the taker: if it dies at that moment, the item is lost. That is at most once, as in
+// every queue in which a client takes by deleting.
 //
 //	variant    znodes                                     cost of one item with m consumers waiting
 //	all-watch  <dir>/items/<guid>-item-<seq>              2m notifications, m attempts of which m-1 fail
 //	ticket     those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
 //
 // Beside them each client has an ephemeral znode <dir>/journals/<guid>, which makes its writes exactly-once at no cost:
-// see [items.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` holds
-// them to it.
+// see [items.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` checks
+// the formulas.
 package blockingqueue
 
 import (
@@ -25,8 +25,8 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Queue is one client's view of a queue. Its methods are for one goroutine at a time. variants.ErrSessionLost says that
-// the session died, so that it is not known whether an item that was on its way was put or taken.
+// Queue is one client's view of a queue. Its methods are for one goroutine at a time. After variants.ErrSessionLost it is
+// unknown whether the item of the last operation was put or taken.
 type Queue interface {
 	Producer
 	Consumer
@@ -35,10 +35,10 @@ type Queue interface {
 // Producer puts items into a queue.
 type Producer interface {
 	// Put appends an item; it costs one write. When ctx ends first, the context's error comes back within about a second
-	// even from a session that does not answer; the item is then taken back, unless a consumer was faster.
+	// even from a session that does not answer; the item is then removed, unless a consumer was faster.
 	Put(ctx context.Context, data []byte) (Item, error)
-	// AwaitTaken returns when an item that this client has put is gone. A producer that does so now and then does not
-	// run away from its consumers. It costs one read, or one and a notification.
+	// AwaitTaken returns when an item that this client has put is gone, so that a producer can keep pace with its
+	// consumers. It costs one read, or one and a notification.
 	AwaitTaken(ctx context.Context, item Item) error
 }
 
@@ -47,7 +47,7 @@ type Consumer interface {
 	// Peek waits for an item and returns one that seems to be free, without taking it. When ctx ends first, the client
 	// withdraws and the context's error comes back within about a second even from a session that does not answer.
 	Peek(ctx context.Context) (Item, error)
-	// Claim takes an item that Peek has returned; false says that somebody else has it. A claim that has been sent is
+	// Claim takes an item that Peek has returned; false means that another client has it. A claim that has been sent is
 	// not given up when ctx ends, because its item might be lost: it ends with the answer or with the session.
 	Claim(ctx context.Context, item Item) (bool, error)
 	// Leave withdraws a consumer that has peeked and does not want to claim.
@@ -81,12 +81,10 @@ func Recipe() variants.Recipe {
 		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
 		Variants:    []variants.Variant{allWatchVariant(), ticketVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseTake,
 		CountFrom:   variants.FromLineUp,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

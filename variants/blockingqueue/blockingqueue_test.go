@@ -7,8 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": putting, "put": put, "requested": requested, "claiming": claiming, "taken": taken,
 		"draining": draining, "drained": drained,
 	}}
@@ -26,14 +26,14 @@ func TestCheck(t *testing.T) {
 		{"never taken", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2", "item 1 was put and never taken"},
 		{"taken twice", "9:putting:1 9:put:1 0:claiming:1 1:claiming:1 0:taken:1 1:taken:1", "client 1 took item 1, which client 0 had taken"},
 		{"twice by the same", "9:putting:1 9:put:1 0:claiming:1 0:taken:1 0:claiming:1 0:taken:1", "client 0 took item 1, which client 0 had taken"},
-		{"never put", "0:claiming:7 0:taken:7", "item 7, which nobody had put"},
-		{"taken before it was put", "0:claiming:1 0:taken:1 9:putting:1 9:put:1", "item 1, which nobody had put"},
+		{"never put", "0:claiming:7 0:taken:7", "item 7, which was never put"},
+		{"taken before it was put", "0:claiming:1 0:taken:1 9:putting:1 9:put:1", "item 1, which was never put"},
 		{"the wrong order", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2 1:claiming:1 1:taken:1", "item 1 after item 2"},
 	})
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"consumers 0 and 1 wait when the first item comes; the second is taken before its put is answered",
 		"0:requested 1:requested 9:putting:1 9:put:1 0:claiming:1 1:claiming:1 0:taken:1 9:draining:1 9:drained:1 9:putting:2 1:claiming:2 1:taken:2 9:put:2",
 		"put(9)=1ms put(9)=3ms take(0)=6ms take(1)=10ms drain(9)=1ms sojourn(0)=4ms sojourn(1)=2ms",
@@ -133,4 +133,19 @@ func simulate(variant string, n int) variantstest.Counts {
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "ticket")
+}
+
+// The producer puts an item for each of two consumers, which take them in the other order.
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		a, b := int64(2*i+1), int64(2*i+2)
+		return []variants.Event{
+			{Client: 0, Kind: requested}, {Client: 1, Kind: requested},
+			{Client: 2, Kind: putting, Value: a}, {Client: 2, Kind: put, Value: a},
+			{Client: 0, Kind: claiming, Value: a},
+			{Client: 2, Kind: putting, Value: b}, {Client: 1, Kind: claiming, Value: b},
+			{Client: 1, Kind: taken, Value: b}, {Client: 0, Kind: taken, Value: a},
+			{Client: 2, Kind: put, Value: b}, {Client: 2, Kind: draining}, {Client: 2, Kind: drained},
+		}
+	})
 }

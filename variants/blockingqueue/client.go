@@ -15,37 +15,32 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// What is in the names of items and of tickets.
+// The markers of items and of tickets, see [line.Line].
 const (
 	itemMarker   = "-item-"
 	ticketMarker = "-ticket-"
 )
 
-// client is what the variants share: one client's journal, and how it puts. They differ in how they wait.
+// client is the common part of the variants: one client's journal, and how it puts. They differ in how they wait.
 type client struct {
-	lane    variants.Lane
+	session *variants.Session
 	items   line.Line
 	journal items.Journal
 }
 
-// open makes a client of a queue below an existing znode dir.
-func open(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*client, error) {
-	place := line.New(session, path.Join(dir, "items"), itemMarker, lost)
-	if err := variants.Ensure(ctx, session, lost, place.Dir, 0); err != nil {
+// open returns a client of a queue below an existing znode dir.
+func open(ctx context.Context, session *variants.Session, dir string) (*client, error) {
+	lineFor := line.New(session, path.Join(dir, "items"), itemMarker)
+	if err := session.Ensure(ctx, lineFor.Dir, nil, 0); err != nil {
 		return nil, err
 	}
-	journal, err := items.OpenJournal(ctx, session, path.Join(dir, "journals"), lost)
-	return &client{variants.NewLane(), place, journal}, err
+	journal, err := items.OpenJournal(ctx, session, path.Join(dir, "journals"))
+	return &client{session, lineFor, journal}, err
 }
 
 // Put implements [Producer].
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
-	return variants.Run(ctx, c.lane, func(ctx context.Context) (Item, error) {
-		if err := ctx.Err(); err != nil {
-			return Item{}, err
-		}
-		return c.put(ctx, data)
-	}, func(item Item) {
+	return variants.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) }, func(item Item) {
 		ctx, cancel := variants.Cleanup(ctx)
 		defer cancel()
 		_ = c.items.Leave(ctx, item.place) // the caller has left; an item that is gone was taken
@@ -53,8 +48,6 @@ func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 }
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {
-	ctx, cancel := variants.Cleanup(ctx) // what has been sent must become known
-	defer cancel()
 	guid := rand.Text()
 	results, err := c.journal.Do(ctx, &zk.CreateRequest{
 		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
@@ -66,6 +59,8 @@ func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 		place, _ := line.Parse(path.Base(results[0].String), itemMarker)
 		return Item{data, place}, nil
 	}
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
 	children, err := c.items.List(ctx) // the reply with the name is lost
 	if err != nil {
 		return Item{}, fmt.Errorf("put, then look for its name: %w", err)
@@ -84,35 +79,28 @@ func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 	if item.place.Name == "" {
 		return nil
 	}
-	return variants.Do(ctx, c.lane, func(ctx context.Context) error {
-		return c.items.AwaitChange(ctx, item.place)
-	}, nil)
+	return c.session.Do(ctx, func(ctx context.Context) error { return c.items.AwaitWatch(ctx, item.place) }, nil)
 }
 
 // read returns an item; false if it is gone.
 func (c *client) read(ctx context.Context, place line.Ticket) (Item, bool, error) {
-	item := Item{place: place}
-	err := variants.Retry(ctx, c.items.Lost, func() error {
-		var err error
-		item.Data, _, err = c.items.Session.Get(c.items.Path(place))
-		return err
-	})
+	data, _, err := c.session.Get(ctx, c.items.Path(place))
 	if errors.Is(err, zk.ErrNoNode) {
 		return Item{}, false, nil
 	}
-	return item, err == nil, err
+	return Item{data, place}, err == nil, err
 }
 
-// settle runs a claim. It is never left alone: what a claim takes, its caller has to learn.
-func (c *client) settle(ctx context.Context, claim func(context.Context) (bool, error)) (bool, error) {
+// claim runs a claim to its end even if ctx ends meanwhile: the caller must learn what it has taken.
+func (c *client) claim(ctx context.Context, claim func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	return variants.Run(context.WithoutCancel(ctx), c.lane, func(ctx context.Context) (bool, error) {
+	return variants.Run(context.WithoutCancel(ctx), c.session, func(ctx context.Context) (bool, error) {
 		ctx, cancel := variants.Cleanup(ctx)
 		defer cancel()
 		return claim(ctx)
-	}, func(bool) {})
+	}, nil)
 }
 
 // remove deletes all these znodes or none; false if one was gone already.

@@ -15,16 +15,16 @@ import (
 //
 //  1. To put, create <dir>/items/<guid>-item-, sequential.
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID.
-//  3. List <dir>/tickets. If the own ticket is not the lowest, read the next lower one with a watch, wait for it, and do
-//     3 again: who stood there may have given up.
-//  4. List <dir>/items. If there is none, list again, with a watch; if there is still none, wait and do 4 again.
-//  5. Read the first item, and delete it and the own ticket in one multi: so the item goes and the next consumer comes
-//     at once, or neither.
+//  3. List <dir>/tickets. If the client's ticket is not the lowest, read the next lower one with a watch, wait for the
+//     watch, and repeat 3: the owner of that ticket may have given up.
+//  4. List <dir>/items. If there is none, list again, with a watch; if there is still none, wait and repeat 4.
+//  5. Read the first item, and delete the item and the client's ticket in one multi: so the item goes and the next
+//     consumer is first, or neither.
 //
-// The first listing in 4 has no watch because the watch would be left behind where there are items, and fire at the own
+// The first listing in 4 sets no watch: if there are items, the watch would stay behind and fire at the client's own
 // delete. As in [AllWatch] puts and deletes carry a write to the client's journal.
 //
-// Cost of one item in a lockstep run: the put wakes the first consumer, which lists, reads and deletes; that wakes the
+// Cost of one item in a lockstep run: the put wakes the first consumer, which lists, reads and deletes. That wakes the
 // next, if there is one, which lists the tickets, then the items, then the items with a watch:
 //
 //	notifications  1, and 1 for each but the last  =  2 - 1/(N-1)
@@ -33,35 +33,33 @@ import (
 //	herd           1
 //
 // A client that is alone puts, takes a ticket, lists the tickets and the items, reads and deletes: 6 requests, 3 of them
-// writes. Looping freely, one take is at most a ticket, two listings of the tickets and one read of the predecessor,
-// three listings of the items, a read and a delete, with the put 10 requests, 3 of them writes. The producer's look at
-// whether its last round has been taken (see worker) adds up to one request and one notification per round. An item that
-// comes between the two listings leaves the watch of the second one armed. So a delete notifies up to three clients: the
-// next in line, the producer, and whoever takes. Consumers are served in the order of their tickets.
+// writes. When clients loop freely, one take is at most a ticket, two listings of the tickets and one read of the
+// predecessor, three listings of the items, a read and a delete, with the put 10 requests, 3 of them writes. The
+// producer's check whether its last round has been taken (see worker) adds up to one request and one notification per
+// round. An item that is put between the two listings leaves the watch of the second one armed. So a delete notifies up to
+// three clients: the next in line, the producer, and the taker. Consumers are served in the order of their tickets.
 //
 // Source: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
 // semaphores let only one client watch their leases in the same way.
 type Ticket struct {
 	*client
 	tickets line.Line
-	mine    *line.Ticket // nil while not in the line
+	mine    *line.Ticket // nil while the client is not in the line
 }
 
-var _ Queue = (*Ticket)(nil)
-
-// NewTicket returns one client's view of a queue below an existing znode dir. lost is closed when the session is.
-func NewTicket(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*Ticket, error) {
-	c, err := open(ctx, session, dir, lost)
+// NewTicket returns one client's view of a queue below an existing znode dir.
+func NewTicket(ctx context.Context, session *variants.Session, dir string) (*Ticket, error) {
+	c, err := open(ctx, session, dir)
 	if err != nil {
 		return nil, err
 	}
-	tickets := line.New(session, path.Join(dir, "tickets"), ticketMarker, lost)
-	return &Ticket{client: c, tickets: tickets}, variants.Ensure(ctx, session, lost, tickets.Dir, 0)
+	tickets := line.New(session, path.Join(dir, "tickets"), ticketMarker)
+	return &Ticket{client: c, tickets: tickets}, session.Ensure(ctx, tickets.Dir, nil, 0)
 }
 
 // Peek implements [Consumer].
 func (q *Ticket) Peek(ctx context.Context) (Item, error) {
-	return variants.Run(ctx, q.lane, q.peek, func(Item) {
+	return variants.Run(ctx, q.session, q.peek, func(Item) {
 		ctx, cancel := variants.Cleanup(ctx)
 		defer cancel()
 		_ = q.leave(ctx) // the caller has left; if this fails too, the ticket ends with the session
@@ -84,7 +82,7 @@ func (q *Ticket) peek(ctx context.Context) (Item, error) {
 	return item, err
 }
 
-// wait waits for the own turn, then for an item. As long as the ticket is there, nobody else takes one.
+// wait waits for the client's turn, then for an item. While the ticket exists, no other consumer takes an item.
 func (q *Ticket) wait(ctx context.Context, mine line.Ticket) (Item, error) {
 	if err := q.tickets.AwaitFirst(ctx, mine); err != nil {
 		return Item{}, fmt.Errorf("wait in %s: %w", q.tickets.Dir, err)
@@ -102,21 +100,20 @@ func (q *Ticket) wait(ctx context.Context, mine line.Ticket) (Item, error) {
 
 func (q *Ticket) awaitItem(ctx context.Context) (line.Ticket, error) {
 	for {
+		var watch *variants.Watch
 		children, err := q.items.List(ctx)
-		if err != nil {
-			return line.Ticket{}, err
+		found := line.Sorted(children, itemMarker)
+		if err == nil && len(found) == 0 {
+			children, watch, err = q.items.ListW(ctx)
+			found = line.Sorted(children, itemMarker)
 		}
-		if found := line.Sorted(children, itemMarker); len(found) > 0 {
+		switch {
+		case err != nil:
+			return line.Ticket{}, err
+		case len(found) > 0:
 			return found[0], nil
 		}
-		children, watch, err := q.items.ListW(ctx)
-		if err != nil {
-			return line.Ticket{}, err
-		}
-		if found := line.Sorted(children, itemMarker); len(found) > 0 {
-			return found[0], nil
-		}
-		if err := variants.Await(ctx, q.items.Lost, watch); err != nil {
+		if err := q.session.Await(ctx, watch); err != nil {
 			return line.Ticket{}, err
 		}
 	}
@@ -124,7 +121,7 @@ func (q *Ticket) awaitItem(ctx context.Context) (line.Ticket, error) {
 
 // Claim implements [Consumer].
 func (q *Ticket) Claim(ctx context.Context, item Item) (bool, error) {
-	return q.settle(ctx, func(ctx context.Context) (bool, error) {
+	return q.claim(ctx, func(ctx context.Context) (bool, error) {
 		if q.mine == nil {
 			return false, nil // it has withdrawn
 		}
@@ -138,7 +135,7 @@ func (q *Ticket) Claim(ctx context.Context, item Item) (bool, error) {
 
 // Leave implements [Consumer].
 func (q *Ticket) Leave(ctx context.Context) error {
-	return variants.Do(ctx, q.lane, q.leave, nil)
+	return q.session.Do(ctx, q.leave, nil)
 }
 
 func (q *Ticket) leave(ctx context.Context) error {
@@ -159,21 +156,13 @@ func ticketVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Locks, applied to a queue's consumers",
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
 		Lockstep: variants.Cost{
-			Requests:      "7 - 3/(N-1) (6 for N=1)",
-			Writes:        "2 (3 for N=1)",
-			FailedWrites:  "0",
-			Notifications: "2 - 1/(N-1) (0 for N=1)",
-			HerdMax:       "1 (0 for N=1)",
+			Requests: "7 - 3/(N-1) (6 for N=1)", Writes: "2 (3 for N=1)", FailedWrites: "0",
+			Notifications: "2 - 1/(N-1) (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      "10 + 1/(N-1) (6 for N=1)",
-			Writes:        "3",
-			FailedWrites:  "0",
-			Notifications: "2 + 1/(N-1) (0 for N=1)",
-			HerdMax:       "3 (0 for N=1)",
+			Requests: "10 + 1/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
+			Notifications: "2 + 1/(N-1) (0 for N=1)", HerdMax: "3 (0 for N=1)",
 		},
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
-			return NewTicket(ctx, s, env.Root, env.Lost)
-		}),
+		Join: join(NewTicket),
 	}
 }

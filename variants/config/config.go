@@ -1,8 +1,8 @@
 // Package config compares ways to change and to read a configuration that is spread over several znodes.
 //
-// The promise, to which all are held: no reader ever acts on a torn configuration, which mixes the values of two
-// updates, nor on one older than it has acted on before. One writer at a time is assumed; which client that is, an
-// election decides.
+// The promise, to which all variants are held: no reader ever acts on a torn configuration, which mixes the values of two
+// updates, nor on an older one than before, nor on one that was replaced more than 20 seconds before it was asked for.
+// There must be one writer at a time; an election can decide which client that is.
 //
 // How to write, with K readers who wait for the change, m znodes:
 //
@@ -16,8 +16,8 @@
 //	read-through   <dir>/m1 … m<m>                        1 write, no notification, Kum reads
 //	watched-cache  <dir>/m1 … m<m>, <dir>/version         1 write, K notifications, K(m+1) reads
 //
-// These are two recipes, [Recipe] and [ReadRecipe], because they are two workloads: who waits for a change has to watch
-// for it, and then may as well keep a copy. What comes out best is one type, [WatchedCache], in both. Each variant's own
+// These are two recipes, [Recipe] and [ReadRecipe], because they are two workloads: a reader that waits for a change has
+// to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache]. Each variant's own
 // comment has the steps and the exact formulas; `zkbench run config-update config-read` holds them to it.
 package config
 
@@ -38,12 +38,12 @@ var code embed.FS
 
 // Configuration is one client's view of a configuration. Its methods may be called concurrently and then run one after
 // another. When their context ends, they return within about a second even if the server is silent; what they have begun
-// is then brought to an end behind the caller's back, and a later call waits for it. All return variants.ErrSessionLost
+// is then completed in the background, and a later call waits for it. All return variants.ErrSessionLost
 // when the session is gone: what a new session reads may be older.
 type Configuration interface {
-	// Update changes all values. It calls prepare for the new ones as soon as the algorithm allows for them to be
-	// written; nothing is changed if prepare fails. Once writing has begun it is finished even if ctx ends. After an
-	// error, the writer or its successor updates again.
+	// Update changes all values. It calls prepare for the new ones as soon as the variant may write them; nothing is changed
+	// if prepare fails. Once writing has begun it is finished even if ctx ends. After an error, the writer or its successor
+	// updates again.
 	Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error
 	// Read returns the values to act on, which must not be modified. They are of one update.
 	Read(ctx context.Context) ([][]byte, error)
@@ -59,28 +59,22 @@ func Recipe() variants.Recipe {
 		Source:      "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
 		Variants:    []variants.Variant{invalidFlagVariant(), multiVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }
 
-// Create creates a configuration with its first values below an existing znode dir, at once. One that is there already
-// is left as it is.
-func Create(ctx context.Context, session variants.Session, dir string, values [][]byte) error {
+// Create creates a configuration with its first values below an existing znode dir, in one transaction. If there is one
+// already, it is left as it is.
+func Create(ctx context.Context, session *variants.Session, dir string, values [][]byte) error {
 	ops := []any{&zk.CreateRequest{Path: path.Join(dir, versionName), Acl: variants.WorldACL()}}
 	for i, value := range values {
 		ops = append(ops, &zk.CreateRequest{Path: path.Join(dir, valueName(i)), Data: value, Acl: variants.WorldACL()})
 	}
-	err := variants.Retry(ctx, nil, func() error {
-		_, err := session.Multi(ops...)
-		return err
-	})
-	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+	if _, _, err := session.Multi(ctx, ops...); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		return fmt.Errorf("create a configuration in %s: %w", dir, err)
 	}
 	return nil
@@ -94,35 +88,30 @@ const (
 
 func valueName(i int) string { return fmt.Sprintf("m%d", i+1) }
 
-// store is where a configuration stands: dir has so many znodes with values.
+// store is the znodes of a configuration: dir has so many of them with values.
 type store struct {
-	session variants.Session
-	lost    <-chan struct{}
+	session *variants.Session
 	dir     string
 	znodes  int
 }
 
-func newStore(session variants.Session, dir string, znodes int, lost <-chan struct{}) store {
-	return store{session, lost, path.Clean(dir), znodes} // a trailing slash would make dir a path that no server accepts
+func newStore(session *variants.Session, dir string, znodes int) store {
+	return store{session, path.Clean(dir), znodes} // a trailing slash would make dir a path that no server accepts
 }
 
 // values reads all znodes, one after another: between two reads anything may happen.
 func (s store) values(ctx context.Context) ([][]byte, error) {
 	values := make([][]byte, s.znodes)
 	for i := range values {
-		err := variants.Retry(ctx, s.lost, func() error {
-			var err error
-			values[i], _, err = s.session.Get(path.Join(s.dir, valueName(i)))
-			return err
-		})
-		if err != nil {
+		var err error
+		if values[i], _, err = s.session.Get(ctx, path.Join(s.dir, valueName(i))); err != nil {
 			return nil, fmt.Errorf("read the configuration: %w", err)
 		}
 	}
 	return values, nil
 }
 
-// prepared returns what prepare does, if that is a value for each znode.
+// prepared returns the values that prepare returns, if there is one for each znode.
 func (s store) prepared(ctx context.Context, prepare func(context.Context) ([][]byte, error)) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -138,46 +127,64 @@ func (s store) prepared(ctx context.Context, prepare func(context.Context) ([][]
 	}
 }
 
-// serial makes a Configuration of a variant's steps, which cannot be interrupted while the server is silent.
+// serial makes a Configuration of a variant's strategy, whose steps cannot be interrupted while the server is silent.
 type serial struct {
-	lane  variants.Lane
-	over  <-chan struct{} // closed when the session is lost
-	steps steps
+	handle   *variants.Session
+	strategy strategy
 }
 
-// steps are what the variants differ in.
-type steps struct {
+// strategy is what the variants differ in.
+type strategy struct {
 	update  func(context.Context, func(context.Context) ([][]byte, error)) error
 	read    func(context.Context) ([][]byte, error)
 	changed func(context.Context) error
 }
 
-func newSerial(lost <-chan struct{}, s steps) serial { return serial{variants.NewLane(), lost, s} }
-
 // Update implements [Configuration].
 func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
-	return s.run(ctx, func(ctx context.Context) error { return s.steps.update(ctx, prepare) })
+	return s.run(ctx, func(ctx context.Context) error { return s.strategy.update(ctx, prepare) })
 }
 
 // Read implements [Configuration].
 func (s serial) Read(ctx context.Context) ([][]byte, error) {
-	return variants.Run(ctx, s.lane, func(ctx context.Context) ([][]byte, error) {
-		values, err := s.steps.read(ctx)
+	return variants.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
+		values, err := s.strategy.read(ctx)
 		if err == nil {
-			err = variants.Alive(s.over)
+			err = s.handle.Alive()
 		}
 		return values, err
-	}, func([][]byte) {})
+	}, nil)
 }
 
 // Changed implements [Configuration].
-func (s serial) Changed(ctx context.Context) error { return s.run(ctx, s.steps.changed) }
+func (s serial) Changed(ctx context.Context) error { return s.run(ctx, s.strategy.changed) }
 
 func (s serial) run(ctx context.Context, step func(context.Context) error) error {
-	return variants.Do(ctx, s.lane, func(ctx context.Context) error {
+	return s.handle.Do(ctx, func(ctx context.Context) error {
 		if err := step(ctx); err != nil {
 			return err
 		}
-		return variants.Alive(s.over)
+		return s.handle.Alive()
 	}, nil)
+}
+
+// copied is a copy of the values that is used until a watch fires.
+type copied struct {
+	values [][]byte // nil if there is none
+	watch  *variants.Watch
+}
+
+// current reports whether the copy may be used.
+func (c *copied) current() bool { return c.values != nil && !c.watch.Fired() }
+
+// await waits until the copy may no longer be used.
+func (c *copied) await(ctx context.Context, session *variants.Session) error {
+	if c.values == nil {
+		return nil
+	}
+	err := session.Await(ctx, c.watch)
+	if err == nil {
+		c.values = nil
+	}
+	return err
 }

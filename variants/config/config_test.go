@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/variantstest"
@@ -13,8 +14,8 @@ import (
 
 // teller's values are numbers, except of a use: "used:low-high" is one of values that may differ, "used:number" one of
 // values that are the same. See [inTwo].
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"updating": updating, "writing": writing, "updated": updated, "awaiting": awaiting, "reading": reading, "used": used,
 		},
@@ -31,25 +32,26 @@ func teller() variantstest.Teller {
 	}
 }
 
-// inTwo lets a function see two events for each use that a story tells of in one word.
-func inTwo[T any](of func(variants.History) []T) func(variants.History) []T {
-	return func(told variants.History) []T {
-		var h variants.History
-		for _, e := range told {
+// inTwo returns a recipe whose observer sees two events for each use, which a story has in one word.
+func inTwo(r variants.Recipe) variants.Recipe {
+	whole := r.NewObserver
+	r.NewObserver = func(out variants.Findings) variants.Observer {
+		o := whole(out)
+		return variants.ObserverFunc(func(e variants.Event) {
 			if e.Kind == used {
 				first := e
 				first.Kind, first.Value = oldest, e.Value>>32
 				e.Value &= math.MaxUint32
-				h = append(h, first)
+				o.Observe(first)
 			}
-			h = append(h, e)
-		}
-		return of(h)
+			o.Observe(e)
+		})
 	}
+	return r
 }
 
 func TestCheck(t *testing.T) {
-	teller().Check(t, variants.Recipe{Check: inTwo(check), CheckPrefix: inTwo(check)}, []variantstest.Case{
+	teller().Check(t, inTwo(Recipe()), []variantstest.Case{
 		{"nothing", "", ""},
 		{"the first configuration", "0:used:0 0:used:0", ""},
 		{"one after the other", "0:used:0 9:updating:1 9:writing:1 0:used:1 9:updated:1 0:used:1", ""},
@@ -65,8 +67,20 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// A cache that is never refreshed does not go back in time. It is caught when no server can be so far behind.
+func TestCheckOfConfigurationsThatStayOld(t *testing.T) {
+	slow := teller()
+	slow.Apart = 5 * time.Second
+	slow.Check(t, inTwo(ReadRecipe()), []variantstest.Case{
+		{"as far behind as a server may be", "0:writing:1 0:updated:1 - - 1:reading:0 1:used:0 1:reading:0 1:used:1", ""},
+		{"asked for in time", "0:writing:1 0:updated:1 1:reading:0 - - - - - - 1:used:0", ""},
+		{"for longer", "0:writing:1 0:updated:1 - - - - 1:reading:0 1:used:0", "client 1 acted on configuration 0, more than 20s after update 1 was complete"},
+		{"once more after that", "0:writing:1 0:updated:1 1:used:0 - - - - 1:used:0 1:used:0", "client 1 acted on configuration 0, more than 20s after update 1 was complete"},
+	})
+}
+
 func TestSpans(t *testing.T) {
-	teller().Spans(t, inTwo(spans), []variantstest.Case{{
+	teller().Spans(t, inTwo(Recipe()), []variantstest.Case{{
 		"client 1 is late: it never sees update 1, and finds update 2 when it asks for it; client 0 uses update 1 twice",
 		"0:awaiting:1 9:updating:1 9:writing:1 9:updated:1 0:used:1 0:used:1 9:updating:2 9:writing:2 0:used:0 1:awaiting:1 1:used:2 9:updated:2",
 		"update(9)=2ms update(9)=5ms await(0)=4ms await(1)=1ms propagation(0)=2ms propagation(1)=3ms",
@@ -98,7 +112,7 @@ func (b *bench) read(reader, requests int, watch bool) {
 	}
 }
 
-// simulate walks through one update in a lockstep run.
+// simulate walks through one update in a stepped run.
 func simulate(variant string, n int) variantstest.Counts {
 	b := &bench{Counts: variantstest.Counts{Operations: 1}, armed: map[int]bool{}}
 	for reader := 1; reader < n && variant != "read-through"; reader++ {
@@ -155,7 +169,7 @@ func TestBreakEven(t *testing.T) {
 }
 
 func TestReadSpans(t *testing.T) {
-	teller().Spans(t, inTwo(readSpans), []variantstest.Case{{
+	teller().Spans(t, inTwo(ReadRecipe()), []variantstest.Case{{
 		"three uses of the same update",
 		"0:updating:1 0:writing:1 0:updated:1 1:reading:0 1:used:1 1:reading:0 2:reading:0 1:used:1 2:used:1",
 		"update(0)=2ms read(1)=1ms read(1)=2ms read(2)=2ms",

@@ -16,7 +16,7 @@ import (
 //
 // The writer:
 //
-//  1. Create <dir>/invalid. One that is there was left by a writer that died, and stays until step 3 is done.
+//  1. Create <dir>/invalid. If it exists, a writer that died has left it; it stays until step 3.
 //  2. Set <dir>/m1 … m<m>, one by one.
 //  3. Delete <dir>/invalid.
 //
@@ -31,15 +31,15 @@ import (
 // The flag is not ephemeral: with its session gone, half a configuration would look like a whole one. So a writer that
 // dies stops all readers until its successor has written everything once more.
 //
-// And the watch is less than it seems. A client that was cut off sets its watches again, and a server then tells of a
-// flag that is there, but not of one that came and went: an update that begins and ends while a reader is cut off goes
-// unnoticed until the next. A reader that is cut off between two reads can so even mix two updates. A version that is
-// written with the values has neither flaw.
+// And the watch does not notice every update. A client that was cut off sets its watches again, and a server then notifies
+// it of a flag that exists, but not of one that was created and deleted meanwhile: an update that begins and ends while a
+// reader is cut off goes unnoticed until the next. A reader that is cut off between two reads may even mix two updates. A
+// version that is written with the values has neither flaw.
 //
 // Cost of one update of m znodes with K = N-1 readers, each at rest before and when the flag is up:
 //
 //	writes         a create, m sets and a delete  =  m+2, one after another
-//	notifications  the flag's creation and its deletion  =  2K, of which the first is of no use
+//	notifications  the flag's creation and its deletion  =  2K, of which the first is spurious
 //	requests       the writes; and for each reader an exists that finds the flag, one that does not, and m reads:
 //	               m+2 + K(m+2)  =  N(m+2)  =  5N for m = 3
 //	herd           K
@@ -50,17 +50,15 @@ import (
 type InvalidFlag struct {
 	serial
 	store
-	copy  [][]byte        // nil if there is none
-	watch <-chan zk.Event // on the flag, set just before the copy was read
+	copy copied // its watch is on the flag, set just before the values were read
 }
 
 var _ Configuration = (*InvalidFlag)(nil)
 
-// NewInvalidFlag returns one client's view of the configuration of so many znodes below dir. lost is closed when the
-// session is.
-func NewInvalidFlag(session variants.Session, dir string, znodes int, lost <-chan struct{}) *InvalidFlag {
-	c := &InvalidFlag{store: newStore(session, dir, znodes, lost)}
-	c.serial = newSerial(lost, steps{c.update, c.read, c.changed})
+// NewInvalidFlag returns one client's view of the configuration of so many znodes below dir.
+func NewInvalidFlag(session *variants.Session, dir string, znodes int) *InvalidFlag {
+	c := &InvalidFlag{store: newStore(session, dir, znodes)}
+	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
 	return c
 }
 
@@ -80,71 +78,50 @@ func (c *InvalidFlag) update(ctx context.Context, prepare func(context.Context) 
 	switch {
 	case err != nil && raised:
 		return errors.Join(err, c.lower(finish))
-	case err != nil: // what a writer left that died is no better for it
+	case err != nil: // the flag is that of a writer that died, and its values are still torn
 		return err
 	}
 	for i, value := range values {
-		err := variants.Retry(finish, c.lost, func() error {
-			_, err := c.session.Set(path.Join(c.dir, valueName(i)), value, -1)
-			return err
-		})
-		if err != nil {
+		if _, err := c.session.Set(finish, path.Join(c.dir, valueName(i)), value, -1); err != nil {
 			return fmt.Errorf("change the configuration, which stays invalid: %w", err)
 		}
 	}
 	return c.lower(finish)
 }
 
-// raise puts the flag up and tells whether it was not up before.
+// raise creates the flag and reports whether there was none before.
 func (c *InvalidFlag) raise(ctx context.Context) (raised bool, err error) {
-	owner, attempts := rand.Text(), 0
-	err = variants.Retry(ctx, c.lost, func() error {
-		attempts++
-		_, err := c.session.Create(c.flag(), []byte(owner), 0, variants.WorldACL())
-		if errors.Is(err, zk.ErrNodeExists) && attempts > 1 { // ours, perhaps, if a reply was lost
-			var data []byte
-			data, _, err = c.session.Get(c.flag())
-			raised = err == nil && string(data) == owner
-			return err
-		}
-		raised = err == nil
-		return err
-	})
+	owner := rand.Text()
+	repeated, err := c.session.Create(ctx, c.flag(), []byte(owner), 0)
+	var data []byte
+	if errors.Is(err, zk.ErrNodeExists) && repeated { // an attempt whose reply was lost may have created it
+		data, _, err = c.session.Get(ctx, c.flag())
+		return err == nil && string(data) == owner, err
+	}
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		return false, fmt.Errorf("create %s: %w", c.flag(), err)
 	}
-	return raised, nil
+	return err == nil, nil
 }
 
-// lower takes the flag down. That it is gone already is what a lost reply did not tell.
-func (c *InvalidFlag) lower(ctx context.Context) error {
-	err := variants.Retry(ctx, c.lost, func() error { return c.session.Delete(c.flag(), -1) })
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("delete %s: %w", c.flag(), err)
-	}
-	return nil
-}
+// lower deletes the flag.
+func (c *InvalidFlag) lower(ctx context.Context) error { return c.session.Discard(ctx, c.flag()) }
 
 func (c *InvalidFlag) read(ctx context.Context) ([][]byte, error) {
-	if c.copy != nil && !variants.Fired(c.watch) {
-		return c.copy, nil
+	if c.copy.current() {
+		return c.copy.values, nil
 	}
-	c.copy = nil
+	c.copy = copied{}
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		var invalid bool
-		err := variants.Retry(ctx, c.lost, func() error {
-			var err error
-			invalid, _, c.watch, err = c.session.ExistsW(c.flag())
-			return err
-		})
+		invalid, _, watch, err := c.session.ExistsW(ctx, c.flag())
 		if err != nil {
 			return nil, fmt.Errorf("look for %s: %w", c.flag(), err)
 		}
 		if invalid {
-			if err := variants.Await(ctx, c.lost, c.watch); err != nil {
+			if err := c.session.Await(ctx, watch); err != nil {
 				return nil, err
 			}
 			continue
@@ -153,31 +130,19 @@ func (c *InvalidFlag) read(ctx context.Context) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !variants.Fired(c.watch) {
-			c.copy = values
+		if !watch.Fired() {
+			c.copy = copied{values, watch}
 			return values, nil
 		}
 	}
 }
 
-func (c *InvalidFlag) changed(ctx context.Context) error {
-	if c.copy == nil {
-		return nil
-	}
-	err := variants.Await(ctx, c.lost, c.watch)
-	if err == nil {
-		c.copy = nil
-	}
-	return err
-}
+func (c *InvalidFlag) changed(ctx context.Context) error { return c.copy.await(ctx, c.session) }
 
 func invalidFlagVariant() variants.Variant {
 	cost := variants.Cost{
-		Requests:      "5N",
-		Writes:        "5",
-		FailedWrites:  "0",
-		Notifications: "2(N-1)",
-		HerdMax:       "N-1",
+		Requests: "5N", Writes: "5", FailedWrites: "0",
+		Notifications: "2(N-1)", HerdMax: "N-1",
 	}
 	return variants.Variant{
 		Name:     "invalid-flag",
@@ -189,8 +154,6 @@ func invalidFlagVariant() variants.Variant {
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join: join(func(s variants.Session, env variants.Env) Configuration {
-			return NewInvalidFlag(s, env.Root, znodes, env.Lost)
-		}),
+		Join:     join(func(env variants.Env) Configuration { return NewInvalidFlag(env.Session, env.Root, znodes) }),
 	}
 }

@@ -3,8 +3,6 @@ package config
 import (
 	"context"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -16,8 +14,8 @@ import (
 //  2. If all were written by the same transaction, use them, once; the next use begins at 1. Else read on, beginning
 //     with the first, until the last m values are of one transaction.
 //
-// To act upon a change rather than to use what there is, a reader must be told of it, or it would have to poll: it reads
-// <dir>/version with a watch, and waits for that unless the version is new already.
+// To act upon a change rather than to use what there is, a reader reads <dir>/version with a watch, and waits for that
+// unless the version is new already.
 //
 // Cost of one update of m znodes, which each of N-1 readers reads u times:
 //
@@ -34,16 +32,15 @@ type ReadThrough struct {
 	serial
 	versioned
 	used  int64           // transaction whose values were read last, zero if none
-	watch <-chan zk.Event // on the version, nil if there is none
+	watch *variants.Watch // on the version, nil if there is none
 }
 
 var _ Configuration = (*ReadThrough)(nil)
 
-// NewReadThrough returns one client's view of the configuration of so many znodes below dir. lost is closed when the
-// session is.
-func NewReadThrough(session variants.Session, dir string, znodes int, lost <-chan struct{}) *ReadThrough {
-	c := &ReadThrough{versioned: versioned{newStore(session, dir, znodes, lost)}}
-	c.serial = newSerial(lost, steps{c.update, c.read, c.changed})
+// NewReadThrough returns one client's view of the configuration of so many znodes below dir.
+func NewReadThrough(session *variants.Session, dir string, znodes int) *ReadThrough {
+	c := &ReadThrough{versioned: versioned{newStore(session, dir, znodes)}}
+	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
 	return c
 }
 
@@ -61,7 +58,7 @@ func (c *ReadThrough) changed(ctx context.Context) error {
 	if c.used == 0 {
 		return nil
 	}
-	if c.watch == nil || variants.Fired(c.watch) {
+	if c.watch == nil || c.watch.Fired() {
 		c.watch = nil
 		transaction, watch, err := c.version(ctx)
 		if err != nil {
@@ -72,7 +69,7 @@ func (c *ReadThrough) changed(ctx context.Context) error {
 			return nil
 		}
 	}
-	err := variants.Await(ctx, c.lost, c.watch)
+	err := c.session.Await(ctx, c.watch)
 	if err == nil {
 		c.watch = nil
 	}
@@ -80,14 +77,11 @@ func (c *ReadThrough) changed(ctx context.Context) error {
 }
 
 func readThroughVariant() variants.Variant {
-	stepped := variants.Cost{
-		Requests:      "1 + 3N(N-1)/2",
-		Writes:        "1",
-		FailedWrites:  "0",
-		Notifications: "0",
-		HerdMax:       "0",
+	lockstep := variants.Cost{
+		Requests: "1 + 3N(N-1)/2", Writes: "1", FailedWrites: "0",
+		Notifications: "0", HerdMax: "0",
 	}
-	free := stepped
+	free := lockstep
 	free.Requests = "1 + (3N/2+2)(N-1)"
 	return variants.Variant{
 		Name:     "read-through",
@@ -96,11 +90,9 @@ func readThroughVariant() variants.Variant {
 		Summary:  "every use reads all znodes",
 		Source:   "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
 		BadAt:    "configurations that are used more often than they change: every use costs as many requests as there are znodes",
-		Lockstep: stepped,
+		Lockstep: lockstep,
 		Free:     free,
 		Prepare:  prepare,
-		Join: joinReading(func(s variants.Session, env variants.Env) Configuration {
-			return NewReadThrough(s, env.Root, znodes, env.Lost)
-		}),
+		Join:     joinReading(func(env variants.Env) Configuration { return NewReadThrough(env.Session, env.Root, znodes) }),
 	}
 }

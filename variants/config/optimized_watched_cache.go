@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -19,8 +17,8 @@ import (
 //     to 1. A multi writes at once, but m reads are not one.
 //  4. Use the copy until the watch fires, then go to 1.
 //
-// Which transaction wrote a znode tells of an update even if the connection was down meanwhile, and so does the watch
-// when the client sets it again: the server compares when the znode was changed last.
+// The transaction that wrote a znode shows an update even if the connection was down meanwhile. So does the watch when the
+// client sets it again: the server compares when the znode was changed last.
 //
 // Cost of one update of m znodes with K = N-1 readers, however often they use it:
 //
@@ -39,25 +37,23 @@ import (
 type WatchedCache struct {
 	serial
 	versioned
-	copy  [][]byte        // nil if there is none
-	watch <-chan zk.Event // on the version, set just before the copy was read
+	copy copied // its watch is on the version, set just before the values were read
 }
 
 var _ Configuration = (*WatchedCache)(nil)
 
-// NewWatchedCache returns one client's view of the configuration of so many znodes below dir. lost is closed when the
-// session is.
-func NewWatchedCache(session variants.Session, dir string, znodes int, lost <-chan struct{}) *WatchedCache {
-	c := &WatchedCache{versioned: versioned{newStore(session, dir, znodes, lost)}}
-	c.serial = newSerial(lost, steps{c.update, c.read, c.changed})
+// NewWatchedCache returns one client's view of the configuration of so many znodes below dir.
+func NewWatchedCache(session *variants.Session, dir string, znodes int) *WatchedCache {
+	c := &WatchedCache{versioned: versioned{newStore(session, dir, znodes)}}
+	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
 	return c
 }
 
 func (c *WatchedCache) read(ctx context.Context) ([][]byte, error) {
-	if c.copy != nil && !variants.Fired(c.watch) {
-		return c.copy, nil
+	if c.copy.current() {
+		return c.copy.values, nil
 	}
-	c.copy = nil
+	c.copy = copied{}
 	var values [][]byte
 	var of int64 // the transaction that made them
 	for {
@@ -73,35 +69,23 @@ func (c *WatchedCache) read(ctx context.Context) ([][]byte, error) {
 			}
 		}
 		if version == of {
-			c.copy, c.watch = values, watch
+			c.copy = copied{values, watch}
 			return values, nil
 		}
 	}
 }
 
-func (c *WatchedCache) changed(ctx context.Context) error {
-	if c.copy == nil {
-		return nil
-	}
-	err := variants.Await(ctx, c.lost, c.watch)
-	if err == nil {
-		c.copy = nil
-	}
-	return err
-}
+func (c *WatchedCache) changed(ctx context.Context) error { return c.copy.await(ctx, c.session) }
 
-// watchedCacheCost is what one update costs, whether readers wait for it or not.
+// watchedCacheCost returns the cost of one update, whether readers wait for it or not.
 func watchedCacheCost() variants.Cost {
 	return variants.Cost{
-		Requests:      "1 + 4(N-1)",
-		Writes:        "1",
-		FailedWrites:  "0",
-		Notifications: "N-1",
-		HerdMax:       "N-1",
+		Requests: "1 + 4(N-1)", Writes: "1", FailedWrites: "0",
+		Notifications: "N-1", HerdMax: "N-1",
 	}
 }
 
-// multiVariant is about how it is written.
+// multiVariant is the variant of the recipe about writing.
 func multiVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "multi",
@@ -113,13 +97,11 @@ func multiVariant() variants.Variant {
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),
 		Prepare:  prepare,
-		Join: join(func(s variants.Session, env variants.Env) Configuration {
-			return NewWatchedCache(s, env.Root, znodes, env.Lost)
-		}),
+		Join:     join(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes) }),
 	}
 }
 
-// watchedCacheVariant is about how it is read.
+// watchedCacheVariant is the variant of the recipe about reading.
 func watchedCacheVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "watched-cache",
@@ -131,8 +113,6 @@ func watchedCacheVariant() variants.Variant {
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),
 		Prepare:  prepare,
-		Join: joinReading(func(s variants.Session, env variants.Env) Configuration {
-			return NewWatchedCache(s, env.Root, znodes, env.Lost)
-		}),
+		Join:     joinReading(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes) }),
 	}
 }

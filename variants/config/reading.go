@@ -11,8 +11,8 @@ import (
 const phaseRead = "read"
 
 // ReadRecipe returns the recipe about how to read a configuration, with its variants, the naive one first. Both write in
-// one multi. Other than in [Recipe], readers do not wait for updates but use, now and then, what there is; that is why
-// all notifications count as useless wake-ups.
+// one multi. Other than in [Recipe], readers do not wait for updates but use, now and then, what there is. So all
+// notifications count as spurious wake-ups.
 func ReadRecipe() variants.Recipe {
 	return variants.Recipe{
 		Name:     "configread",
@@ -23,21 +23,19 @@ func ReadRecipe() variants.Recipe {
 			{Name: phaseRead, Meaning: "from when a reader asks for the values until it acts on them"},
 			{Name: phaseUpdate, Meaning: "from just before the writer sends new values to the reply", Floor: variants.FloorWrite},
 		},
-		Spans:       readSpans,
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newReadObserver,
 		Code:        code,
 	}
 }
 
 // joinReading makes a variant's Join out of its constructor. The first participant writes: in a lockstep run all others
-// have a copy by then, and use the configuration after it. Of those, the first uses it once in each step, the second
-// twice, and so on: the number of clients is, but for a factor, that of uses for each update.
-func joinReading(open func(variants.Session, variants.Env) Configuration) variants.JoinFunc {
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
-		c := open(s, env)
+// have a copy by then, and use the configuration after it. Of the readers, the first uses it once in each step, the second
+// twice, and so on: the number of uses for each update is proportional to the number of clients.
+func joinReading(open func(variants.Env) Configuration) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		c := open(env)
 		if env.Index == 0 {
 			return &occasionalWriter{writer{config: c, env: env}}, nil
 		}
@@ -46,14 +44,14 @@ func joinReading(open func(variants.Session, variants.Env) Configuration) varian
 	}
 }
 
-// occasionalWriter changes the configuration once in each step, when nobody expects it.
+// occasionalWriter changes the configuration once in each step. No reader waits for it.
 type occasionalWriter struct{ writer }
 
 var _ variants.Participant = (*occasionalWriter)(nil)
 
 // Step implements [variants.Participant].
 func (w *occasionalWriter) Step(ctx context.Context) error {
-	if err := w.env.Hold(ctx, w.env.Lost); err != nil {
+	if err := w.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	return w.write(ctx, func(context.Context) error { return nil })
@@ -66,7 +64,7 @@ var _ variants.Participant = (*user)(nil)
 
 // Step implements [variants.Participant].
 func (u *user) Step(ctx context.Context) error {
-	if err := u.env.Hold(ctx, u.env.Lost); err != nil {
+	if err := u.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	for range u.env.Index {
@@ -78,6 +76,11 @@ func (u *user) Step(ctx context.Context) error {
 	return nil
 }
 
-func readSpans(h variants.History) []variants.Span {
-	return append(h.Between(phaseUpdate, updating, updated), h.Between(phaseRead, reading, used)...)
+// newReadObserver returns an observer of [ReadRecipe].
+func newReadObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseUpdate, updating, updated),
+		out.Between(phaseRead, reading, used),
+		newUses(out),
+	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// ErrForeign says that something other than an update has written to the configuration: it is no more of one piece, and
-// will not be before the next update.
+// ErrForeign says that something other than an update has written to the configuration, which is torn until the next
+// update.
 var ErrForeign = errors.New("the configuration was changed by something other than an update")
 
 // versioned is what the variants with a version znode share: they write alike, and differ in how they read.
@@ -20,8 +20,8 @@ type versioned struct{ store }
 
 func (v versioned) path() string { return path.Join(v.dir, versionName) }
 
-// update changes everything in one transaction. If its reply is lost it is sent again: should it have taken effect
-// twice, readers read the same values once more.
+// update changes everything in one transaction. If it takes effect twice, after a lost reply, readers read the same values
+// once more.
 func (v versioned) update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
 	values, err := v.prepared(ctx, prepare)
 	if err != nil {
@@ -33,11 +33,7 @@ func (v versioned) update(ctx context.Context, prepare func(context.Context) ([]
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
-	err = variants.Retry(ctx, v.lost, func() error {
-		_, err := v.session.Multi(ops...)
-		return err
-	})
-	if err != nil {
+	if _, _, err = v.session.Multi(ctx, ops...); err != nil {
 		return fmt.Errorf("change the configuration: %w", err)
 	}
 	return nil
@@ -72,32 +68,18 @@ func (v versioned) whole(ctx context.Context, since int64) ([][]byte, int64, err
 
 // value returns a value and the transaction that wrote it.
 func (v versioned) value(ctx context.Context, i int) (value []byte, transaction int64, err error) {
-	err = variants.Retry(ctx, v.lost, func() error {
-		data, stat, err := v.session.Get(path.Join(v.dir, valueName(i)))
-		if err == nil {
-			value, transaction = data, stat.Mzxid
-		}
-		return err
-	})
+	value, stat, err := v.session.Get(ctx, path.Join(v.dir, valueName(i)))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the configuration: %w", err)
 	}
-	return value, transaction, nil
+	return value, stat.Mzxid, nil
 }
 
 // version returns the transaction that made the last update, with a watch for the next one.
-func (v versioned) version(ctx context.Context) (int64, <-chan zk.Event, error) {
-	var transaction int64
-	var watch <-chan zk.Event
-	err := variants.Retry(ctx, v.lost, func() error {
-		_, stat, w, err := v.session.GetW(v.path())
-		if err == nil {
-			transaction, watch = stat.Mzxid, w
-		}
-		return err
-	})
+func (v versioned) version(ctx context.Context) (int64, *variants.Watch, error) {
+	_, stat, watch, err := v.session.GetW(ctx, v.path())
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the version: %w", err)
 	}
-	return transaction, watch, nil
+	return stat.Mzxid, watch, nil
 }

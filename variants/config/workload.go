@@ -10,8 +10,8 @@ import (
 
 // The size of the workload. The texts of the formulas contain these numbers.
 const (
-	znodes = 3 // that the configuration is spread over
-	uses   = 4 // of each configuration by each reader
+	znodes        = 3 // that the configuration is spread over
+	usesPerUpdate = 4 // by each reader
 )
 
 // What a participant records. The value is an update's number, which is what the update writes into all znodes; the
@@ -23,7 +23,7 @@ const (
 	awaiting                           // a reader waits for this number or a larger one
 	oldest                             // a reader is about to act on values of which this is the smallest
 	used                               // and this, recorded right after, the largest
-	reading                            // a reader who does not wait is about to read
+	reading                            // a reader that does not wait is about to read
 )
 
 // The phases.
@@ -43,11 +43,11 @@ func phases() []variants.Phase {
 }
 
 // prepare creates the configuration with number 0.
-func prepare(ctx context.Context, s variants.Session, env variants.Env) error {
-	return Create(ctx, s, env.Root, numbered(0))
+func prepare(ctx context.Context, env variants.Env) error {
+	return Create(ctx, env.Session, env.Root, numbered(0))
 }
 
-// numbered is what the update of that number writes.
+// numbered returns the values that the update of that number writes.
 func numbered(number int64) [][]byte {
 	values := make([][]byte, znodes)
 	for i := range values {
@@ -56,11 +56,11 @@ func numbered(number int64) [][]byte {
 	return values
 }
 
-// join makes a variant's Join out of its constructor. The last participant writes: in a lockstep run all others wait for
-// its update by then. Readers begin with a copy of what there is.
-func join(open func(variants.Session, variants.Env) Configuration) variants.JoinFunc {
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
-		c := open(s, env)
+// join makes a variant's Join out of its constructor. The last participant writes: in a lockstep run all others wait
+// for its update by then. Readers begin with a copy of what there is.
+func join(open func(variants.Env) Configuration) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		c := open(env)
 		if env.Index == env.Clients-1 {
 			return &writer{config: c, env: env}, nil
 		}
@@ -80,10 +80,10 @@ var _ variants.Participant = (*writer)(nil)
 
 // Step implements [variants.Participant]: one update, whose values take as long to prepare as the scenario holds.
 func (w *writer) Step(ctx context.Context) error {
-	return w.write(ctx, func(ctx context.Context) error { return w.env.Hold(ctx, w.env.Lost) })
+	return w.write(ctx, func(ctx context.Context) error { return w.env.Hold(ctx, nil) })
 }
 
-// write updates with the next number. prepare is what has to be done before that can be written.
+// write updates with the next number, when prepare has returned.
 func (w *writer) write(ctx context.Context, prepare func(context.Context) error) error {
 	number := w.number + 1
 	w.env.Record(updating, number)
@@ -117,7 +117,7 @@ var _ variants.Participant = (*reader)(nil)
 // faster.
 func (r *reader) Step(ctx context.Context) error {
 	r.step++
-	left := uses
+	left := usesPerUpdate
 	if r.number < r.step {
 		r.env.Record(awaiting, r.step)
 	}
@@ -128,7 +128,7 @@ func (r *reader) Step(ctx context.Context) error {
 		if err := r.use(ctx); err != nil {
 			return err
 		}
-		left = uses - 1
+		left = usesPerUpdate - 1
 	}
 	for range left {
 		if err := r.use(ctx); err != nil {
@@ -148,7 +148,7 @@ func (r *reader) use(ctx context.Context) error {
 	for i, value := range values {
 		number, err := strconv.ParseInt(string(value), 10, 64)
 		if err != nil {
-			return fmt.Errorf("understand the configuration: %w", err)
+			return fmt.Errorf("parse the configuration: %w", err)
 		}
 		if i == 0 {
 			low, high = number, number
@@ -164,54 +164,85 @@ func (r *reader) use(ctx context.Context) error {
 // Leave implements [variants.Participant].
 func (r *reader) Leave(context.Context) error { return nil }
 
-func spans(h variants.History) []variants.Span {
-	out := h.Between(phaseUpdate, updating, updated)
-	out = append(out, waits(h)...)
-	return append(out, h.FirstSights(phasePropagation, writing, used)...)
+// newObserver returns an observer of [Recipe].
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseUpdate, updating, updated),
+		waits(out),
+		out.FirstSights(phasePropagation, writing, used),
+		newUses(out),
+	}
 }
 
-// waits pairs each beginning to wait with the same reader's first use of what it waits for.
-func waits(h variants.History) []variants.Span {
-	var out []variants.Span
+// waits reports the spans from when a reader begins to wait until its first use of what it waits for.
+func waits(out variants.Findings) variants.Observer {
 	waiting := map[int]variants.Event{}
-	for _, e := range h {
+	return variants.ObserverFunc(func(e variants.Event) {
 		switch e.Kind {
 		case awaiting:
 			waiting[e.Client] = e
 		case used:
 			if since, ok := waiting[e.Client]; ok && e.Value >= since.Value {
-				out = append(out, variants.Span{Phase: phaseAwait, Client: e.Client, Start: since.At, End: e.At})
+				out.Span(variants.Span{Phase: phaseAwait, Client: e.Client, Start: since.At, End: e.At})
 				delete(waiting, e.Client)
 			}
 		}
-	}
-	return out
+	})
 }
 
-// check holds a history to the promise. Writing is recorded before it begins and a use after everything was read, so that
-// a configuration from nowhere is one indeed.
-func check(h variants.History) []variants.Violation {
-	var out []variants.Violation
-	var newest int64
-	low, last := map[int]int64{}, map[int]int64{}
-	for _, e := range h {
-		switch e.Kind {
-		case writing:
-			newest = max(newest, e.Value)
-		case oldest:
-			low[e.Client] = e.Value
-		case used:
-			if low[e.Client] != e.Value {
-				out = append(out, e.Violation("client %d acted on a torn configuration, of updates %d to %d", e.Client, low[e.Client], e.Value))
-			}
-			if e.Value < last[e.Client] {
-				out = append(out, e.Violation("client %d acted on configuration %d after %d", e.Client, e.Value, last[e.Client]))
-			}
-			if e.Value > newest {
-				out = append(out, e.Violation("client %d acted on configuration %d when the last was %d", e.Client, e.Value, newest))
-			}
-			last[e.Client] = max(last[e.Client], e.Value)
-		}
+// uses reports configurations that no reader may act on. Writing is recorded before it begins and a use after everything was
+// read: a configuration that no recorded update has written was never written.
+type uses struct {
+	out     variants.Findings
+	newest  int64 // that may be written
+	lag     variants.Lag
+	readers map[int]*readerState
+}
+
+// readerState is what a reader has done last.
+type readerState struct {
+	floor int64 // what it must see in a read that begins after its last event; see [variants.Lag]
+	low   int64 // the smallest number among the values that it is about to act on
+	last  int64 // the newest configuration that it has acted on
+}
+
+func newUses(out variants.Findings) variants.Observer {
+	u := &uses{out: out, readers: map[int]*readerState{}}
+	return variants.ObserverFunc(u.observe)
+}
+
+func (u *uses) observe(e variants.Event) {
+	r := u.readers[e.Client]
+	if r == nil {
+		r = &readerState{}
+		u.readers[e.Client] = r
 	}
-	return out
+	switch e.Kind {
+	case writing:
+		u.newest = max(u.newest, e.Value)
+	case updated:
+		u.lag.Acknowledged(e)
+	case oldest:
+		r.low = e.Value
+		return
+	case used:
+		u.used(r, e)
+	}
+	r.floor = u.lag.At(e.At)
+}
+
+func (u *uses) used(r *readerState, e variants.Event) {
+	if r.low != e.Value {
+		u.out.Breach(e, "client %d acted on a torn configuration, of updates %d to %d", e.Client, r.low, e.Value)
+	}
+	if e.Value < r.last {
+		u.out.Breach(e, "client %d acted on configuration %d after %d", e.Client, e.Value, r.last)
+	}
+	if e.Value > u.newest {
+		u.out.Breach(e, "client %d acted on configuration %d when the last was %d", e.Client, e.Value, u.newest)
+	}
+	if e.Value < r.floor {
+		u.out.Breach(e, "client %d acted on configuration %d, more than %s after update %d was complete", e.Client, e.Value, variants.LongestLag, r.floor)
+	}
+	r.last = max(r.last, e.Value)
 }

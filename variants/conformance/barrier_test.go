@@ -16,16 +16,16 @@ import (
 	"github.com/zkbench/zkbench/variants/barrier"
 )
 
-// barrierOpener places one client before the barriers of a directory, in one variant.
-type barrierOpener func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (barrier.Barrier, error)
+// barrierOpener opens one client's view of the barriers of a directory, in one variant.
+type barrierOpener func(ctx context.Context, s *variants.Session, dir string) (barrier.Barrier, error)
 
 // barrierVariants are the variants under test, by name.
 var barrierVariants = []underTest[barrierOpener]{
-	{"recheck", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (barrier.Barrier, error) {
-		return barrier.NewRecheck(ctx, s, dir, lost)
+	{"recheck", func(ctx context.Context, s *variants.Session, dir string) (barrier.Barrier, error) {
+		return barrier.NewRecheck(ctx, s, dir)
 	}},
-	{"no-recheck", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (barrier.Barrier, error) {
-		return barrier.NewNoRecheck(ctx, s, dir, lost)
+	{"no-recheck", func(ctx context.Context, s *variants.Session, dir string) (barrier.Barrier, error) {
+		return barrier.NewNoRecheck(ctx, s, dir)
 	}},
 }
 
@@ -33,9 +33,9 @@ type barrierCheck = func(t *testing.T, v venue, dir string, enter barrierOpener)
 
 // barrierChecks are what every variant must pass, on every ensemble.
 var barrierChecks = []check[barrierCheck]{
-	{"lets everybody pass, and nobody early", barrierLetsEverybodyPass},
+	{"lets all clients pass, and none early", barrierLetsAllPass},
 	{"does not trap who is slow", barrierDoesNotTrapWhoIsSlow},
-	{"is open when everybody opens it", barrierIsOpenWhenEverybodyOpensIt},
+	{"is open when all clients open it", barrierIsOpenWhenAllOpenIt},
 	{"takes no other event for an opening", barrierTakesNoOtherEventForAnOpening},
 	{"places newcomers before the closed one", barrierPlacesNewcomersBeforeTheClosedOne},
 	{"withdraws", barrierWithdraws},
@@ -62,7 +62,7 @@ func checkBarriers(t *testing.T, v venue) {
 		if left := children(t, keeper, dir); len(left) > 1 {
 			t.Errorf("znodes %v are left, want one barrier at most", left)
 		}
-		if err := barrier.Remove(testContext(t), keeper.conn, dir); err != nil {
+		if err := barrier.Remove(testContext(t), keeper.session(), dir); err != nil {
 			t.Error(err)
 		}
 		if left := children(t, keeper, dir); len(left) > 0 {
@@ -72,11 +72,11 @@ func checkBarriers(t *testing.T, v venue) {
 	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, barrier.Recipe(), 6, 31) })
 }
 
-// barrierDirectory is a directory with a barrier, and who made it.
+// barrierDirectory returns a directory with a barrier, and the client that made it.
 func barrierDirectory(t *testing.T, v venue) (dir string, keeper *client) {
 	t.Helper()
 	dir, keeper = directory(t, v), clients(t, v, 1)[0]
-	must(t, barrier.Create(testContext(t), keeper.conn, dir))
+	must(t, barrier.Create(testContext(t), keeper.session(), dir))
 	return dir, keeper
 }
 
@@ -84,7 +84,7 @@ func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []
 	t.Helper()
 	var out []barrier.Barrier
 	for _, c := range cs {
-		b, err := enter(testContext(t), c.conn, dir, c.monitor.Lost())
+		b, err := enter(testContext(t), c.session(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []
 	return out
 }
 
-// barrierWait lets a client wait behind the caller's back.
+// barrierWait lets a client wait in the background.
 func barrierWait(ctx context.Context, b barrier.Barrier) <-chan error {
 	return background(func() error { return b.Wait(ctx) })
 }
@@ -115,7 +115,7 @@ func barrierMustOpen(t testing.TB, b barrier.Barrier) {
 	must(t, b.Open(testContext(t)))
 }
 
-func barrierLetsEverybodyPass(t *testing.T, v venue, dir string, enter barrierOpener) {
+func barrierLetsAllPass(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cs := clients(t, v, 5)
 	barriers := barriersOf(t, dir, enter, cs...)
 	for range 3 {
@@ -134,7 +134,7 @@ func barrierLetsEverybodyPass(t *testing.T, v venue, dir string, enter barrierOp
 	}
 }
 
-// Whoever asks for a barrier when it and others have been opened passes them all, and waits at the one that is closed.
+// A client that comes to a barrier when it and others have been opened passes them all, and waits at the closed one.
 func barrierDoesNotTrapWhoIsSlow(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cs := clients(t, v, 3)
 	barriers := barriersOf(t, dir, enter, cs...)
@@ -156,7 +156,7 @@ func barrierDoesNotTrapWhoIsSlow(t *testing.T, v venue, dir string, enter barrie
 }
 
 // Several that open one barrier at once open that one, and not the next.
-func barrierIsOpenWhenEverybodyOpensIt(t *testing.T, v venue, dir string, enter barrierOpener) {
+func barrierIsOpenWhenAllOpenIt(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cs := clients(t, v, 5)
 	barriers := barriersOf(t, dir, enter, cs...)
 	var wait sync.WaitGroup
@@ -199,7 +199,7 @@ func barrierPlacesNewcomersBeforeTheClosedOne(t *testing.T, v venue, dir string,
 	barrierMustPass(t, waiting)
 }
 
-// Whoever gives up is before the same barrier still, and may wait again, or open it.
+// A client that gives up has not passed the barrier, and may wait again, or open it.
 func barrierWithdraws(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cs := clients(t, v, 2)
 	barriers := barriersOf(t, dir, enter, cs...)
@@ -221,7 +221,7 @@ func barrierWithdraws(t *testing.T, v venue, dir string, enter barrierOpener) {
 	barrierMustPass(t, waiting)
 }
 
-// A barrier stays closed when whoever closed it dies, and anybody else can open it.
+// A barrier stays closed when the client that closed it dies, and any other client can open it.
 func barrierOutlivesItsOpeners(t *testing.T, v venue, dir string, enter barrierOpener) {
 	expiring, cable := cabled(t, v, v.shortest)
 	cs := clients(t, v, 3)
@@ -261,7 +261,7 @@ func barrierSurvivesAWaiterThatDies(t *testing.T, v venue, dir string, enter bar
 	<-dead
 }
 
-// Whoever loses its session while it waits is told so, and passes nothing any more.
+// A client that loses its session while it waits gets ErrSessionLost, and passes no barrier any more.
 func barrierReportsALostSession(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cut, cable := cabled(t, v, v.shortest)
 	b := barriersOf(t, dir, enter, cut)[0]
@@ -344,25 +344,25 @@ func barrierHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, e
 	barrierMustPass(t, waiting)
 }
 
-// A barrier that is removed lets everybody pass, and is not there for newcomers.
+// A barrier that is removed lets all clients pass, and is not there for newcomers.
 func barrierCanBeRemoved(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cs := clients(t, v, 2)
 	b := barriersOf(t, dir, enter, cs[0])[0]
 	waiting := barrierWait(testContext(t), b)
 	awaitWaiting(t, cs[0])
-	must(t, barrier.Remove(testContext(t), cs[1].conn, dir))
+	must(t, barrier.Remove(testContext(t), cs[1].session(), dir))
 	barrierMustPass(t, waiting)
 	barrierMustPass(t, barrierWait(testContext(t), b))
 	barrierMustOpen(t, b)
-	wantError(t, "a newcomer", errorOf(enter(testContext(t), cs[1].conn, dir, cs[1].monitor.Lost())), barrier.ErrNone)
+	wantError(t, "a newcomer", errorOf(enter(testContext(t), cs[1].session(), dir)), barrier.ErrNone)
 }
 
 // barrierOneName is a session to which all barriers have the same name: the recipe as it is often written, whose barrier is
 // closed again under its old name.
-type barrierOneName struct{ variants.Session }
+type barrierOneName struct{ variants.Conn }
 
 func (s barrierOneName) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	return s.Session.GetW(barrierBase(path))
+	return s.Conn.GetW(barrierBase(path))
 }
 
 func (s barrierOneName) Multi(ops ...any) ([]zk.MultiResponse, error) {
@@ -374,21 +374,21 @@ func (s barrierOneName) Multi(ops ...any) ([]zk.MultiResponse, error) {
 			op.Path = barrierBase(op.Path)
 		}
 	}
-	return s.Session.Multi(ops...)
+	return s.Conn.Multi(ops...)
 }
 
 func barrierBase(path string) string { return path[:strings.LastIndex(path, "-")] + "-0" }
 
 // barrierDeaf is a session that is told of nothing.
-type barrierDeaf struct{ variants.Session }
+type barrierDeaf struct{ variants.Conn }
 
 func (s barrierDeaf) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	data, stat, _, err := s.Session.GetW(path)
+	data, stat, _, err := s.Conn.GetW(path)
 	return data, stat, make(chan zk.Event), err
 }
 
 // barrierHasty is a session to which every barrier is gone.
-type barrierHasty struct{ variants.Session }
+type barrierHasty struct{ variants.Conn }
 
 func (barrierHasty) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return nil, nil, nil, zk.ErrNoNode
@@ -403,15 +403,15 @@ func TestBrokenBarriersAreCaught(t *testing.T) {
 		spoil         broken
 		want          string
 	}{
-		{"one name for all", "recheck", func(s variants.Session) variants.Session { return barrierOneName{s} }, "client 1 never passed barrier 0"},
-		{"deaf", "recheck", func(s variants.Session) variants.Session { return barrierDeaf{s} }, "client 1 never passed barrier 0"},
-		{"deaf", "no-recheck", func(s variants.Session) variants.Session { return barrierDeaf{s} }, "client 1 never passed barrier 0"},
-		{"hasty", "recheck", func(s variants.Session) variants.Session { return barrierHasty{s} }, "client 1 passed barrier 0 before"},
-		{"hasty", "no-recheck", func(s variants.Session) variants.Session { return barrierHasty{s} }, "client 1 passed barrier 0 before"},
+		{"one name for all", "recheck", func(s variants.Conn) variants.Conn { return barrierOneName{s} }, "client 1 never passed barrier 0"},
+		{"deaf", "recheck", func(s variants.Conn) variants.Conn { return barrierDeaf{s} }, "client 1 never passed barrier 0"},
+		{"deaf", "no-recheck", func(s variants.Conn) variants.Conn { return barrierDeaf{s} }, "client 1 never passed barrier 0"},
+		{"hasty", "recheck", func(s variants.Conn) variants.Conn { return barrierHasty{s} }, "client 1 passed barrier 0 before"},
+		{"hasty", "no-recheck", func(s variants.Conn) variants.Conn { return barrierHasty{s} }, "client 1 passed barrier 0 before"},
 	} {
 		t.Run(tt.name+" "+tt.variant, func(t *testing.T) {
 			v.begin(t)
-			violations := barrier.Recipe().Check(barrierHistory(t, v, tt.variant, tt.spoil))
+			violations := barrier.Recipe().Violations(barrierHistory(t, v, tt.variant, tt.spoil))
 			if len(violations) != 1 || !strings.Contains(violations[0].Text, tt.want) {
 				t.Errorf("violations %v, want %q", violations, tt.want)
 			}
@@ -430,24 +430,19 @@ func barrierHistory(t *testing.T, v venue, name string, spoil broken) variants.H
 		c.join(t, spoil(member.conn), member.monitor.Lost())
 	}
 	ctx, cancel := context.WithCancel(testContext(t))
-	begins := make(chan struct{}, 10) // whenever it begins or ends to wait
 	var wait sync.WaitGroup
 	done := make(chan struct{})
 	wait.Go(func() {
 		defer close(done)
-		_ = c.members[1].Step(variants.WithWaiting(ctx, func(*variants.Wait) { begins <- struct{}{} }))
+		_ = c.members[1].Step(ctx)
 	})
 	defer wait.Wait()
 	defer cancel()
-	select {
-	case <-begins:
-	case <-done:
-	}
+	awaitWaits(t, c.members[1], 1, done)
 	must(t, c.members[0].Step(testContext(t)))
 	must(t, ensemble.Fence(cs[1].conn)) // it has been told
 	if _, trapped := spoil(cs[1].conn).(barrierOneName); trapped {
-		<-begins // it has been woken,
-		<-begins // and waits again
+		awaitWaits(t, c.members[1], 2, done) // it has been woken, and waits again
 	}
 	return c.history()
 }

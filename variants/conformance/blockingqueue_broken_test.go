@@ -14,16 +14,16 @@ import (
 
 // spoiled is a session that leaves a kind of operation out of its transactions, and says that all is well.
 type spoiled struct {
-	variants.Session
+	variants.Conn
 	leaveOut func(op any) bool
 }
 
 func (s spoiled) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	return s.Session.Multi(slices.DeleteFunc(slices.Clone(ops), s.leaveOut)...)
+	return s.Conn.Multi(slices.DeleteFunc(slices.Clone(ops), s.leaveOut)...)
 }
 
 // deaf is a session whose watches on children never fire.
-type deaf struct{ variants.Session }
+type deaf struct{ variants.Conn }
 
 func (s deaf) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	names, stat, err := s.Children(path)
@@ -39,13 +39,13 @@ func TestBrokenBlockingQueuesAreCaught(t *testing.T) {
 		spoil broken
 		want  string
 	}{
-		{"nothing is taken out", func(s variants.Session) variants.Session {
+		{"nothing is taken out", func(s variants.Conn) variants.Conn {
 			return spoiled{s, func(op any) bool {
 				d, ok := op.(*zk.DeleteRequest)
 				return ok && strings.Contains(d.Path, "-item-")
 			}}
 		}, "had taken"},
-		{"wake-ups are lost", func(s variants.Session) variants.Session { return deaf{s} }, "never taken"},
+		{"wake-ups are lost", func(s variants.Conn) variants.Conn { return deaf{s} }, "never taken"},
 	} {
 		for _, variant := range blockingqueue.Recipe().Variants {
 			t.Run(tt.name+"/"+variant.Name, func(t *testing.T) {

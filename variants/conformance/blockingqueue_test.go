@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,14 +16,14 @@ import (
 )
 
 // queueOpener makes one client's view of a queue of one variant.
-type queueOpener func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (blockingqueue.Queue, error)
+type queueOpener func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error)
 
 var blockingQueueVariants = []underTest[queueOpener]{
-	{"all-watch", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (blockingqueue.Queue, error) {
-		return blockingqueue.NewAllWatch(ctx, s, dir, lost)
+	{"all-watch", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
+		return blockingqueue.NewAllWatch(ctx, s, dir)
 	}},
-	{"ticket", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (blockingqueue.Queue, error) {
-		return blockingqueue.NewTicket(ctx, s, dir, lost)
+	{"ticket", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
+		return blockingqueue.NewTicket(ctx, s, dir)
 	}},
 }
 
@@ -95,7 +94,7 @@ func newQueues(t *testing.T, v venue, open queueOpener) queues {
 // of opens one client's view.
 func (q queues) of(c *client) blockingqueue.Queue {
 	q.Helper()
-	view, err := q.open(testContext(q), c.conn, q.dir, c.monitor.Lost())
+	view, err := q.open(testContext(q), c.session(), q.dir)
 	if err != nil {
 		q.Fatal(err)
 	}
@@ -154,19 +153,18 @@ func (q queues) expectEmpty() {
 func (q queues) waiting(ctx context.Context, consumer blockingqueue.Consumer, c *client) <-chan string {
 	q.Helper()
 	took := make(chan string, 1)
-	var parked sync.WaitGroup
-	parked.Add(1)
-	once := sync.OnceFunc(parked.Done)
+	_, before := c.handle.Waiting()
+	done := make(chan struct{})
 	go func() {
-		item, err := blockingqueue.Take(variants.WithWaiting(ctx, func(*variants.Wait) { once() }), consumer)
-		once()
+		item, err := blockingqueue.Take(ctx, consumer)
+		close(done)
 		if err != nil {
 			took <- err.Error()
 			return
 		}
 		took <- string(item.Data)
 	}()
-	parked.Wait()
+	awaitWaits(q, opened(c, c), before+1, done)
 	awaitWaiting(q, c)
 	return took
 }
@@ -189,20 +187,22 @@ func (q queues) run(v variants.Variant, spoil broken) []variants.Violation {
 	const rounds, n = 5, 6
 	ctx, session := q.Context(), honest
 	if spoil != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, 2*time.Second) // somebody may wait for what never comes
-		defer cancel()
 		session = spoil
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	c := newCompany(ctx, v, variants.Env{Clients: n, Root: q.dir})
 	for i, member := range clients(q, q.venue, n) {
 		c.join(q, session(member.conn), member.monitor.Lost())
 		c.start(i, rounds)
 	}
+	if spoil != nil { // a client may wait for an item that never comes
+		go func() { c.awaitSilence(ctx); cancel() }()
+	}
 	if err := c.end(); err != nil && spoil == nil {
 		q.Error(err)
 	}
-	return blockingqueue.Recipe().Check(c.history())
+	return blockingqueue.Recipe().Violations(c.history())
 }
 
 func queueTakesInOrder(t *testing.T, q queues) {
@@ -214,7 +214,7 @@ func queueTakesInOrder(t *testing.T, q queues) {
 	for _, text := range []string{"a", "b"} {
 		q.expectTake(consumer, text)
 	}
-	q.expectTake(producer, "c") // anybody may take
+	q.expectTake(producer, "c") // every client may take
 	item := q.put(producer, "d")
 	done := background(func() error { return producer.AwaitTaken(testContext(t), item) })
 	q.expectTake(consumer, "d")
@@ -442,7 +442,7 @@ func queueHonoursADeadlineOfASilentServer(t *testing.T, q queues) {
 	}
 }
 
-// Znodes of somebody else are neither items nor tickets.
+// Foreign znodes are neither items nor tickets.
 func queueIgnoresForeignZnodes(t *testing.T, q queues) {
 	view, _ := q.new()
 	foreign := []string{"a", "x-item-", "x-item-abc", "_c_1", "x-ticket-abc"}

@@ -21,18 +21,18 @@ import (
 const configSize = 3
 
 // configOpener makes one client's view of a configuration, in one variant.
-type configOpener func(s variants.Session, dir string, lost <-chan struct{}) config.Configuration
+type configOpener func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration
 
 // configVariants are the variants under test, by name.
 var configVariants = []underTest[configOpener]{
-	{"invalid-flag", func(s variants.Session, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewInvalidFlag(s, dir, configSize, lost)
+	{"invalid-flag", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return config.NewInvalidFlag(variants.NewSession(s, lost), dir, configSize)
 	}},
-	{"read-through", func(s variants.Session, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewReadThrough(s, dir, configSize, lost)
+	{"read-through", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return config.NewReadThrough(variants.NewSession(s, lost), dir, configSize)
 	}},
-	{"watched-cache", func(s variants.Session, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewWatchedCache(s, dir, configSize, lost)
+	{"watched-cache", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return config.NewWatchedCache(variants.NewSession(s, lost), dir, configSize)
 	}},
 }
 
@@ -61,7 +61,7 @@ func TestLiveConfig(t *testing.T) { onLive(t, checkConfigs) }
 func checkConfigs(t *testing.T, v venue) {
 	checkAll(t, v, configChecks, configVariants, func(t *testing.T, do configCheck, variant underTest[configOpener]) {
 		dir := directory(t, v)
-		must(t, config.Create(testContext(t), clients(t, v, 1)[0].conn, dir, configOf("0")))
+		must(t, config.Create(testContext(t), clients(t, v, 1)[0].session(), dir, configOf("0")))
 		do(t, v, dir, variant.open)
 	})
 	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, config.Recipe(), 6, 15) })
@@ -126,13 +126,13 @@ func TestReaderThatCannotTellUpdatesApartTearsTheConfiguration(t *testing.T) {
 	v := embeddedVenue(t)
 	recipe := config.ReadRecipe()
 	for _, variant := range recipe.Variants {
-		env := variants.Env{Clients: 2, Index: 1, Root: directory(t, v)}
 		c := clients(t, v, 1)[0]
-		must(t, variant.Prepare(t.Context(), c.conn, env))
+		env := variants.Env{Clients: 2, Index: 1, Root: directory(t, v), Session: c.session()}
+		must(t, variant.Prepare(t.Context(), env))
 		log := variants.NewLog(time.Now(), env.Index)
-		env.Record, env.Lost = log.Record, c.monitor.Lost()
-		must(t, errorOf(variant.Join(t.Context(), unseeing{c.conn, &sync.Once{}}, env))) // a reader, which reads at once
-		violations := recipe.Check(variants.Merge([]*variants.Log{log}))
+		env.Record, env.Session = log.Record, variants.NewSession(unseeing{c.conn, &sync.Once{}}, c.monitor.Lost())
+		must(t, errorOf(variant.Join(t.Context(), env))) // a reader, which reads at once
+		violations := recipe.Violations(log.Take(nil))
 		if len(violations) == 0 || !strings.Contains(violations[0].Text, "torn") {
 			t.Errorf("%s: violations %v, want a torn configuration", variant.Name, violations)
 		}
@@ -411,7 +411,7 @@ func checkOutages(t *testing.T, v venue) {
 	onEach(t, v, configVariants, func(t *testing.T, variant underTest[configOpener]) {
 		dir := directory(t, v)
 		other := clients(t, v, 1)[0]
-		must(t, config.Create(testContext(t), other.conn, dir, configOf("0")))
+		must(t, config.Create(testContext(t), other.session(), dir, configOf("0")))
 		cut, cable := cabled(t, v, ensemble.SessionTimeout)
 		reader := variant.open(cut.conn, dir, cut.monitor.Lost())
 		mustRead(t, reader, "0")
@@ -419,13 +419,7 @@ func checkOutages(t *testing.T, v venue) {
 		mustUpdate(t, variant.open(other.conn, dir, other.monitor.Lost()), "1")
 		cable.replug()
 		for range 10 { // which leaves time to set the watches again
-			err := variants.Retry(testContext(t), cut.monitor.Lost(), func() error {
-				_, err := cut.conn.Sync(dir)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, cut.session().Sync(testContext(t), dir))
 		}
 		if variant.name == "invalid-flag" {
 			mustRead(t, reader, "0")
@@ -434,4 +428,29 @@ func checkOutages(t *testing.T, v venue) {
 		must(t, reader.Changed(testContext(t)))
 		mustRead(t, reader, "1")
 	})
+}
+
+// unnotified is a session whose watches never fire.
+type unnotified struct{ *zk.Conn }
+
+func (u unnotified) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, _, err := u.Conn.GetW(path)
+	return data, stat, make(chan zk.Event), err
+}
+
+// A cache that is never refreshed is caught, once no server can be so far behind.
+func TestCacheThatIsNeverRefreshedBreaksThePromise(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	recipe, cs := config.ReadRecipe(), clients(t, v, 2)
+	c := newCompany(t.Context(), variantOf(recipe, "watched-cache"), variants.Env{Clients: 2, Root: directory(t, v)})
+	c.prepare(t, cs[0])
+	c.join(t, cs[0].conn, cs[0].monitor.Lost())
+	c.join(t, unnotified{cs[1].conn}, cs[1].monitor.Lost())
+	for range 5 {
+		for _, p := range c.members {
+			must(t, p.Step(testContext(t)))
+		}
+	}
+	mustBreak(t, recipe, slowed(c.history()), "acted on configuration 0, more than 20s after")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/variants/doublebarrier"
 )
 
-// The check must be able to fail: one who believes in a smaller group starts too early.
+// The check must be able to fail: one that believes in a smaller group starts too early.
 func TestDoubleBarrierThatMiscountsIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
@@ -22,7 +22,7 @@ func TestDoubleBarrierThatMiscountsIsCaught(t *testing.T) {
 			enough := errors.New("seen enough")
 			group := doubleBarrierJoin(t, directory(t, v), variant.name, clients(t, v, 3), believed, doubleBarrierHonest, func(int) error { return enough })
 			ctx, cancel := context.WithCancel(testContext(t))
-			first := doubleBarrierWait(ctx, t, group.members[1].Step)
+			first := doubleBarrierWait(ctx, t, group.members[1], group.members[1].Step)
 			wantError(t, "the step of the miscounting participant", group.members[0].Step(ctx), enough)
 			cancel()
 			<-first
@@ -31,14 +31,14 @@ func TestDoubleBarrierThatMiscountsIsCaught(t *testing.T) {
 	}
 }
 
-// doubleBarrierBlind is a session that sees nothing of others once it has deleted something: whatever it watched before
+// doubleBarrierBlind is a session that sees nothing of others once it has deleted something: all that it watched before
 // seems to be gone.
 type doubleBarrierBlind struct {
-	variants.Session
+	variants.Conn
 	blind chan struct{} // closed with the first delete
 }
 
-func newDoubleBarrierBlind(s variants.Session) *doubleBarrierBlind {
+func newDoubleBarrierBlind(s variants.Conn) *doubleBarrierBlind {
 	return &doubleBarrierBlind{s, make(chan struct{})}
 }
 
@@ -59,18 +59,18 @@ func (b *doubleBarrierBlind) goBlind() {
 
 func (b *doubleBarrierBlind) Delete(path string, version int32) error {
 	b.goBlind()
-	return b.Session.Delete(path, version)
+	return b.Conn.Delete(path, version)
 }
 
 func (b *doubleBarrierBlind) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	if _, deletes := ops[0].(*zk.DeleteRequest); deletes {
 		b.goBlind()
 	}
-	return b.Session.Multi(ops...)
+	return b.Conn.Multi(ops...)
 }
 
 func (b *doubleBarrierBlind) Get(path string) ([]byte, *zk.Stat, error) {
-	data, stat, err := b.Session.Get(path)
+	data, stat, err := b.Conn.Get(path)
 	if b.isBlind() {
 		data = nil
 	}
@@ -81,7 +81,7 @@ func (b *doubleBarrierBlind) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Even
 	if b.isBlind() {
 		return nil, nil, nil, zk.ErrNoNode
 	}
-	data, stat, seen, err := b.Session.GetW(path)
+	data, stat, seen, err := b.Conn.GetW(path)
 	if err != nil {
 		return data, stat, seen, err
 	}
@@ -98,7 +98,7 @@ func (b *doubleBarrierBlind) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Even
 }
 
 func (b *doubleBarrierBlind) Children(path string) ([]string, *zk.Stat, error) {
-	children, stat, err := b.Session.Children(path)
+	children, stat, err := b.Conn.Children(path)
 	if b.isBlind() {
 		children = nil
 	}
@@ -106,14 +106,14 @@ func (b *doubleBarrierBlind) Children(path string) ([]string, *zk.Stat, error) {
 }
 
 func (b *doubleBarrierBlind) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	children, stat, watch, err := b.Session.ChildrenW(path)
+	children, stat, watch, err := b.Conn.ChildrenW(path)
 	if b.isBlind() {
 		children = nil
 	}
 	return children, stat, watch, err
 }
 
-// And one who does not see that others are still at work leaves too early.
+// And one that does not see that others are still at work leaves too early.
 func TestDoubleBarrierThatIsLeftBlindlyIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
@@ -123,7 +123,7 @@ func TestDoubleBarrierThatIsLeftBlindlyIsCaught(t *testing.T) {
 	}{{"children-watch", 0}, {"ready-node", 1}, {"counted", 0}} {
 		t.Run(tt.variant, func(t *testing.T) {
 			gone := make(chan struct{})
-			wrap := func(i int, s variants.Session) variants.Session {
+			wrap := func(i int, s variants.Conn) variants.Conn {
 				if i == tt.blind {
 					return newDoubleBarrierBlind(s)
 				}
@@ -136,7 +136,7 @@ func TestDoubleBarrierThatIsLeftBlindlyIsCaught(t *testing.T) {
 				return nil
 			}
 			group := doubleBarrierJoin(t, directory(t, v), tt.variant, clients(t, v, 2), func(int) int { return 2 }, wrap, hold)
-			ends := []<-chan error{doubleBarrierWait(testContext(t), t, group.members[0].Step), nil}
+			ends := []<-chan error{doubleBarrierWait(testContext(t), t, group.members[0], group.members[0].Step), nil}
 			ends[1] = background(func() error { return group.members[1].Step(testContext(t)) })
 			doubleBarrierMustBeDone(t, "the step of the blind participant", ends[tt.blind])
 			close(gone)

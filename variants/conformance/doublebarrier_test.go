@@ -31,21 +31,21 @@ func (v doubleBarrierVariant) label() string { return v.name }
 
 var doubleBarrierVariants = []doubleBarrierVariant{
 	{"children-watch", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		b, err := doublebarrier.NewChildrenWatch(t.Context(), c.conn, g, c.monitor.Lost())
+		b, err := doublebarrier.NewChildrenWatch(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b
+		return opened(c, b)
 	}, false},
 	{"ready-node", func(_ testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		return doublebarrier.NewReadyNode(c.conn, g, c.monitor.Lost())
+		return opened(c, doublebarrier.NewReadyNode(c.session(), g))
 	}, true},
 	{"counted", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		b, err := doublebarrier.NewCounted(t.Context(), c.conn, g, c.monitor.Lost())
+		b, err := doublebarrier.NewCounted(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b
+		return opened(c, b)
 	}, true},
 }
 
@@ -63,7 +63,7 @@ var doubleBarrierChecks = []check[doubleBarrierCheck]{
 	{"report a lost session", barriersReportALostSession},
 	{"recover a lost reply", barriersRecoverALostReply},
 	{"recover a lost request", barriersRecoverALostRequest},
-	{"recover whatever is lost", barriersRecoverWhateverIsLost},
+	{"recover any request and reply that is lost", barriersRecoverAnyLoss},
 	{"honour a deadline of a silent server", barriersHonourADeadlineOfASilentServer},
 	{"refuse what makes no sense", barriersRefuseWhatMakesNoSense},
 }
@@ -87,10 +87,10 @@ func barriersFor(t testing.TB, dir string, variant doubleBarrierVariant, cs ...*
 	return bs
 }
 
-// doubleBarrierWait does something that must wait behind the caller's back, and returns when it does.
-func doubleBarrierWait(ctx context.Context, t testing.TB, do func(context.Context) error) <-chan error {
+// doubleBarrierWait does in the background something that must wait, and returns when it waits.
+func doubleBarrierWait(ctx context.Context, t testing.TB, object any, do func(context.Context) error) <-chan error {
 	t.Helper()
-	return untilWaiting(ctx, t, func(ctx context.Context) <-chan error {
+	return untilWaiting(ctx, t, object, func(ctx context.Context) <-chan error {
 		return background(func() error { return do(ctx) })
 	})
 }
@@ -110,7 +110,7 @@ func doubleBarrierEnter(t testing.TB, bs ...doublebarrier.Barrier) {
 	t.Helper()
 	var waiting []<-chan error
 	for _, b := range bs[:len(bs)-1] {
-		waiting = append(waiting, doubleBarrierWait(testContext(t), t, b.Enter))
+		waiting = append(waiting, doubleBarrierWait(testContext(t), t, b, b.Enter))
 	}
 	if err := bs[len(bs)-1].Enter(testContext(t)); err != nil {
 		t.Fatalf("enter as the last: %v", err)
@@ -136,7 +136,7 @@ func doubleBarrierMustBeClean(t testing.TB, v venue, dir string, bs ...doublebar
 }
 
 // doubleBarrierJoin lets clients join as the participants of a run that believes in so many of them.
-func doubleBarrierJoin(t *testing.T, dir, variant string, cs []*client, believed func(int) int, wrap func(int, variants.Session) variants.Session, hold func(int) error) *company {
+func doubleBarrierJoin(t *testing.T, dir, variant string, cs []*client, believed func(int) int, wrap func(int, variants.Conn) variants.Conn, hold func(int) error) *company {
 	t.Helper()
 	group := newCompany(t.Context(), variantOf(doublebarrier.Recipe(), variant), variants.Env{Root: dir})
 	for i, c := range cs {
@@ -161,7 +161,7 @@ func doubleBarrierRounds(t *testing.T, dir, variant string, rounds int, cs []*cl
 	return group.history(), err
 }
 
-func doubleBarrierHonest(_ int, s variants.Session) variants.Session { return s }
+func doubleBarrierHonest(_ int, s variants.Conn) variants.Conn { return s }
 
 func barriersKeepThePromise(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	const rounds = 20
@@ -170,7 +170,7 @@ func barriersKeepThePromise(t *testing.T, v venue, dir string, variant doubleBar
 		if err != nil {
 			t.Errorf("%d participants: %v", n, err)
 		}
-		for _, violation := range doublebarrier.Recipe().Check(h) {
+		for _, violation := range doublebarrier.Recipe().Violations(h) {
 			t.Errorf("%d participants: %s", n, violation.Text)
 		}
 		if left := phasesIn(doublebarrier.Recipe(), h)[doublebarrier.Recipe().Operation]; left != n*rounds {
@@ -180,26 +180,26 @@ func barriersKeepThePromise(t *testing.T, v venue, dir string, variant doubleBar
 	}
 }
 
-// Whoever is cancelled can enter again, or wait on to leave.
+// A client that is cancelled can enter again, or wait on to leave.
 func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	cs := clients(t, v, 3)
 	bs := barriersFor(t, dir, variant, cs...)
 	for range 2 {
 		ctx, cancel := context.WithCancel(testContext(t))
-		other := doubleBarrierWait(testContext(t), t, bs[0].Enter)
-		entering := doubleBarrierWait(ctx, t, bs[1].Enter)
+		other := doubleBarrierWait(testContext(t), t, bs[0], bs[0].Enter)
+		entering := doubleBarrierWait(ctx, t, bs[1], bs[1].Enter)
 		cancel()
 		wantError(t, "a cancelled Enter", <-entering, context.Canceled)
 		if left := children(t, cs[0], dir); len(left) != 1 {
 			t.Errorf("znodes %v, want that of the one who still waits", left)
 		}
-		late := doubleBarrierWait(testContext(t), t, bs[2].Enter)
+		late := doubleBarrierWait(testContext(t), t, bs[2], bs[2].Enter)
 		must(t, bs[1].Enter(testContext(t)))
 		doubleBarrierMustBeDone(t, "enter", other, late)
 		ctx, cancel = context.WithCancel(testContext(t))
 		var ends []<-chan error
 		for _, b := range bs[:2] {
-			ends = append(ends, doubleBarrierWait(ctx, t, b.Leave))
+			ends = append(ends, doubleBarrierWait(ctx, t, b, b.Leave))
 		}
 		cancel()
 		for _, done := range ends {
@@ -265,14 +265,14 @@ func barriersSurviveADeathBeforeAllHaveEntered(t *testing.T, v venue, dir string
 		cs, cable := doubleBarrierMortals(t, v, 1)
 		bs := barriersFor(t, dir, variant, cs...)
 		dying, stop := context.WithCancel(testContext(t))
-		first := doubleBarrierWait(testContext(t), t, bs[0].Enter)
-		dead := doubleBarrierWait(dying, t, bs[1].Enter)
-		third := doubleBarrierWait(testContext(t), t, bs[2].Enter)
+		first := doubleBarrierWait(testContext(t), t, bs[0], bs[0].Enter)
+		dead := doubleBarrierWait(dying, t, bs[1], bs[1].Enter)
+		third := doubleBarrierWait(testContext(t), t, bs[2], bs[2].Enter)
 		death.die(cs[1], cable)
 		doubleBarrierAwaitTickets(t, cs[0], dir, 2)
 		stop()
 		<-dead
-		last := doubleBarrierWait(testContext(t), t, bs[3].Enter)
+		last := doubleBarrierWait(testContext(t), t, bs[3], bs[3].Enter)
 		bs[1] = variant.open(t, clients(t, v, 1)[0], doublebarrier.Group{Dir: dir, Size: len(bs)})
 		if err := bs[1].Enter(testContext(t)); err != nil {
 			t.Fatalf("%s: %v", death.name, err)
@@ -283,7 +283,7 @@ func barriersSurviveADeathBeforeAllHaveEntered(t *testing.T, v venue, dir string
 	}
 }
 
-// One that dies inside, whichever it is, keeps nobody from leaving, nor from what comes after.
+// One that dies inside, whichever it is, keeps no other from leaving, nor from the next round.
 func barriersSurviveADeathInside(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	for _, death := range doubleBarrierDeaths {
 		for _, victim := range []int{0, 1, 3} { // the lowest; any; the last to enter
@@ -306,7 +306,7 @@ func barriersSurviveADeathThatIsWaitedFor(t *testing.T, v venue, dir string, var
 			doubleBarrierEnter(t, bs...)
 			var ends []<-chan error
 			for _, b := range doubleBarrierOthers(bs, victim) {
-				ends = append(ends, doubleBarrierWait(testContext(t), t, b.Leave))
+				ends = append(ends, doubleBarrierWait(testContext(t), t, b, b.Leave))
 			}
 			death.die(cs[victim], cable)
 			doubleBarrierMustBeDone(t, "leave", ends...)
@@ -319,7 +319,7 @@ func doubleBarrierOthers(bs []doublebarrier.Barrier, victim int) []doublebarrier
 	return slices.Delete(slices.Clone(bs), victim, victim+1)
 }
 
-// A group of which nobody is left stands in no other group's way.
+// A group of which no client is left stands in no other group's way.
 func barriersSurviveTheDeathOfAll(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	for _, finished := range []bool{false, true} {
 		cs := clients(t, v, 3)
@@ -328,7 +328,7 @@ func barriersSurviveTheDeathOfAll(t *testing.T, v venue, dir string, variant dou
 		dying, stop := context.WithCancel(testContext(t))
 		var ends []<-chan error
 		if finished {
-			ends = append(ends, doubleBarrierWait(dying, t, bs[1].Leave))
+			ends = append(ends, doubleBarrierWait(dying, t, bs[1], bs[1].Leave))
 		}
 		for _, c := range cs {
 			c.conn.Close()
@@ -346,7 +346,7 @@ func barriersSurviveTheDeathOfAll(t *testing.T, v venue, dir string, variant dou
 	}
 }
 
-// Who takes the place of a dead one while the round is under way has to wait for the next one, whoever it was that died.
+// A client that takes the place of a dead one while the round is under way waits for the next round.
 func barriersKeepOutWhoComesLate(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	if !variant.late {
 		t.Skip("it cannot tell a round under way from one that gathers, as its description says")
@@ -358,11 +358,11 @@ func barriersKeepOutWhoComesLate(t *testing.T, v venue, dir string, variant doub
 		cs[victim].conn.Close()
 		others := doubleBarrierOthers(bs, victim)
 		bs[victim] = variant.open(t, clients(t, v, 1)[0], doublebarrier.Group{Dir: dir, Size: len(bs)})
-		late := doubleBarrierWait(testContext(t), t, bs[victim].Enter)
+		late := doubleBarrierWait(testContext(t), t, bs[victim], bs[victim].Enter)
 		doubleBarrierLeave(t, others...)
 		var waiting []<-chan error
 		for _, b := range others[:2] {
-			waiting = append(waiting, doubleBarrierWait(testContext(t), t, b.Enter))
+			waiting = append(waiting, doubleBarrierWait(testContext(t), t, b, b.Enter))
 		}
 		mustStillWait(t, "the one that came late", late)
 		must(t, others[2].Enter(testContext(t)))
@@ -372,11 +372,11 @@ func barriersKeepOutWhoComesLate(t *testing.T, v venue, dir string, variant doub
 	}
 }
 
-// Whoever loses its session is told so, in whatever it waits.
+// A client that loses its session gets ErrSessionLost, whether it waits to enter or to leave.
 func barriersReportALostSession(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	cs, cable := doubleBarrierMortals(t, v, 1)
 	bs := barriersFor(t, dir, variant, cs...)
-	entering := doubleBarrierWait(testContext(t), t, bs[1].Enter)
+	entering := doubleBarrierWait(testContext(t), t, bs[1], bs[1].Enter)
 	cable.unplug()
 	wantError(t, "Enter without a session", <-entering, variants.ErrSessionLost)
 	wantError(t, "Enter after the session was lost", bs[1].Enter(testContext(t)), variants.ErrSessionLost)
@@ -385,7 +385,7 @@ func barriersReportALostSession(t *testing.T, v venue, dir string, variant doubl
 		cs, cable := doubleBarrierMortals(t, v, victim)
 		bs := barriersFor(t, dir, variant, cs...)
 		doubleBarrierEnter(t, bs...)
-		leaving := doubleBarrierWait(testContext(t), t, bs[victim].Leave)
+		leaving := doubleBarrierWait(testContext(t), t, bs[victim], bs[victim].Leave)
 		cable.unplug()
 		if err := <-leaving; !errors.Is(err, variants.ErrSessionLost) {
 			t.Errorf("Leave of participant %d without a session returned %v, want ErrSessionLost", victim, err)
@@ -423,7 +423,7 @@ func barriersRecover(t *testing.T, v venue, dir string, variant doubleBarrierVar
 
 // The connection is cut around every kind of request, of the first to enter and of the last, and nothing is noticed but
 // that it takes longer.
-func barriersRecoverWhateverIsLost(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
+func barriersRecoverAnyLoss(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	server := embeddedServer(t, v)
 	var fired atomic.Int64
 	t.Run("cut", func(t *testing.T) { // returns when all of them have
@@ -498,23 +498,61 @@ func (m meddled) Children(path string) ([]string, *zk.Stat, error) {
 	return m.Conn.Children(path)
 }
 
-// Between the look for ready and the listing, somebody else may have cleared up and be the first of the next round: who
-// waited for that one to go would wait for ever.
+// Between the look for ready and the listing, another client may have cleared up and be the first of the next round: a
+// client that waited for that one to go would wait for ever.
 func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
 	dir := directory(t, v)
 	cs := clients(t, v, 2)
-	must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, variants.WorldACL()))) // of a round of which nobody is left
+	must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, variants.WorldACL()))) // of a round of which no client is left
 	group := doublebarrier.Group{Dir: dir, Size: 2}
-	first := doublebarrier.NewReadyNode(cs[0].conn, group, cs[0].monitor.Lost())
+	first := opened(cs[0], doublebarrier.NewReadyNode(cs[0].session(), group))
 	var entered <-chan error
 	session := meddled{cs[1].conn, new(sync.Once), func() {
-		entered = doubleBarrierWait(testContext(t), t, first.Enter)
+		entered = doubleBarrierWait(testContext(t), t, first, first.Enter)
 	}}
-	second := doublebarrier.NewReadyNode(session, group, cs[1].monitor.Lost())
+	second := doublebarrier.NewReadyNode(variants.NewSession(session, cs[1].monitor.Lost()), group)
 	ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 	defer cancel()
 	must(t, second.Enter(ctx))
 	must(t, <-entered)
+}
+
+// cutOff is a session whose first listing meets a lost connection, and in which something happens just after the second.
+type cutOff struct {
+	*zk.Conn
+	listings *atomic.Int64
+	do       func()
+}
+
+func (c cutOff) Children(path string) ([]string, *zk.Stat, error) {
+	if c.listings.Add(1) == 1 {
+		return nil, nil, zk.ErrConnectionClosed
+	}
+	names, stat, err := c.Conn.Children(path)
+	if c.listings.Load() == 2 {
+		c.do()
+	}
+	return names, stat, err
+}
+
+// A client cannot rely on a watch from before an outage. When it looks again, all may have entered already: if it waited
+// for the deletion of ready, it would wait for itself.
+func TestReadyNodeSeesAfterAnOutageThatAllHaveEntered(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	cs := clients(t, v, 2)
+	group := doublebarrier.Group{Dir: directory(t, v), Size: 2}
+	last := doublebarrier.NewReadyNode(cs[0].session(), group)
+	session := cutOff{cs[1].conn, new(atomic.Int64), func() {
+		if err := last.Enter(testContext(t)); err != nil {
+			t.Error(err)
+		}
+	}}
+	first := doublebarrier.NewReadyNode(variants.NewSession(session, cs[1].monitor.Lost()), group)
+	ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
+	defer cancel()
+	must(t, first.Enter(ctx))
+	doubleBarrierLeave(t, first, last)
 }

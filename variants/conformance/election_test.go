@@ -28,16 +28,16 @@ const pollInterval = 10 * time.Millisecond
 var electionVariants = []underTest[func(t testing.TB, c *client, dir string) election.Election]{
 	{"poll", func(t testing.TB, c *client, dir string) election.Election {
 		c.polls = true
-		return mustOpen(t)(election.NewPoll(t.Context(), c.conn, dir, pollInterval, c.monitor.Lost()))
+		return mustOpen(t)(election.NewPoll(t.Context(), c.session(), dir, pollInterval))
 	}},
 	{"master-znode", func(t testing.TB, c *client, dir string) election.Election {
-		return mustOpen(t)(election.NewMasterZnode(t.Context(), c.conn, dir, c.monitor.Lost()))
+		return mustOpen(t)(election.NewMasterZnode(t.Context(), c.session(), dir))
 	}},
 	{"leader-watch", func(_ testing.TB, c *client, dir string) election.Election {
-		return election.NewLeaderWatch(c.conn, dir, c.monitor.Lost())
+		return election.NewLeaderWatch(c.session(), dir)
 	}},
 	{"predecessor-watch", func(_ testing.TB, c *client, dir string) election.Election {
-		return election.NewPredecessorWatch(c.conn, dir, c.monitor.Lost())
+		return election.NewPredecessorWatch(c.session(), dir)
 	}},
 }
 
@@ -144,7 +144,7 @@ func (s succession) awaitLost(t *testing.T) {
 	await(t, "the old leader was not told that its session is lost", s.term.Lost)
 }
 
-// Whoever leads and closes its session has a successor, and learns itself that it leads no more.
+// A leader that closes its session has a successor, and learns that it no longer leads.
 func electionSucceedsACrash(t *testing.T, v venue, dir string, open opener) {
 	crashing, other := connect(t, v.Servers()[0].Addr, v.shortest, nil), clients(t, v, 1)[0]
 	s := arrange(t, crashing, other, dir, open)
@@ -174,7 +174,7 @@ func electionCandidateLosesItsSession(t *testing.T, v venue, dir string, open op
 	mustRelease(t, leader)
 }
 
-// oblivious opens a session that nobody closes when it is lost, and of whose loss its user is never told: the client
+// oblivious opens a session that is not closed when it is lost, and of whose loss its user is never told: the client
 // library goes on with a new one.
 func oblivious(t *testing.T, v venue, cable *cable) *client {
 	t.Helper()
@@ -196,7 +196,7 @@ func oblivious(t *testing.T, v venue, cable *cable) *client {
 			break
 		}
 	}
-	c.conn = conn
+	c.conn, c.handle = conn, variants.NewSession(conn, c.monitor.Lost())
 	return c
 }
 
@@ -236,7 +236,7 @@ func TestLateResignationWithoutFenceEndsTheNextTerm(t *testing.T) {
 	v := embeddedVenue(t)
 	dir := directory(t, v)
 	old, _ := supersede(t, v, dir, offices()[1].open)
-	must(t, variants.Remove(testContext(t), old.conn, nil, dir+"/master"))
+	must(t, old.session().Remove(testContext(t), dir+"/master"))
 	if n := contenders(t, clients(t, v, 1)[0], dir); n != 0 {
 		t.Errorf("%d znodes are left: the successor was not in danger", n)
 	}
@@ -257,7 +257,7 @@ func elect(t *testing.T, v venue, variant variants.Variant, rootOf func(i int) s
 	if terms := phasesIn(election.Recipe(), h)[election.Recipe().Operation]; terms != n*rounds {
 		t.Errorf("%d terms, want %d", terms, n*rounds)
 	}
-	return election.Recipe().Check(h)
+	return election.Recipe().Violations(h)
 }
 
 func electionKeepsItsPromise(t *testing.T, v venue, variant variants.Variant) {
@@ -286,9 +286,9 @@ func electionKeepsItsPromiseInACrash(t *testing.T, v venue, variant variants.Var
 	other := clients(t, v, 1)[0]
 	leads := make(chan struct{})
 	candidates := newCompany(t.Context(), variant, variants.Env{Clients: 2, Root: directory(t, v)})
-	candidates.env.Hold = func(_ context.Context, lost <-chan struct{}) error {
+	candidates.env.Hold = func(context.Context, <-chan struct{}) error {
 		close(leads)
-		<-lost
+		<-cut.monitor.Lost()
 		return nil
 	}
 	first := candidates.join(t, cut.conn, cut.monitor.Lost())
@@ -309,17 +309,17 @@ func electionKeepsItsPromiseInACrash(t *testing.T, v venue, variant variants.Var
 	cable.unplug()
 	wait.Wait()
 	h := candidates.history()
-	if breaches := election.Recipe().Check(h); len(breaches) > 0 {
+	if breaches := election.Recipe().Violations(h); len(breaches) > 0 {
 		t.Errorf("breaches: %v", breaches)
 	}
 	isCrash := func(s variants.Span) bool { return s.Phase == "failover-crash" && s.Client == 1 }
-	if !slices.ContainsFunc(election.Recipe().Spans(h), isCrash) {
+	spans, _ := election.Recipe().Replay(h, true)
+	if !slices.ContainsFunc(spans, isCrash) {
 		t.Errorf("no failover in %v", h)
 	}
 }
 
-// Whatever goes wrong at the write that begins or ends a term, a successor is elected, and no znode is left that
-// nobody knows of.
+// After a fault at the write that begins or ends a term, a successor is elected, and no znode is left behind.
 func TestElectionFaults(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)

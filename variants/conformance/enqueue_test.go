@@ -18,20 +18,20 @@ import (
 type enqueueVariant struct {
 	name string
 	once bool // it claims to enqueue once
-	open func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error)
+	open func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error)
 }
 
 func (v enqueueVariant) label() string { return v.name }
 
 var enqueueVariants = []enqueueVariant{
-	{"blind-retry", false, func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error) {
-		return enqueue.NewBlindRetry(ctx, s, dir, lost)
+	{"blind-retry", false, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
+		return enqueue.NewBlindRetry(ctx, s, dir)
 	}},
-	{"consumable-flag", true, func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error) {
-		return enqueue.NewConsumableFlag(ctx, s, dir, lost)
+	{"consumable-flag", true, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
+		return enqueue.NewConsumableFlag(ctx, s, dir)
 	}},
-	{"guid-marker", true, func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (enqueue.Producer, error) {
-		return enqueue.NewGUIDMarker(ctx, s, dir, lost)
+	{"guid-marker", true, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
+		return enqueue.NewGUIDMarker(ctx, s, dir)
 	}},
 }
 
@@ -52,8 +52,8 @@ func TestLiveEnqueue(t *testing.T) { onLive(t, checkEnqueue) }
 func checkEnqueue(t *testing.T, v venue) {
 	checkAll(t, v, enqueueChecks, enqueueVariants, func(t *testing.T, do enqueueCheck, variant enqueueVariant) {
 		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once}
-		e.open = func(c *client, s variants.Session) enqueue.Producer {
-			p, err := variant.open(testContext(t), s, e.dir, c.monitor.Lost())
+		e.open = func(c *client, s variants.Conn) enqueue.Producer {
+			p, err := variant.open(testContext(t), variants.NewSession(s, c.monitor.Lost()), e.dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func checkEnqueue(t *testing.T, v venue) {
 type enqueuing struct {
 	queues
 	once bool
-	open func(c *client, s variants.Session) enqueue.Producer
+	open func(c *client, s variants.Conn) enqueue.Producer
 }
 
 func (e enqueuing) enqueue(p enqueue.Producer, key string) {
@@ -114,7 +114,7 @@ func (e enqueuing) run(v variants.Variant, spoil broken) []variants.Violation {
 	}
 	c.mustEnd(e)
 	c.leave(e)
-	return enqueue.Recipe().Check(c.history())
+	return enqueue.Recipe().Violations(c.history())
 }
 
 // The connection is cut again and again, around the create of an item: every reply that is lost makes a duplicate, or none does.
@@ -150,7 +150,7 @@ func enqueueThroughCuts(t *testing.T, e enqueuing, fault fault) {
 
 // lossy is a session that loses the reply to each write once, and lets something happen before the client learns so.
 type lossy struct {
-	variants.Session
+	variants.Conn
 	meanwhile func()
 	armed     map[string]bool // by kind of write
 }
@@ -165,12 +165,12 @@ func (l lossy) lose(kind string) error {
 }
 
 func (l lossy) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	created, err := l.Session.Create(path, data, flags, acl)
+	created, err := l.Conn.Create(path, data, flags, acl)
 	return created, errors.Join(err, l.lose("create"))
 }
 
 func (l lossy) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	stat, err := l.Session.Set(path, data, version)
+	stat, err := l.Conn.Set(path, data, version)
 	if lost := l.lose("set"); lost != nil {
 		return nil, lost
 	}
@@ -178,7 +178,7 @@ func (l lossy) Set(path string, data []byte, version int32) (*zk.Stat, error) {
 }
 
 func (l lossy) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	results, err := l.Session.Multi(ops...)
+	results, err := l.Conn.Multi(ops...)
 	if lost := l.lose("multi"); lost != nil {
 		return nil, lost
 	}
@@ -244,13 +244,13 @@ func enqueueLeavesNothing(t *testing.T, e enqueuing) {
 
 // forgetful is a session that creates no markers, and loses the reply to each transaction once.
 type forgetful struct {
-	variants.Session
+	variants.Conn
 	lost map[string]bool // by path of the item
 }
 
 func (f forgetful) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	item := ops[1].(*zk.CreateRequest)
-	results, err := f.Session.Multi(item)
+	results, err := f.Conn.Multi(item)
 	if !f.lost[item.Path] {
 		f.lost[item.Path] = true
 		return nil, zk.ErrConnectionClosed
@@ -259,7 +259,7 @@ func (f forgetful) Multi(ops ...any) ([]zk.MultiResponse, error) {
 }
 
 // vacuous is a session whose sets of data and transactions do nothing, and say that all is well.
-type vacuous struct{ variants.Session }
+type vacuous struct{ variants.Conn }
 
 func (vacuous) Set(string, []byte, int32) (*zk.Stat, error) { return &zk.Stat{}, nil }
 func (vacuous) Multi(ops ...any) ([]zk.MultiResponse, error) {
@@ -276,13 +276,13 @@ func TestBrokenEnqueuesAreCaught(t *testing.T) {
 		spoil         broken
 		want          string
 	}{
-		{"no markers", "guid-marker", func(s variants.Session) variants.Session {
+		{"no markers", "guid-marker", func(s variants.Conn) variants.Conn {
 			return forgetful{s, map[string]bool{}}
 		}, "in the queue 2 times"},
-		{"never marked", "consumable-flag", func(s variants.Session) variants.Session {
+		{"never marked", "consumable-flag", func(s variants.Conn) variants.Conn {
 			return vacuous{s}
 		}, "not in the queue"},
-		{"never created", "guid-marker", func(s variants.Session) variants.Session {
+		{"never created", "guid-marker", func(s variants.Conn) variants.Conn {
 			return vacuous{s}
 		}, "not in the queue"},
 	} {

@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,20 +58,53 @@ func background(call func() error) <-chan error {
 	return done
 }
 
-// untilWaiting begins in the background what must wait, and returns when it does.
-func untilWaiting[T any](ctx context.Context, t testing.TB, begin func(context.Context) <-chan T) <-chan T {
+// untilWaiting begins in the background what must wait, and returns when its session does. object has been opened.
+func untilWaiting[T any](ctx context.Context, t testing.TB, object any, begin func(context.Context) <-chan T) <-chan T {
 	t.Helper()
-	waits := make(chan struct{})
-	once := sync.OnceFunc(func() { close(waits) })
-	done := begin(variants.WithWaiting(ctx, func(*variants.Wait) { once() }))
-	select {
-	case <-waits:
-	case end := <-done:
-		t.Fatalf("what should wait went on, and ended with %v", end)
-	case <-time.After(patience):
-		t.Fatal("it neither waits nor goes on")
+	session := sessionOf(t, object)
+	_, before := session.Waiting()
+	done := begin(ctx)
+	for deadline := time.Now().Add(patience); ; {
+		if _, begun := session.Waiting(); begun > before {
+			return done
+		}
+		select {
+		case end := <-done:
+			t.Fatalf("what should wait went on, and ended with %v", end)
+		case <-time.After(time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it neither waits nor goes on")
+		}
 	}
-	return done
+}
+
+// sessionOf returns the session of what a client has opened, or of a participant.
+func sessionOf(t testing.TB, object any) *variants.Session {
+	t.Helper()
+	session, ok := handles.Load(object)
+	if !ok {
+		t.Fatalf("the session of %T is not known: open it with opened", object)
+	}
+	return session.(*variants.Session)
+}
+
+// awaitWaits returns when an object's session has begun so many waits, or when done is closed.
+func awaitWaits(t testing.TB, object any, waits int64, done <-chan struct{}) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		if _, begun := sessionOf(t, object).Waiting(); begun >= waits {
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it has not waited %d times", waits)
+		}
+	}
 }
 
 // mustStillWait fails if what was begun in the background has ended.

@@ -20,18 +20,18 @@ import (
 )
 
 // hiddenOpener makes one client's view of a value, in one variant.
-type hiddenOpener func(ctx context.Context, s variants.Session, znode string, mail hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error)
+type hiddenOpener func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error)
 
 // hiddenVariants are the variants under test, by name.
 var hiddenVariants = []underTest[hiddenOpener]{
-	{"message-then-read", func(ctx context.Context, s variants.Session, znode string, mail hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error) {
-		return hiddenchannel.NewMessageThenRead(ctx, s, znode, mail, lost)
+	{"message-then-read", func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error) {
+		return hiddenchannel.NewMessageThenRead(ctx, s, znode, mail)
 	}},
-	{"sync-then-read", func(ctx context.Context, s variants.Session, znode string, mail hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error) {
-		return hiddenchannel.NewSyncThenRead(ctx, s, znode, mail, lost)
+	{"sync-then-read", func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error) {
+		return hiddenchannel.NewSyncThenRead(ctx, s, znode, mail)
 	}},
-	{"watch", func(ctx context.Context, s variants.Session, znode string, _ hiddenchannel.Mail, lost <-chan struct{}) (hiddenchannel.Value, error) {
-		return hiddenchannel.NewWatch(ctx, s, znode, lost)
+	{"watch", func(ctx context.Context, s *variants.Session, znode string, _ hiddenchannel.Mail) (hiddenchannel.Value, error) {
+		return hiddenchannel.NewWatch(ctx, s, znode)
 	}},
 }
 
@@ -49,9 +49,9 @@ func (s hiddenSite) value(t testing.TB, c *client) hiddenchannel.Value {
 }
 
 // valueOver opens one client's view over a session that is not what it seems.
-func (s hiddenSite) valueOver(t testing.TB, c *client, session variants.Session) hiddenchannel.Value {
+func (s hiddenSite) valueOver(t testing.TB, c *client, session variants.Conn) hiddenchannel.Value {
 	t.Helper()
-	v, err := s.open(testContext(t), session, s.znode, s.mail, c.monitor.Lost())
+	v, err := s.open(testContext(t), variants.NewSession(session, c.monitor.Lost()), s.znode, s.mail)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestLiveHiddenChannel(t *testing.T) { onLive(t, checkHiddenChannels) }
 func checkHiddenChannels(t *testing.T, v venue) {
 	checkAll(t, v, hiddenChecks, hiddenVariants, func(t *testing.T, do hiddenCheck, variant underTest[hiddenOpener]) {
 		dir, keeper := directory(t, v), clients(t, v, 1)[0]
-		must(t, hiddenchannel.Create(testContext(t), keeper.conn, dir+"/value", []byte("0")))
+		must(t, hiddenchannel.Create(testContext(t), keeper.session(), dir+"/value", []byte("0")))
 		do(t, hiddenSite{v, dir + "/value", hiddenchannel.NewMailbox(), variant.open})
 		if left := children(t, keeper, dir); !slices.Equal(left, []string{"value"}) {
 			t.Errorf("znodes %v, want the value alone", left)
@@ -332,7 +332,7 @@ func hiddenHonoursADeadlineOfASilentServer(t *testing.T, s hiddenSite) {
 
 // hiddenLagging is a session at a server that lags one read behind.
 type hiddenLagging struct {
-	variants.Session
+	variants.Conn
 	catchUp bool // when it is asked to sync
 	mu      sync.Mutex
 	data    []byte
@@ -342,9 +342,9 @@ type hiddenLagging struct {
 func (s *hiddenLagging) Sync(path string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	path, err := s.Session.Sync(path)
+	path, err := s.Conn.Sync(path)
 	if err == nil && s.catchUp {
-		s.data, s.stat, err = s.Session.Get(path)
+		s.data, s.stat, err = s.Conn.Get(path)
 	}
 	return path, err
 }
@@ -362,28 +362,28 @@ func (s *hiddenLagging) behind(data []byte, stat *zk.Stat, err error) ([]byte, *
 }
 
 func (s *hiddenLagging) Get(path string) ([]byte, *zk.Stat, error) {
-	return s.behind(s.Session.Get(path))
+	return s.behind(s.Conn.Get(path))
 }
 
 func (s *hiddenLagging) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	data, stat, watch, err := s.Session.GetW(path)
+	data, stat, watch, err := s.Conn.GetW(path)
 	data, stat, err = s.behind(data, stat, err)
 	return data, stat, watch, err
 }
 
 // hiddenLiar is a session that reads every value as what alter makes of it.
 type hiddenLiar struct {
-	variants.Session
+	variants.Conn
 	alter func(data []byte) []byte
 }
 
 func (s hiddenLiar) Get(path string) ([]byte, *zk.Stat, error) {
-	data, stat, err := s.Session.Get(path)
+	data, stat, err := s.Conn.Get(path)
 	return s.alter(data), stat, err
 }
 
 func (s hiddenLiar) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	data, stat, watch, err := s.Session.GetW(path)
+	data, stat, watch, err := s.Conn.GetW(path)
 	return s.alter(data), stat, watch, err
 }
 
@@ -392,18 +392,21 @@ func (s hiddenLiar) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
-	lagging := func(s variants.Session) variants.Session { return &hiddenLagging{Session: s} }
-	syncing := func(s variants.Session) variants.Session { return &hiddenLagging{Session: s, catchUp: true} }
-	foreign := func(s variants.Session) variants.Session {
+	lagging := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s} }
+	syncing := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s, catchUp: true} }
+	foreign := func(s variants.Conn) variants.Conn {
 		return hiddenLiar{s, func([]byte) []byte { return []byte("1000") }}
 	}
-	backwards := func(s variants.Session) variants.Session {
+	backwards := func(s variants.Conn) variants.Conn {
 		return hiddenLiar{s, func(data []byte) []byte {
 			if string(data) == "3" {
 				return []byte("1")
 			}
 			return data
 		}}
+	}
+	frozen := func(s variants.Conn) variants.Conn {
+		return hiddenLiar{s, func([]byte) []byte { return []byte("0") }} // the first value forever
 	}
 	const none, some = false, true
 	for _, tt := range []struct {
@@ -424,6 +427,9 @@ func TestStaleReads(t *testing.T) {
 		{"backwards", "message-then-read", backwards, some, "client 1 read update 1 after 2"},
 		{"backwards", "sync-then-read", backwards, some, "client 1 read update 1 after 2"},
 		{"backwards", "watch", backwards, some, "client 1 read update 1 after 2"},
+		{"frozen", "message-then-read", frozen, some, "read update 0, more than 20s after update"},
+		{"frozen", "sync-then-read", frozen, some, "read update 0, more than 20s after update"},
+		{"frozen", "watch", frozen, some, "when it had been told of"},
 	} {
 		t.Run(tt.name+" "+tt.variant, func(t *testing.T) {
 			v.begin(t)
@@ -432,7 +438,7 @@ func TestStaleReads(t *testing.T) {
 			if stale := phasesIn(recipe, h)["stale"] > 0; stale != tt.stale {
 				t.Errorf("stale reads: %t, want %t", stale, tt.stale)
 			}
-			violations := recipe.Check(h)
+			violations := recipe.Violations(slowed(h))
 			caught := slices.ContainsFunc(violations, func(v variants.Violation) bool { return strings.Contains(v.Text, tt.want) })
 			if tt.want == "" && len(violations) > 0 || tt.want != "" && !caught {
 				t.Errorf("violations %v, want %q", violations, tt.want)
@@ -457,4 +463,13 @@ func hiddenHistory(t *testing.T, v venue, name string, spoil broken) variants.Hi
 	}
 	c.leave(t)
 	return c.history()
+}
+
+// slowed returns a history in which the same happens slowly, one event every ten seconds.
+func slowed(h variants.History) variants.History {
+	out := slices.Clone(h)
+	for i := range out {
+		out[i].At = time.Duration(i+1) * 10 * time.Second
+	}
+	return out
 }

@@ -26,20 +26,20 @@ type lockVariant = underTest[opener]
 
 var lockVariants = []lockVariant{
 	{"znode", func(t testing.TB, c *client, dir string) lock.Lock {
-		l, err := lock.NewZnode(t.Context(), c.conn, dir, c.monitor.Lost())
+		l, err := lock.NewZnode(t.Context(), c.session(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}},
 	{"children-watch", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewChildrenWatch(c.conn, dir, c.monitor.Lost())
+		return lock.NewChildrenWatch(c.session(), dir)
 	}},
 	{"predecessor-watch-session-id", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewPredecessorWatchSessionID(c.conn, dir, c.monitor.Lost())
+		return lock.NewPredecessorWatchSessionID(c.session(), dir)
 	}},
 	{"predecessor-watch", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewPredecessorWatch(c.conn, dir, c.monitor.Lost())
+		return lock.NewPredecessorWatch(c.session(), dir)
 	}},
 }
 
@@ -50,9 +50,10 @@ var lockChecks = []check[lockCheck]{
 	{"excludes", lockExcludes},
 	{"withdraws", lockWithdraws},
 	{"is not reentrant", lockIsNotReentrant},
+	{"keeps the lock from those behind a withdrawal", lockKeepsTheLockFromThoseBehindAWithdrawal},
 	{"survives a crash in the line", lockSurvivesACrashInTheLine},
 	{"reports a lost session", lockReportsALostSession},
-	{"frees nobody else's lock", lateRelease},
+	{"frees no other client's lock", lateRelease},
 	{"survives an outage", lockSurvivesAnOutage},
 	{"recovers a lost reply", lockRecoversALostReply},
 	{"recovers a lost request", lockRecoversALostRequest},
@@ -73,7 +74,7 @@ func checkLocks(t *testing.T, v venue, locks []lockVariant) {
 	})
 }
 
-// contenders counts the znodes in dir that stand for somebody holding or waiting.
+// contenders counts the znodes in dir that stand for a client that holds or waits.
 func contenders(t testing.TB, c *client, dir string) int {
 	t.Helper()
 	n := 0
@@ -170,6 +171,26 @@ func lockWithdraws(t *testing.T, v venue, dir string, open opener) {
 	}
 }
 
+// A waiter that is woken because the one before it has withdrawn looks again, and waits for the holder.
+func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir string, open opener) {
+	cs := clients(t, v, 3)
+	holder, quitter, next := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
+	mustAcquire(t, holder)
+	ctx, cancel := context.WithCancel(testContext(t))
+	quits := background(func() error { return errorOf(quitter.Acquire(ctx)) })
+	awaitWaiting(t, cs[1])
+	granted := background(func() error { return errorOf(next.Acquire(testContext(t))) })
+	awaitWaiting(t, cs[2])
+	cancel()
+	wantError(t, "a cancelled Acquire", <-quits, context.Canceled)
+	must(t, ensemble.Fence(cs[2].conn))
+	awaitWaiting(t, cs[2])
+	mustStillWait(t, "the client behind the one that withdrew", granted)
+	mustRelease(t, holder)
+	must(t, <-granted)
+	mustRelease(t, next)
+}
+
 func lockIsNotReentrant(t *testing.T, v venue, dir string, open opener) {
 	l := open(t, clients(t, v, 1)[0], dir)
 	mustAcquire(t, l)
@@ -198,7 +219,7 @@ func lockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open opener)
 	mustRelease(t, last)
 }
 
-// A holder that is cut off for so long that its session may have expired is told so, and somebody else gets the lock.
+// A holder that is cut off for so long that its session may have expired is told so, and another client gets the lock.
 func lockReportsALostSession(t *testing.T, v venue, dir string, open opener) {
 	cut, cable := cabled(t, v, v.shortest)
 	other := clients(t, v, 1)[0]
@@ -226,7 +247,7 @@ func lockSurvivesAnOutage(t *testing.T, v venue, dir string, open opener) {
 }
 
 // The connection is cut after the create left and before its reply arrived (or before the server saw it). The lock is
-// still acquired, exactly once, and no znode is left that nobody knows of.
+// still acquired, exactly once, and no znode is left behind.
 func lockRecoversALostReply(t *testing.T, v venue, dir string, open opener) {
 	lockRecovers(t, v, dir, open, dropReply)
 }
@@ -260,10 +281,7 @@ func TestLostReplyWithoutRecoveryLeavesAnOrphan(t *testing.T) {
 	dir := directory(t, v)
 	c, cutter := cutting(t, v, dropReply)
 	cutter.arm()
-	err := variants.Retry(testContext(t), c.monitor.Lost(), func() error {
-		_, err := c.conn.Create(dir+"/x-lock-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
-		return err
-	})
+	_, err := c.session().Create(testContext(t), dir+"/x-lock-", nil, zk.FlagEphemeral|zk.FlagSequence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +302,7 @@ func lockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open
 	mustRelease(t, l)
 }
 
-// Znodes of somebody else in the lock's directory are not contenders.
+// Foreign znodes in the lock's directory are not contenders.
 func lockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open opener) {
 	c := clients(t, v, 1)[0]
 	for _, name := range []string{"a", "x-lock-", "x-lock-abc", "_c_1"} {
@@ -306,8 +324,24 @@ func TestTwoLocksOfOneSession(t *testing.T) {
 		dir, c := directory(t, v), clients(t, v, 1)[0]
 		first := mustAcquire(t, variant.open(t, c, dir))
 		ctx, cancel := context.WithCancel(testContext(t))
-		defer cancel() // if it waits, as it should
-		second, err := variant.open(t, c, dir).Acquire(variants.WithWaiting(ctx, func(*variants.Wait) { cancel() }))
+		defer cancel()
+		sent := func() (n int64) {
+			for _, requests := range c.ledger.Counts().Requests {
+				n += requests
+			}
+			return n
+		}
+		before := sent()
+		var second lock.Grant
+		ends := background(func() (err error) {
+			second, err = variant.open(t, c, dir).Acquire(ctx)
+			return err
+		})
+		eventually(t, "the second lock was not granted, and does not wait", func() bool {
+			return len(ends) > 0 || sent() > before && c.waits()
+		})
+		cancel() // if it waits, as it should
+		err := <-ends
 		adopted := err == nil && second.Token == first.Token
 		if want := variant.name == "predecessor-watch-session-id"; adopted != want || !adopted && !errors.Is(err, context.Canceled) {
 			t.Errorf("the second lock was granted %v (%v), the first one %v", second, err, first)

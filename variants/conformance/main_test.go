@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,7 +125,20 @@ type client struct {
 	conn    *zk.Conn
 	ledger  *wire.Ledger
 	monitor *variants.Monitor
+	handle  *variants.Session
 	polls   bool // it waits by asking again and again
+}
+
+// session returns a handle on the client's session, a new one for each call.
+func (c *client) session() *variants.Session { return c.handle.Fork() }
+
+// handles has the sessions of what waits in these tests, such as locks and participants.
+var handles sync.Map
+
+// opened remembers the session of what a client has opened, for untilWaiting.
+func opened[O any](c *client, object O) O {
+	handles.Store(object, c.handle)
+	return object
 }
 
 // waits tells whether the client does nothing but wait.
@@ -169,6 +183,7 @@ func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Con
 		t.Fatalf("no session at %s", addr)
 	}
 	c.conn = conn
+	c.handle = variants.NewSession(conn, c.monitor.Lost())
 	c.monitor.Guard(conn)
 	return c
 }

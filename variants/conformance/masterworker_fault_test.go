@@ -48,7 +48,7 @@ func (d *masterworkerDoomed) before() error {
 		d.cable.unplug()
 	}
 	if d.dead.Load() {
-		return zk.ErrSessionExpired // whatever a dead master hears
+		return zk.ErrSessionExpired // to each request of a dead master
 	}
 	return nil
 }
@@ -87,17 +87,18 @@ func masterworkerDies(t *testing.T, s *masterworkerShop, death masterworkerDeath
 	t.Helper()
 	c, cable := cabled(t, s.venue, s.venue.shortest)
 	doomed := &masterworkerDoomed{Conn: c.conn, death: death, cable: cable}
-	m := s.master(t, doomed, c.monitor.Lost())
+	m := s.master(t, variants.NewSession(doomed, c.monitor.Lost()))
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
 	if _, err := m.Assign(testContext(t)); !errors.Is(err, variants.ErrSessionLost) {
 		t.Fatalf("a master that dies is told %v, want ErrSessionLost", err)
 	}
+	s.doubtOfADeadMaster(tasks)
 	return customer
 }
 
-// A master dies in the middle of an assignment. The workers execute what they have, and then somebody takes over, who
-// cannot tell a task that was both assigned and pending from one that nobody has seen.
+// A master dies in the middle of an assignment. The workers execute what they have, and then another one takes over, which
+// cannot tell a task that was both assigned and pending from a new one.
 func masterworkerSurvivesAMaster(t *testing.T, s *masterworkerShop, death masterworkerDeath) {
 	const tasks = 5
 	workers := s.workers(t, 2)
@@ -134,6 +135,7 @@ func masterworkerSurvivesTwoMasters(t *testing.T, s *masterworkerShop) {
 	workers := s.workers(t, 3)
 	masters := []masterworker.Master{s.newMaster(t), s.newMaster(t)}
 	customer := s.newClient(t, tasks)
+	s.doubt(tasks)
 	var wait sync.WaitGroup
 	for _, m := range masters {
 		wait.Go(func() {
@@ -184,7 +186,7 @@ func masterworkerSurvivesAWorker(t *testing.T, s *masterworkerShop) {
 func masterworkerReportsALostSession(t *testing.T, s *masterworkerShop) {
 	c, cable := cabled(t, s.venue, s.venue.shortest)
 	workers := s.workers(t, 1)
-	m, customer := s.master(t, c.conn, c.monitor.Lost()), masterworker.NewClient(c.conn, s.dir, c.monitor.Lost())
+	m, customer := s.master(t, c.session()), masterworker.NewClient(c.session(), s.dir)
 	waiting := background(func() error { return m.Wait(testContext(t)) })
 	awaitWaiting(t, c)
 	cable.unplug()
@@ -194,7 +196,7 @@ func masterworkerReportsALostSession(t *testing.T, s *masterworkerShop) {
 	s.close(t, workers...)
 }
 
-// The connection of each role is cut once around its write. Nobody takes notice.
+// The connection of each role is cut once around its write. No role takes notice.
 func masterworkerRecovers(t *testing.T, s *masterworkerShop, fault fault) {
 	const tasks = 3
 	var cs []*client
@@ -204,9 +206,9 @@ func masterworkerRecovers(t *testing.T, s *masterworkerShop, fault fault) {
 		cs, cutters = append(cs, c), append(cutters, cutter)
 	}
 	worker := s.worker(t, 0, cs[0])
-	m := s.master(t, cs[1].conn, cs[1].monitor.Lost())
+	m := s.master(t, cs[1].session())
 	cutters[2].arm()
-	customer := s.submit(t, cs[2].conn, cs[2].monitor.Lost(), tasks)
+	customer := s.submit(t, cs[2].session(), tasks)
 	must(t, m.Wait(testContext(t)))
 	cutters[1].arm()
 	mustAssign(t, m, tasks)
@@ -220,26 +222,28 @@ func masterworkerRecovers(t *testing.T, s *masterworkerShop, fault fault) {
 	}
 }
 
-// Whoever has been cancelled while waiting can wait again.
+// A call that was cancelled while it waited can be repeated.
 func masterworkerGoesOnAfterACancellation(t *testing.T, s *masterworkerShop) {
 	const tasks = 3
 	worker := s.worker(t, 0, clients(t, s.venue, 1)[0])
-	c := clients(t, s.venue, 1)[0]
-	m := s.master(t, c.conn, c.monitor.Lost())
-	mustCancel := func(what string, wait func(context.Context) error) {
+	session := clients(t, s.venue, 1)[0].session()
+	m := s.master(t, session)
+	mustCancel := func(what string, session *variants.Session, wait func(context.Context) error) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(testContext(t))
-		if err := wait(variants.WithWaiting(ctx, func(*variants.Wait) { cancel() })); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s returned %v when cancelled, want context.Canceled", what, err)
-		}
+		ended := background(func() error { return wait(ctx) })
+		eventually(t, what+" does not wait", func() bool {
+			waits, _ := session.Waiting()
+			return waits != nil
+		})
+		cancel()
+		wantError(t, what+" when cancelled", <-ended, context.Canceled)
 	}
-	mustCancel("Wait of the master", m.Wait)
-	mustCancel("Wait of the worker", worker.Wait)
-	customer := s.newClient(t, tasks)
-	mustCancel("Result", func(ctx context.Context) error {
-		_, err := customer.Result(ctx, 1)
-		return err
-	})
+	mustCancel("Wait of the master", session, m.Wait)
+	mustCancel("Wait of the worker", worker.session, worker.Wait)
+	session = clients(t, s.venue, 1)[0].session()
+	customer := s.submit(t, session, tasks)
+	mustCancel("Result", session, func(ctx context.Context) error { return errorOf(customer.Result(ctx, 1)) })
 	must(t, m.Wait(testContext(t)))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -257,7 +261,7 @@ func masterworkerGoesOnAfterACancellation(t *testing.T, s *masterworkerShop) {
 func masterworkerHonoursADeadline(t *testing.T, s *masterworkerShop) {
 	const tasks = 3
 	c, cable := cabled(t, s.venue, ensemble.SessionTimeout)
-	m, worker := s.master(t, c.conn, c.monitor.Lost()), s.worker(t, 0, c)
+	m, worker := s.master(t, c.session()), s.worker(t, 0, c)
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
 	cable.mustTimeOut(t, "Assign", func(ctx context.Context) error { _, err := m.Assign(ctx); return err })
@@ -275,7 +279,7 @@ func masterworkerHonoursADeadline(t *testing.T, s *masterworkerShop) {
 	s.close(t, worker)
 }
 
-// A client that gives up leaves nothing behind, whatever has become of its tasks.
+// A client that gives up leaves nothing behind, wherever its tasks are.
 func masterworkerWithdraws(t *testing.T, s *masterworkerShop) {
 	worker := s.worker(t, 0, clients(t, s.venue, 1)[0])
 	m := s.newMaster(t)
@@ -291,7 +295,7 @@ func masterworkerWithdraws(t *testing.T, s *masterworkerShop) {
 		}
 		wantError(t, "Result after Finish", errorOf(c.Result(testContext(t), 0)), masterworker.ErrNoBatch)
 	}
-	s.execute(t, worker) // the reports find that nobody waits for them
+	s.execute(t, worker) // the reports find that no client waits for them
 	wantError(t, "Done without a task", worker.Done(testContext(t), nil), masterworker.ErrNoTask)
 	s.close(t, worker)
 }
@@ -299,7 +303,7 @@ func masterworkerWithdraws(t *testing.T, s *masterworkerShop) {
 // Without workers tasks remain pending.
 func masterworkerWantsWorkers(t *testing.T, s *masterworkerShop) {
 	c := clients(t, s.venue, 1)[0]
-	m := s.master(t, c.conn, c.monitor.Lost())
+	m := s.master(t, c.session())
 	customer := s.newClient(t, 2)
 	must(t, m.Wait(testContext(t)))
 	wantError(t, "Assign without workers", errorOf(m.Assign(testContext(t))), masterworker.ErrNoWorkers)
@@ -311,7 +315,7 @@ func masterworkerWantsWorkers(t *testing.T, s *masterworkerShop) {
 	s.close(t, workers...)
 }
 
-// Wherever a master's session is expired by force, before or after each of its writes, somebody else can take over.
+// Wherever a master's session is expired by force, before or after each of its writes, another one can take over.
 func TestMasterWorkerMasterExpiresAnywhere(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
@@ -335,12 +339,13 @@ func masterworkerExpires(t *testing.T, s *masterworkerShop, op wire.Opcode, do e
 	const tasks = 5
 	workers := s.workers(t, 2)
 	c := clients(t, s.venue, 1)[0]
-	m := s.master(t, c.conn, c.monitor.Lost())
+	m := s.master(t, c.session())
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
 	trap := s.venue.Ensemble.(*embedded.Ensemble).Inject(embedded.Fault{Session: c.conn.SessionID(), Op: op, Nth: 3, Do: do})
 	wantError(t, "a master whose session expired", errorOf(m.Assign(testContext(t))), variants.ErrSessionLost)
 	<-trap.Fired()
+	s.doubtOfADeadMaster(tasks)
 	s.execute(t, workers...)
 	must(t, errorOf(s.newMaster(t).Assign(testContext(t))))
 	s.execute(t, workers...)
@@ -350,7 +355,7 @@ func masterworkerExpires(t *testing.T, s *masterworkerShop, op wire.Opcode, do e
 	}
 }
 
-// masterworkerCareless is the session of a master that takes the second task from the pending ones and assigns it to nobody.
+// masterworkerCareless is the session of a master that takes the second task from the pending ones and assigns it to no worker.
 type masterworkerCareless struct {
 	*zk.Conn
 	assigned atomic.Int64
@@ -375,14 +380,14 @@ func TestMasterThatLosesATaskIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
 	for _, variant := range masterworkerVariants {
-		if variant.pipelined { // it would be anybody's guess which task is lost
+		if variant.pipelined { // which task is lost would be left to chance
 			continue
 		}
 		t.Run(variant.name, func(t *testing.T) {
 			s := newMasterworkerShop(t, v, variant)
 			workers := s.workers(t, 2)
 			c := clients(t, v, 1)[0]
-			m := s.master(t, &masterworkerCareless{Conn: c.conn}, c.monitor.Lost())
+			m := s.master(t, variants.NewSession(&masterworkerCareless{Conn: c.conn}, c.monitor.Lost()))
 			customer := s.newClient(t, 3)
 			mustAssign(t, m, 3)
 			s.execute(t, workers...)
@@ -404,7 +409,7 @@ func TestMasterThatAssignsTwiceIsCaught(t *testing.T) {
 		t.Run(variant.name, func(t *testing.T) {
 			s := newMasterworkerShop(t, v, variant)
 			masterworkerSurvivesAMaster(t, s, masterworkerCloses)
-			boasting := slices.DeleteFunc(s.history, func(e variants.Event) bool { return e.Kind == masterworker.AtLeastOnce })
+			boasting := slices.DeleteFunc(s.history, func(e variants.Event) bool { return e.Kind == masterworker.Doubtful })
 			mustBreak(t, masterworker.Recipe(), boasting, "had executed")
 		})
 	}
@@ -421,18 +426,18 @@ func (g masterworkerGullible) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Eve
 	return []byte{0}, stat, watch, err
 }
 
-// Nor may a client learn what nobody has found out.
+// Nor may a client learn a result that no worker has found.
 func TestClientThatLearnsTooEarlyIsCaught(t *testing.T) {
 	t.Parallel()
 	s := newMasterworkerShop(t, embeddedVenue(t), masterworkerVariants[2])
 	worker := s.worker(t, 0, clients(t, s.venue, 1)[0])
 	m := s.newMaster(t)
 	c := clients(t, s.venue, 1)[0]
-	customer := s.submit(t, masterworkerGullible{c.conn}, c.monitor.Lost(), 1)
+	customer := s.submit(t, variants.NewSession(masterworkerGullible{c.conn}, c.monitor.Lost()), 1)
 	s.learn(t, customer, 1)
 	must(t, m.Wait(testContext(t)))
 	mustAssign(t, m, 1)
 	s.execute(t, worker)
 	closeAll(t, worker)
-	mustBreak(t, masterworker.Recipe(), s.history, "nobody had executed")
+	mustBreak(t, masterworker.Recipe(), s.history, "no worker had executed")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/masterworker"
 )
@@ -15,25 +17,25 @@ import (
 // masterworkerVariant is a variant under test.
 type masterworkerVariant struct {
 	name      string
-	open      func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error)
-	once      bool // a task is assigned once, whoever dies
+	open      func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error)
+	once      bool // a task is assigned once, whichever client dies
 	pipelined bool
 }
 
 func (v masterworkerVariant) label() string { return v.name }
 
 var masterworkerVariants = []masterworkerVariant{
-	{"create-then-delete", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
-		return masterworker.NewCreateThenDelete(ctx, s, dir, lost)
+	{"create-then-delete", func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) {
+		return masterworker.NewCreateThenDelete(ctx, s, dir)
 	}, false, false},
-	{"create-then-delete-pipelined", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
-		return masterworker.NewCreateThenDeletePipelined(ctx, s, dir, lost)
+	{"create-then-delete-pipelined", func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) {
+		return masterworker.NewCreateThenDeletePipelined(ctx, s, dir)
 	}, false, true},
-	{"multi", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
-		return masterworker.NewMulti(ctx, s, dir, lost)
+	{"multi", func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) {
+		return masterworker.NewMulti(ctx, s, dir)
 	}, true, false},
-	{"multi-pipelined", func(ctx context.Context, s variants.Session, dir string, lost <-chan struct{}) (masterworker.Master, error) {
-		return masterworker.NewMultiPipelined(ctx, s, dir, lost)
+	{"multi-pipelined", func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) {
+		return masterworker.NewMultiPipelined(ctx, s, dir)
 	}, true, true},
 }
 
@@ -87,11 +89,8 @@ func newMasterworkerShop(t *testing.T, v venue, variant masterworkerVariant) *ma
 	t.Helper()
 	s := &masterworkerShop{venue: v, variant: variant, dir: directory(t, v), epoch: time.Now()}
 	c := clients(t, v, 1)[0]
-	must(t, masterworker.Create(testContext(t), c.conn, s.dir, c.monitor.Lost()))
+	must(t, masterworker.Create(testContext(t), c.session(), s.dir))
 	t.Cleanup(func() { s.clear(t, c) })
-	if !variant.once {
-		s.record(0, masterworker.AtLeastOnce, 0)
-	}
 	return s
 }
 
@@ -118,10 +117,25 @@ func (s *masterworkerShop) record(client int, kind variants.EventKind, value int
 	s.history = append(s.history, variants.Event{At: time.Since(s.epoch), Client: client, Kind: kind, Value: value})
 }
 
-// master takes over with a session of its own, or the one that is given.
-func (s *masterworkerShop) master(t *testing.T, session variants.Session, lost <-chan struct{}) masterworker.Master {
+// doubt records that so many tasks may be executed twice, if the variant does not assign each of them once.
+func (s *masterworkerShop) doubt(tasks int) {
+	if !s.variant.once {
+		s.record(0, masterworker.Doubtful, int64(tasks))
+	}
+}
+
+// doubtOfADeadMaster records how many of so many tasks may be executed twice because a master died.
+func (s *masterworkerShop) doubtOfADeadMaster(tasks int) {
+	if !s.variant.pipelined {
+		tasks = 1
+	}
+	s.doubt(tasks)
+}
+
+// master takes over with the session that is given.
+func (s *masterworkerShop) master(t *testing.T, session *variants.Session) masterworker.Master {
 	t.Helper()
-	m, err := s.variant.open(testContext(t), session, s.dir, lost)
+	m, err := s.variant.open(testContext(t), session, s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +144,7 @@ func (s *masterworkerShop) master(t *testing.T, session variants.Session, lost <
 
 func (s *masterworkerShop) newMaster(t *testing.T) masterworker.Master {
 	t.Helper()
-	c := clients(t, s.venue, 1)[0]
-	return s.master(t, c.conn, c.monitor.Lost())
+	return s.master(t, clients(t, s.venue, 1)[0].session())
 }
 
 func mustAssign(t testing.TB, m masterworker.Master, want int) {
@@ -144,17 +157,19 @@ func mustAssign(t testing.TB, m masterworker.Master, want int) {
 // masterworkerWorker is a worker with the session that it works in.
 type masterworkerWorker struct {
 	*masterworker.Worker
-	client *client
-	number int
+	client  *client
+	session *variants.Session
+	number  int
 }
 
 func (s *masterworkerShop) worker(t *testing.T, number int, c *client) *masterworkerWorker {
 	t.Helper()
-	w, err := masterworker.NewWorker(testContext(t), c.conn, s.dir, "worker-"+string(rune('a'+number)), c.monitor.Lost())
+	session := c.session()
+	w, err := masterworker.NewWorker(testContext(t), session, s.dir, "worker-"+string(rune('a'+number)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &masterworkerWorker{w, c, number}
+	return &masterworkerWorker{w, c, session, number}
 }
 
 func (s *masterworkerShop) workers(t *testing.T, n int) []*masterworkerWorker {
@@ -192,9 +207,9 @@ func (s *masterworkerShop) execute(t *testing.T, workers ...*masterworkerWorker)
 }
 
 // submit lets a new client submit tasks with the numbers from 0 on.
-func (s *masterworkerShop) submit(t *testing.T, session variants.Session, lost <-chan struct{}, n int) *masterworker.Client {
+func (s *masterworkerShop) submit(t *testing.T, session *variants.Session, n int) *masterworker.Client {
 	t.Helper()
-	c := masterworker.NewClient(session, s.dir, lost)
+	c := masterworker.NewClient(session, s.dir)
 	var tasks [][]byte
 	for i := range n {
 		tasks = append(tasks, []byte{byte(i)})
@@ -209,8 +224,7 @@ func (s *masterworkerShop) submit(t *testing.T, session variants.Session, lost <
 
 func (s *masterworkerShop) newClient(t *testing.T, n int) *masterworker.Client {
 	t.Helper()
-	c := clients(t, s.venue, 1)[0]
-	return s.submit(t, c.conn, c.monitor.Lost(), n)
+	return s.submit(t, clients(t, s.venue, 1)[0].session(), n)
 }
 
 // learn lets the client learn the results of all tasks but those that are left out, of which it never would.
@@ -234,7 +248,7 @@ func (s *masterworkerShop) close(t *testing.T, workers ...*masterworkerWorker) i
 	t.Helper()
 	closeAll(t, workers...)
 	recipe := masterworker.Recipe()
-	for _, violation := range recipe.Check(s.history) {
+	for _, violation := range recipe.Violations(s.history) {
 		t.Error(violation.Text)
 	}
 	return phasesIn(recipe, s.history)["duplicate"]
@@ -259,11 +273,50 @@ func masterworkerKeepsItsPromise(t *testing.T, s *masterworkerShop) {
 	const n, steps = 3, 3
 	h := masterworkerParticipants(t, s.venue, s.variant.name, n, steps)
 	recipe := masterworker.Recipe()
-	if violations := recipe.Check(h); len(violations) > 0 {
+	if violations := recipe.Violations(h); len(violations) > 0 {
 		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
 	}
 	phases := phasesIn(recipe, h)
 	if want := 10 * n * steps; phases["task"] != want || phases["execute"] != want || phases["duplicate"] != 0 {
 		t.Errorf("spans by phase: %v, want %d tasks and executions, and no duplicates", phases, want)
 	}
+}
+
+// A master that loses a reply is in doubt about one task, unless its variant assigns each of them once.
+func TestMasterThatLosesAReplyIsInDoubt(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	onEach(t, v, masterworkerVariants, func(t *testing.T, variant masterworkerVariant) {
+		dir, observer, cs := directory(t, v), clients(t, v, 1)[0], clients(t, v, 2)
+		c := newCompany(t.Context(), variantOf(masterworker.Recipe(), variant.name), variants.Env{Clients: len(cs), Root: dir})
+		count := func(kind variants.EventKind) (total int) {
+			for _, e := range c.history() {
+				if e.Kind == kind {
+					total++
+				}
+			}
+			return total
+		}
+		c.env.Hold = func(context.Context, <-chan struct{}) error { // the workers execute when all tasks are assigned
+			eventually(t, "the master does not assign its tasks", func() bool { return count(masterworker.Assigned) > 0 })
+			return nil
+		}
+		c.prepare(t, observer)
+		t.Cleanup(func() { (&masterworkerShop{dir: dir}).clear(t, observer) })
+		c.joinAll(t, cs...)
+		op := wire.OpCreate
+		if variant.once {
+			op = wire.OpMulti
+		}
+		trap := inject(embeddedServer(t, v), cs[0], op, embedded.DropAfter)
+		c.mustStep(t, 1)
+		mustHaveFired(t, trap)
+		for _, violation := range masterworker.Recipe().Violations(c.history()) {
+			t.Error(violation.Text)
+		}
+		if doubtful := count(masterworker.Doubtful); doubtful > 0 == variant.once {
+			t.Errorf("the master was in doubt %d times", doubtful)
+		}
+		c.leave(t)
+	})
 }

@@ -19,16 +19,12 @@ import (
 )
 
 // membershipOpener makes one client's view of a group, in one variant.
-type membershipOpener func(s variants.Session, dir string, lost <-chan struct{}) membership.Group
+type membershipOpener func(s *variants.Session, dir string) membership.Group
 
 // membershipVariants are the variants under test, by name.
 var membershipVariants = []underTest[membershipOpener]{
-	{"relist-and-reread", func(s variants.Session, dir string, lost <-chan struct{}) membership.Group {
-		return membership.NewRelistAndReread(s, dir, lost)
-	}},
-	{"diff-cache", func(s variants.Session, dir string, lost <-chan struct{}) membership.Group {
-		return membership.NewDiffCache(s, dir, lost)
-	}},
+	{"relist-and-reread", func(s *variants.Session, dir string) membership.Group { return membership.NewRelistAndReread(s, dir) }},
+	{"diff-cache", func(s *variants.Session, dir string) membership.Group { return membership.NewDiffCache(s, dir) }},
 }
 
 type membershipCheck = func(t *testing.T, v venue, dir string, open membershipOpener)
@@ -69,7 +65,7 @@ func checkMemberships(t *testing.T, v venue) {
 func memberships(open membershipOpener, dir string, cs ...*client) []membership.Group {
 	var groups []membership.Group
 	for _, c := range cs {
-		groups = append(groups, open(c.conn, dir, c.monitor.Lost()))
+		groups = append(groups, open(c.session(), dir))
 	}
 	return groups
 }
@@ -114,7 +110,7 @@ func mustConverge(t testing.TB, want string, groups ...membership.Group) {
 	}
 }
 
-// Members and those who only watch see who is there, with their data and in the order of joining.
+// Members and clients that only watch see who is there, with their data and in the order of joining.
 func membershipKnowsWhoIsInTheGroup(t *testing.T, v venue, dir string, open membershipOpener) {
 	groups := memberships(open, dir, clients(t, v, 4)...)
 	mustConverge(t, "", groups...)
@@ -152,7 +148,7 @@ func membershipJoinsOnce(t *testing.T, v venue, dir string, open membershipOpene
 	mustBeEmpty(t, v, dir)
 }
 
-// Waiting for a change keeps nobody from leaving, which is a change.
+// A client that waits for a change can leave, which is a change.
 func membershipLeavesWhileItWaits(t *testing.T, v venue, dir string, open membershipOpener) {
 	cs := clients(t, v, 1)
 	g := memberships(open, dir, cs...)[0]
@@ -165,7 +161,7 @@ func membershipLeavesWhileItWaits(t *testing.T, v venue, dir string, open member
 	wait.Wait()
 }
 
-// Whoever gives up waiting can look, and wait again; whoever is cancelled before it joins is no member.
+// A client that gives up waiting can look, and wait again; one that is cancelled before it joins is no member.
 func membershipWithdraws(t *testing.T, v venue, dir string, open membershipOpener) {
 	cs := clients(t, v, 2)
 	groups := memberships(open, dir, cs...)
@@ -192,12 +188,12 @@ func membershipForgetsWhoLeavesWhileItReads(t *testing.T, v venue, dir string, o
 	mustJoin(t, groups[0], "a")
 	mustJoin(t, groups[1], "b")
 	var once sync.Once
-	watching := open(hooked{cs[2].conn, func(string, string) {
+	watching := open(variants.NewSession(hooked{cs[2].conn, func(string, string) {
 		once.Do(func() {
 			mustLeave(t, groups[0])
 			catchUp(t, cs[2], dir)
 		})
-	}}, dir, cs[2].monitor.Lost())
+	}}, cs[2].monitor.Lost()), dir)
 	mustConverge(t, "b", watching)
 	mustLeave(t, groups...)
 }
@@ -238,10 +234,10 @@ func membershipSurvives(t *testing.T, v venue, dir string, open membershipOpener
 	wait.Wait()
 }
 
-// Whoever waits, looks, joins or leaves is told that its session is lost.
+// A client that waits, looks, joins or leaves gets ErrSessionLost when its session is lost.
 func membershipReportsALostSession(t *testing.T, v venue, dir string, open membershipOpener) {
 	cut, cable := cabled(t, v, v.shortest)
-	g := open(cut.conn, dir, cut.monitor.Lost())
+	g := open(cut.session(), dir)
 	mustJoin(t, g, "a")
 	mustConverge(t, "a", g)
 	waited := background(func() error { return g.Changed(testContext(t)) })
@@ -312,7 +308,7 @@ func membershipFollowsOnAfterAnOutage(t *testing.T, v venue, dir string, open me
 // A caller gets control back although the server does not answer at all, and what it began is undone.
 func membershipHonoursADeadline(t *testing.T, v venue, dir string, open membershipOpener) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
-	g := open(c.conn, dir, c.monitor.Lost())
+	g := open(c.session(), dir)
 	cable.mustTimeOut(t, "View after Join", func(ctx context.Context) error {
 		wantError(t, "Join at a silent server", g.Join(ctx, []byte("a")), context.DeadlineExceeded)
 		_, err := g.View(ctx)
@@ -324,7 +320,7 @@ func membershipHonoursADeadline(t *testing.T, v venue, dir string, open membersh
 	mustBeEmpty(t, v, dir)
 }
 
-// What somebody else has put into the directory is no member, and is not deleted.
+// A foreign znode in the directory is no member, and is not deleted.
 func membershipRespectsForeignZnodes(t *testing.T, v venue, dir string, open membershipOpener) {
 	cs := clients(t, v, 1)
 	must(t, errorOf(cs[0].conn.Create(dir+"/foreign", []byte("x"), 0, zk.WorldACL(zk.PermAll))))
@@ -339,13 +335,13 @@ func membershipRespectsForeignZnodes(t *testing.T, v venue, dir string, open mem
 
 // clinging is a session that goes on seeing members that have left.
 type clinging struct {
-	variants.Session
+	variants.Conn
 	names map[string]bool
 	data  map[string][]byte
 }
 
 func (c clinging) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	names, stat, watch, err := c.Session.ChildrenW(path)
+	names, stat, watch, err := c.Conn.ChildrenW(path)
 	for _, name := range names {
 		c.names[name] = true
 	}
@@ -353,7 +349,7 @@ func (c clinging) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, e
 }
 
 func (c clinging) Get(path string) ([]byte, *zk.Stat, error) {
-	data, stat, err := c.Session.Get(path)
+	data, stat, err := c.Conn.Get(path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return c.data[path], stat, nil
 	}
@@ -363,12 +359,12 @@ func (c clinging) Get(path string) ([]byte, *zk.Stat, error) {
 
 // blinking is a session that overlooks the eldest member in its first listing.
 type blinking struct {
-	variants.Session
+	variants.Conn
 	once *sync.Once
 }
 
 func (b blinking) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	names, stat, watch, err := b.Session.ChildrenW(path)
+	names, stat, watch, err := b.Conn.ChildrenW(path)
 	b.once.Do(func() {
 		number := func(name string) string { return name[strings.LastIndex(name, "-"):] }
 		slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
@@ -377,15 +373,15 @@ func (b blinking) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, e
 	return names, stat, watch, err
 }
 
-// lying is a session in which nobody is who it says.
-type lying struct{ variants.Session }
+// lying is a session in which no member is who it says.
+type lying struct{ variants.Conn }
 
 func (l lying) Get(path string) ([]byte, *zk.Stat, error) {
-	data, stat, err := l.Session.Get(path)
+	data, stat, err := l.Conn.Get(path)
 	return append([]byte("99"), data...), stat, err
 }
 
-// The promise must be able to be broken: whatever is wrong with one client's view is noticed.
+// The promise must be able to be broken: a client with a wrong view is caught.
 func TestMembershipWithAWrongViewIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
@@ -395,21 +391,79 @@ func TestMembershipWithAWrongViewIsCaught(t *testing.T) {
 		want  string
 		steps int
 	}{
-		{"sees who has left", func(s variants.Session) variants.Session {
+		{"sees who has left", func(s variants.Conn) variants.Conn {
 			return clinging{s, map[string]bool{}, map[string][]byte{}}
 		}, "who had left before", 2},
-		{"overlooks a member", func(s variants.Session) variants.Session { return blinking{s, &sync.Once{}} }, "does not see client 0 of round 0", 1},
-		{"takes members for others", func(s variants.Session) variants.Session { return lying{s} }, "who has never joined", 0},
+		{"overlooks a member", func(s variants.Conn) variants.Conn { return blinking{s, &sync.Once{}} }, "does not see client 0 of round 0", 1},
+		{"takes members for others", func(s variants.Conn) variants.Conn { return lying{s} }, "who has never joined", 0},
 	} {
 		for _, variant := range membership.Recipe().Variants {
 			join := variant.Join
-			variant.Join = func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
+			variant.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 				if env.Index == 1 {
-					s = tt.spoil(s)
+					env.Session = variants.NewSession(tt.spoil(env.Session.Conn()), env.Session.Lost())
 				}
-				return join(ctx, s, env)
+				return join(ctx, env)
 			}
 			mustBreak(t, membership.Recipe(), historyOf(t, v, variant, 3, tt.steps), tt.want)
 		}
 	}
+}
+
+// deafToLosses is a session that is not notified of changes in the group.
+type deafToLosses struct{ variants.Conn }
+
+func (d deafToLosses) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	names, stat, _, err := d.Conn.ChildrenW(path)
+	return names, stat, make(chan zk.Event), err
+}
+
+// A client that waits for a change while a member's session is lost must notice it.
+func TestMembershipThatNeverNoticesALossIsCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, variant := range membership.Recipe().Variants {
+		t.Run(variant.Name, func(t *testing.T) {
+			if violations := membership.Recipe().Violations(membershipAfterALoss(t, v, variant, honest)); len(violations) > 0 {
+				t.Errorf("violations %v of an honest session", violations)
+			}
+			deaf := func(s variants.Conn) variants.Conn { return deafToLosses{s} }
+			mustBreak(t, membership.Recipe(), membershipAfterALoss(t, v, variant, deaf), "client 1 never noticed the loss of client 0 of round 0")
+		})
+	}
+}
+
+// membershipAfterALoss lets two clients join, of which the first loses its session and the second sees the group through a
+// session that may be broken. It returns what they have done until the second, which waits for a change, has had its
+// chance to notice.
+func membershipAfterALoss(t *testing.T, v venue, variant variants.Variant, spoil broken) variants.History {
+	t.Helper()
+	var sessions []*variants.Session
+	join := variant.Join
+	variant.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		if env.Index == 1 {
+			env.Session = variants.NewSession(spoil(env.Session.Conn()), env.Session.Lost())
+		}
+		sessions = append(sessions, env.Session)
+		return join(ctx, env)
+	}
+	dying, cable := cabled(t, v, v.shortest)
+	other := clients(t, v, 1)[0]
+	c := newCompany(t.Context(), variant, variants.Env{
+		Clients: 2, Root: directory(t, v),
+		Hold: func(context.Context, <-chan struct{}) error { <-dying.monitor.Lost(); return nil },
+	})
+	c.joinAll(t, dying, other)
+	ctx, cancel := context.WithCancel(testContext(t))
+	losing := background(func() error { return c.members[0].Step(ctx) })
+	following := background(func() error { return c.members[1].Step(ctx) })
+	defer func() { cancel(); <-following }()
+	rests := func() bool { wait, _ := sessions[1].Waiting(); return wait != nil && !wait.Fired() }
+	eventually(t, "the second client does not wait", rests)
+	cable.unplug()
+	wantError(t, "the step of the client without a session", <-losing, variants.ErrSessionLost)
+	eventually(t, "the lost member's znode stays", func() bool { return len(children(t, other, c.env.Root)) < 2 })
+	catchUp(t, other, c.env.Root)
+	eventually(t, "the second client does not wait", rests)
+	return c.history()
 }

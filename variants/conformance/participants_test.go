@@ -18,7 +18,8 @@ import (
 // keepsItsPromise lets several participants of each variant of a recipe take steps at once, and checks the history.
 func keepsItsPromise(t *testing.T, v venue, recipe variants.Recipe, participants, steps int) {
 	onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
-		for _, violation := range recipe.Check(historyOf(t, v, variant, participants, steps)) {
+		_, violations := recipe.Replay(historyOf(t, v, variant, participants, steps), true)
+		for _, violation := range violations {
 			t.Error(violation.Text)
 		}
 	})
@@ -50,9 +51,9 @@ type company struct {
 	ctx  context.Context // of their steps
 	busy sync.WaitGroup
 
-	mu   sync.Mutex // the history may be asked for while somebody is still at work
-	logs []*variants.Log
-	errs []error // of those whose steps have failed
+	mu     sync.Mutex // the history may be asked for while somebody is still at work
+	events variants.History
+	errs   []error // of those whose steps have failed
 }
 
 // newCompany has no members yet. They hold what they get for no time at all, unless env says otherwise.
@@ -69,24 +70,27 @@ func (c *company) prepare(t testing.TB, by *client) {
 	if c.variant.Prepare == nil {
 		return
 	}
-	must(t, c.variant.Prepare(testContext(t), by.conn, c.env))
+	env := c.env
+	env.Session = by.session()
+	must(t, c.variant.Prepare(testContext(t), env))
 }
 
 // join adds a member with a session, which need not be what it seems.
-func (c *company) join(t testing.TB, session variants.Session, lost <-chan struct{}) variants.Participant {
+func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}) variants.Participant {
 	t.Helper()
-	env, log := c.env, variants.NewLog(c.epoch, len(c.members))
-	env.Index, env.Lost = len(c.members), lost
+	env, member := c.env, len(c.members)
+	env.Index, env.Session = member, variants.NewSession(session, lost)
 	env.Record = func(kind variants.EventKind, value int64) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		log.Record(kind, value)
+		c.events = append(c.events, variants.Event{At: time.Since(c.epoch), Client: member, Kind: kind, Value: value})
 	}
-	p, err := c.variant.Join(testContext(t), session, env)
+	p, err := c.variant.Join(testContext(t), env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.members, c.logs = append(c.members, p), append(c.logs, log)
+	handles.Store(p, env.Session)
+	c.members = append(c.members, p)
 	return p
 }
 
@@ -166,7 +170,15 @@ func (c *company) leave(t testing.TB) {
 func (c *company) history() variants.History {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return variants.Merge(c.logs)
+	return slices.Clone(c.events)
+}
+
+// awaitSilence returns when no participant has recorded anything for two seconds, or when ctx has ended.
+func (c *company) awaitSilence(ctx context.Context) {
+	for last := -1; ctx.Err() == nil && len(c.history()) != last; {
+		last = len(c.history())
+		_ = variants.NewSession(nil, nil).Sleep(ctx, 2*time.Second)
+	}
 }
 
 // variantOf finds a variant of a recipe by its name.
@@ -177,7 +189,8 @@ func variantOf(recipe variants.Recipe, name string) variants.Variant {
 // phasesIn counts the spans of a history by phase.
 func phasesIn(recipe variants.Recipe, h variants.History) map[string]int {
 	phases := map[string]int{}
-	for _, span := range recipe.Spans(h) {
+	spans, _ := recipe.Replay(h, false)
+	for _, span := range spans {
 		phases[span.Phase]++
 	}
 	return phases
@@ -186,7 +199,7 @@ func phasesIn(recipe variants.Recipe, h variants.History) map[string]int {
 // mustBreak fails unless the recipe's check finds a breach of the promise that says so.
 func mustBreak(t testing.TB, recipe variants.Recipe, h variants.History, want string) {
 	t.Helper()
-	violations := recipe.Check(h)
+	_, violations := recipe.Replay(h, true)
 	if !slices.ContainsFunc(violations, func(v variants.Violation) bool { return strings.Contains(v.Text, want) }) {
 		t.Errorf("violations %v, want one that says %q", violations, want)
 	}
@@ -198,9 +211,9 @@ func briefly(ctx context.Context, lost <-chan struct{}) error {
 }
 
 // broken changes what a session does, behind a variant's back.
-type broken func(variants.Session) variants.Session
+type broken func(variants.Conn) variants.Conn
 
-func honest(s variants.Session) variants.Session { return s }
+func honest(s variants.Conn) variants.Conn { return s }
 
 // hooked is a session in which something happens just before each operation.
 type hooked struct {

@@ -29,10 +29,10 @@ func (v priorityVariant) label() string { return v.name }
 
 var priorityVariants = []priorityVariant{
 	{"stale-list", func(ctx context.Context, c *client, dir string) (priorityqueue.Queue, error) {
-		return priorityqueue.NewStaleList(ctx, c.conn, dir, c.monitor.Lost())
+		return priorityqueue.NewStaleList(ctx, c.session(), dir)
 	}, false},
 	{"invalidated-list", func(ctx context.Context, c *client, dir string) (priorityqueue.Queue, error) {
-		return priorityqueue.NewInvalidatedList(ctx, c.conn, dir, c.monitor.Lost())
+		return priorityqueue.NewInvalidatedList(ctx, c.session(), dir)
 	}, true},
 }
 
@@ -86,13 +86,13 @@ func priorityPut(t testing.TB, q priorityqueue.Queue, p priorityqueue.Priority, 
 func priorityHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant priorityVariant) {
 	const members, steps = 4, 3
 	cs := clients(t, v, members)
-	sessions := make([]variants.Session, members)
+	sessions := make([]variants.Conn, members)
 	for i, c := range cs {
 		sessions[i] = c.conn
 	}
 	recipe := priorityqueue.Recipe()
 	h := queueSteps(t, recipe, variant.name, sessions, dir, steps)
-	if violations := recipe.Check(h); len(violations) > 0 {
+	if violations := recipe.Violations(h); len(violations) > 0 {
 		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
 	}
 	phases := phasesIn(recipe, h)
@@ -298,7 +298,7 @@ func TestPriorityQueueThatHandsAnItemOutTwiceIsCaught(t *testing.T) {
 	v := embeddedVenue(t)
 	dir := directory(t, v)
 	session := &priorityTwice{Conn: clients(t, v, 1)[0].conn}
-	h := queueSteps(t, priorityqueue.Recipe(), "stale-list", []variants.Session{session}, dir, 2)
+	h := queueSteps(t, priorityqueue.Recipe(), "stale-list", []variants.Conn{session}, dir, 2)
 	mustBreak(t, priorityqueue.Recipe(), h, "had taken")
 }
 
@@ -331,7 +331,7 @@ func TestPriorityQueueThatLosesAnItemIsCaught(t *testing.T) {
 			dir := directory(t, v)
 			session := &losing{Conn: clients(t, v, 1)[0].conn}
 			h := lossyQueue(t, priorityqueue.Recipe(), variant.name, 11, session, dir)
-			if violations := priorityqueue.Recipe().Check(h); len(violations) == 0 {
+			if violations := priorityqueue.Recipe().Violations(h); len(violations) == 0 {
 				t.Error("the loss was not caught")
 			}
 		})
@@ -362,9 +362,9 @@ func TestPriorityQueueThatGoesByAnOldListIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
 	dir := directory(t, v)
-	sessions := []variants.Session{&priorityDeaf{Conn: clients(t, v, 1)[0].conn}}
+	sessions := []variants.Conn{&priorityDeaf{Conn: clients(t, v, 1)[0].conn}}
 	h := queueSteps(t, priorityqueue.Recipe(), "invalidated-list", sessions, dir, 1)
-	violations := priorityqueue.Recipe().Check(h)
+	violations := priorityqueue.Recipe().Violations(h)
 	if len(violations) == 0 || !strings.Contains(violations[0].Text, "although it knew of item") {
 		t.Errorf("violations %v, want inversions", violations)
 	}

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
 )
 
@@ -41,7 +43,7 @@ func TestQueueThatHandsAnItemOutTwiceIsCaught(t *testing.T) {
 	v := embeddedVenue(t)
 	dir := directory(t, v)
 	var ready sync.WaitGroup
-	var sessions []variants.Session
+	var sessions []variants.Conn
 	for _, c := range clients(t, v, 2) {
 		ready.Add(1)
 		sessions = append(sessions, &racing{Conn: c.conn, ready: &ready})
@@ -63,7 +65,7 @@ func (l *losing) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	return l.Conn.Multi(ops...)
 }
 
-// Nor may an item be lost unnoticed. Nobody misses it in the end but whoever finds the queue empty.
+// A lost item must be noticed, too: by a client that finds the queue empty.
 func TestQueueThatLosesAnItemIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
@@ -72,15 +74,50 @@ func TestQueueThatLosesAnItemIsCaught(t *testing.T) {
 			dir := directory(t, v)
 			c := clients(t, v, 1)[0]
 			h := lossyQueue(t, queue.Recipe(), variant.name, 10, &losing{Conn: c.conn}, dir)
-			if violations := queue.Recipe().Check(h); len(violations) == 0 {
+			if violations := queue.Recipe().Violations(h); len(violations) == 0 {
 				t.Error("the loss was not caught")
 			}
 		})
 	}
 }
 
-// lossyQueue steps once, and ends the step as soon as it finds nothing, which is after a number of holds.
-func lossyQueue(t *testing.T, recipe variants.Recipe, name string, holds int, session variants.Session, dir string) variants.History {
+// frozen is a session whose listings show no item that was put after the first listing of items.
+type frozen struct {
+	*zk.Conn
+	listed map[string]bool
+}
+
+func (f *frozen) Children(path string) ([]string, *zk.Stat, error) {
+	children, stat, err := f.Conn.Children(path)
+	if f.listed == nil && len(children) > 1 { // the journals and an item
+		f.listed = map[string]bool{}
+		for _, name := range children {
+			f.listed[name] = true
+		}
+	}
+	return slices.DeleteFunc(children, func(name string) bool { return f.listed != nil && !f.listed[name] }), stat, err
+}
+
+// A client that never refreshes its first list misses all items that are put later.
+func TestQueueThatNeverListsAgainIsCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, name := range []string{"cached-list", "offset-cached-list"} {
+		t.Run(name, func(t *testing.T) {
+			session := &frozen{Conn: clients(t, v, 1)[0].conn}
+			h := lossyQueue(t, queue.Recipe(), name, 12, session, directory(t, v))
+			mustBreak(t, queue.Recipe(), h, "found nothing, although item")
+		})
+	}
+	t.Run("stale-list", func(t *testing.T) {
+		session := &frozen{Conn: clients(t, v, 1)[0].conn}
+		h := lossyQueue(t, priorityqueue.Recipe(), "stale-list", 11, session, directory(t, v))
+		mustBreak(t, priorityqueue.Recipe(), h, "found nothing, although item")
+	})
+}
+
+// lossyQueue takes steps until a step finds nothing, which is after a number of holds.
+func lossyQueue(t *testing.T, recipe variants.Recipe, name string, holds int, session variants.Conn, dir string) variants.History {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := newCompany(ctx, variantOf(recipe, name), variants.Env{
@@ -92,6 +129,11 @@ func lossyQueue(t *testing.T, recipe variants.Recipe, name string, holds int, se
 			return ctx.Err()
 		},
 	})
-	wantError(t, "a step without enough items", c.join(t, session, nil).Step(ctx), context.Canceled)
+	p := c.join(t, session, nil)
+	var err error
+	for err == nil {
+		err = p.Step(ctx)
+	}
+	wantError(t, "a step without enough items", err, context.Canceled)
 	return c.history()
 }

@@ -35,19 +35,19 @@ func (v queueVariant) label() string { return v.name }
 
 var queueVariants = []queueVariant{
 	{"list-and-delete", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewListAndDelete(ctx, c.conn, dir, c.monitor.Lost())
+		return queue.NewListAndDelete(ctx, c.session(), dir)
 	}, false, false},
 	{"lock-and-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewLockAndClaim(ctx, c.conn, dir, c.monitor.Lost())
+		return queue.NewLockAndClaim(ctx, c.session(), dir)
 	}, true, true},
 	{"cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewCachedList(ctx, c.conn, dir, c.monitor.Lost())
+		return queue.NewCachedList(ctx, c.session(), dir)
 	}, false, false},
 	{"offset-cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewOffsetCachedList(ctx, c.conn, dir, c.monitor.Lost())
+		return queue.NewOffsetCachedList(ctx, c.session(), dir)
 	}, false, false},
 	{"multi-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewMultiClaim(ctx, c.conn, dir, c.monitor.Lost())
+		return queue.NewMultiClaim(ctx, c.session(), dir)
 	}, true, false},
 }
 
@@ -114,7 +114,7 @@ func mustDone(t testing.TB, q items.Taker) {
 	must(t, q.Done(testContext(t)))
 }
 
-// mustDrain takes and finishes whatever there is.
+// mustDrain takes and finishes all items.
 func mustDrain(t testing.TB, q items.Taker, want ...string) {
 	t.Helper()
 	var got []string
@@ -131,7 +131,7 @@ func mustDrain(t testing.TB, q items.Taker, want ...string) {
 	}
 }
 
-// mustBeClear looks for items and claims that nobody knows of.
+// mustBeClear looks for items and claims that were left behind.
 func mustBeClear(t testing.TB, c *client, dir string) {
 	t.Helper()
 	for _, name := range children(t, c, dir) {
@@ -149,7 +149,7 @@ func mustBeClear(t testing.TB, c *client, dir string) {
 
 // queueSteps lets each session take some steps as a participant of the recipe's own workload, all at once, and returns
 // what they did.
-func queueSteps(t testing.TB, recipe variants.Recipe, name string, sessions []variants.Session, dir string, steps int) variants.History {
+func queueSteps(t testing.TB, recipe variants.Recipe, name string, sessions []variants.Conn, dir string, steps int) variants.History {
 	t.Helper()
 	c := newCompany(t.Context(), variantOf(recipe, name), variants.Env{Clients: len(sessions), Root: dir})
 	for i, session := range sessions {
@@ -164,13 +164,13 @@ func queueSteps(t testing.TB, recipe variants.Recipe, name string, sessions []va
 func queueHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant queueVariant) {
 	const members, steps = 4, 2
 	cs := clients(t, v, members)
-	sessions := make([]variants.Session, members)
+	sessions := make([]variants.Conn, members)
 	for i, c := range cs {
 		sessions[i] = c.conn
 	}
 	recipe := queue.Recipe()
 	h := queueSteps(t, recipe, variant.name, sessions, dir, steps)
-	if violations := recipe.Check(h); len(violations) > 0 {
+	if violations := recipe.Violations(h); len(violations) > 0 {
 		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
 	}
 	phases := phasesIn(recipe, h)
@@ -182,7 +182,7 @@ func queueHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant queue
 	mustBeClear(t, cs[0], dir)
 }
 
-// One client alone sees its items in order, even the variant that promises none among many, and whatever is put later.
+// One client alone sees its items in order, even the variant that promises none among many, and also items that are put later.
 func queueKeepsTheOrder(t *testing.T, v venue, dir string, variant queueVariant) {
 	cs := clients(t, v, 2)
 	producer, consumer := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
@@ -233,7 +233,7 @@ func queueSurvivesACrashOfATaker(t *testing.T, v venue, dir string, variant queu
 	mustBeClear(t, cs[1], dir)
 }
 
-// A taker that is cut off for so long that its session expires is told so, and its claim goes to somebody else.
+// A taker that is cut off for so long that its session expires is told so, and another client gets the item.
 func queueReportsALostSession(t *testing.T, v venue, dir string, variant queueVariant) {
 	cut, cable := cabled(t, v, v.shortest)
 	other := clients(t, v, 1)[0]
@@ -248,7 +248,7 @@ func queueReportsALostSession(t *testing.T, v venue, dir string, variant queueVa
 	<-cut.monitor.Lost()
 	if !variant.claims {
 		if item.Lost != nil {
-			t.Error("an item that nobody else can take is said to be lost with the session")
+			t.Error("an item that no other client can take is said to be lost with the session")
 		}
 		if err := lost.Done(testContext(t)); err != nil {
 			t.Error(err)
@@ -281,7 +281,7 @@ func queueRecoversALostPut(t *testing.T, v venue, dir string, variant queueVaria
 	mustBeClear(t, c, dir)
 }
 
-// A client that comes back and does not find what it has put must not conclude that it never did: somebody took it.
+// A client that comes back and does not find what it has put must not conclude that it never did: another client took it.
 func queueDoesNotPutAgainWhatWasTaken(t *testing.T, v venue, dir string, variant queueVariant) {
 	cutter := &cutter{fault: dropReply}
 	gate := make(chan struct{}) // keeps the client from coming back
@@ -360,7 +360,7 @@ func queueHonoursACancelledContext(t *testing.T, v venue, dir string, variant qu
 	mustBeClear(t, c, dir)
 }
 
-// Znodes of somebody else in the queue's directory are not items.
+// Foreign znodes in the queue's directory are not items.
 func itemQueueIgnoresForeignZnodes(t *testing.T, v venue, dir string, variant queueVariant) {
 	c := clients(t, v, 1)[0]
 	foreign := []string{"a", "item-", "item-abc", "x-claim"}
@@ -379,7 +379,7 @@ func itemQueueIgnoresForeignZnodes(t *testing.T, v venue, dir string, variant qu
 }
 
 // Wherever a taker's session expires, before or after each of its writes, the item is processed, or still there for
-// somebody else, and no claim outlives the session. What was deleted first may be lost with its taker.
+// another client, and no claim outlives the session. What was deleted first may be lost with its taker.
 func TestQueueTakerExpiresAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, variant := range queueVariants {
@@ -424,7 +424,7 @@ func takerExpires(t *testing.T, variant queueVariant, do embedded.Action, nth in
 		want = "b"
 	}
 	if strings.Join(got, " ") != want {
-		t.Errorf("somebody else took %q, want %q", got, want)
+		t.Errorf("the other client took %q, want %q", got, want)
 	}
 	mustBeClear(t, cs[1], dir)
 }

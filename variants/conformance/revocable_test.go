@@ -26,13 +26,13 @@ type revocableVariant = underTest[func(c *client, dir string) revocable.Lock]
 // revocableVariants are given so much patience that none uses force where that is not what is tested.
 var revocableVariants = []revocableVariant{
 	{"poll", func(c *client, dir string) revocable.Lock {
-		return revocable.NewPoll(c.conn, dir, pollInterval, c.monitor.Lost())
+		return revocable.NewPoll(c.session(), dir, pollInterval)
 	}},
 	{"data-watch", func(c *client, dir string) revocable.Lock {
-		return revocable.NewDataWatch(c.conn, dir, c.monitor.Lost())
+		return revocable.NewDataWatch(c.session(), dir)
 	}},
 	{"forced", func(c *client, dir string) revocable.Lock {
-		return revocable.NewForced(c.conn, dir, patience, c.monitor.Lost())
+		return revocable.NewForced(c.session(), dir, patience)
 	}},
 }
 
@@ -160,7 +160,7 @@ func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, var
 	mustBeEmpty(t, v, dir)
 }
 
-// A client that leaves between taking its place and asking has asked nobody; whoever stands behind it must.
+// A client that leaves between taking its place and asking has asked no other client; the one behind it must.
 func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 3)
 	holder, next := variant.open(cs[0], dir), variant.open(cs[2], dir)
@@ -170,7 +170,7 @@ func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant re
 	granted := revocableWant(t, cs[2], next)
 	select {
 	case <-grant.Revoked:
-		t.Error("the holder was asked by somebody who is not next")
+		t.Error("the holder was asked by a client that is not next")
 	default:
 	}
 	silent.Close()
@@ -181,7 +181,7 @@ func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant re
 	mustBeEmpty(t, v, dir)
 }
 
-// What somebody else writes to a holder's znode asks for nothing, and does not make the holder deaf.
+// What another client writes to a holder's znode asks for nothing, and does not make the holder deaf.
 func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 2)
 	holder, next := variant.open(cs[0], dir), variant.open(cs[1], dir)
@@ -232,8 +232,8 @@ const shortGrace = 50 * time.Millisecond
 // The lock is taken away from a holder that does not listen, which learns so.
 func revocableTakesTheLockByForce(t *testing.T, v venue) {
 	dir, cs := directory(t, v), clients(t, v, 2)
-	deaf := revocable.NewForced(cs[0].conn, dir, patience, cs[0].monitor.Lost())
-	next := revocable.NewForced(cs[1].conn, dir, shortGrace, cs[1].monitor.Lost())
+	deaf := revocable.NewForced(cs[0].session(), dir, patience)
+	next := revocable.NewForced(cs[1].session(), dir, shortGrace)
 	grant := revocableMustAcquire(t, deaf)
 	if second := revocableMustAcquire(t, next); second.Token <= grant.Token {
 		t.Errorf("fencing token %d after %d", second.Token, grant.Token)
@@ -246,14 +246,14 @@ func revocableTakesTheLockByForce(t *testing.T, v venue) {
 	mustBeEmpty(t, v, dir)
 }
 
-// However long somebody waits, it is the holder whom force is for.
+// However long a client waits, only the holder meets force.
 func revocableSparesWhoWaits(t *testing.T, v venue) {
 	dir, cs := directory(t, v), clients(t, v, 3)
-	holder := revocable.NewDataWatch(cs[0].conn, dir, cs[0].monitor.Lost())
-	patient := revocable.NewDataWatch(cs[1].conn, dir, cs[1].monitor.Lost())
+	holder := revocable.NewDataWatch(cs[0].session(), dir)
+	patient := revocable.NewDataWatch(cs[1].session(), dir)
 	revocableMustAcquire(t, holder)
 	granted := revocableWant(t, cs[1], patient)
-	last := revocableWant(t, cs[2], revocable.NewForced(cs[2].conn, dir, shortGrace, cs[2].monitor.Lost()))
+	last := revocableWant(t, cs[2], revocable.NewForced(cs[2].session(), dir, shortGrace))
 	eventually(t, "three graces did not pass", func() bool { return cs[2].ledger.Counts().Requests[wire.OpGetChildren2] >= 4 })
 	if n := len(children(t, cs[0], dir)); n != 3 {
 		t.Errorf("%d znodes stand for a holder and two who wait", n)
@@ -275,7 +275,7 @@ type revocableRun struct {
 func (r revocableRun) run(t *testing.T, v venue) variants.History {
 	t.Helper()
 	cs := clients(t, v, r.clients)
-	variant := variants.Variant{Join: func(_ context.Context, _ variants.Session, env variants.Env) (variants.Participant, error) {
+	variant := variants.Variant{Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		return revocable.NewParticipant(r.open(env.Index, cs[env.Index]), r.terms, env), nil
 	}}
 	c := newCompany(t.Context(), variant, variants.Env{Clients: r.clients, Hold: r.hold})
@@ -298,22 +298,22 @@ func revocableKeepsItsPromise(t *testing.T, v venue) {
 			4, 3, revocableUntilAsked, revocable.Terms{Grace: patience, Forced: variant.name == "forced"},
 			func(_ int, c *client) revocable.Lock { return variant.open(c, dir) },
 		}.run(t, v)
-		if breaches := revocable.Recipe().Check(h); len(breaches) > 0 {
+		if breaches := revocable.Recipe().Violations(h); len(breaches) > 0 {
 			t.Errorf("breaches: %v", breaches)
 		}
 		if phasesIn(revocable.Recipe(), h)["revoke"] == 0 {
-			t.Error("nobody was asked to give up")
+			t.Error("no client was asked to give up")
 		}
 		mustBeEmpty(t, v, dir)
 	})
 }
 
-// revocableUntilAsked holds until somebody wants the lock. The last one of all is asked by nobody.
+// revocableUntilAsked holds until another client wants the lock. The last holder is not asked.
 func revocableUntilAsked(ctx context.Context, asked <-chan struct{}) error {
 	return variants.WaitFor(ctx, asked, 200*time.Millisecond)
 }
 
-// revocableDeaf holds for longer than any grace lets one, whoever asks.
+// revocableDeaf holds for longer than any grace, asked or not.
 func revocableDeaf(ctx context.Context, _ <-chan struct{}) error {
 	return variants.WaitFor(ctx, nil, 10*shortGrace)
 }
@@ -322,7 +322,7 @@ func revocableDeaf(ctx context.Context, _ <-chan struct{}) error {
 func revocableBreaches(t *testing.T, v venue, terms revocable.Terms, open func(int, *client) revocable.Lock) string {
 	t.Helper()
 	h := revocableRun{2, 1, revocableDeaf, terms, open}.run(t, v)
-	return fmt.Sprint(revocable.Recipe().Check(h))
+	return fmt.Sprint(revocable.Recipe().Violations(h))
 }
 
 // Where force may be used, a deaf holder meets the next one, and that is all: but it stops as soon as it learns so.
@@ -332,7 +332,7 @@ func revocableKeepsItsPromiseByForce(t *testing.T, v venue) {
 	overlaps := make(chan struct{})
 	var entered sync.Mutex
 	inside := 0
-	hold := func(ctx context.Context, _ <-chan struct{}) error { // until somebody else holds, too
+	hold := func(ctx context.Context, _ <-chan struct{}) error { // until another client holds, too
 		entered.Lock()
 		if inside++; inside == 2 {
 			close(overlaps)
@@ -346,9 +346,9 @@ func revocableKeepsItsPromiseByForce(t *testing.T, v venue) {
 		}
 	}
 	h := revocableRun{2, 1, hold, terms, func(_ int, c *client) revocable.Lock {
-		return revocable.NewForced(c.conn, dir, terms.Grace, c.monitor.Lost())
+		return revocable.NewForced(c.session(), dir, terms.Grace)
 	}}.run(t, v)
-	if breaches := revocable.Recipe().Check(h); len(breaches) > 0 {
+	if breaches := revocable.Recipe().Violations(h); len(breaches) > 0 {
 		t.Errorf("breaches: %v", breaches)
 	}
 	mustBeEmpty(t, v, dir)
@@ -367,13 +367,13 @@ func TestBrokenRevocableLocksAreCaught(t *testing.T) {
 	}{
 		{"a deaf holder", revocable.Terms{Grace: shortGrace}, false, revocableVariants[1].open, "after it was asked; the grace is 50ms"},
 		{"force without patience", revocable.Terms{Grace: patience, Forced: true}, false, func(c *client, dir string) revocable.Lock {
-			return revocable.NewForced(c.conn, dir, shortGrace, c.monitor.Lost())
+			return revocable.NewForced(c.session(), dir, shortGrace)
 		}, "while client"},
-		{"force that nobody agreed upon", revocable.Terms{Grace: patience}, false, func(c *client, dir string) revocable.Lock {
-			return revocable.NewForced(c.conn, dir, shortGrace, c.monitor.Lost())
+		{"force that was not agreed upon", revocable.Terms{Grace: patience}, false, func(c *client, dir string) revocable.Lock {
+			return revocable.NewForced(c.session(), dir, shortGrace)
 		}, "while client"},
 		{"a holder that goes on after force", revocable.Terms{Grace: shortGrace, Forced: true}, false, func(c *client, dir string) revocable.Lock {
-			return revocable.NewForced(c.conn, dir, shortGrace, c.monitor.Lost())
+			return revocable.NewForced(c.session(), dir, shortGrace)
 		}, "after the lock had been taken away"},
 		{"force that is not used", revocable.Terms{Grace: shortGrace, Forced: true}, false, revocableVariants[1].open, "after it was asked"},
 		{"a lock for each", revocable.Terms{Grace: patience}, true, revocableVariants[1].open, "while client"},
@@ -394,7 +394,7 @@ func TestBrokenRevocableLocksAreCaught(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong at a write of the one who asks, or of the one who gives up, nothing is left that blocks others.
+// After a fault at a write of the client that asks or of the one that gives up, nothing is left that blocks others.
 func TestRevocableFaults(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
@@ -440,7 +440,7 @@ func revocableSurvivesFaults(t *testing.T, v venue, variant revocableVariant, fa
 	mustBeEmpty(t, v, dir)
 }
 
-// A client whose session the server ends while it holds, or waits, gives way to whoever comes after it.
+// A client whose session the server ends while it holds, or waits, gives way to the client after it.
 func TestRevocableAfterForcedExpiry(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Embedded(t, embedded.Config{})

@@ -23,13 +23,13 @@ type rwlockOpener func(c *client, dir string) rwlock.Lock
 // rwlockVariants are the variants under test, by name.
 var rwlockVariants = []underTest[rwlockOpener]{
 	{"children-watch", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewChildrenWatch(c.conn, dir, c.monitor.Lost())
+		return rwlock.NewChildrenWatch(c.session(), dir)
 	}},
 	{"first-writer-watch", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewFirstWriterWatch(c.conn, dir, c.monitor.Lost())
+		return rwlock.NewFirstWriterWatch(c.session(), dir)
 	}},
 	{"nearest-writer-watch", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewNearestWriterWatch(c.conn, dir, c.monitor.Lost())
+		return rwlock.NewNearestWriterWatch(c.session(), dir)
 	}},
 }
 
@@ -89,19 +89,19 @@ func rwlockCrowd(t *testing.T, v venue, dir string, variant variants.Variant, wr
 		crowd.start(i, rounds)
 	}
 	crowd.mustEnd(t)
-	return rwlock.Recipe().Check(crowd.history())
+	return rwlock.Recipe().Violations(crowd.history())
 }
 
 // blind is a session that does not see the znodes of one kind that other sessions have created.
 type blind struct {
-	variants.Session
+	variants.Conn
 	marker string
 	mu     sync.Mutex
 	own    string
 }
 
 func (b *blind) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	created, err := b.Session.Create(path, data, flags, acl)
+	created, err := b.Conn.Create(path, data, flags, acl)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.own = created[strings.LastIndex(created, "/")+1:]
@@ -115,12 +115,12 @@ func (b *blind) seen(names []string) []string {
 }
 
 func (b *blind) Children(path string) ([]string, *zk.Stat, error) {
-	names, stat, err := b.Session.Children(path)
+	names, stat, err := b.Conn.Children(path)
 	return b.seen(names), stat, err
 }
 
 func (b *blind) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	names, stat, watch, err := b.Session.ChildrenW(path)
+	names, stat, watch, err := b.Conn.ChildrenW(path)
 	return b.seen(names), stat, watch, err
 }
 
@@ -132,8 +132,8 @@ func TestBlindRWLocksAreCaught(t *testing.T) {
 		for _, variant := range rwlock.Recipe().Variants {
 			t.Run(variant.Name+marker, func(t *testing.T) {
 				v.begin(t)
-				breaches := rwlockCrowd(t, v, directory(t, v), variant, func(s variants.Session) variants.Session {
-					return &blind{Session: s, marker: marker}
+				breaches := rwlockCrowd(t, v, directory(t, v), variant, func(s variants.Conn) variants.Conn {
+					return &blind{Conn: s, marker: marker}
 				})
 				if len(breaches) == 0 {
 					t.Errorf("a lock that does not see others' %s znodes was not caught", marker)
@@ -197,7 +197,7 @@ func granted(t *testing.T, outcomes ...<-chan error) {
 	}
 }
 
-// stillWaiting tells that these wait, having drawn their conclusions from whatever has happened so far.
+// stillWaiting fails unless these clients wait after they have seen all that has happened so far.
 func (l *rwlockLine) stillWaiting(outcomes map[int]<-chan error) {
 	l.t.Helper()
 	for i, outcome := range outcomes {
@@ -233,7 +233,7 @@ func rwlockSharesAndExcludesInTurn(t *testing.T, v venue, dir string, open rwloc
 	mustBeEmpty(t, v, dir)
 }
 
-// A writer that gives up in the middle of the line lets nobody past the writer before it, and everybody past itself.
+// A writer that gives up in the middle of the line lets no client past the writer before it, and all clients past itself.
 func rwlockWithdraws(t *testing.T, v venue, dir string, open rwlockOpener) {
 	l := newRWLockLine(t, v, dir, open, 5)
 	l.hold(0, rwlock.Write)
@@ -333,7 +333,7 @@ func rwlockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open r
 		c := clients(t, v, 1)[0]
 		lost := variants.NewMonitor(ensemble.SessionTimeout) // guards nothing, so that the connection goes on
 		lost.Observe(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-		lock := open(&client{conn: c.conn, ledger: c.ledger, monitor: lost}, dir)
+		lock := open(&client{conn: c.conn, ledger: c.ledger, monitor: lost, handle: variants.NewSession(c.conn, lost.Lost())}, dir)
 		if _, err := lock.Acquire(testContext(t), mode); !errors.Is(err, variants.ErrSessionLost) {
 			t.Errorf("Acquire as a %s in a lost session returned %v, want ErrSessionLost", mode, err)
 		}
@@ -355,7 +355,7 @@ func rwlockSurvivesAnOutage(t *testing.T, v venue, dir string, open rwlockOpener
 }
 
 // The connection is cut after the create left and before its reply arrived (or before the server saw it). The lock is
-// still acquired, exactly once, and no znode is left that nobody knows of.
+// still acquired, exactly once, and no znode is left behind.
 func rwlockRecovers(t *testing.T, v venue, dir string, open rwlockOpener, fault fault) {
 	t.Helper()
 	observer := clients(t, v, 1)[0]
@@ -392,7 +392,7 @@ func rwlockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, op
 	l.release(0)
 }
 
-// Znodes of somebody else in the lock's directory are not contenders.
+// Foreign znodes in the lock's directory are not contenders.
 func rwlockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open rwlockOpener) {
 	l := newRWLockLine(t, v, dir, open, 1)
 	foreign := []string{"a", "x-write-", "x-read-abc", "x-lock-0000000000", "_c_1"}

@@ -32,17 +32,17 @@ func (v siteVariant) label() string { return v.name }
 
 var siteVariants = []siteVariant{
 	{"all-watch", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return twophasecommit.NewAllWatch(c.conn, g, c.monitor.Lost())
+		return opened(c, twophasecommit.NewAllWatch(c.session(), g))
 	}, false},
 	{"coordinator", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return twophasecommit.NewCoordinator(c.conn, g, c.monitor.Lost())
+		return opened(c, twophasecommit.NewCoordinator(c.session(), g))
 	}, false},
 	{"coordinator-ephemeral", func(t testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		s, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), c.conn, g, c.monitor.Lost())
+		s, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
+		return opened(c, s)
 	}, true},
 }
 
@@ -135,7 +135,7 @@ func vote(ctx context.Context, s twophasecommit.Site, d twophasecommit.Decision)
 // notification would not tell: a site may watch for the outcome before it votes.
 func voteAndWait(ctx context.Context, t testing.TB, s twophasecommit.Site, d twophasecommit.Decision) <-chan decision {
 	t.Helper()
-	return untilWaiting(ctx, t, func(ctx context.Context) <-chan decision { return vote(ctx, s, d) })
+	return untilWaiting(ctx, t, s, func(ctx context.Context) <-chan decision { return vote(ctx, s, d) })
 }
 
 func mustDecide(t testing.TB, want twophasecommit.Decision, decisions ...<-chan decision) {
@@ -168,7 +168,7 @@ func mustClose(t testing.TB, v venue, dir string, sites ...twophasecommit.Site) 
 
 // transact lets clients take part in a number of transactions as the participants of a run, at their own pace, and
 // returns their history. With wrap, their sessions are not what they seem.
-func transact(t *testing.T, dir, variant string, rounds int, cs []*client, wrap func(int, variants.Session) variants.Session) variants.History {
+func transact(t *testing.T, dir, variant string, rounds int, cs []*client, wrap func(int, variants.Conn) variants.Conn) variants.History {
 	t.Helper()
 	group := newCompany(t.Context(), variantOf(twophasecommit.Recipe(), variant), variants.Env{Clients: len(cs), Root: dir})
 	for i, c := range cs {
@@ -196,8 +196,8 @@ func sitesAgree(t *testing.T, v venue, dir string, variant siteVariant) {
 	const rounds = 21
 	for _, n := range []int{1, 2, 5} {
 		cs := clients(t, v, n)
-		h := transact(t, dir, variant.name, rounds, cs, func(_ int, s variants.Session) variants.Session { return s })
-		for _, violation := range twophasecommit.Recipe().Check(h) {
+		h := transact(t, dir, variant.name, rounds, cs, func(_ int, s variants.Conn) variants.Conn { return s })
+		for _, violation := range twophasecommit.Recipe().Violations(h) {
 			t.Errorf("%d sites: %s", n, violation.Text)
 		}
 		if decided := phasesIn(twophasecommit.Recipe(), h)[twophasecommit.Recipe().Operation]; decided != n*rounds {
@@ -453,7 +453,7 @@ func sitesRespectForeignZnodes(t *testing.T, v venue, dir string, variant siteVa
 	if variant.ephemeral {
 		group.Site = 1
 		own := variant.open(t, cs[1], group)
-		wantError(t, "joining as a site that is there", errorOf(twophasecommit.NewCoordinatorEphemeral(t.Context(), cs[2].conn, group, cs[2].monitor.Lost())), twophasecommit.ErrTaken)
+		wantError(t, "joining as a site that is there", errorOf(twophasecommit.NewCoordinatorEphemeral(t.Context(), cs[2].session(), group)), twophasecommit.ErrTaken)
 		closeAll(t, own)
 	}
 	if left := children(t, cs[0], dir); !slices.Equal(left, []string{"tx-0"}) {

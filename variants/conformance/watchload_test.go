@@ -24,7 +24,7 @@ const watchloadTopics = 2
 // watchloadVariant is a variant under test.
 type watchloadVariant struct {
 	name   string
-	open   func(ctx context.Context, s variants.Session, g watchload.Group, lost <-chan struct{}) (watchload.Feed, error)
+	open   func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error)
 	shared bool // the publisher's death is told to all, as the znodes are its own
 }
 
@@ -32,11 +32,11 @@ func (v watchloadVariant) label() string { return v.name }
 
 func watchloadVariants() []watchloadVariant {
 	return []watchloadVariant{
-		{"one-znode", func(ctx context.Context, s variants.Session, g watchload.Group, lost <-chan struct{}) (watchload.Feed, error) {
-			return watchload.NewOneZnode(ctx, s, g, lost)
+		{"one-znode", func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error) {
+			return watchload.NewOneZnode(ctx, s, g)
 		}, true},
-		{"znode-per-watch", func(ctx context.Context, s variants.Session, g watchload.Group, lost <-chan struct{}) (watchload.Feed, error) {
-			return watchload.NewZnodePerWatch(ctx, s, g, lost)
+		{"znode-per-watch", func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error) {
+			return watchload.NewZnodePerWatch(ctx, s, g)
 		}, false},
 	}
 }
@@ -76,7 +76,7 @@ func watchloadFeeds(t testing.TB, dir string, variant watchloadVariant, cs ...*c
 	var feeds []watchload.Feed
 	for i, c := range cs {
 		group := watchload.Group{Dir: dir, Clients: len(cs), Client: i, Topics: watchloadTopics}
-		feed, err := variant.open(testContext(t), c.conn, group, c.monitor.Lost())
+		feed, err := variant.open(testContext(t), c.session(), group)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func watchloadGoesOnAfterACancellation(t *testing.T, v venue, dir string, varian
 	watchloadClose(t, v, dir, feeds...)
 }
 
-// A publication whose context ends between two of its writes is completed by the next call, and nobody is told twice.
+// A publication whose context ends between two of its writes is completed by the next call, and no client is notified twice.
 func watchloadCompletesAPublication(t *testing.T, v venue, dir string, variant watchloadVariant) {
 	cs := clients(t, v, 12) // which is two multis
 	feeds := watchloadFeeds(t, dir, variant, cs...)
@@ -178,7 +178,7 @@ func watchloadCompletesAPublication(t *testing.T, v venue, dir string, variant w
 	}}
 	group := watchload.Group{Dir: dir, Clients: len(cs), Topics: watchloadTopics}
 	var err error
-	if feeds[0], err = variant.open(testContext(t), hook, group, publisher.monitor.Lost()); err != nil {
+	if feeds[0], err = variant.open(testContext(t), variants.NewSession(hook, publisher.monitor.Lost()), group); err != nil {
 		t.Fatal(err)
 	}
 	catchUpAll(t, dir, cs...) // the znodes of the first publisher are gone, and those of the second are there
@@ -334,18 +334,18 @@ func watchloadHonoursADeadline(t *testing.T, v venue, dir string, variant watchl
 	watchloadWatch(t, 0, feeds...)
 	cable.mustTimeOut(t, "Publish", func(ctx context.Context) error { return feeds[0].Publish(ctx, 0) })
 	cable.mustTimeOut(t, "Watch", func(ctx context.Context) error { _, err := feeds[0].Watch(ctx, 1); return err })
-	if err := feeds[1].Changed(testContext(t), 0); err != nil { // the publication went on behind the caller's back
+	if err := feeds[1].Changed(testContext(t), 0); err != nil { // the publication continued in the background
 		t.Error(err)
 	}
 	watchloadClose(t, v, dir, feeds...)
 }
 
-// What somebody else has left in the directory is neither adopted nor deleted.
+// What another session has left in the directory is neither adopted nor deleted.
 func watchloadRespectsForeignZnodes(t *testing.T, v venue, dir string, variant watchloadVariant) {
 	cs := clients(t, v, 2)
 	feeds := watchloadFeeds(t, dir, variant, cs[0])
 	group := watchload.Group{Dir: dir, Clients: 1, Topics: watchloadTopics}
-	wantError(t, "opening what is somebody else's", errorOf(variant.open(testContext(t), cs[1].conn, group, cs[1].monitor.Lost())), watchload.ErrTaken)
+	wantError(t, "opening what is another session's", errorOf(variant.open(testContext(t), cs[1].session(), group)), watchload.ErrTaken)
 	watchloadWatch(t, 0, feeds...)
 	watchloadClose(t, v, dir, feeds...)
 }
@@ -361,20 +361,20 @@ func watchloadRefuses(t *testing.T, v venue, dir string, variant watchloadVarian
 }
 
 // watchloadHasty is a session whose watches fire as soon as they are set.
-type watchloadHasty struct{ variants.Session }
+type watchloadHasty struct{ variants.Conn }
 
 func (h watchloadHasty) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	there, stat, _, err := h.Session.ExistsW(path)
+	there, stat, _, err := h.Conn.ExistsW(path)
 	fired := make(chan zk.Event, 1)
 	fired <- zk.Event{Type: zk.EventNodeDataChanged}
 	return there, stat, fired, err
 }
 
 // watchloadForetelling is a session to which everything has been published already.
-type watchloadForetelling struct{ variants.Session }
+type watchloadForetelling struct{ variants.Conn }
 
 func (f watchloadForetelling) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	there, stat, watch, err := f.Session.ExistsW(path)
+	there, stat, watch, err := f.Conn.ExistsW(path)
 	if stat != nil {
 		stat.Version++
 	}
@@ -382,10 +382,10 @@ func (f watchloadForetelling) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Ev
 }
 
 // watchloadDeaf is a session whose watches never fire.
-type watchloadDeaf struct{ variants.Session }
+type watchloadDeaf struct{ variants.Conn }
 
 func (d watchloadDeaf) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	there, stat, _, err := d.Session.ExistsW(path)
+	there, stat, _, err := d.Conn.ExistsW(path)
 	return there, stat, make(chan zk.Event), err
 }
 
@@ -398,12 +398,12 @@ func TestBrokenWatchloadIsCaught(t *testing.T) {
 			wrap broken
 			want string
 		}{
-			"hasty":       {func(s variants.Session) variants.Session { return watchloadHasty{s} }, "there had been 0"},
-			"foretelling": {func(s variants.Session) variants.Session { return watchloadForetelling{s} }, "there had been 0"},
-			"deaf":        {func(s variants.Session) variants.Session { return watchloadDeaf{s} }, "never told"},
+			"hasty":       {func(s variants.Conn) variants.Conn { return watchloadHasty{s} }, "there had been 0"},
+			"foretelling": {func(s variants.Conn) variants.Conn { return watchloadForetelling{s} }, "there had been 0"},
+			"deaf":        {func(s variants.Conn) variants.Conn { return watchloadDeaf{s} }, "never told"},
 		} {
 			t.Run(variant.Name+"/"+name, func(t *testing.T) {
-				violations := watchload.Recipe().Check(brokenWatchload(t, v, variant, tt.wrap))
+				violations := watchload.Recipe().Violations(brokenWatchload(t, v, variant, tt.wrap))
 				if len(violations) == 0 || !strings.Contains(violations[0].Text, tt.want) {
 					t.Errorf("violations %v, want %q", violations, tt.want)
 				}
@@ -425,18 +425,13 @@ func brokenWatchload(t *testing.T, v venue, variant variants.Variant, wrap broke
 	c.join(t, cs[0].conn, cs[0].monitor.Lost())
 	c.join(t, wrap(cs[1].conn), cs[1].monitor.Lost())
 	ctx, cancel := context.WithCancel(testContext(t))
-	rest := make(chan struct{}, 2)
+	done := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		defer func() { rest <- struct{}{} }()
-		_ = c.members[1].Step(variants.WithWaiting(ctx, func(*variants.Wait) { // it waits, and is told nothing more
-			select {
-			case rest <- struct{}{}:
-			default:
-			}
-		}))
+		defer close(done)
+		_ = c.members[1].Step(ctx)
 	})
-	<-rest
+	awaitWaits(t, c.members[1], 1, done)
 	wait.Go(func() { close(turn) })
 	if err := c.members[0].Step(ctx); err != nil {
 		t.Error(err)

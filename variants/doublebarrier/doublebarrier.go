@@ -1,21 +1,21 @@
-// Package doublebarrier compares three ways to let a group of processes begin a computation together, and end it together.
+// Package doublebarrier compares three ways to let a group of clients begin a computation together, and end it together.
 //
-// The promise, to which all are held, round after round: nobody starts before all have entered, and nobody is let out
-// before all have finished. Whoever dies in a round counts as finished, since its znode ends with its session.
+// The promise, to which all are held, round after round: no client starts before all have entered, and no client is let
+// out before all have finished. A client that dies in a round counts as finished, since its znode ends with its session.
 //
-// With N participants, one round costs
+// With N clients, one round costs
 //
 //	variant         znodes                                                notifications  requests
 //	children-watch  <dir>/<guid>-member-<number>                          N(N+1)         N(N+3)
 //	ready-node      <dir>/<guid>-member-<number>, <dir>/ready             2N             7N+1
 //	counted         <dir>/<guid>-member-<number>, <dir>/anchor, ephemeral 2N-1           4N+1
 //
-// A barrier that is used again invites two mistakes. A fast process may be back, for the next round, before a slow one
+// A barrier that is used again invites two mistakes. A fast client may be back, for the next round, before a slow one
 // has seen the last of this round go: the slow one must not take the new znode for one that it still has to wait for
-// (ZOOKEEPER-1011). And a fast process may leave before a slow one has seen that all had come: the slow one must not wait
+// (ZOOKEEPER-1011). And a fast client may leave before a slow one has seen that all had come: the slow one must not wait
 // for it to come. All variants tell rounds apart by the numbers of the znodes, and by what stays behind when one leaves.
 //
-// A process that dies before all have entered is missing until another takes its place, with a new session and once the
+// A client that dies before all have entered is missing until another takes its place, with a new session and once the
 // old one is gone. The others wait as long as their contexts let them.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run doublebarrier-drain` holds them to it.
@@ -32,29 +32,29 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Group says for whom a barrier is.
+// Group says which clients a barrier is for.
 type Group struct {
 	Dir  string // an existing znode, persistent, and the group's alone
 	Size int    // how many take part in each round
 }
 
-// Barrier is one process's view of a double barrier. Its methods may be called concurrently and then run one after
+// Barrier is one client's view of a double barrier. Its methods may be called concurrently and then run one after
 // another.
 type Barrier interface {
-	// Enter waits until the whole group has entered. When it fails the process has withdrawn, and may try again.
+	// Enter waits until the whole group has entered. When it fails the client has withdrawn, and may try again.
 	Enter(ctx context.Context) error
-	// Leave says that the process has finished, and waits until the whole group has. That cannot be taken back: when ctx
-	// ends first, to call Leave again is the way to wait on.
+	// Leave says that the client has finished, and waits until the whole group has. That cannot be taken back: when ctx
+	// ends first, the client waits on by calling Leave again.
 	Leave(ctx context.Context) error
-	// Close gives up whatever the process has, without waiting for anybody, as its death would.
+	// Close gives up all that the client has, without waiting for the others, as its death would.
 	Close(ctx context.Context) error
 }
 
 // The errors of a barrier that is not used as it is meant to be.
 var (
-	// ErrInside is returned by Enter to whoever has entered and not left yet.
+	// ErrInside is returned by Enter to a client that has entered and not left yet.
 	ErrInside = errors.New("the barrier has been entered already")
-	// ErrOutside is returned by Leave to whoever has not entered.
+	// ErrOutside is returned by Leave to a client that has not entered.
 	ErrOutside = errors.New("the barrier has not been entered")
 )
 
@@ -62,16 +62,14 @@ var (
 func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "doublebarrier",
-		Summary:     "nobody starts before all have entered, nobody leaves before all have finished",
+		Summary:     "no client starts before all have entered, none leaves before all have finished",
 		Source:      "ZooKeeper recipes page, Double Barriers",
 		Variants:    []variants.Variant{childrenWatchVariant(), readyNodeVariant(), countedVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

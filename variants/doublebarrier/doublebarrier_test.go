@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"joined": joined, "arrived": arrived, "started": started, "finished": finished, "departed": departed, "failed": failed,
 	}}
 }
@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 			"participant 0 started round 0 before participant 1 had entered",
 		},
 		{
-			"started without one that nobody heard of", "0:joined:3 1:joined:3 0:arrived:0 1:arrived:0 0:started:0",
+			"started without one that never came", "0:joined:3 1:joined:3 0:arrived:0 1:arrived:0 0:started:0",
 			"participant 0 started round 0 before participant 2 had entered",
 		},
 		{
@@ -55,21 +55,46 @@ func TestCheck(t *testing.T) {
 			"a death in another round excuses nothing", first + "1:departed:0 0:arrived:1 1:arrived:1 0:started:1 1:started:1 0:finished:1 0:departed:1 1:finished:1 1:departed:1 1:failed:2",
 			"participant 0 left round 1 before participant 1 had finished",
 		},
+		{"one that died long after it was left alone", two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 0:departed:0 0:arrived:1 1:finished:0 1:failed:0", ""},
 		{"started twice", first + "1:started:0", "participant 1 started round 0 twice"},
+		{"started twice, after all have left", first + "1:departed:0 1:started:0", "participant 1 started round 0 twice"},
 		{"left twice", first + "0:departed:0", "participant 0 left round 0 twice"},
+		{"left twice, after all have left", first + "1:departed:0 0:departed:0", "participant 0 left round 0 twice"},
 	})
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"participant 1 leaves first, and is back before participant 0 has left",
 		"0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:finished:0 1:finished:0 1:departed:0 1:arrived:1 0:departed:0",
 		"enter(0)=2ms enter(1)=2ms hold(0)=2ms hold(1)=2ms leave(1)=1ms leave(0)=4ms",
 	}})
 }
 
+// Three participants go through a round, of which the first is back before the last has left.
+func TestObserverMemory(t *testing.T) {
+	const size = 3
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		var events []variants.Event
+		if i == 0 {
+			for client := range size {
+				events = append(events, variants.Event{Client: client, Kind: joined, Value: size}, variants.Event{Client: client, Kind: arrived})
+			}
+		}
+		for _, kind := range []variants.EventKind{started, finished, departed} {
+			for client := range size {
+				events = append(events, variants.Event{Client: client, Kind: kind, Value: int64(i)})
+				if kind == departed {
+					events = append(events, variants.Event{Client: client, Kind: arrived, Value: int64(i + 1)})
+				}
+			}
+		}
+		return events
+	})
+}
+
 // Numbers wrap: the server's counters are 32 bits wide.
-func TestTheNewestTicketIsToldFromTheStat(t *testing.T) {
+func TestTheStatShowsTheNewestTicket(t *testing.T) {
 	for _, tt := range []struct {
 		seq, cversion, children int32
 		size                    int
@@ -78,7 +103,7 @@ func TestTheNewestTicketIsToldFromTheStat(t *testing.T) {
 		{0, 1, 1, 1, true},
 		{2, 3, 3, 3, true},
 		{2, 3, 3, 4, false},             // one is missing
-		{1, 3, 3, 3, false},             // somebody came later
+		{1, 3, 3, 3, false},             // another one came later
 		{5, 9, 3, 3, true},              // six creations, three deletions
 		{math.MaxInt32, -3, 3, 3, true}, // 2^31 creations
 	} {
@@ -181,7 +206,7 @@ func simulateReadyNode(b *bench) {
 			continue
 		}
 		woken := b.write("highest")
-		b.read(who, "lowest") // it watches before the lowest has come to delete its znode: nobody goes on before all rest
+		b.read(who, "lowest") // it watches before the lowest has come to delete its znode: no client goes on before all rest
 		if len(woken) != 1 || woken[0] != 0 {
 			panic("the highest should wake the lowest")
 		}

@@ -13,57 +13,60 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// Counted is the double barrier that counts the znodes of a directory by reading the directory itself.
+// Counted is a double barrier in which a client counts the znodes in a directory by reading the directory's stat.
 //
 //  1. To enter, create an ephemeral, sequential znode in the directory.
-//  2. Read the directory with a watch. Its stat tells how many children it has, and how many it ever had: so a process
-//     knows whether the own znode is the newest, and whether all have entered.
-//  3. If both are so, open the barrier, with one multi: write the own znode's name into the directory, if its version is
-//     still the same; create the ephemeral <dir>/anchor; delete the own znode. Who did this is the round's anchor.
-//  4. Otherwise wait for the watch: what is written to the directory wakes everybody. A directory that holds a name
-//     already, whose number is not below the own one, says the same.
-//  5. To leave, the anchor lists the directory, and waits for the highest znode of the round to go until there is none.
-//     Then it closes the barrier, with one multi: write nothing into the directory; write something to anchor; delete
-//     anchor.
-//  6. Each other process deletes its own znode, and reads anchor with a watch. The watch tells what happened: if anchor
-//     was written to, all have finished.
-//  7. If anchor was deleted instead, or is not there, read the directory: if it holds nothing, all have finished. If it
-//     still holds the name, the anchor is dead. Then wait for the lowest znode of the round to go, and look again; who
-//     finds none left closes the barrier.
+//  2. Read the directory with a watch. Its stat has the number of its children and the number of changes to them. These
+//     show whether the client's own znode is the newest, and whether all clients have entered.
+//  3. If both are true, open the barrier with one multi: write the name of the client's own znode to the directory, if
+//     the directory's version has not changed; create the ephemeral <dir>/anchor; delete the client's own znode. This
+//     client is the closer of the round.
+//  4. Otherwise wait for the watch. A write to the directory means that all clients have entered. A name that step 2
+//     finds in the directory means the same, if its number is not below that of the client's own znode.
+//  5. To leave, the closer lists the directory, and waits until the highest znode of the round is gone. It repeats this
+//     until no znode of the round is left. Then it closes the barrier with one multi: clear the directory's data; set
+//     anchor, only for the event; delete anchor.
+//  6. Each other client deletes its own znode, and reads anchor with a watch. If the watch fires for a write, all
+//     clients have finished.
+//  7. If the watch fires for the deletion of anchor, or anchor does not exist, read the directory. If it has no data,
+//     all clients have finished. If it still holds the name, the closer is dead. Then wait until the lowest znode of
+//     the round is gone, and read anchor again as in step 6. A client that finds no znode of the round left closes the
+//     barrier.
 //
-// A notification that says what happened needs no read after it; a process that is woken to enter, or to leave, is done.
-// And a read of the directory is one of some bytes, where a list is as long as the group is large.
+// The type of the notification shows what happened, so that no read follows it, neither to enter nor to leave. A read
+// of the directory returns a few bytes, but a list grows with the group.
 //
-// While the directory holds a name, whoever comes waits until it does not: so a process that takes the place of a dead
-// one cannot stray into a round that is under way. One that comes after it withdrew, or to a directory that was in use,
-// reads it again when it is woken, in case the barrier was opened just before its znode was there.
+// While the directory holds a name, a client that arrives waits. So a client that replaces a dead one does not enter a
+// round that has begun. A notified client reads the directory again if it has withdrawn before, or if the directory had
+// been used when it joined. In these cases the notification may belong to a round that began just before its znode was
+// created.
 //
-// Cost of one round in steps, where the last process to come is also the last to go:
+// Cost of one round in lockstep, where the last client to enter is also the last to leave:
 //
 //	requests       N creates, N reads of the directory, 1 multi; to leave, N-1 deletes, N-1 reads of anchor, 1 list, 1
 //	               multi  =  4N+1
 //	writes         N creates, N-1 deletes, 2 multis  =  2N+1
-//	notifications  N of the directory, one of them to the anchor, and N-1 of anchor  =  2N-1
+//	notifications  N of the directory, one of them to the closer, and N-1 of anchor  =  2N-1
 //
-// At its own pace, a process may read anchor when it is gone, and so the directory; and the anchor may be woken by each
-// of the others, if the highest is always the next to leave. Who finds the barrier open in step 2 leaves a watch behind,
-// which fires when the barrier is closed instead of when it was opened.
+// In a closed run, a client may find no anchor in step 6, and then reads the directory. The closer is notified once for
+// each other client if the highest znode is always the next to go. A client that finds the barrier open in step 2
+// leaves its watch behind, which fires when the barrier is closed instead of when it is opened.
 //
-// Source: the recipe of the ZooKeeper recipes page, Double Barriers, with the fewest requests that we could find.
+// Source: the recipe of the ZooKeeper recipes page, Double Barriers, with the fewest requests that we found.
 type Counted struct {
-	member
-	careful bool  // it may have come too late for a round without noticing
-	tried   bool  // it has tried to open the barrier
-	anchors bool  // it is the round's anchor
-	opened  int32 // by the anchor: the directory's version since
+	client
+	careful bool  // a notification may belong to a round that began before the client's znode was created
+	tried   bool  // the client has tried to open the barrier
+	anchors bool  // the client is the round's closer
+	opened  int32 // the directory's version after the closer opened the barrier
 }
 
 var _ Barrier = (*Counted)(nil)
 
-// NewCounted returns one process's view of a barrier. lost is closed when its session is.
-func NewCounted(ctx context.Context, session variants.Session, group Group, lost <-chan struct{}) (*Counted, error) {
+// NewCounted returns one client's view of a barrier.
+func NewCounted(ctx context.Context, session *variants.Session, group Group) (*Counted, error) {
 	b := &Counted{}
-	b.init(session, group, lost, b)
+	b.init(session, group, b)
 	s, err := b.look(ctx)
 	b.careful = err == nil && s.stat.Cversion != 0
 	return b, err
@@ -71,53 +74,46 @@ func NewCounted(ctx context.Context, session variants.Session, group Group, lost
 
 func (b *Counted) anchor() string { return path.Join(b.group.Dir, "anchor") }
 
-// openPrefix begins what the directory holds while the barrier is open; the name of the newest znode follows.
+// openPrefix begins the directory's data while the barrier is open. The name of the newest znode follows it.
 const openPrefix = "open "
 
-// state is the directory at one moment.
+// state is the state of the directory at one moment.
 type state struct {
-	open  bool
-	last  line.Ticket // if it is open: the newest of the round
-	stat  *zk.Stat
-	watch <-chan zk.Event
+	open bool
+	last line.Ticket // the newest ticket of the round, if the barrier is open
+	stat *zk.Stat
 }
 
-// began tells whether a round began, and is not over, that a ticket belongs to.
+func newState(data []byte, stat *zk.Stat) state {
+	s := state{stat: stat}
+	if name, found := strings.CutPrefix(string(data), openPrefix); found {
+		s.last, s.open = line.Parse(name, marker)
+	}
+	return s
+}
+
+// began reports whether the round of the ticket has begun and is not over.
 func (s state) began(t line.Ticket) bool { return s.open && !s.last.Before(t) }
 
-// complete tells that a ticket is the newest, and not alone. The server shows the sum of creations and deletions, so that
-// with the children that are left it is twice the creations; numbers wrap alike.
+// complete reports whether the ticket is the newest and all clients have entered. Cversion counts creations and
+// deletions of children, so Cversion plus the number of children is twice the number of creations. Both sides wrap
+// around alike.
 func (s state) complete(t line.Ticket, size int) bool {
 	return int(s.stat.NumChildren) >= size && s.stat.Cversion+s.stat.NumChildren == 2*(t.Seq+1)
 }
 
+// look reads the state of the directory.
 func (b *Counted) look(ctx context.Context) (state, error) {
-	return b.read(ctx, func() ([]byte, *zk.Stat, <-chan zk.Event, error) {
-		data, stat, err := b.session.Get(b.group.Dir)
-		return data, stat, nil, err
-	})
+	data, stat, err := b.session.Get(ctx, b.group.Dir)
+	return newState(data, stat), b.explain("read", err)
 }
 
-func (b *Counted) lookW(ctx context.Context) (state, error) {
-	return b.read(ctx, func() ([]byte, *zk.Stat, <-chan zk.Event, error) { return b.session.GetW(b.group.Dir) })
-}
-
-func (b *Counted) read(ctx context.Context, get func() ([]byte, *zk.Stat, <-chan zk.Event, error)) (state, error) {
-	var s state
-	err := variants.Retry(ctx, b.lost, func() error {
-		data, stat, watch, err := get()
-		if err == nil {
-			s = state{stat: stat, watch: watch}
-			if name, found := strings.CutPrefix(string(data), openPrefix); found {
-				s.last, s.open = line.Parse(name, marker)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return s, fmt.Errorf("read %s: %w", b.group.Dir, err)
+// explain adds to an error what was attempted, and the directory's path.
+func (b *Counted) explain(attempted string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return s, nil
+	return fmt.Errorf("%s %s: %w", attempted, b.group.Dir, err)
 }
 
 func (b *Counted) enter(ctx context.Context) error {
@@ -125,44 +121,45 @@ func (b *Counted) enter(ctx context.Context) error {
 		return err
 	}
 	for {
-		s, err := b.lookW(ctx)
+		data, stat, watch, err := b.session.GetW(ctx, b.group.Dir)
+		if err != nil {
+			return b.explain("read", err)
+		}
+		began, err := b.advance(ctx, newState(data, stat), watch)
 		if err != nil {
 			return err
 		}
-		switch {
-		case s.began(b.ticket):
+		if began {
 			b.careful = false
 			return nil
-		case s.open:
-			err = b.sitOut(ctx, s)
-		case s.complete(b.ticket, b.group.Size):
-			if err = b.open(ctx, s.stat.Version); b.anchors {
-				b.careful = false
-				return err
-			}
-		default:
-			if _, err = variants.AwaitEvent(ctx, b.lost, s.watch); err == nil && !b.careful {
-				return nil
-			}
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
 
-// open makes this process the anchor, unless somebody else was faster.
+// advance acts on the directory's state, or waits for a change, and reports whether the client's round has begun. After
+// an outage, a watch counts as fired without an event, and advance returns false.
+func (b *Counted) advance(ctx context.Context, s state, changed *variants.Watch) (began bool, err error) {
+	switch {
+	case s.began(b.ticket):
+		return true, nil
+	case s.open:
+		return false, b.sitOut(ctx, s, changed)
+	case s.complete(b.ticket, b.group.Size):
+		err := b.open(ctx, s.stat.Version)
+		return b.anchors, err
+	default:
+		event, err := b.session.AwaitEvent(ctx, changed)
+		return event.Type == zk.EventNodeDataChanged && !b.careful, err
+	}
+}
+
+// open opens the barrier and makes this client the closer, unless another client was faster.
 func (b *Counted) open(ctx context.Context, version int32) error {
 	b.tried = true
-	var results []zk.MultiResponse
-	err := variants.Retry(ctx, b.lost, func() error {
-		var err error
-		results, err = b.session.Multi(
-			&zk.SetDataRequest{Path: b.group.Dir, Data: []byte(openPrefix + b.ticket.Name), Version: version},
-			&zk.CreateRequest{Path: b.anchor(), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral},
-			&zk.DeleteRequest{Path: b.line.Path(b.ticket), Version: -1})
-		return err
-	})
+	results, _, err := b.session.Multi(ctx,
+		&zk.SetDataRequest{Path: b.group.Dir, Data: []byte(openPrefix + b.ticket.Name), Version: version},
+		&zk.CreateRequest{Path: b.anchor(), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral},
+		&zk.DeleteRequest{Path: b.line.Path(b.ticket), Version: -1})
 	switch {
 	case err == nil:
 		b.anchors, b.held, b.opened = true, false, results[0].Stat.Version
@@ -172,26 +169,28 @@ func (b *Counted) open(ctx context.Context, version int32) error {
 	case errors.Is(err, zk.ErrNoNode):
 		return variants.ErrSessionLost
 	default:
-		return fmt.Errorf("open %s: %w", b.group.Dir, err)
+		return b.explain("open", err)
 	}
 }
 
-// recover finds out whether an opening whose outcome is unknown took effect. The name in the directory tells, as it has a
-// GUID. The sync is for a server that lags behind.
+// recover finds out whether an opening with an unknown outcome took effect. If so, the directory holds the name of the
+// client's own znode, which is unique by its GUID. The sync is needed because the server may lag behind.
 func (b *Counted) recover(ctx context.Context) error {
-	if err := variants.Retry(ctx, b.lost, func() error { _, err := b.session.Sync(b.group.Dir); return err }); err != nil {
+	var s state
+	err := b.session.Synced(ctx, b.group.Dir, func(c variants.Conn) error {
+		data, stat, err := c.Get(b.group.Dir)
+		s = newState(data, stat)
 		return err
-	}
-	s, err := b.look(ctx)
+	})
 	if err == nil && s.open && s.last == b.ticket {
 		b.anchors, b.held, b.opened = true, false, s.stat.Version
 	}
-	return err
+	return b.explain("read", err)
 }
 
-// sitOut waits for something to happen to a round that is under way without this process, and clears up after one of
-// which nobody is left.
-func (b *Counted) sitOut(ctx context.Context, s state) error {
+// sitOut waits for a change to a round that has begun without this client. If the closer is dead and no client of the
+// round is left, it closes the barrier.
+func (b *Counted) sitOut(ctx context.Context, s state, changed *variants.Watch) error {
 	end, err := b.watch(ctx, b.anchor())
 	if err == nil && end == nil {
 		var left []line.Ticket
@@ -205,33 +204,27 @@ func (b *Counted) sitOut(ctx context.Context, s state) error {
 	if err != nil || end == nil {
 		return err
 	}
-	return variants.AwaitAny(ctx, b.lost, end, s.watch)
+	return b.session.AwaitAny(ctx, end, changed)
 }
 
-// left lists the tickets that are left of the round with this last one.
+// left lists the tickets of the round that are left. last is the newest ticket of the round.
 func (b *Counted) left(ctx context.Context, last line.Ticket) ([]line.Ticket, error) {
 	children, err := b.line.List(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", b.group.Dir, err)
-	}
-	return upTo(last, line.Sorted(children, marker)), nil
+	return upTo(last, line.Sorted(children, marker)), b.explain("list", err)
 }
 
-// clear closes the barrier after a dead anchor, unless somebody else has.
+// clear closes the barrier in place of a dead closer, unless another client has done so.
 func (b *Counted) clear(ctx context.Context, s state) error {
-	err := variants.Retry(ctx, b.lost, func() error {
-		_, err := b.session.Set(b.group.Dir, nil, s.stat.Version)
-		return err
-	})
-	if err != nil && !errors.Is(err, zk.ErrBadVersion) {
-		return fmt.Errorf("close %s: %w", b.group.Dir, err)
+	_, err := b.session.Set(ctx, b.group.Dir, nil, s.stat.Version)
+	if errors.Is(err, zk.ErrBadVersion) {
+		return nil
 	}
-	return nil
+	return b.explain("close", err)
 }
 
 func (b *Counted) leave(ctx context.Context) error {
 	if b.anchors {
-		return b.end(ctx)
+		return b.close(ctx)
 	}
 	if err := b.give(ctx); err != nil {
 		return err
@@ -251,24 +244,25 @@ func (b *Counted) leave(ctx context.Context) error {
 		if len(left) == 0 {
 			return b.clear(ctx, s)
 		}
-		if err := b.line.AwaitChange(ctx, left[0]); err != nil {
+		if err := b.line.AwaitWatch(ctx, left[0]); err != nil {
 			return err
 		}
 	}
 }
 
-// awaitAnchor waits for what becomes of the anchor, and tells whether that is the end of the round.
+// awaitAnchor waits for a change to the znode anchor, and reports whether it was the write that ends the round. It
+// returns false at once if there is no anchor.
 func (b *Counted) awaitAnchor(ctx context.Context) (over bool, err error) {
 	watch, err := b.watch(ctx, b.anchor())
 	if err != nil || watch == nil {
 		return false, err
 	}
-	event, err := variants.AwaitEvent(ctx, b.lost, watch)
+	event, err := b.session.AwaitEvent(ctx, watch)
 	return event.Type == zk.EventNodeDataChanged, err
 }
 
-// end waits for all others, and closes the barrier.
-func (b *Counted) end(ctx context.Context) error {
+// close waits until all other clients have left, and closes the barrier.
+func (b *Counted) close(ctx context.Context) error {
 	for {
 		left, err := b.left(ctx, b.ticket)
 		if err != nil {
@@ -277,25 +271,22 @@ func (b *Counted) end(ctx context.Context) error {
 		if len(left) == 0 {
 			break
 		}
-		if err := b.line.AwaitChange(ctx, left[len(left)-1]); err != nil {
+		if err := b.line.AwaitWatch(ctx, left[len(left)-1]); err != nil {
 			return err
 		}
 	}
-	err := b.once(ctx, func() error {
-		_, err := b.session.Multi(
-			&zk.SetDataRequest{Path: b.group.Dir, Version: b.opened},
-			&zk.SetDataRequest{Path: b.anchor(), Version: -1},
-			&zk.DeleteRequest{Path: b.anchor(), Version: -1})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("close %s: %w", b.group.Dir, err)
+	err := b.end(ctx,
+		&zk.SetDataRequest{Path: b.group.Dir, Version: b.opened},
+		&zk.SetDataRequest{Path: b.anchor(), Version: -1},
+		&zk.DeleteRequest{Path: b.anchor(), Version: -1})
+	if err == nil {
+		b.anchors, b.tried = false, false
 	}
-	b.anchors, b.tried = false, false
-	return nil
+	return err
 }
 
-// abandon leaves the round to whoever is left. An opening that was tried may have taken effect after all.
+// abandon withdraws the client from the round. If the client has tried to open the barrier, the attempt may have taken
+// effect although it failed.
 func (b *Counted) abandon(ctx context.Context) error {
 	b.careful = true
 	if b.tried && !b.anchors {
@@ -307,7 +298,7 @@ func (b *Counted) abandon(ctx context.Context) error {
 		b.tried = false
 		return b.give(ctx)
 	}
-	if err := variants.Remove(ctx, b.session, b.lost, b.anchor()); err != nil {
+	if err := b.session.Remove(ctx, b.anchor()); err != nil {
 		return err
 	}
 	b.anchors, b.tried = false, false
@@ -319,25 +310,17 @@ func countedVariant() variants.Variant {
 		Name:    "counted",
 		Type:    "Counted",
 		Kind:    variants.Optimized,
-		Summary: "the directory's stat tells who is the last to come, its data that all have; an anchor tells of the end",
+		Summary: "the directory's stat shows the last client to enter, its data opens the barrier, and the znode anchor ends the round",
 		Source:  "the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists",
-		BadAt:   "directories that hold anything else: whatever is in it is counted",
+		BadAt:   "directories that hold other znodes: all children are counted",
 		Lockstep: variants.Cost{
-			Requests:      "(4N+1)/N",
-			Writes:        "(2N+1)/N",
-			FailedWrites:  "0",
-			Notifications: "(2N-1)/N",
-			HerdMax:       "N",
+			Requests: "(4N+1)/N", Writes: "(2N+1)/N", FailedWrites: "0",
+			Notifications: "(2N-1)/N", HerdMax: "N",
 		},
 		Free: variants.Cost{
-			Requests:      "(7N-2)/N",
-			Writes:        "(2N+1)/N",
-			FailedWrites:  "0",
-			Notifications: "(3N-2)/N",
-			HerdMax:       "2(N-1) (1 for N=1)",
+			Requests: "(7N-2)/N", Writes: "(2N+1)/N", FailedWrites: "0",
+			Notifications: "(3N-2)/N", HerdMax: "2(N-1) (1 for N=1)",
 		},
-		Join: join(func(ctx context.Context, s variants.Session, g Group, lost <-chan struct{}) (Barrier, error) {
-			return NewCounted(ctx, s, g, lost)
-		}),
+		Join: join(NewCounted),
 	}
 }

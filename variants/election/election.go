@@ -1,9 +1,9 @@
 // Package election compares ways to elect a leader, and to find the next one when it has gone.
 //
-// The promise, to which all are held: at any moment at most one participant leads; every term has an epoch that is
-// larger than that of any term before it; and when a leader has resigned or lost its session, one of those who campaign
-// succeeds it. A leader that is cut off is told so before its session can expire at the server, if the clocks of both
-// run alike; where that is not enough, what it leads must refuse commands of an older epoch than the newest it has seen.
+// The promise of all variants: at any moment at most one participant leads; every term has an epoch that is larger than that
+// of any term before it; and when a leader has resigned or lost its session, one of the candidates succeeds it. A leader that
+// is cut off learns of it before its session can expire at the server, if the clocks of both run alike. Where that is not
+// enough, what it leads must refuse commands of an older epoch than the newest it has seen.
 //
 //	variant            znodes                  cost of one failover with m candidates left
 //	poll-1s, poll-50ms <dir>/master  ephemeral  no notification, but m requests per interval for as long as a leader leads
@@ -12,10 +12,10 @@
 //	predecessor-watch  <dir>/<guid>-n_<seq>     1 notification, 1 listing
 //
 // Beside <dir>/master stands <dir>/fence, persistent, whose version is the epoch. A leader that crashes is missed only
-// when its session has expired, which takes far longer than all of this; the costs are the same then.
+// when its session has expired, which takes far longer than a failover; the costs are the same then.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run election-drain` holds them to it, but
-// for the polling ones, which never come to rest.
+// Each variant's own comment has the steps and the exact formulas. `zkbench run election-drain` checks the formulas, except
+// for those of the polling variants, which never come to rest.
 package election
 
 import (
@@ -35,20 +35,20 @@ var code embed.FS
 // after another.
 type Election interface {
 	// Campaign waits until the client leads. When ctx ends first, the client withdraws and the context's error comes
-	// back within about a second even from a session that does not answer; the withdrawal then goes on behind the
-	// caller's back, and a later Campaign waits for it. variants.ErrSessionLost says that the session died meanwhile.
+	// back within about a second even from a session that does not answer. The withdrawal then continues in the background,
+	// and a later Campaign waits for it. variants.ErrSessionLost means that the session was lost while the client waited.
 	Campaign(ctx context.Context) (Term, error)
-	// Resign ends the term; it costs one write, and nothing if the client does not lead. variants.ErrSessionLost says
-	// that the term had ended already, so that what was done last may have met a successor. After any other error the
-	// client leads still, and Resign may be tried again.
+	// Resign ends the term; it costs one write, and nothing if the client does not lead. variants.ErrSessionLost means that
+	// the term had already ended, and that there may have been a successor since. After any other error the client still
+	// leads, and Resign may be tried again.
 	Resign(ctx context.Context) error
 }
 
 // Term is one time of leading.
 type Term struct {
-	// Epoch grows with every term; send it along with every command, so that those of a deposed leader can be refused.
+	// Epoch grows with every term. Send it along with every command, so that those of a deposed leader can be refused.
 	Epoch int64
-	// Lost is closed when the session is gone or must be taken to be; the leader must stop.
+	// Lost is closed when the session is lost or must be assumed to be. The leader must then stop.
 	Lost <-chan struct{}
 }
 
@@ -65,11 +65,9 @@ func Recipe() variants.Recipe {
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
 		},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseResign,
 		CountFrom:   variants.FromLineUp,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }
@@ -86,25 +84,23 @@ func (o office) Resign(ctx context.Context) error { return o.exclusive.Release(c
 // master is what the variants with one znode share. They differ in when they try to create it.
 type master struct {
 	office
-	claim variants.Claim
+	node  variants.FencedNode
 	epoch int64 // while the client leads
 }
 
-// init makes a master of a way to campaign, which returns the epoch.
-func (m *master) init(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}, campaign func(context.Context) (int64, error)) error {
-	m.claim = variants.Claim{Session: session, Lost: lost, Path: path.Join(dir, "master"), Fence: path.Join(dir, "fence")}
-	m.exclusive = variants.NewExclusive(lost, ErrLeading, func(ctx context.Context) (Term, error) {
-		epoch, err := campaign(ctx)
-		if err != nil {
-			return Term{}, err
+// init prepares an election whose candidates campaign in the given way, which returns the epoch.
+func (m *master) init(ctx context.Context, session *variants.Session, dir string, campaign func(context.Context) (int64, error)) error {
+	m.node = variants.FencedNode{Session: session, Path: path.Join(dir, "master"), Fence: path.Join(dir, "fence")}
+	m.exclusive = variants.NewExclusive(session, ErrLeading, func(ctx context.Context) (term Term, err error) {
+		if m.epoch, err = campaign(ctx); err != nil {
+			return term, err
 		}
-		m.epoch = epoch
-		return Term{Epoch: epoch, Lost: lost}, nil
-	}, func(ctx context.Context) error { return m.claim.Give(ctx, m.epoch) })
-	return m.claim.EnsureFence(ctx)
+		return Term{Epoch: m.epoch, Lost: session.Lost()}, nil
+	}, func(ctx context.Context) error { return m.node.Give(ctx, m.epoch) })
+	return m.node.EnsureFence(ctx)
 }
 
-// marker is in the names of an election's tickets; the recipe calls them n_.
+// marker is in the names of an election's tickets, which the recipe calls n_.
 const marker = "-n_"
 
 // sequential is what the variants with tickets share: one client's place in the line. They differ in how they wait.
@@ -113,10 +109,10 @@ type sequential struct {
 	line.Line
 }
 
-// init makes a sequential election of a way to wait.
-func (s *sequential) init(session variants.Session, dir string, lost <-chan struct{}, wait func(context.Context, line.Ticket) error) {
-	s.Line = line.New(session, dir, marker, lost)
+// init prepares an election whose candidates wait in the given way.
+func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
+	s.Line = line.New(session, dir, marker)
 	s.exclusive = line.NewExclusive(&s.Line, ErrLeading, wait, func(mine line.Ticket) Term {
-		return Term{Epoch: int64(mine.Seq), Lost: lost}
+		return Term{Epoch: int64(mine.Seq), Lost: session.Lost()}
 	})
 }

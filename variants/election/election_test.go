@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
-		"campaigning": campaigning, "withdrew": withdrew, "elected": elected,
-		"resigning": resigning, "resigned": resigned, "deposed": deposed,
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
+		"campaigning": holding.Requested, "withdrew": holding.Withdrew, "elected": holding.Acquired,
+		"resigning": holding.Releasing, "resigned": holding.Released, "deposed": holding.Deposed,
 	}}
 }
 
@@ -31,14 +32,14 @@ func TestCheck(t *testing.T) {
 		{"after one that is not the leader has resigned", "0:elected:1 1:resigning 1:elected:2", "client 1 was elected while client 0 led"},
 		{"an epoch again", "0:elected:1 0:resigning 1:elected:1", "epoch 1 after epoch 1"},
 		{"an epoch backwards", "0:elected:5 0:deposed 1:elected:4", "epoch 4 after epoch 5"},
-		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "nobody leads in the end, although 2 clients campaign"},
-		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "nobody leads in the end, although 1 clients campaign"},
-		{"nobody ever", "0:campaigning", "nobody leads in the end, although 1 clients campaign"},
+		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "no client leads in the end, although 2 clients campaign"},
+		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "no client leads in the end, although 1 clients campaign"},
+		{"nobody ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},
 	})
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{
+	teller().Spans(t, Recipe(), []variantstest.Case{
 		// Client 1 campaigns while 0 leads, so it fails over; client 0 comes back only after 1 has resigned.
 		{
 			"clean",
@@ -86,17 +87,17 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 		election scripted
 		want     []variants.EventKind
 	}{
-		{"resigns", scripted{}, []variants.EventKind{campaigning, elected, resigning, resigned}},
-		{"is not elected", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{campaigning, withdrew}},
-		{"loses its session", scripted{term: Term{Lost: lost}, stays: variants.ErrSessionLost}, []variants.EventKind{campaigning, elected, deposed}},
-		{"cannot resign", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{campaigning, elected, resigning}},
+		{"resigns", scripted{}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing, holding.Released}},
+		{"is not elected", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Withdrew}},
+		{"loses its session", scripted{term: Term{Lost: lost}, stays: variants.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Deposed}},
+		{"cannot resign", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
-			c := &candidate{election: tt.election, env: variants.Env{
+			c := newCandidate(tt.election, variants.Env{
 				Record: func(kind variants.EventKind, _ int64) { got = append(got, kind) },
 				Hold:   func(context.Context, <-chan struct{}) error { return nil },
-			}}
+			})
 			err := c.Step(t.Context())
 			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, variants.ErrSessionLost) {
 				t.Errorf("err = %v, want %v", err, want)
@@ -152,4 +153,15 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 
 func TestMasterZnodeCostsMatchSimulatedRaces(t *testing.T) {
 	variantstest.RaceCosts(t, masterZnodeVariant().Free)
+}
+
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		leader, next, epoch := i%10, (i+1)%10, int64(i)
+		return []variants.Event{
+			{Client: leader, Kind: holding.Requested}, {Client: leader, Kind: holding.Acquired, Value: epoch},
+			{Client: next, Kind: holding.Requested}, {Client: next, Kind: holding.Withdrew},
+			{Client: leader, Kind: holding.Releasing, Value: epoch}, {Client: leader, Kind: holding.Released, Value: epoch},
+		}
+	})
 }

@@ -10,40 +10,38 @@ import (
 // LeaderWatch is the election in which all candidates watch the leader.
 //
 //  1. Create <dir>/<guid>-n_, ephemeral and sequential. If the reply is lost, look for the GUID.
-//  2. List <dir>, without a watch. If the own znode is the smallest, the client leads.
+//  2. List <dir>, without a watch. If its own znode is the smallest, the client leads.
 //  3. Read the smallest znode, which is the leader's, with a watch. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2, together with every other candidate.
-//  5. To resign, or to withdraw, delete the own znode.
+//  5. To resign, or to withdraw, delete the client's own znode.
 //
-// Nobody races, for the line decides who is next; but everybody is woken to learn that it is somebody else.
+// There is no race, because the line decides which candidate is next. But all candidates are woken, and all but one learn
+// that another one leads.
 //
-// Cost of a drain, where N clients campaign and lead one after another. A resignation with m candidates left notifies
-// all m; each lists m children, and all but the new leader read its znode to watch it:
+// Cost in lockstep, where N clients campaign and lead one after another. A resignation with m candidates left notifies
+// all m. Each lists m children, and all but the new leader read its znode to watch it:
 //
 //	notifications  Σ m for m = N-1 … 0  =  N(N-1)/2
 //	requests       N deletes + N(N-1)/2 listings + (N-1)(N-2)/2 reads  =  N + (N-1)²
 //	writes         N deletes
 //	herd           N-1 notifications from the first resignation
 //
-// Looping freely, a term costs a create, a listing and a delete, and up to N-1 times a read and a listing, one for each
+// Running free, a term costs a create, a listing and a delete, and up to N-1 times a read and a listing, one for each
 // leader before it. The epoch is the sequence number, which grows as long as <dir> lives, for 2^31 creates.
 //
 // Source: ZooKeeper recipes page (Leader Election), which calls it the trivial solution and warns of its herd.
 type LeaderWatch struct{ sequential }
 
-var _ Election = (*LeaderWatch)(nil)
-
-// NewLeaderWatch returns the part of one client in the elections below an existing znode dir. lost is closed when the
-// session is.
-func NewLeaderWatch(session variants.Session, dir string, lost <-chan struct{}) *LeaderWatch {
+// NewLeaderWatch returns the part of one client in the elections below an existing znode dir.
+func NewLeaderWatch(session *variants.Session, dir string) *LeaderWatch {
 	l := &LeaderWatch{}
-	l.init(session, dir, lost, l.waitForLeaders)
+	l.init(session, dir, l.waitForLeaders)
 	return l
 }
 
 func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine line.Ticket) error {
 	return l.AwaitEach(ctx, func(children []string) (leader line.Ticket, waiting bool, err error) {
-		if _, waiting, err := l.Behind(mine, children); err != nil || !waiting {
+		if _, waiting, err := l.Predecessor(mine, children); err != nil || !waiting {
 			return line.Ticket{}, false, err
 		}
 		return line.Sorted(children, l.Marker)[0], true, nil
@@ -59,21 +57,15 @@ func leaderWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Leader Election, the trivial solution",
 		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
 		Lockstep: variants.Cost{
-			Requests:      "(N + (N-1)²)/N",
-			Writes:        "1",
-			FailedWrites:  "0",
-			Notifications: "(N-1)/2",
-			HerdMax:       "N-1",
+			Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0",
+			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{
-			Requests:      "2N+1",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "N-1",
-			HerdMax:       "N-1",
+			Requests: "2N+1", Writes: "2", FailedWrites: "0",
+			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Election, error) {
-			return NewLeaderWatch(s, env.Root, env.Lost), nil
+		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
+			return NewLeaderWatch(env.Session, env.Root), nil
 		}),
 	}
 }

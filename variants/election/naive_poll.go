@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The intervals that are compared: the leisurely one, and the book's example of an aggressive one.
+// The intervals that are compared: a long one, and the book's example of an aggressive one.
 const (
 	slow = time.Second
 	fast = 50 * time.Millisecond
@@ -22,24 +22,23 @@ const (
 //
 //  1. Ask with exists, without a watch, whether <dir>/master is there. If it is, go to 3.
 //  2. Create it, ephemeral. If that succeeds, the client leads.
-//  3. Wait for the interval, the first time for a random part of it, then go to 1: candidates that began together would
-//     else go on asking together, and the office would be vacant until they all do.
+//  3. Wait for the interval, the first time for a random part of it, then go to 1. Candidates that began together would
+//     otherwise ask together each time, and the office would be vacant until they do.
 //  4. To resign, delete <dir>/master.
 //
 // The create travels in one multi with a set of <dir>/fence, whose version is the epoch. The delete travels with a check
 // of that version, so that it cannot end the term of a successor. Either is one request and one transaction.
 //
-// Cost: nothing is ever notified, so no event sets off a herd. Instead each of m candidates sends a request per interval
-// T for as long as somebody else leads: m/T requests per second for nothing, and with a fixed number of candidates the
-// more per term the longer the term. So the requests have no bound that depends on N alone; with one client they are
-// exists, create and delete. An office becomes vacant unnoticed, on average T/2 before a given candidate asks, and about
-// T/(m+1) before the first of m does. Those who asked before that one had created the znode try in vain, once per term
-// at most:
+// Cost: there are no notifications, so no event sets off a herd. Instead each of m candidates sends a request per interval
+// T for as long as another client leads: m/T requests per second for nothing, and for a given number of candidates more per
+// term the longer the term. So the requests have no bound that depends on N alone. With one client they are exists, create
+// and delete. A vacant office goes unnoticed for T/2 on average until a given candidate asks, and for about T/(m+1) until
+// the first of m does. Those that asked before that one had created the znode try in vain, once per term at most:
 //
 //	writes   1 delete + up to N creates, of which up to N-1 fail
 //
 // A leader that resigns and campaigns again finds the office vacant, while the others wait for their interval to pass:
-// candidates may starve. Since it never comes to rest, it cannot be stepped.
+// candidates may starve. A candidate that polls never comes to rest, so there is no cost in lockstep.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4, which mentions it as what watches make superfluous.
 type Poll struct {
@@ -47,13 +46,11 @@ type Poll struct {
 	interval time.Duration
 }
 
-var _ Election = (*Poll)(nil)
-
 // NewPoll returns the part of one client in the elections below an existing znode dir, and makes sure that the fence
-// exists. The interval must be positive. lost is closed when the session is.
-func NewPoll(ctx context.Context, session variants.Session, dir string, interval time.Duration, lost <-chan struct{}) (*Poll, error) {
+// exists. The interval must be positive.
+func NewPoll(ctx context.Context, session *variants.Session, dir string, interval time.Duration) (*Poll, error) {
 	p := &Poll{interval: interval}
-	if err := p.init(ctx, session, dir, lost, p.campaign); err != nil {
+	if err := p.init(ctx, session, dir, p.campaign); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -61,23 +58,18 @@ func NewPoll(ctx context.Context, session variants.Session, dir string, interval
 
 func (p *Poll) campaign(ctx context.Context) (epoch int64, err error) {
 	for pause := rand.N(p.interval); ; pause = p.interval {
-		taken, err := p.claim.Taken(ctx)
+		taken, err := p.node.Taken(ctx)
 		if err != nil {
 			return 0, err
 		}
 		if !taken {
-			epoch, err := p.claim.Take(ctx)
+			epoch, err := p.node.Take(ctx)
 			if !errors.Is(err, zk.ErrNodeExists) {
 				return epoch, err
 			}
 		}
-		if err := variants.WaitFor(ctx, p.claim.Lost, pause); err != nil {
+		if err := p.node.Session.Sleep(ctx, pause); err != nil {
 			return 0, err
-		}
-		select {
-		case <-p.claim.Lost:
-			return 0, variants.ErrSessionLost
-		default:
 		}
 	}
 }
@@ -89,16 +81,13 @@ func pollVariant(interval time.Duration) variants.Variant {
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("one znode; all candidates ask every %s whether it is there", interval),
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "everything at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
+		BadAt:   "load and failover at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
 		Free: variants.Cost{
-			Requests:      "no bound: more the longer a term (3 for N=1)",
-			Writes:        "N+1",
-			FailedWrites:  "N-1",
-			Notifications: "0",
-			HerdMax:       "0",
+			Requests: "no bound: more the longer a term (3 for N=1)", Writes: "N+1", FailedWrites: "N-1",
+			Notifications: "0", HerdMax: "0",
 		},
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Election, error) {
-			return NewPoll(ctx, s, env.Root, interval, env.Lost)
+		Join: join(func(ctx context.Context, env variants.Env) (Election, error) {
+			return NewPoll(ctx, env.Session, env.Root, interval)
 		}),
 	}
 }

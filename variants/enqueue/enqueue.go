@@ -1,16 +1,16 @@
 // Package enqueue compares three ways to put an item into a queue although replies may be lost.
 //
-// A create whose reply was lost may have taken effect or not, and a look whether the item is there does not tell: a
-// consumer may have taken it meanwhile. The promise: an item that was enqueued is in the queue (no variant loses one),
-// and, for the variants that claim so, consumers see it once.
+// A create whose reply was lost may have taken effect or not. A search for the item does not show it, because a consumer
+// may have taken the item meanwhile. The promise: an item that was enqueued is in the queue (no variant loses one), and,
+// for the variants that claim so, consumers see it once.
 //
 //	variant          znodes                                       writes  after a lost reply
 //	blind-retry      <dir>/items/<key>-item-<seq>                 1       a duplicate
-//	consumable-flag  the same                                     2       an orphan at worst, which nobody consumes
+//	consumable-flag  the same                                     2       an orphan at worst, which no client consumes
 //	guid-marker      the same, and <dir>/markers/<key>            1       nothing
 //
-// As long as no reply is lost all three keep the promise; what their protection costs is what a run measures. What
-// happens to lost replies is tested rather than measured: see the conformance tests.
+// As long as no reply is lost all three keep the promise, and a run measures the cost of their protection. Lost replies are
+// the subject of the conformance tests.
 package enqueue
 
 import (
@@ -31,11 +31,11 @@ const marker = "-item-"
 
 // Producer puts items into a queue. Its methods may be called concurrently and then run one after another.
 type Producer interface {
-	// Enqueue appends an item. key is the caller's name for it, such as a GUID, and is used for no other item. Whether
-	// the item was enqueued is not known after an error: call Enqueue again with the same key. When ctx ends first, its
+	// Enqueue appends an item. key is the caller's name for it, such as a GUID, and is used for no other item. After an
+	// error it is unknown whether the item was enqueued: call Enqueue again with the same key. When ctx ends first, its
 	// error comes back within about a second even from a session that does not answer.
 	Enqueue(ctx context.Context, key string, data []byte) error
-	// Leave removes what the producer needed in order to recover, and nothing that is in the queue.
+	// Leave removes the znodes that the producer needed in order to recover. It removes no item.
 	Leave(ctx context.Context) error
 }
 
@@ -47,26 +47,24 @@ func Recipe() variants.Recipe {
 		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes",
 		Variants:    []variants.Variant{blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseEnqueue,
 		CountFrom:   variants.FromStart,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }
 
-// The first byte of an item tells whether it may be consumed.
+// The first byte of an item says whether it may be consumed.
 const (
 	unready = 0
 	ready   = 1
 )
 
-// flagged returns what is stored for an item.
+// flagged returns the data that is stored for an item.
 func flagged(flag byte, data []byte) []byte { return append([]byte{flag}, data...) }
 
-// Consumable returns the data of an item as it is stored; false if it may not be consumed (yet). Consumers of all
-// variants read items by it.
+// Consumable returns the data of a stored item; false if the item may not be consumed (yet). Consumers of all variants read
+// items with it.
 func Consumable(stored []byte) ([]byte, bool) {
 	if len(stored) == 0 || stored[0] != ready {
 		return nil, false
@@ -74,40 +72,38 @@ func Consumable(stored []byte) ([]byte, bool) {
 	return stored[1:], true
 }
 
-// producer is what the variants share. They differ in how they write.
+// producer is the common part of the variants. They differ in how they write.
 type producer struct {
-	session variants.Session
-	lost    <-chan struct{}
-	lane    variants.Lane
+	session *variants.Session
 	dir     string // of the items
 }
 
-// open makes the directories of a queue below an existing znode dir.
-func open(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}, subs ...string) (producer, error) {
+// open creates the directories of a queue below an existing znode dir.
+func open(ctx context.Context, session *variants.Session, dir string, subs ...string) (producer, error) {
 	dir = path.Clean(dir)
 	for _, sub := range append(subs, "items") {
-		if err := variants.Ensure(ctx, session, lost, path.Join(dir, sub), 0); err != nil {
+		if err := session.Ensure(ctx, path.Join(dir, sub), nil, 0); err != nil {
 			return producer{}, err
 		}
 	}
-	return producer{session, lost, variants.NewLane(), path.Join(dir, "items")}, nil
+	return producer{session, path.Join(dir, "items")}, nil
 }
 
-// item is the request that creates an item.
+// item returns the request that creates an item.
 func (p producer) item(key string, stored []byte) *zk.CreateRequest {
 	return &zk.CreateRequest{
 		Path: path.Join(p.dir, key+marker), Data: stored, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
 	}
 }
 
-// create creates an item once, whatever becomes of the reply.
-func (p producer) create(r *zk.CreateRequest) (string, error) {
-	return p.session.Create(r.Path, r.Data, r.Flags, r.Acl)
+// create creates an item, in one attempt.
+func create(c variants.Conn, r *zk.CreateRequest) (string, error) {
+	return c.Create(r.Path, r.Data, r.Flags, r.Acl)
 }
 
-// run gives the caller control back when ctx ends. There is nothing to undo: the caller is to try again.
+// run gives the caller control back when ctx ends. Nothing is undone: the caller should try again.
 func (p producer) run(ctx context.Context, op func(context.Context) error) error {
-	return variants.Do(ctx, p.lane, func(ctx context.Context) error {
+	return p.session.Do(ctx, func(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

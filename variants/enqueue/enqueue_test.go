@@ -7,8 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"enqueuing": enqueuing, "enqueuing-once": enqueuingOnce, "enqueued": enqueued, "found": found, "audited": audited,
 	}}
 }
@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"two items, of which one is found before its enqueuing was acknowledged",
 		"0:enqueuing:1 0:enqueued:1 0:found:1 0:audited:1 0:enqueuing-once:2 0:found:2 0:enqueued:2 0:audited:2",
 		"enqueue(0)=1ms enqueue(0)=2ms audit(0)=2ms audit(0)=1ms",
@@ -51,4 +51,13 @@ func TestConsumable(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q, %v", tt.name, data, ok, tt.want, tt.ok)
 		}
 	}
+}
+
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		id := int64(i)
+		return []variants.Event{
+			{Kind: enqueuingOnce, Value: id}, {Kind: enqueued, Value: id}, {Kind: found, Value: id}, {Kind: audited, Value: id},
+		}
+	})
 }

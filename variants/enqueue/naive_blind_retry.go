@@ -12,27 +12,25 @@ import (
 //  1. Create <dir>/items/<key>-item-, sequential.
 //  2. If the reply is lost, go to 1.
 //
-// Each reply that is lost after the create took effect leaves one more copy of the item.
+// Each reply that is lost after the create has taken effect leaves one more copy of the item.
 //
 // Cost of one enqueue: 1 write. The workload's audit (see worker) adds a listing, a read and a delete: 4 requests, 2 of
-// them writes, whatever N is, and no notification.
+// them writes, for every N, and no notification.
 //
 // Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes, first approach.
 type BlindRetry struct{ producer }
 
-var _ Producer = (*BlindRetry)(nil)
-
-// NewBlindRetry returns a producer for a queue below an existing znode dir. lost is closed when the session is.
-func NewBlindRetry(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*BlindRetry, error) {
-	p, err := open(ctx, session, dir, lost)
+// NewBlindRetry returns a producer for a queue below an existing znode dir.
+func NewBlindRetry(ctx context.Context, session *variants.Session, dir string) (*BlindRetry, error) {
+	p, err := open(ctx, session, dir)
 	return &BlindRetry{p}, err
 }
 
 // Enqueue implements [Producer].
 func (q *BlindRetry) Enqueue(ctx context.Context, key string, data []byte) error {
 	return q.run(ctx, func(ctx context.Context) error {
-		err := variants.Retry(ctx, q.lost, func() error {
-			_, err := q.create(q.item(key, flagged(ready, data)))
+		_, err := q.session.Retry(ctx, func(c variants.Conn) error {
+			_, err := create(c, q.item(key, flagged(ready, data)))
 			return err
 		})
 		if err != nil {
@@ -55,19 +53,11 @@ func blindRetryVariant() variants.Variant {
 		BadAt:    "lost replies: each may leave another copy of the item",
 		Lockstep: costs("4", "2"),
 		Free:     costs("4", "2"),
-		Join: join(enqueuing, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
-			return NewBlindRetry(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(enqueuing, NewBlindRetry),
 	}
 }
 
-// costs is what an enqueue costs that neither waits nor fails nor meets anybody.
+// costs returns the cost of an enqueue, which neither waits nor fails.
 func costs(requests, writes variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests:      requests,
-		Writes:        writes,
-		FailedWrites:  "0",
-		Notifications: "0",
-		HerdMax:       "0",
-	}
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "0", HerdMax: "0"}
 }

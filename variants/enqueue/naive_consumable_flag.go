@@ -15,34 +15,32 @@ import (
 // ConsumableFlag enqueues in two phases: the item is first created, then marked as consumable.
 //
 //  1. Create <dir>/items/<key>-item-, sequential, with a flag in its data that keeps consumers from taking it.
-//  2. If the reply is lost, sync and look for the key among the items. It is there if it was ever created, because
-//     nobody may take it. If it is not there, go to 1.
+//  2. If the reply is lost, sync and look for the key among the items. An item that was created is still there, because
+//     no client may take it yet. If it is not there, go to 1.
 //  3. Set the flag, expecting the version of a new znode.
-//  4. If the reply is lost, do 3 again. That the version is another one, or the item is gone, means that it was set.
+//  4. If the reply is lost, repeat 3. Another version, or an item that is gone, shows that the flag was set.
 //
 // A producer that dies between the two leaves an item that is never consumed. Consumers have to read each item to see
 // whether they may take it, and those that wait need a watch on its data, too: a watch on the directory fires when the
 // item is created, not when it is marked.
 //
 // Cost of one enqueue: 2 writes. The workload's audit (see worker) adds a listing, a read and a delete: 5 requests, 3 of
-// them writes, whatever N is, and no notification.
+// them writes, for every N, and no notification.
 //
 // Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes, two-phase protocol.
 type ConsumableFlag struct {
 	producer
 	begun   string // the key of an item that may have been created
-	created string // and its path, as soon as that is known
+	created string // the path of this item; empty until it is known
 }
 
-var _ Producer = (*ConsumableFlag)(nil)
-
-// NewConsumableFlag returns a producer for a queue below an existing znode dir. lost is closed when the session is.
-func NewConsumableFlag(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*ConsumableFlag, error) {
-	p, err := open(ctx, session, dir, lost)
+// NewConsumableFlag returns a producer for a queue below an existing znode dir.
+func NewConsumableFlag(ctx context.Context, session *variants.Session, dir string) (*ConsumableFlag, error) {
+	p, err := open(ctx, session, dir)
 	return &ConsumableFlag{producer: p}, err
 }
 
-// Enqueue implements [Producer]. Only the last key can be tried again.
+// Enqueue implements [Producer]. A caller may try again with the last key only.
 func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) error {
 	return q.run(ctx, func(ctx context.Context) error {
 		if q.begun != key {
@@ -58,31 +56,32 @@ func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) e
 	})
 }
 
-// ensure creates the item, unless it is there.
+// ensure creates the item unless it exists.
 func (q *ConsumableFlag) ensure(ctx context.Context, key string, data []byte) error {
 	if q.created != "" {
 		return nil
 	}
-	return variants.Retry(ctx, q.lost, func() error {
+	_, err := q.session.Retry(ctx, func(c variants.Conn) error {
 		if q.begun == key {
-			if err := q.find(key); err != nil || q.created != "" {
+			if err := q.find(c, key); err != nil || q.created != "" {
 				return err
 			}
 		}
 		q.begun = key
-		created, err := q.create(q.item(key, flagged(unready, data)))
+		created, err := create(c, q.item(key, flagged(unready, data)))
 		q.created = created
 		return err
 	})
+	return err
 }
 
 // find looks for an item that may have been created. The sync matters where the session was re-attached to a server
 // that lags behind.
-func (q *ConsumableFlag) find(key string) error {
-	if _, err := q.session.Sync(q.dir); err != nil {
+func (q *ConsumableFlag) find(c variants.Conn, key string) error {
+	if _, err := c.Sync(q.dir); err != nil {
 		return err
 	}
-	names, _, err := q.session.Children(q.dir)
+	names, _, err := c.Children(q.dir)
 	for _, name := range names {
 		if strings.HasPrefix(name, key+marker) {
 			q.created = path.Join(q.dir, name)
@@ -92,12 +91,9 @@ func (q *ConsumableFlag) find(key string) error {
 }
 
 func (q *ConsumableFlag) mark(ctx context.Context, data []byte) error {
-	err := variants.Retry(ctx, q.lost, func() error {
-		_, err := q.session.Set(q.created, flagged(ready, data), 0)
-		return err
-	})
+	_, err := q.session.Set(ctx, q.created, flagged(ready, data), 0)
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
-		return nil // an earlier attempt did it
+		return nil // an earlier attempt has set it
 	}
 	return err
 }
@@ -115,8 +111,6 @@ func consumableFlagVariant() variants.Variant {
 		BadAt:    "cost: two quorum writes for each item, one after the other, and a second watch for consumers that wait",
 		Lockstep: costs("5", "3"),
 		Free:     costs("5", "3"),
-		Join: join(enqueuingOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Producer, error) {
-			return NewConsumableFlag(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(enqueuingOnce, NewConsumableFlag),
 	}
 }

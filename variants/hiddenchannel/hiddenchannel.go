@@ -1,19 +1,20 @@
-// Package hiddenchannel compares three ways to learn of an update that somebody else has made.
+// Package hiddenchannel compares three ways to learn of an update that another client has made.
 //
-// A writer updates a znode and tells the readers so by a message that does not go through ZooKeeper, a hidden channel. A
+// A writer updates a znode and sends the readers a message that does not go through ZooKeeper, over a hidden channel. A
 // reader's own server may not have the update yet when the message comes: what it then reads is stale.
 //
-// The promise, to which all are held: nobody reads what was never written, nobody's reads go back in time, and with the
-// variant that watches nobody who was told of an update reads what was before it. The others do not promise that much.
-// What share of their reads is stale is measured, as stale/read.
+// The promise, to which all variants are held: no client reads what was never written, no client's reads go back in time,
+// and no client reads a value that was replaced more than 20 seconds before. With the variant that watches, a client that
+// has heard of an update reads that one or a later one. The others do not promise that: the share of their reads that are
+// stale is measured, as stale/read.
 //
 //	variant            one update with K readers                         stale reads
 //	message-then-read  1 write, K messages, K reads                      while the reader's server lags behind
-//	sync-then-read     1 write, K messages, K syncs, K reads             hardly any
+//	sync-then-read     1 write, K messages, K syncs, K reads             few
 //	watch              1 write, K notifications, K reads with a watch    none
 //
-// One server alone never lags behind itself, so there is nothing stale on an embedded or a standalone one. One writer at
-// a time is assumed; which client that is, an election decides.
+// A single server never lags behind itself, so that no read is stale on the embedded server or a standalone one. There must
+// be one writer at a time; an election can decide which client that is.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run hiddenchannel-drain` holds them to it.
 package hiddenchannel
@@ -33,10 +34,10 @@ var code embed.FS
 // concurrently and then run one after another. When their context ends, they return within about a second even if the
 // server is silent. All return variants.ErrSessionLost when the session is gone: what a new session reads may be older.
 type Value interface {
-	// Update replaces the value and lets the readers know. Once it has begun it is finished even if ctx ends.
+	// Update replaces the value and announces the new version to the readers. Once begun, it is finished even if ctx ends.
 	Update(ctx context.Context, data []byte) error
-	// Changed waits until the client is told of a version that it did not know of, and returns the newest it then knows of.
-	// Read is what to call next.
+	// Changed waits until the client hears of a version that it did not know of, and returns the newest that it then knows of.
+	// The next call is Read.
 	Changed(ctx context.Context) (version int64, err error)
 	// Read returns the value as the client's server has it. If its version is smaller than what Changed has returned, it is
 	// stale.
@@ -50,16 +51,16 @@ type Reading struct {
 }
 
 // Mail is the hidden channel, such as a connection between the clients, or a message broker. A message is the version
-// that an update has made; so a reader can tell whether what it reads is stale.
+// that an update has made; so a reader notices when what it reads is stale.
 type Mail interface {
-	// Send tells all readers of a version.
+	// Send announces a version to all readers.
 	Send(ctx context.Context, version int64) error
-	// Receive waits until the client has been told of a version after the given one, and returns the newest.
+	// Receive waits for a version after the given one, and returns the newest.
 	Receive(ctx context.Context, after int64) (version int64, err error)
 }
 
-// ErrOvertaken is returned by Update if somebody else has updated the value: there must be one writer.
-var ErrOvertaken = errors.New("somebody else has updated the value")
+// ErrOvertaken is returned by Update if another client has updated the value: there must be one writer.
+var ErrOvertaken = errors.New("another client has updated the value")
 
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
@@ -69,12 +70,10 @@ func Recipe() variants.Recipe {
 		Source:      "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
 		Variants:    []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"writing": writing, "written": written, "awaiting": awaiting, "told": told, "read": read, "fresh": fresh,
 		},
@@ -38,8 +39,19 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// A follower that returns its first value forever does not go back in time. It is caught when no server can be so far behind.
+func TestCheckOfValuesThatStayOld(t *testing.T) {
+	slow := teller()
+	slow.Apart = 5 * time.Second
+	slow.Check(t, Recipe(), []variantstest.Case{
+		{"as far behind as a server may be", "0:writing:1 0:written:1 1:told:1 1:read:0 - - 1:told:1 1:read:1", ""},
+		{"for longer", "0:writing:1 0:written:1 1:told:1 1:read:0 - - 1:told:1 1:read:0", "client 1 read update 0, more than 20s after update 1 was acknowledged"},
+		{"a later one", "0:writing:1 0:written:1 0:writing:2 0:written:2 - - - - 1:told:2 1:read:1", "client 1 read update 1, more than 20s after update 2 was acknowledged"},
+	})
+}
+
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 1 reads the old value first, which is a stale read, and no propagation; client 2 reads without being told",
 		"1:awaiting:1 0:writing:1 1:told:1 0:written:1 1:read:0 2:read:1 1:awaiting:1 1:told:1 1:read:1",
 		"update(0)=2ms await(1)=2ms await(1)=1ms read(1)=2ms read(1)=1ms stale(1)=2ms propagation(2)=4ms propagation(1)=7ms",

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Mailbox is a hidden channel within one process. It keeps the newest message for everybody.
+// Mailbox is a hidden channel within one process. It keeps the newest message for all clients.
 type Mailbox struct {
 	mu      sync.Mutex
 	version int64
@@ -54,12 +54,12 @@ func (m *Mailbox) newest() (int64, <-chan struct{}) {
 	return m.version, m.news
 }
 
-// correspond makes a follower tell, and be told, by mail.
+// correspond makes a follower announce versions, and hear of them, by mail.
 func correspond(f *follower, mail Mail, read func(context.Context) (Reading, error)) {
-	f.steps = steps{
+	f.strategy = strategy{
 		announce: func(ctx context.Context, version int64) error {
 			if err := mail.Send(ctx, version); err != nil {
-				return fmt.Errorf("tell of version %d: %w", version, err)
+				return fmt.Errorf("announce version %d: %w", version, err)
 			}
 			return nil
 		},
@@ -83,7 +83,7 @@ func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
 	defer cancel(nil)
 	watching.Go(func() {
 		select {
-		case <-f.lost:
+		case <-f.session.Lost():
 			cancel(variants.ErrSessionLost)
 		case <-ctx.Done():
 		}

@@ -20,10 +20,10 @@ import (
 //
 // An update is acknowledged when a majority of the servers has it on disk, and the writer's own server has applied it. The
 // reader's server may be another: then a message that is faster than the commit on its way to that server makes the
-// reader read what was before. Nothing that the reader does at its own server alone can exclude that.
+// reader read the version before. Nothing that the reader does at its own server alone can exclude that.
 //
-// As the message carries the version, a reader could at least tell that it has read something stale. One that is only
-// told that there is news could not.
+// As the message carries the version, a reader can at least notice that what it has read is stale. Without a version in
+// the message it could not.
 //
 // Cost of one update with K = N-1 readers:
 //
@@ -37,10 +37,9 @@ type MessageThenRead struct{ *follower }
 
 var _ Value = (*MessageThenRead)(nil)
 
-// NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel,
-// lost is closed when the session is.
-func NewMessageThenRead(ctx context.Context, session variants.Session, znode string, mail Mail, lost <-chan struct{}) (*MessageThenRead, error) {
-	f, err := follow(ctx, session, znode, lost)
+// NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
+func NewMessageThenRead(ctx context.Context, session *variants.Session, znode string, mail Mail) (*MessageThenRead, error) {
+	f, err := follow(ctx, session, znode)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +55,12 @@ func messageThenReadVariant() variants.Variant {
 		Kind:     variants.Naive,
 		Summary:  "the writer sends a message, upon which readers read the znode",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
-		BadAt:    "anything that must not act on the past: a reader whose server lags behind reads the old value and goes on",
+		BadAt:    "clients that must not act on an old value: a reader whose server lags behind reads it and goes on",
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, mail Mail) (Value, error) {
-			return NewMessageThenRead(ctx, s, znode(env), mail, env.Lost)
+		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
+			return NewMessageThenRead(ctx, env.Session, znode(env), mail)
 		}),
 	}
 }

@@ -19,9 +19,9 @@ import (
 //  2. Sync: the reader's server asks the leader, and answers when it has applied what the leader had committed.
 //  3. Read the znode.
 //
-// That is a round trip to the leader for each read, though not a write. And it is not quite enough: the leader answers
+// That is a round trip to the leader for each read, though not a write. It does not exclude all stale reads: the leader answers
 // the syncs of its own clients at once, even if it has not yet applied what it has just committed, while a follower has
-// applied it already and acknowledged it to the writer. On three local servers, some 3 reads in 45,000 were stale for it.
+// applied it already and acknowledged it to the writer. On three local servers, some 3 reads in 45,000 were stale for that reason.
 // So a stale read is no breach of this variant's promise. Only a write of the reader's own would exclude it, or [Watch].
 //
 // Cost of one update with K = N-1 readers:
@@ -36,10 +36,9 @@ type SyncThenRead struct{ *follower }
 
 var _ Value = (*SyncThenRead)(nil)
 
-// NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel,
-// lost is closed when the session is.
-func NewSyncThenRead(ctx context.Context, session variants.Session, znode string, mail Mail, lost <-chan struct{}) (*SyncThenRead, error) {
-	f, err := follow(ctx, session, znode, lost)
+// NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
+func NewSyncThenRead(ctx context.Context, session *variants.Session, znode string, mail Mail) (*SyncThenRead, error) {
+	f, err := follow(ctx, session, znode)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +59,12 @@ func syncThenReadVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2; ZooKeeper programmer's guide, Consistency Guarantees",
-		BadAt:    "crowds, whose syncs all go to the leader; and certainty, which a sync at the leader itself does not give",
+		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, mail Mail) (Value, error) {
-			return NewSyncThenRead(ctx, s, znode(env), mail, env.Lost)
+		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
+			return NewSyncThenRead(ctx, env.Session, znode(env), mail)
 		}),
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Watch is the value whose readers are told by ZooKeeper: the znode itself is the channel.
+// Watch is the value whose readers watch its znode: ZooKeeper itself is the channel.
 //
 // The writer sets the znode, with the version that it has. A reader:
 //
@@ -28,13 +28,13 @@ type Watch struct{ *follower }
 
 var _ Value = (*Watch)(nil)
 
-// NewWatch returns one client's view of the value at an existing znode. lost is closed when the session is.
-func NewWatch(ctx context.Context, session variants.Session, znode string, lost <-chan struct{}) (*Watch, error) {
-	f, err := follow(ctx, session, znode, lost)
+// NewWatch returns one client's view of the value at an existing znode.
+func NewWatch(ctx context.Context, session *variants.Session, znode string) (*Watch, error) {
+	f, err := follow(ctx, session, znode)
 	if err != nil {
 		return nil, err
 	}
-	f.steps = steps{
+	f.strategy = strategy{
 		announce: func(context.Context, int64) error { return nil },
 		changed:  f.awaitChange,
 		read:     f.getW,
@@ -42,11 +42,11 @@ func NewWatch(ctx context.Context, session variants.Session, znode string, lost 
 	return &Watch{f}, nil
 }
 
-// awaitChange waits for the watch, which tells that there is a version after the one that was read. Without a watch,
-// there is something to be read.
+// awaitChange waits for the watch, which fires when there is a version after the one that was read. Without a watch, there
+// is something to be read.
 func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 	if f.watch != nil {
-		if err := variants.Await(ctx, f.lost, f.watch); err != nil {
+		if err := f.session.Await(ctx, f.watch); err != nil {
 			return 0, err
 		}
 		f.watch = nil
@@ -56,22 +56,20 @@ func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 }
 
 func watchVariant() variants.Variant {
-	cost := updates(
-		"N",
-		"N-1")
+	cost := updates("N", "N-1")
 	return variants.Variant{
 		Name:     "watch",
 		Type:     "Watch",
 		Kind:     variants.Optimized,
 		Summary:  "readers watch the znode, and read it when they are notified",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:    "crowds: one write wakes all readers, who all read at once",
+		BadAt:    "many readers: one write wakes all of them, and all read at once",
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env, _ Mail) (Value, error) {
+		Join: join(func(ctx context.Context, env variants.Env, _ Mail) (Value, error) {
 			env.Record(fresh, 0)
-			return NewWatch(ctx, s, znode(env), env.Lost)
+			return NewWatch(ctx, env.Session, znode(env))
 		}),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -13,10 +14,10 @@ import (
 // What a participant records. The value is an update's number, which is what it writes; the znode begins with 0.
 const (
 	writing  variants.EventKind = iota // the writer, just before it updates
-	written                            // acknowledged, and told
+	written                            // acknowledged, and announced
 	awaiting                           // a reader begins to wait
-	told                               // it was told of an update
-	read                               // and has read one
+	told                               // it has heard of an update
+	read                               // it has read one
 	fresh                              // the variant promises that no read is stale
 )
 
@@ -33,31 +34,31 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", UntimedInLockstep: true},
-		{Name: phaseRead, Meaning: "from when the reader was told of an update until it has read", Floor: variants.FloorRead},
-		{Name: phaseStale, Meaning: "a read that was stale: from when the reader was told of an update until it has read an older one", Of: phaseRead},
+		{Name: phaseRead, Meaning: "from when the reader heard of an update until it has read", Floor: variants.FloorRead},
+		{Name: phaseStale, Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one", Of: phaseRead},
 		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it is told", Waits: true, UntimedInLockstep: true},
+		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it hears of an update", Waits: true, UntimedInLockstep: true},
 	}
 }
 
-// znode is where the value of a run stands.
+// znode returns the path of a run's value.
 func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
 // prepare creates the value with number 0.
-func prepare(ctx context.Context, s variants.Session, env variants.Env) error {
-	return Create(ctx, s, znode(env), numbered(0))
+func prepare(ctx context.Context, env variants.Env) error {
+	return Create(ctx, env.Session, znode(env), numbered(0))
 }
 
 // join makes a variant's Join out of its constructor. The first participant writes: where readers wait for messages, it
 // has to be the first in a lockstep run to hold. Readers begin by reading what there is.
-func join(open func(context.Context, variants.Session, variants.Env, Mail) (Value, error)) variants.JoinFunc {
+func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {
 	office := &postOffice{boxes: map[string]*sharedBox{}}
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		mail := pacedMail{Mailbox: office.rent(env.Root), env: env}
 		leave := sync.OnceFunc(func() { office.giveBack(env.Root) })
-		v, err := open(ctx, s, env, mail)
+		v, err := open(ctx, env, mail)
 		if err != nil {
 			leave()
 			return nil, err
@@ -103,15 +104,15 @@ func (p *postOffice) giveBack(root string) {
 	}
 }
 
-// pacedMail is a mailbox whose readers look into it when their turn has come: whoever conducts a lockstep run cannot see
-// that somebody waits for a message, but sees who holds.
+// pacedMail is a mailbox whose readers look into it when their turn has come: in a lockstep run, the runner does not see
+// that a client waits for a message, but sees which clients hold.
 type pacedMail struct {
 	*Mailbox
 	env variants.Env
 }
 
 func (m pacedMail) Receive(ctx context.Context, after int64) (int64, error) {
-	if err := m.env.Hold(ctx, m.env.Lost); err != nil {
+	if err := m.env.Hold(ctx, nil); err != nil {
 		return 0, err
 	}
 	return m.Mailbox.Receive(ctx, after)
@@ -129,7 +130,7 @@ var _ variants.Participant = (*writer)(nil)
 
 // Step implements [variants.Participant]: one update.
 func (w *writer) Step(ctx context.Context) error {
-	if err := w.env.Hold(ctx, w.env.Lost); err != nil {
+	if err := w.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	number := w.number + 1
@@ -150,14 +151,14 @@ type reader struct {
 	value Value
 	env   variants.Env
 	step  int64 // how many steps it has begun
-	known int64 // the newest update that it was told of, or has read
+	known int64 // the newest update that it has heard of or read
 	leave func()
 }
 
 var _ variants.Participant = (*reader)(nil)
 
-// Step implements [variants.Participant]: the k-th one ends when the reader has been told of the k-th update, or of a
-// later one, and has read what it then could.
+// Step implements [variants.Participant]: the k-th step ends when the reader has heard of the k-th update, or of a later
+// one, and has then read.
 func (r *reader) Step(ctx context.Context) error {
 	r.step++
 	for r.known < r.step {
@@ -183,7 +184,7 @@ func (r *reader) read(ctx context.Context) (int64, error) {
 	}
 	number, err := strconv.ParseInt(string(reading.Data), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("understand the value: %w", err)
+		return 0, fmt.Errorf("parse the value: %w", err)
 	}
 	r.env.Record(read, number)
 	return number, nil
@@ -192,58 +193,70 @@ func (r *reader) read(ctx context.Context) (int64, error) {
 // Leave implements [variants.Participant].
 func (r *reader) Leave(context.Context) error { r.leave(); return nil }
 
-func spans(h variants.History) []variants.Span {
-	out := h.Between(phaseUpdate, writing, written)
-	out = append(out, h.Between(phaseAwait, awaiting, told)...)
-	out = append(out, h.Between(phaseRead, told, read)...)
-	out = append(out, staleReads(h)...)
-	return append(out, h.FirstSights(phasePropagation, writing, read)...)
+// newObserver returns an observer of the phases and the promise. An update is recorded before it is sent, and a read when
+// its answer has come: a value that no recorded update has written was never written.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseUpdate, writing, written),
+		out.Between(phaseAwait, awaiting, told),
+		out.Between(phaseRead, told, read),
+		out.FirstSights(phasePropagation, writing, read),
+		variants.ObserverFunc((&reads{out: out, readers: map[int]*readerState{}}).observe),
+	}
 }
 
-// staleReads are the reads of something older than what their reader had been told of.
-func staleReads(h variants.History) []variants.Span {
-	var out []variants.Span
-	since := map[int]variants.Event{}
-	for _, e := range h {
-		switch e.Kind {
-		case told:
-			since[e.Client] = e
-		case read:
-			if start, ok := since[e.Client]; ok && e.Value < start.Value {
-				out = append(out, variants.Span{Phase: phaseStale, Client: e.Client, Start: start.At, End: e.At})
-			}
-			delete(since, e.Client)
-		}
-	}
-	return out
+// readerState is what a client has heard of and read.
+type readerState struct {
+	fresh bool          // its variant promises that no read is stale
+	told  int64         // the update that it heard of last
+	at    time.Duration // when; negative if it has read since
+	floor int64         // see [variants.Lag]
+	last  int64         // the newest that it has read
 }
 
-// check holds a history to the promise. An update is recorded before it is sent, and a read when its answer has come, so
-// that a value from nowhere is one indeed.
-func check(h variants.History) []variants.Violation {
-	var out []variants.Violation
-	var newest int64
-	promised, knows, last := map[int]bool{}, map[int]int64{}, map[int]int64{}
-	for _, e := range h {
-		switch e.Kind {
-		case writing:
-			newest = max(newest, e.Value)
-		case fresh:
-			promised[e.Client] = true
-		case told:
-			knows[e.Client] = e.Value
-		case read:
-			if e.Value > newest {
-				out = append(out, e.Violation("client %d read update %d when the last was %d", e.Client, e.Value, newest))
-			}
-			if e.Value < last[e.Client] {
-				out = append(out, e.Violation("client %d read update %d after %d", e.Client, e.Value, last[e.Client]))
-			}
-			if promised[e.Client] && e.Value < knows[e.Client] {
-				out = append(out, e.Violation("client %d read update %d when it had been told of %d", e.Client, e.Value, knows[e.Client]))
-			}
-			last[e.Client] = max(last[e.Client], e.Value)
-		}
+// reads reports stale reads, and the values that break the promise.
+type reads struct {
+	out     variants.Findings
+	newest  int64 // update that was begun
+	lag     variants.Lag
+	readers map[int]*readerState
+}
+
+func (r *reads) observe(e variants.Event) {
+	state := r.readers[e.Client]
+	if state == nil {
+		state = &readerState{at: -1}
+		r.readers[e.Client] = state
 	}
-	return out
+	switch e.Kind {
+	case writing:
+		r.newest = max(r.newest, e.Value)
+	case written:
+		r.lag.Acknowledged(e)
+	case fresh:
+		state.fresh = true
+	case told:
+		state.told, state.at, state.floor = e.Value, e.At, r.lag.At(e.At)
+	case read:
+		r.read(state, e)
+	}
+}
+
+func (r *reads) read(state *readerState, e variants.Event) {
+	if state.at >= 0 && e.Value < state.told {
+		r.out.Span(variants.Span{Phase: phaseStale, Client: e.Client, Start: state.at, End: e.At})
+	}
+	if e.Value > r.newest {
+		r.out.Breach(e, "client %d read update %d when the last was %d", e.Client, e.Value, r.newest)
+	}
+	if e.Value < state.last {
+		r.out.Breach(e, "client %d read update %d after %d", e.Client, e.Value, state.last)
+	}
+	switch {
+	case state.fresh && e.Value < state.told:
+		r.out.Breach(e, "client %d read update %d when it had been told of %d", e.Client, e.Value, state.told)
+	case e.Value < state.floor:
+		r.out.Breach(e, "client %d read update %d, more than %s after update %d was acknowledged", e.Client, e.Value, variants.LongestLag, state.floor)
+	}
+	state.last, state.at = max(state.last, e.Value), -1
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// Deleting is what the variants share that take an item by deleting it: whoever deletes it has it, and nobody else ever
-// will. They differ in how they find the next one.
+// Deleting is the common part of the variants that take an item by deleting it. The client that deletes an item is the
+// only one that ever has it. The variants differ in how they find the next item.
 type Deleting struct{ Client }
 
-// Remove reads and takes one item, or returns nil if somebody else was faster.
+// Remove reads and takes one item. It returns nil if another client was faster.
 func (q *Deleting) Remove(ctx context.Context, t line.Ticket) (*Taken, error) {
 	data, found, err := q.Read(ctx, t)
 	if err != nil || !found {
@@ -24,7 +24,7 @@ func (q *Deleting) Remove(ctx context.Context, t line.Ticket) (*Taken, error) {
 	return q.Delete(ctx, t, data)
 }
 
-// Delete takes one item whose data is known, or returns nil if somebody else was faster.
+// Delete takes one item whose data is known. It returns nil if another client was faster.
 func (q *Deleting) Delete(ctx context.Context, t line.Ticket, data []byte) (*Taken, error) {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t), Version: -1})
 	switch {
@@ -37,14 +37,44 @@ func (q *Deleting) Delete(ctx context.Context, t line.Ticket, data []byte) (*Tak
 	}
 }
 
-// Finish has nothing left to do.
+// Finish implements [Strategy]. Nothing is left of the item.
 func (q *Deleting) Finish(context.Context, *Taken) error { return nil }
 
-// GiveBack creates the item again under its old name, and so at its old place.
+// GiveBack implements [Strategy]: it creates the item again with its old name, and so at its old place.
 func (q *Deleting) GiveBack(ctx context.Context, t *Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.CreateRequest{Path: q.Path(t.Ticket), Data: t.Data, Acl: variants.WorldACL()})
 	if err != nil {
 		return fmt.Errorf("create %s again: %w", q.Path(t.Ticket), err)
 	}
 	return nil
+}
+
+// Cached is the common part of the variants that list the items again only when they have tried all of their last list.
+type Cached struct {
+	Deleting
+	Arrange func(children []string) []line.Ticket // returns the items among the children in the order in which to try them
+	list    []line.Ticket
+}
+
+// TakeNext implements [Strategy].
+func (q *Cached) TakeNext(ctx context.Context) (*Taken, error) {
+	for {
+		if len(q.list) == 0 {
+			children, err := q.List(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if q.list = q.Arrange(children); len(q.list) == 0 {
+				return nil, nil
+			}
+		}
+		item, err := q.Remove(ctx, q.list[0])
+		if err != nil {
+			return nil, err
+		}
+		q.list = q.list[1:]
+		if item != nil {
+			return item, nil
+		}
+	}
 }

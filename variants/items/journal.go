@@ -11,33 +11,33 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Journal makes the writes of one client safe to repeat. It is a znode of the session's own, whose version counts them:
-// each travels in one multi with a set of the journal at the version that it must have by then. So one that is repeated
-// because its reply was lost is refused if it had taken effect. That costs no request.
+// Journal makes the writes of one client safe to repeat. It is an ephemeral znode of the client's session whose version
+// counts the writes: each travels in one multi with a set of the journal that expects the current version. A write that is
+// repeated because its reply was lost is refused if it has taken effect before. That costs no request.
 //
-// Looking for the item instead, by a GUID in its name, does not tell: somebody may have taken it meanwhile, and putting
-// it again would have it taken twice. Nor does the second delete of an item tell who made the first.
+// A search for the item by a GUID in its name does not have the same effect: another client may have taken the item
+// meanwhile, and a second put would hand it out twice. In the same way, a second delete that finds no item does not show
+// which client made the first.
 //
-// As the journal goes with its session, nothing is ever written under a later session of the same client.
+// The journal ends with its session, so that nothing is written under a later session of the same client.
 type Journal struct {
-	session variants.Session
-	lost    <-chan struct{}
+	session *variants.Session
 	path    string
 	version int32
 }
 
 // OpenJournal creates a journal below dir, and dir if it is missing.
-func OpenJournal(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (Journal, error) {
-	j := Journal{session: session, lost: lost, path: path.Join(dir, rand.Text())}
-	if err := variants.Ensure(ctx, session, lost, dir, 0); err != nil {
+func OpenJournal(ctx context.Context, session *variants.Session, dir string) (Journal, error) {
+	j := Journal{session: session, path: path.Join(dir, rand.Text())}
+	if err := session.Ensure(ctx, dir, nil, 0); err != nil {
 		return Journal{}, err
 	}
-	return j, variants.Ensure(ctx, session, lost, j.path, zk.FlagEphemeral)
+	return j, session.Ensure(ctx, j.path, nil, zk.FlagEphemeral)
 }
 
-// Do writes all of ops or none of them, once, and returns their results, or the error of the first that is refused.
-// There are no results where a lost reply had them. A write that has been sent is seen through even if ctx ends: what it
-// did would otherwise remain unknown.
+// Do makes all of the writes or none, once. It returns their results, or the error of the first that is refused. There are
+// no results if the reply that had them was lost. A write that has been sent is finished even if ctx ends: its effect would
+// otherwise remain unknown.
 func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -45,24 +45,17 @@ func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
 	ops = append([]any{&zk.SetDataRequest{Path: j.path, Version: j.version}}, ops...)
-	var results []zk.MultiResponse
-	attempts := 0
-	err := variants.Retry(ctx, j.lost, func() error {
-		attempts++
-		var err error
-		results, err = j.session.Multi(ops...)
-		return err
-	})
+	results, repeated, err := j.session.Multi(ctx, ops...)
 	switch {
 	case err == nil:
 		j.version++
 		return results[1:], nil
-	case attempts > 1 && errors.Is(err, zk.ErrBadVersion):
+	case repeated && errors.Is(err, zk.ErrBadVersion):
 		j.version++
 		return nil, nil
 	case len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode): // the journal is gone
 		return nil, variants.ErrSessionLost
-	case variants.OutcomeUnknown(err): // for longer than any session lives
+	case ctx.Err() != nil: // the outcome was unknown for longer than any session lives
 		return nil, errors.Join(variants.ErrSessionLost, err)
 	default:
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Worker is the hands of a participant: it puts and processes items, and records it, the same way for every variant.
-// Whoever has put more items than it has taken always finds one that is left for it.
+// Worker is the part of a participant that puts and processes items and records it, the same way for every variant. A
+// client that has put more items than it has taken always finds one that is left for it.
 type Worker struct {
 	Queue Taker
 	Env   variants.Env
@@ -20,23 +20,23 @@ type Worker struct {
 // idBytes is the length of an item's data, which is its id.
 const idBytes = 8
 
-// newID returns the id of an item of which there is no other, and which tells its class.
+// newID returns the id of an item. No other item of the run has the same id, nor one that differs only in its class.
 func newID(class uint8, client int, puts int64) int64 {
 	return int64(class)<<56 | int64(client)<<32 | puts
 }
 
-// ClassOf returns what was said of an item when it was put.
+// ClassOf returns the class of an item.
 func ClassOf(id int64) uint8 { return uint8(id >> 56) }
 
-// Round puts some items of a class and, when its turn has come, takes some, which others may have put. What class an item
-// is of, up to 127, is the recipe's affair.
+// Round puts some items of a class and, in a lockstep run when it is its turn, takes some, which other clients may have
+// put. The meaning of a class, which is at most 127, belongs to the recipe.
 func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put func(ctx context.Context, data []byte) error) error {
 	for range puts {
 		if err := w.put(ctx, class, put); err != nil {
 			return err
 		}
 	}
-	if err := w.Env.Hold(ctx, w.Env.Lost); err != nil {
+	if err := w.Env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	for range takes {
@@ -59,15 +59,15 @@ func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Cont
 	return nil
 }
 
-// process takes one item and holds it. A run that ends meanwhile has it given back.
+// process takes one item and holds it. If the run ends meanwhile, the item is given back.
 func (w *Worker) process(ctx context.Context) error {
 	w.Env.Record(Taking, 0)
-	id, lost, err := w.take(ctx)
+	id, err := w.take(ctx)
 	if err != nil {
 		return fmt.Errorf("take: %w", err)
 	}
 	w.Env.Record(Took, id)
-	held := w.Env.Hold(ctx, lost)
+	held := w.Env.Hold(ctx, nil)
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
 	if held != nil {
@@ -86,21 +86,21 @@ func (w *Worker) process(ctx context.Context) error {
 }
 
 // take tries until there is an item.
-func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err error) {
+func (w *Worker) take(ctx context.Context) (id int64, err error) {
 	for {
 		item, ok, err := w.Queue.Take(ctx)
 		switch {
 		case err != nil:
-			return 0, nil, err
+			return 0, err
 		case !ok:
 			w.Env.Record(Empty, 0)
 		case len(item.Data) != idBytes:
-			return 0, nil, fmt.Errorf("an item has %d bytes, want %d: nobody here has put it", len(item.Data), idBytes)
+			return 0, fmt.Errorf("an item has %d bytes, want %d: no participant has put it", len(item.Data), idBytes)
 		default:
-			return int64(binary.BigEndian.Uint64(item.Data)), item.Lost, nil
+			return int64(binary.BigEndian.Uint64(item.Data)), nil
 		}
 	}
 }
 
-// Leave implements [variants.Participant] for those who embed a worker.
+// Leave implements [variants.Participant] for the recipes' participants, which embed a worker.
 func (w *Worker) Leave(ctx context.Context) error { return w.Queue.Return(ctx) }

@@ -1,6 +1,6 @@
-// Package line is the queue that clients stand in by creating sequential znodes below one directory.
+// Package line is the queue in which clients stand by creating sequential znodes below one directory.
 //
-// It takes one position: a place in a line must survive a lost reply without being taken twice, and cost nothing extra
+// It takes one position: a place in a line must survive a lost reply without being taken twice, and must cost nothing extra
 // as long as no reply is lost. Locks, elections, barriers and queues are built on it.
 package line
 
@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -21,29 +20,28 @@ import (
 
 // Line is one client's view of a line. It may be copied.
 type Line struct {
-	Session variants.Session
-	Lost    <-chan struct{} // closed when the session is lost
-	Dir     string          // an existing znode
-	Marker  string          // stands between a ticket's mark and its number, such as "-lock-", and tells tickets from foreign znodes
-	Mark    Mark            // what a ticket's name begins with
+	Session *variants.Session
+	Dir     string // an existing znode
+	Marker  string // stands between a ticket's mark and its number, such as "-lock-"; foreign znodes do not have it
+	Mark    Mark   // what a ticket's name begins with
 }
 
-// New is a client's view of the line below an existing znode dir, with [GUID] for a mark. A trailing slash would make dir
-// a path that no listing accepts.
-func New(session variants.Session, dir, marker string, lost <-chan struct{}) Line {
-	return Line{Session: session, Lost: lost, Dir: path.Clean(dir), Marker: marker}
+// New returns a client's view of the line below an existing znode dir, with [GUID] for a mark. A trailing slash would make
+// dir a path that no listing accepts.
+func New(session *variants.Session, dir, marker string) Line {
+	return Line{Session: session, Dir: path.Clean(dir), Marker: marker}
 }
 
 // Mark is what a client puts into the name of its ticket, so that it finds it again if the reply to the create is lost.
 type Mark int
 
 const (
-	// GUID is new for each attempt to take a ticket. The line is searched for it after a lost reply, and only then, so
-	// that recovery costs nothing as long as it is not needed; and a later attempt cannot adopt what an earlier one left.
+	// GUID is new for each attempt to take a ticket. Only after a lost reply is the line searched for it, so that recovery
+	// costs nothing as long as it is not needed. A later attempt cannot adopt the ticket that an earlier one left.
 	GUID Mark = iota
-	// SessionID is the same for all tickets of a session. A ticket that is there already may be what an earlier attempt
-	// left, so that the line has to be searched before every create, whether or not a reply was ever lost. And two
-	// who stand in one line with one session end up on one ticket.
+	// SessionID is the same for all tickets of a session. An earlier attempt may have left a ticket, so the line is
+	// searched before every create, whether or not a reply was lost. Two objects of one session that stand in one line end
+	// up with one ticket.
 	SessionID
 )
 
@@ -63,8 +61,8 @@ func Parse(name, marker string) (t Ticket, ok bool) {
 	return Ticket{Name: name, Seq: int32(seq)}, err == nil
 }
 
-// Before tells whether t stands before other. The server's counter wraps to negative numbers after 2^31-1, so it is the
-// distance between two that decides, not their values.
+// Before reports whether t stands before other. The server's counter wraps to negative numbers after 2^31-1, so the
+// difference between two numbers decides, not their values.
 func (t Ticket) Before(other Ticket) bool { return t.Seq-other.Seq < 0 }
 
 // Sorted returns the tickets among the children of a directory, the first in line first.
@@ -84,12 +82,12 @@ func (l Line) Path(t Ticket) string { return path.Join(l.Dir, t.Name) }
 
 // Enter takes a ticket: a sequential znode with this data, and with zk.FlagEphemeral one that ends with the session.
 //
-// A create whose reply is lost may have taken effect. Then the line is searched for the mark that was put into the name:
-// what is found is ours, and what is not found after a sync was never created.
+// A create whose reply is lost may have taken effect. Then the line is searched for the mark in the ticket's name. A ticket
+// with this mark is the client's own. If there is none after a sync, the create never took effect.
 func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, error) {
-	mark, sessionID := rand.Text(), l.Session.SessionID()
+	mark, id := rand.Text(), l.Session.ID()
 	if l.Mark == SessionID {
-		mark = strconv.FormatInt(sessionID, 16)
+		mark = strconv.FormatInt(id, 16)
 		children, err := l.List(ctx)
 		if err != nil {
 			return Ticket{}, err
@@ -99,27 +97,17 @@ func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, erro
 		}
 	}
 	for {
-		if err := ctx.Err(); err != nil {
-			return Ticket{}, err
-		}
-		created, err := l.Session.Create(path.Join(l.Dir, mark+l.Marker), data, flags|zk.FlagSequence, variants.WorldACL())
-		switch {
-		case err == nil:
-			t, _ := Parse(path.Base(created), l.Marker)
-			return t, nil
-		case errors.Is(err, zk.ErrSessionExpired):
-			return Ticket{}, variants.ErrSessionLost
-		case !variants.OutcomeUnknown(err):
-			return Ticket{}, fmt.Errorf("create a ticket in %s: %w", l.Dir, err)
+		t, err := l.create(ctx, mark, data, flags)
+		if !variants.OutcomeUnknown(err) {
+			return t, err
 		}
 		t, found, err := l.find(ctx, mark)
 		switch {
 		case err != nil:
 			return Ticket{}, err
-		case l.Session.SessionID() != sessionID: // what was created is dying with the old session, or was never ours
-			if found {
-				return Ticket{}, l.Withdraw(ctx, t, variants.ErrSessionLost)
-			}
+		case l.Session.ID() != id && found: // the znode goes with the old session, or never belonged to it
+			return Ticket{}, l.Withdraw(ctx, t, variants.ErrSessionLost)
+		case l.Session.ID() != id:
 			return Ticket{}, variants.ErrSessionLost
 		case found:
 			return t, nil
@@ -127,16 +115,25 @@ func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, erro
 	}
 }
 
-// find looks for the ticket with a mark, even if ctx has ended: a ticket left behind would block everybody after it.
-// The sync matters where the session was re-attached to a server that lags behind.
+// create makes one attempt to create a ticket.
+func (l Line) create(ctx context.Context, mark string, data []byte, flags int32) (t Ticket, err error) {
+	err = l.Session.Once(ctx, func(c variants.Conn) error {
+		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, flags|zk.FlagSequence, variants.WorldACL())
+		if err == nil {
+			t, _ = Parse(path.Base(created), l.Marker)
+		}
+		return err
+	})
+	return t, variants.Attempted("create a ticket in "+l.Dir, err)
+}
+
+// find looks for the ticket with a mark, even if ctx has ended: a ticket left behind would block all clients after it. The
+// sync matters where the session was re-attached to a server that lags behind.
 func (l Line) find(ctx context.Context, mark string) (t Ticket, found bool, err error) {
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
-	err = variants.Retry(ctx, l.Lost, func() error {
-		if _, err := l.Session.Sync(l.Dir); err != nil {
-			return err
-		}
-		children, _, err := l.Session.Children(l.Dir)
+	err = l.Session.Synced(ctx, l.Dir, func(c variants.Conn) error {
+		children, _, err := c.Children(l.Dir)
 		t, found = l.marked(children, mark)
 		return err
 	})
@@ -153,8 +150,8 @@ func (l Line) marked(children []string, mark string) (t Ticket, found bool) {
 	return Ticket{}, false
 }
 
-// Take takes an ephemeral ticket and waits with it, in the way that is given, for what tickets are taken for. If the
-// wait fails, the ticket is given back.
+// Take takes an ephemeral ticket and calls wait, which returns when its turn has come. If wait fails, the ticket is given
+// back.
 func (l Line) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
 	mine, err := l.Enter(ctx, nil, zk.FlagEphemeral)
 	if err != nil {
@@ -166,12 +163,11 @@ func (l Line) Take(ctx context.Context, wait func(context.Context, Ticket) error
 	return mine, nil
 }
 
-// NewExclusive makes something that one client holds or does not of a way to wait in a line: it is held from when the
-// wait is over until the ticket is given back. grant says what a ticket then grants; already is as in
-// [variants.NewExclusive]. The mark of the line may still be set afterwards.
+// NewExclusive returns something that a client holds from when wait has returned until its ticket is given back. grant
+// returns what holding a ticket grants; already is as in [variants.NewExclusive]. The line's mark may be set later.
 func NewExclusive[G any](l *Line, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G) *variants.Exclusive[G] {
 	var mine Ticket
-	return variants.NewExclusive(l.Lost, already, func(ctx context.Context) (granted G, err error) {
+	return variants.NewExclusive(l.Session, already, func(ctx context.Context) (granted G, err error) {
 		if mine, err = l.Take(ctx, wait); err != nil {
 			return granted, err
 		}
@@ -181,11 +177,11 @@ func NewExclusive[G any](l *Line, already error, wait func(context.Context, Tick
 
 // Leave gives a ticket back.
 func (l Line) Leave(ctx context.Context, t Ticket) error {
-	return variants.Remove(ctx, l.Session, l.Lost, l.Path(t))
+	return l.Session.Remove(ctx, l.Path(t))
 }
 
-// Withdraw gives a ticket back after err, and returns err, joined with why the ticket could not be given back if that
-// matters: the ticket of a lost session goes with it.
+// Withdraw gives a ticket back after err, even if ctx has ended, and returns err. If the ticket could not be given back, that
+// error is joined to it, except for the loss of the session: its tickets go with it.
 func (l Line) Withdraw(ctx context.Context, t Ticket, err error) error {
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
@@ -195,11 +191,11 @@ func (l Line) Withdraw(ctx context.Context, t Ticket, err error) error {
 	return err
 }
 
-// Behind returns the ticket just before mine among the children, or false if mine is the first. That mine is missing
-// means that its session is gone: variants.ErrSessionLost.
-func (l Line) Behind(mine Ticket, children []string) (predecessor Ticket, waiting bool, err error) {
+// Predecessor returns the ticket just before mine among the children, or false if mine is the first. If mine is missing, its
+// session is gone: variants.ErrSessionLost.
+func (l Line) Predecessor(mine Ticket, children []string) (predecessor Ticket, waiting bool, err error) {
 	there := false
-	for _, name := range children { // a herd that lists thousands of times has no time to sort
+	for _, name := range children { // not sorted, as a herd lists thousands of times
 		switch t, ok := Parse(name, l.Marker); {
 		case !ok:
 		case t == mine:
@@ -214,37 +210,26 @@ func (l Line) Behind(mine Ticket, children []string) (predecessor Ticket, waitin
 	return predecessor, waiting, nil
 }
 
-// List returns the children of the directory, asking again while the connection is down.
+// List returns the children of the directory.
 func (l Line) List(ctx context.Context) ([]string, error) {
-	var children []string
-	err := variants.Retry(ctx, l.Lost, func() error {
-		var err error
-		children, _, err = l.Session.Children(l.Dir)
-		return err
-	})
+	children, _, err := l.Session.Children(ctx, l.Dir)
 	return children, err
 }
 
 // ListW is List with a watch.
-func (l Line) ListW(ctx context.Context) ([]string, <-chan zk.Event, error) {
-	var children []string
-	var watch <-chan zk.Event
-	err := variants.Retry(ctx, l.Lost, func() error {
-		var err error
-		children, _, watch, err = l.Session.ChildrenW(l.Dir)
-		return err
-	})
+func (l Line) ListW(ctx context.Context) ([]string, *variants.Watch, error) {
+	children, _, watch, err := l.Session.ChildrenW(ctx, l.Dir)
 	return children, watch, err
 }
 
-// AwaitFirst returns when mine is the first in line. It watches only the ticket just before it; when that is gone it
-// lists again, because whoever stood there may have given up rather than had its turn.
+// AwaitFirst returns when mine is the first in line. It watches only the ticket just before it. When that is gone it lists
+// again, because the client there may have withdrawn before its turn.
 func (l Line) AwaitFirst(ctx context.Context, mine Ticket) error {
-	return l.AwaitEach(ctx, func(children []string) (Ticket, bool, error) { return l.Behind(mine, children) })
+	return l.AwaitEach(ctx, func(children []string) (Ticket, bool, error) { return l.Predecessor(mine, children) })
 }
 
-// AwaitEach lists the children of the directory, without a watch, waits for the ticket that next finds among them, and
-// begins anew, until there is none to wait for.
+// AwaitEach lists the children of the directory, without a watch, waits until the ticket that next finds among them is given
+// back, and begins again, until next finds none.
 func (l Line) AwaitEach(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error)) error {
 	for {
 		children, err := l.List(ctx)
@@ -255,14 +240,14 @@ func (l Line) AwaitEach(ctx context.Context, next func(children []string) (watch
 		if err != nil || !waiting {
 			return err
 		}
-		if err := l.AwaitChange(ctx, watched); err != nil {
+		if err := l.AwaitWatch(ctx, watched); err != nil {
 			return err
 		}
 	}
 }
 
-// AwaitChildren lists the children of the directory with a watch, waits for the watch, and begins anew, for as long as
-// there is something to wait for among them. The watch of the last listing stays behind.
+// AwaitChildren lists the children of the directory with a watch, waits for the watch, and begins again, as long as waiting
+// reports that there is something to wait for. The watch of the last listing stays behind.
 func (l Line) AwaitChildren(ctx context.Context, waiting func(children []string) (bool, error)) error {
 	for {
 		children, watch, err := l.ListW(ctx)
@@ -272,26 +257,21 @@ func (l Line) AwaitChildren(ctx context.Context, waiting func(children []string)
 		if wait, err := waiting(children); err != nil || !wait {
 			return err
 		}
-		if err := variants.Await(ctx, l.Lost, watch); err != nil {
+		if err := l.Session.Await(ctx, watch); err != nil {
 			return err
 		}
 	}
 }
 
-// AwaitChange returns when a ticket has been given back, or at once if it is gone: it is read with a watch, because
-// getData leaves none behind on a znode that does not exist. Writing to a ticket ends the wait, too.
-func (l Line) AwaitChange(ctx context.Context, t Ticket) error {
-	var watch <-chan zk.Event
-	err := variants.Retry(ctx, l.Lost, func() error {
-		var err error
-		_, _, watch, err = l.Session.GetW(l.Path(t))
-		return err
-	})
+// AwaitWatch returns when a ticket has been given back, at once if it is gone. It reads the ticket with a watch, because
+// getData leaves none behind on a znode that does not exist. A write to the ticket ends the wait, too.
+func (l Line) AwaitWatch(ctx context.Context, t Ticket) error {
+	_, _, watch, err := l.Session.GetW(ctx, l.Path(t))
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil
 	case err != nil:
 		return err
 	}
-	return variants.Await(ctx, l.Lost, watch)
+	return l.Session.Await(ctx, watch)
 }

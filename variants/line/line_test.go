@@ -38,13 +38,13 @@ func TestBehind(t *testing.T) {
 	children := []string{"b-lock-0000000002", "a-lock-0000000001", "d-lock-0000000004"}
 	l := line.Line{Marker: marker}
 	mine := func(name string) line.Ticket { x, _ := line.Parse(name, marker); return x }
-	if _, waiting, err := l.Behind(mine(children[1]), children); waiting || err != nil {
+	if _, waiting, err := l.Predecessor(mine(children[1]), children); waiting || err != nil {
 		t.Errorf("the first: waiting %v, %v", waiting, err)
 	}
-	if p, waiting, err := l.Behind(mine(children[2]), children); !waiting || err != nil || p.Name != children[0] {
+	if p, waiting, err := l.Predecessor(mine(children[2]), children); !waiting || err != nil || p.Name != children[0] {
 		t.Errorf("behind a gap: %v, %v, %v; want %s", p, waiting, err, children[0])
 	}
-	if _, _, err := l.Behind(mine("c-lock-0000000003"), children); err == nil {
+	if _, _, err := l.Predecessor(mine("c-lock-0000000003"), children); err == nil {
 		t.Error("a ticket that is gone went unnoticed")
 	}
 }

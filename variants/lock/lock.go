@@ -1,18 +1,18 @@
 // Package lock compares four ways to build an exclusive lock.
 //
-// The promise, to which all are held: at any moment at most one participant holds the lock, and every grant carries a
-// fencing token that is larger than that of any grant before it. A store that remembers the largest token it has seen
-// can so refuse a holder that does not know yet that its session has expired, which no lock can prevent by itself.
+// The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing token
+// that is larger than that of any grant before it. A holder may not know yet that its session has expired, which no lock can
+// prevent by itself. A store that remembers the largest token it has seen can refuse such a holder.
 //
 //	variant            znodes                    cost of one release with m waiters
 //	znode              <dir>/lock  ephemeral     m notifications, m new attempts of which m-1 fail
 //	children-watch     <dir>/<guid>-lock-<seq>   m+1 notifications, m listings of m children
 //	predecessor-watch  <dir>/<guid>-lock-<seq>   1 notification, 1 listing
 //
-// predecessor-watch-session-id is the same as predecessor-watch with <dir>/<session id>-lock-<seq>, and pays for it at
-// each acquire: one more listing.
+// predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
+// each acquire.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run lock-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas. `zkbench run lock-drain` checks the formulas.
 package lock
 
 import (
@@ -21,6 +21,8 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
+	"github.com/zkbench/zkbench/variants/line"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -30,20 +32,20 @@ var code embed.FS
 // after another.
 type Lock interface {
 	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
-	// about a second even from a session that does not answer; the withdrawal then goes on behind the caller's back,
-	// and a later Acquire waits for it. variants.ErrSessionLost says that the session died while waiting.
+	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
+	// later Acquire waits for it. variants.ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context) (Grant, error)
-	// Release gives the lock up; it costs one write. variants.ErrSessionLost says that the lock had already been
-	// lost, so that what was done under it may have met another holder. After any other error the lock is still held,
-	// and Release may be tried again.
+	// Release gives the lock up; it costs one write. variants.ErrSessionLost means that the lock had already been lost, and
+	// that there may have been another holder since. After any other error the lock is still held, and Release may be
+	// tried again.
 	Release(ctx context.Context) error
 }
 
 // Grant is the right to act as the only holder.
 type Grant struct {
-	// Token grows with every grant of one lock; send it along with whatever the lock protects.
+	// Token grows with every grant of one lock. Send it along with every write that the lock protects.
 	Token int64
-	// Lost is closed when the session is gone or must be taken to be; the holder must stop.
+	// Lost is closed when the session is lost or must be assumed to be. The holder must then stop.
 	Lost <-chan struct{}
 }
 
@@ -57,15 +59,30 @@ func Recipe() variants.Recipe {
 		Summary:     "at most one holder at a time, each with a fencing token",
 		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant()},
-		Phases:      phases(),
-		Spans:       spans,
-		Operation:   phaseRelease,
+		Phases:      holding.Phases(),
+		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }
 
 // exclusive makes a Lock of a variant's two steps.
 type exclusive = variants.Exclusive[Grant]
+
+// marker is in the names of a lock's tickets.
+const marker = "-lock-"
+
+// sequential is what the variants with tickets share: one client's place in the line. They differ in how they wait.
+type sequential struct {
+	*exclusive
+	line.Line
+}
+
+// init prepares a lock whose clients wait in the given way.
+func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
+	s.Line = line.New(session, dir, marker)
+	s.exclusive = line.NewExclusive(&s.Line, ErrHeld, wait, func(mine line.Ticket) Grant {
+		return Grant{Token: int64(mine.Seq), Lost: session.Lost()}
+	})
+}

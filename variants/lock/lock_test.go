@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
-		"requested": requested, "acquired": acquired, "releasing": releasing, "released": released,
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
+		"requested": holding.Requested, "withdrew": holding.Withdrew, "acquired": holding.Acquired,
+		"releasing": holding.Releasing, "released": holding.Released,
 	}}
 }
 
@@ -24,11 +26,14 @@ func TestCheck(t *testing.T) {
 		{"a token again", "0:acquired:1 0:releasing 1:acquired:1", "fencing token 1 after token 1"},
 		{"a token backwards", "0:acquired:5 0:releasing 1:acquired:4", "fencing token 4 after token 5"},
 		{"the first token may be anything", "0:acquired:-7 0:releasing 1:acquired:-6", ""},
+		{"a waiter gives up", "0:acquired:1 1:requested 1:withdrew 0:releasing", ""},
+		{"a waiter that is woken because the one before it gave up", "0:acquired:1 1:requested 2:requested 1:withdrew 2:acquired:3 0:releasing", "client 2 acquired the lock while client 0 held it"},
+		{"a lock that no waiter gets", "0:acquired:1 1:requested 0:releasing", "no client holds the lock in the end, although 1 clients wait"},
 	})
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 1 waits while 0 holds, so it is handed the lock; client 0 comes back only after 1 has released",
 		"0:requested 0:acquired:1 1:requested 0:releasing 1:acquired:2 0:released 1:releasing 1:released 0:requested 0:acquired:3",
 		"acquire(0)=1ms acquire(1)=2ms acquire(0)=1ms hold(0)=2ms hold(1)=2ms release(0)=2ms release(1)=1ms handoff(1)=1ms",
@@ -85,3 +90,13 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 }
 
 func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }
+
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		client, token := i%10, int64(i)
+		return []variants.Event{
+			{Client: client, Kind: holding.Requested}, {Client: client, Kind: holding.Acquired, Value: token},
+			{Client: client, Kind: holding.Releasing, Value: token}, {Client: client, Kind: holding.Released, Value: token},
+		}
+	})
+}

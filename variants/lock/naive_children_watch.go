@@ -7,45 +7,45 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// ChildrenWatch is the lock in which every waiter watches the directory that all their znodes are in.
+// ChildrenWatch is a lock whose waiters all watch the directory with the znodes of all clients.
 //
-//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, look for the GUID.
-//  2. List <dir> and set a watch on it. If the own znode is the lowest, the lock is held.
+//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, list <dir> and look for the GUID.
+//  2. List <dir> with a watch. If the client's own znode has the lowest number, the client holds the lock.
 //  3. Wait for the watch, then go to 2.
-//  4. To release, or to withdraw, delete the own znode.
+//  4. To release, or to withdraw, delete the client's own znode.
 //
-// The watch fires for every arrival and every departure, whomever it concerns; and since the listing that finds the
-// lock free arms it as well, a holder is notified of its own release.
+// The watch fires when a znode is created or deleted. The listing that finds the lock free sets a watch, too, so a
+// holder is notified of its own release.
 //
-// Cost of a drain, where N clients have enqueued and leave one by one. The first holder's watch was used up by the
-// arrival of the second, so its release notifies the N-1 waiters. Each later holder k = 2 … N armed its watch when it
-// found itself the lowest, so its release notifies N-k waiters and itself:
+// Cost in lockstep, where N clients have lined up and release one after another: the arrival of the second client fired
+// the first holder's watch, so the first release notifies the N-1 waiters. Each later holder k = 2 … N set its watch
+// when it found its znode the lowest, so its release notifies the N-k waiters and the holder itself:
 //
 //	notifications  (N-1) + Σ (N-k+1) for k = 2 … N  =  (N-1)(N+2)/2      (1 for N = 1, which notifies itself)
 //	requests       N deletes + Σ (N-k) listings for k = 1 … N  =  N + N(N-1)/2
-//	herd           at most N-1 notifications from one release
+//	herd           at most N-1 notifications from one release      (1 for N = 1)
 //
-// Looping freely, an acquire and release are one create, which notifies up to N-1 others, and one delete, which notifies
-// up to N: at most 2N-1 notifications, of which all but the own one lead to a listing. Events that come while a client
-// is about to list again coalesce, so that fewer are seen. Waiters are served in the order of their creates, and the
-// fencing token is the sequence number.
+// In a closed run, one acquire and release consist of one create, which notifies up to N-1 clients, and one delete,
+// which notifies up to N. That makes at most 2N-1 notifications. Each notification of another client leads to a
+// listing. The changes between a notification and the next listing cause no further notification, so the real counts
+// are lower.
 //
-// Source: the first form in Leberknight part 5, with a GUID instead of the session id in the name (a remark on that
-// article gives the reason: one session may then wait for one lock twice).
+// Waiters get the lock in the order of their creates. The fencing token is the sequence number.
+//
+// Source: the first form in Leberknight part 5, with a GUID instead of the session id in the name. A reader's comment
+// on that article gives the reason: with a GUID, one session may wait for the same lock twice.
 type ChildrenWatch struct{ sequential }
 
-var _ Lock = (*ChildrenWatch)(nil)
-
-// NewChildrenWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
-func NewChildrenWatch(session variants.Session, dir string, lost <-chan struct{}) *ChildrenWatch {
+// NewChildrenWatch returns the lock of one client below an existing znode dir.
+func NewChildrenWatch(session *variants.Session, dir string) *ChildrenWatch {
 	l := &ChildrenWatch{}
-	l.init(session, dir, lost, l.waitForChildren)
+	l.init(session, dir, l.waitForChildren)
 	return l
 }
 
 func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine line.Ticket) error {
 	return l.AwaitChildren(ctx, func(children []string) (bool, error) {
-		_, waiting, err := l.Behind(mine, children)
+		_, waiting, err := l.Predecessor(mine, children)
 		return waiting, err
 	})
 }
@@ -57,23 +57,17 @@ func childrenWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
 		Source:  "Leberknight, part 5, first form",
-		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
+		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
-			Requests:      "1 + (N-1)/2",
-			Writes:        "1",
-			FailedWrites:  "0",
-			Notifications: "(N-1)(N+2)/2N (1 for N=1)",
-			HerdMax:       "N-1 (1 for N=1)",
+			Requests: "1 + (N-1)/2", Writes: "1", FailedWrites: "0",
+			Notifications: "(N-1)(N+2)/2N (1 for N=1)", HerdMax: "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      "2N+1",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "2N-1",
-			HerdMax:       "N",
+			Requests: "2N+1", Writes: "2", FailedWrites: "0",
+			Notifications: "2N-1", HerdMax: "N",
 		},
-		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
-			return NewChildrenWatch(s, env.Root, env.Lost), nil
+		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
+			return NewChildrenWatch(env.Session, env.Root), nil
 		}),
 	}
 }

@@ -10,35 +10,33 @@ import (
 // PredecessorWatchSessionID is the lock that recovers from lost replies by the session id in its znode's name. It is
 // PredecessorWatch in everything else.
 //
-//  1. List <dir>. If a znode of this session is there, an earlier attempt has left it: take it for the own, go to 3.
+//  1. List <dir>. If a znode of this session is there, an earlier attempt has left it: take it as the client's own, go to 3.
 //  2. Create <dir>/<session id>-lock-, ephemeral and sequential. If the reply is lost, sync, then go to 1.
-//  3. List <dir>, without a watch. If the own znode is the lowest by its number, the lock is held.
+//  3. List <dir>, without a watch. If its own znode has the lowest number, the client holds the lock.
 //  4. Read the next lower znode with a watch. If it is gone, go to 3.
-//  5. Wait for the watch, then go to 3: the predecessor may have given up rather than released.
-//  6. To release, or to withdraw, delete the own znode.
+//  5. Wait for the watch, then go to 3: the predecessor may have withdrawn rather than released.
+//  6. To release, or to withdraw, delete the client's own znode.
 //
-// The name must be looked for before every create, whether or not a reply was ever lost: it would be the same at the
-// next attempt. A GUID is new for each, and has to be looked for after a lost reply only.
+// The name is the same at each attempt, so it must be looked for before every create, whether or not a reply was lost. A
+// GUID is new for each attempt, and has to be looked for after a lost reply only.
 //
 // Cost of one acquire and release: 4 requests alone (getChildren, create, getChildren, delete), 6 after a wait (and
-// getData and getChildren), 2 of them writes. That is one listing more than with a GUID, of O(N) bytes. It is paid before
-// the client stands in line, so that a drain, which begins when all do, costs the same as with a GUID.
+// getData and getChildren), 2 of them writes. That is one listing of O(N) bytes more than with a GUID. It is paid before
+// the client stands in line, so that lockstep, which counts from then on, costs the same as with a GUID.
 //
-// Two locks of one session in one <dir> find each other's znode, take it for their own, and are both granted: it takes
-// a session for each. The fencing token, the same for both, gives them away.
+// Two locks of one session in one <dir> take each other's znode for their own, and both are granted: each needs a session
+// of its own. Their fencing token is the same.
 //
 // Source: WriteLock in ZooKeeper's recipes; the lock of Leberknight part 5, which a remark there on two threads of one
-// session corrects. WriteLock orders by number, too, since ZOOKEEPER-2931; that a waiter whose predecessor goes just
-// before it is watched waits for ever (shayhatsor/zookeeper issue 26) is not repeated here.
+// session corrects. WriteLock orders by number, too, since ZOOKEEPER-2931. It waits for ever if its predecessor goes just
+// before it is watched (shayhatsor/zookeeper issue 26), which is not repeated here.
 type PredecessorWatchSessionID struct{ sequential }
 
-var _ Lock = (*PredecessorWatchSessionID)(nil)
-
 // NewPredecessorWatchSessionID returns the lock of one session below an existing znode dir. The session must not have
-// another there. lost is closed when the session is.
-func NewPredecessorWatchSessionID(session variants.Session, dir string, lost <-chan struct{}) *PredecessorWatchSessionID {
+// another lock there.
+func NewPredecessorWatchSessionID(session *variants.Session, dir string) *PredecessorWatchSessionID {
 	l := &PredecessorWatchSessionID{}
-	l.init(session, dir, lost, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.init(session, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	l.Mark = line.SessionID
 	return l
 }
@@ -52,8 +50,8 @@ func predecessorWatchSessionIDVariant() variants.Variant {
 	v.Source = "WriteLock in ZooKeeper's recipes; Leberknight, part 5"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
 	v.Free.Requests = "6 (4 for N=1)"
-	v.Join = join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
-		return NewPredecessorWatchSessionID(s, env.Root, env.Lost), nil
+	v.Join = join(func(_ context.Context, env variants.Env) (Lock, error) {
+		return NewPredecessorWatchSessionID(env.Session, env.Root), nil
 	})
 	return v
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Znode is the lock that is one znode: whoever creates it holds it, and all others wait for its deletion.
+// Znode is the lock that is one znode: the client that creates it holds it, and all others wait for its deletion.
 //
-//  1. Create <dir>/lock, ephemeral. If that succeeds, the lock is held.
+//  1. Create <dir>/lock, ephemeral. If that succeeds, the client holds the lock.
 //  2. If it exists, watch it with exists. If it is gone meanwhile, go to 1 at once.
 //  3. Wait for the watch, then go to 1, together with every other waiter.
 //  4. To release, delete <dir>/lock.
@@ -19,15 +19,15 @@ import (
 // delete travels with a check of that version, so that a release that comes too late cannot free the lock of the next
 // holder. A multi is one request, one transaction, and fails as a whole.
 //
-// Cost of a drain, where N clients have enqueued and leave one by one. A release with m waiters notifies all m; each
-// tries again, one succeeds, and m-1 failing creates are proposed to the quorum like any other write:
+// Cost in lockstep, where N clients have lined up and release one after another. A release with m waiters notifies all m.
+// Each tries again, one succeeds, and m-1 failing creates are proposed to the quorum like any other write:
 //
 //	notifications  Σ m for m = N-1 … 0  =  N(N-1)/2
 //	writes         N deletes + N(N-1)/2 creates, of which (N-1)(N-2)/2 fail
 //	requests       those, and one exists for each that failed  =  N + (N-1)²
 //	herd           N-1 notifications from the first release
 //
-// Looping freely, one acquire and release cost at most:
+// Running free, one acquire and release cost at most:
 //
 //	failed creates  each client at most once against each holder: after a failure it creates again only when it has seen,
 //	                by a notification or by an exists that finds nothing, that this holder has gone  =  N-1
@@ -37,40 +37,37 @@ import (
 //	requests        writes and exists  =  2N
 //	herd            N-1: the client that made the last delete has not watched since, as its next create comes first
 //
-// An exists that finds the znode missing leaves its watch behind, which fires at the next creation, meaningless as the
-// book's figure 4-1 says. That adds no notification: the watch is the one that this exists has set, and does not fire
-// again at the deletion. Nothing is fair: the first create after a release wins, and a client may starve.
+// An exists that finds no znode leaves its watch behind, which fires at the next creation and means nothing, as the book's
+// figure 4-1 says. That adds no notification: this watch does not fire again at the deletion. Nothing is fair: the first
+// create after a release wins, and a client may starve.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4.
 type Znode struct {
 	*exclusive
-	claim variants.Claim
+	node  variants.FencedNode
 	token int64 // while it is held
 }
 
-var _ Lock = (*Znode)(nil)
-
-// NewZnode returns the lock of one client below an existing znode dir, and makes sure that its fence exists. lost is
-// closed when the session is.
-func NewZnode(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*Znode, error) {
-	l := &Znode{claim: variants.Claim{Session: session, Lost: lost, Path: path.Join(dir, "lock"), Fence: path.Join(dir, "fence")}}
-	l.exclusive = variants.NewExclusive(lost, ErrHeld, l.acquire, l.release)
-	if err := l.claim.EnsureFence(ctx); err != nil {
+// NewZnode returns the lock of one client below an existing znode dir, and makes sure that its fence exists.
+func NewZnode(ctx context.Context, session *variants.Session, dir string) (*Znode, error) {
+	l := &Znode{node: variants.FencedNode{Session: session, Path: path.Join(dir, "lock"), Fence: path.Join(dir, "fence")}}
+	l.exclusive = variants.NewExclusive(session, ErrHeld, l.acquire, l.release)
+	if err := l.node.EnsureFence(ctx); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
 func (l *Znode) acquire(ctx context.Context) (Grant, error) {
-	token, err := l.claim.Win(ctx)
+	token, err := l.node.Win(ctx)
 	if err != nil {
 		return Grant{}, err
 	}
 	l.token = token
-	return Grant{Token: token, Lost: l.claim.Lost}, nil
+	return Grant{Token: token, Lost: l.node.Session.Lost()}, nil
 }
 
-func (l *Znode) release(ctx context.Context) error { return l.claim.Give(ctx, l.token) }
+func (l *Znode) release(ctx context.Context) error { return l.node.Give(ctx, l.token) }
 
 func znodeVariant() variants.Variant {
 	return variants.Variant{
@@ -79,23 +76,17 @@ func znodeVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "one znode; all waiters watch it and try again when it goes",
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:   "crowds, and fairness: every release sets off a race that all but one lose, with a quorum write each",
+		BadAt:   "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
-			Requests:      "(N + (N-1)²)/N",
-			Writes:        "1 + (N-1)/2",
-			FailedWrites:  "(N-1)(N-2)/2N",
-			Notifications: "(N-1)/2",
-			HerdMax:       "N-1",
+			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",
+			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{
-			Requests:      "2N",
-			Writes:        "N+1",
-			FailedWrites:  "N-1",
-			Notifications: "N-1",
-			HerdMax:       "N-1",
+			Requests: "2N", Writes: "N+1", FailedWrites: "N-1",
+			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Lock, error) {
-			return NewZnode(ctx, s, env.Root, env.Lost)
+		Join: join(func(ctx context.Context, env variants.Env) (Lock, error) {
+			return NewZnode(ctx, env.Session, env.Root)
 		}),
 	}
 }

@@ -10,26 +10,24 @@ import (
 // PredecessorWatch is the lock in which each waiter watches only the znode just below its own.
 //
 //  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, look for the GUID.
-//  2. List <dir>, without a watch. If the own znode is the lowest, the lock is held.
+//  2. List <dir>, without a watch. If its own znode is the lowest, the client holds the lock.
 //  3. Read the next lower znode with a watch. If it is gone, go to 2. getData leaves no watch behind on a znode that is
 //     gone, as the recipe's exists would.
-//  4. Wait for the watch, then go to 2: the predecessor may have given up rather than released.
-//  5. To release, or to withdraw, delete the own znode.
+//  4. Wait for the watch, then go to 2: the predecessor may have withdrawn rather than released.
+//  5. To release, or to withdraw, delete the client's own znode.
 //
 // Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and
-// getChildren), 2 of them writes. One release notifies one client. Waiters are served in the order of their creates.
-// The listing is O(N) bytes all the same. The fencing token is the sequence number, which grows as long as <dir>
-// lives, for 2^31 creates.
+// getChildren), 2 of them writes. One release notifies one client. Each listing is O(N) bytes all the same. Waiters are
+// served in the order of their creates. The fencing token is the sequence number, which grows as long as <dir> lives, for
+// 2^31 creates.
 //
 // Source: ZooKeeper recipes page (Locks), Junqueira and Reed chapter 4, Leberknight part 5.
 type PredecessorWatch struct{ sequential }
 
-var _ Lock = (*PredecessorWatch)(nil)
-
-// NewPredecessorWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
-func NewPredecessorWatch(session variants.Session, dir string, lost <-chan struct{}) *PredecessorWatch {
+// NewPredecessorWatch returns the lock of one client below an existing znode dir.
+func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatch {
 	l := &PredecessorWatch{}
-	l.init(session, dir, lost, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.init(session, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	return l
 }
 
@@ -42,21 +40,15 @@ func predecessorWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page; Junqueira and Reed, chapter 4; Leberknight, part 5",
 		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
 		Lockstep: variants.Cost{
-			Requests:      "(2N-1)/N",
-			Writes:        "1",
-			FailedWrites:  "0",
-			Notifications: "(N-1)/N",
-			HerdMax:       "1 (0 for N=1)",
+			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",
+			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      "5 (3 for N=1)",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "1 (0 for N=1)",
-			HerdMax:       "1 (0 for N=1)",
+			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(func(_ context.Context, s variants.Session, env variants.Env) (Lock, error) {
-			return NewPredecessorWatch(s, env.Root, env.Lost), nil
+		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
+			return NewPredecessorWatch(env.Session, env.Root), nil
 		}),
 	}
 }

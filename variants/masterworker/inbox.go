@@ -4,50 +4,59 @@ import (
 	"context"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 )
 
-// inbox is a znode in which others put children, and from which one client takes them out.
+// inbox is a znode in which other clients create children, and from which one client removes them.
 //
-// Once told that there are some, it lists them without a watch: one that is set then would fire at the first one that is
-// taken out. It sets the watch again when all have been. If others have come by then, that one does fire for nothing.
+// After a notification it lists the children without a watch: a watch would fire when the first child is removed. It sets
+// the watch again when all children have been removed. If others have come by then, that watch does fire early.
 type inbox struct {
-	session variants.Session
-	lost    <-chan struct{}
+	session *variants.Session
 	dir     string
 
-	watch <-chan zk.Event // while nothing is known to be there; nil if none is set
-	told  bool            // there may be something
-	found []string        // by the listing that was to set the watch
+	watch    *variants.Watch // while the inbox is empty as far as the client knows; nil if none is set
+	notified bool            // there may be children
+	found    []string        // by the listing that set the last watch
 }
 
-// wait returns when there may be something in it.
+// open sets the first watch, when the client's server has caught up with the others.
+func (b *inbox) open(ctx context.Context) error {
+	if err := b.sync(ctx); err != nil {
+		return err
+	}
+	return b.rearm(ctx)
+}
+
+func (b *inbox) sync(ctx context.Context) error {
+	return variants.Attempted("sync "+b.dir, b.session.Sync(ctx, b.dir))
+}
+
+// wait returns when there may be children.
 func (b *inbox) wait(ctx context.Context) error {
-	for !b.told && len(b.found) == 0 {
+	for !b.notified && len(b.found) == 0 {
 		if b.watch == nil {
 			if err := b.rearm(ctx); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := variants.Await(ctx, b.lost, b.watch); err != nil {
+		if err := b.session.Await(ctx, b.watch); err != nil {
 			return err
 		}
-		b.told, b.watch = true, nil
+		b.notified, b.watch = true, nil
 	}
 	return nil
 }
 
-// next returns what is in it, in order. If that is nothing, a watch has been set.
+// next returns the children in order. If there are none, a watch has been set.
 func (b *inbox) next(ctx context.Context) ([]string, error) {
-	if b.told {
-		names, err := list(ctx, b.session, b.dir, b.lost)
+	if b.notified {
+		names, err := list(ctx, b.session, b.dir)
 		if err != nil {
 			return nil, err
 		}
-		if b.told = false; len(names) > 0 {
+		if b.notified = false; len(names) > 0 {
 			return names, nil
 		}
 	}
@@ -61,20 +70,14 @@ func (b *inbox) next(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// again makes sure that whatever was found is found once more, after it has not been dealt with.
-func (b *inbox) again() { b.told, b.watch, b.found = true, nil, nil }
+// again makes next list the children once more, because they have not been dealt with.
+func (b *inbox) again() { b.notified, b.watch, b.found = true, nil, nil }
 
-// rearm lists with a watch, and trusts that only if there is nothing: otherwise it will fire too early.
+// rearm lists the children with a watch, and keeps that only if there are none: otherwise it fires too early.
 func (b *inbox) rearm(ctx context.Context) error {
-	var names []string
-	var watch <-chan zk.Event
-	err := variants.Retry(ctx, b.lost, func() error {
-		var err error
-		names, _, watch, err = b.session.ChildrenW(b.dir)
-		return err
-	})
+	names, _, watch, err := b.session.ChildrenW(ctx, b.dir)
 	if err != nil {
-		return attempted("list", b.dir, err)
+		return variants.Attempted("list "+b.dir, err)
 	}
 	slices.Sort(names)
 	if b.found = names; len(names) == 0 {
@@ -84,22 +87,8 @@ func (b *inbox) rearm(ctx context.Context) error {
 }
 
 // list returns the children of a znode in order.
-func list(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) ([]string, error) {
-	var names []string
-	err := variants.Retry(ctx, lost, func() error {
-		var err error
-		names, _, err = session.Children(dir)
-		return err
-	})
+func list(ctx context.Context, session *variants.Session, dir string) ([]string, error) {
+	names, _, err := session.Children(ctx, dir)
 	slices.Sort(names)
-	return names, attempted("list", dir, err)
-}
-
-// catchUp lets the session's server learn of everything that others have done.
-func catchUp(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) error {
-	err := variants.Retry(ctx, lost, func() error {
-		_, err := session.Sync(dir)
-		return err
-	})
-	return attempted("sync", dir, err)
+	return names, variants.Attempted("list "+dir, err)
 }

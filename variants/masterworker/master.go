@@ -4,29 +4,27 @@ import (
 	"context"
 	"errors"
 	"path"
-	"sync"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// window is how many assignments a pipelined master has under way at once.
+// window is how many assignments a pipelined master has outstanding.
 const window = 10
 
 // master is what the variants share: how tasks are found, and that each goes to the next worker. They differ in how a
-// task is moved, and in how many of them are at once.
+// task is moved, and in how many are moved at once.
 type master struct {
-	session variants.Session
-	lost    <-chan struct{}
+	session *variants.Session
 	at      layout
-	lane    variants.Lane
 	tasks   inbox
 	turn    int // how many tasks have been assigned
 
-	outstanding int                                     // how many assignments may be under way at once
-	move        func(context.Context, assignment) error // finds that the task is gone if somebody else has assigned it
+	outstanding int                                     // how many assignments may be outstanding
+	move        func(context.Context, assignment) error // no error if another master has assigned the task
 }
 
 // assignment is one task on its way to one worker.
@@ -36,157 +34,113 @@ type assignment struct {
 	data     []byte
 }
 
-func newMaster(session variants.Session, dir string, lost <-chan struct{}) *master {
+func newMaster(session *variants.Session, dir string, outstanding int) *master {
 	at := layoutOf(dir)
 	return &master{
-		session: session, lost: lost, at: at, lane: variants.NewLane(),
-		tasks:       inbox{session: session, lost: lost, dir: at.tasks},
-		outstanding: 1,
+		session: session, at: at, tasks: inbox{session: session, dir: at.tasks}, outstanding: outstanding,
 	}
 }
 
 // Wait implements [Master].
-func (m *master) Wait(ctx context.Context) error { return do(ctx, m.lane, m.lost, m.tasks.wait) }
+func (m *master) Wait(ctx context.Context) error { return do(ctx, m.session, m.tasks.wait) }
 
 // Assign implements [Master].
-func (m *master) Assign(ctx context.Context) (int, error) {
-	return run(ctx, m.lane, m.lost, func(ctx context.Context) (int, error) {
-		workers, err := list(ctx, m.session, m.at.assign, m.lost)
-		switch {
-		case err != nil:
-			return 0, err
-		case len(workers) == 0:
-			return 0, ErrNoWorkers
+func (m *master) Assign(ctx context.Context) (int, error) { return run(ctx, m.session, m.assignAll) }
+
+func (m *master) assignAll(ctx context.Context) (total int, err error) {
+	workers, err := list(ctx, m.session, m.at.assign)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(workers) == 0:
+		return 0, ErrNoWorkers
+	}
+	for {
+		tasks, err := m.tasks.next(ctx)
+		if err != nil || len(tasks) == 0 {
+			return total, err
 		}
-		total := 0
-		for {
-			tasks, err := m.tasks.next(ctx)
-			if err != nil || len(tasks) == 0 {
-				return total, err
-			}
-			n, err := m.assign(ctx, tasks, workers)
-			if total += n; err != nil {
-				m.tasks.again()
-				return total, err
-			}
+		n, err := m.assign(ctx, tasks, workers)
+		if total += n; err != nil {
+			m.tasks.again()
+			return total, err
 		}
-	})
+	}
 }
 
-// assign gives each task to the next worker, and returns how many tasks were still there to be given.
+// assign gives each task to the next worker, as many at once as may be outstanding. It stops at an error, and returns how
+// many tasks it has given.
 func (m *master) assign(ctx context.Context, tasks, workers []string) (int, error) {
-	var assigned atomic.Int64
-	first := m.turn
-	m.turn += len(tasks)
-	err := m.each(ctx, len(tasks), func(i int) error {
-		worker := workers[(first+i)%len(workers)]
-		given, err := m.give(ctx, tasks[i], worker)
-		if given {
-			assigned.Add(1)
-		}
-		return err
-	})
-	return int(assigned.Load()), err
-}
-
-// each calls do for 0 … n-1, in this order, with as many calls at once as may be outstanding. It stops at an error.
-func (m *master) each(ctx context.Context, n int, do func(i int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	numbers := make(chan int)
-	errs := make([]error, m.outstanding)
-	var group sync.WaitGroup
-	for g := range m.outstanding {
-		group.Go(func() {
-			for i := range numbers {
-				if err := do(i); err != nil {
-					errs[g] = errors.Join(errs[g], err)
-					cancel()
-				}
+	var given atomic.Int64
+	errs := make([]error, len(tasks))
+	group, stop := errgroup.WithContext(ctx)
+	group.SetLimit(m.outstanding)
+	for i, task := range tasks {
+		worker := workers[m.turn%len(workers)]
+		m.turn++
+		group.Go(func() error {
+			if stop.Err() != nil {
+				return nil //nolint:nilerr // it is reported by the task that failed, or as the end of ctx
 			}
+			ok, err := m.give(ctx, task, worker)
+			if ok {
+				given.Add(1)
+			}
+			errs[i] = err
+			return err
 		})
 	}
-	var err error
-	for i := 0; i < n && err == nil; i++ {
-		select {
-		case numbers <- i:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+	if group.Wait() == nil {
+		return int(given.Load()), ctx.Err()
 	}
-	close(numbers)
-	group.Wait()
-	if failed := errors.Join(errs...); failed != nil {
-		return failed
-	}
-	return err
+	return int(given.Load()), errors.Join(errs...) // not only the first: one of them may say that the session is lost
 }
 
-// give moves one task to a worker, and returns false if it is gone. What has been begun is brought to an end although ctx
-// has ended.
+// give moves one task to a worker, and returns false if the task is gone. A move that has begun is completed even if ctx
+// ends.
 func (m *master) give(ctx context.Context, task, worker string) (bool, error) {
 	a := assignment{pending: path.Join(m.at.tasks, task), assigned: path.Join(m.at.assign, worker, task)}
-	err := variants.Retry(ctx, m.lost, func() error {
-		var err error
-		a.data, _, err = m.session.Get(a.pending)
-		return err
-	})
+	var err error
+	a.data, _, err = m.session.Get(ctx, a.pending)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
 	if err != nil {
-		return false, attempted("read", a.pending, err)
+		return false, variants.Attempted("read "+a.pending, err)
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
-	if err := m.move(ctx, a); err != nil {
-		return false, err
-	}
-	return true, nil
+	err = m.move(ctx, a)
+	return err == nil, err
 }
 
 // createThenDelete moves a task in two steps. It may leave the task in both places, and so may be repeated.
 func (m *master) createThenDelete(ctx context.Context, a assignment) error {
-	err := variants.Retry(ctx, m.lost, func() error {
-		_, err := m.session.Create(a.assigned, a.data, 0, variants.WorldACL())
+	if err := m.session.Ensure(ctx, a.assigned, a.data, 0); err != nil {
 		return err
-	})
-	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return attempted("create", a.assigned, err)
 	}
-	return discard(ctx, m.session, a.pending, m.lost)
+	return m.session.Discard(ctx, a.pending)
 }
 
-// multi moves a task in one step. The deletion comes first, because a multi reports what fails first: if that is the
-// deletion, somebody has assigned the task, perhaps this master in an attempt whose reply was lost.
+// multi moves a task in one step. The deletion comes first, because a multi reports its first failure: if that is the
+// deletion, the task has been assigned, by another master or by an attempt whose reply was lost.
 func (m *master) multi(ctx context.Context, a assignment) error {
-	err := variants.Retry(ctx, m.lost, func() error {
-		results, err := m.session.Multi(
-			&zk.DeleteRequest{Path: a.pending, Version: -1},
-			&zk.CreateRequest{Path: a.assigned, Data: a.data, Acl: variants.WorldACL()})
-		if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
-			return nil
-		}
-		return err
-	})
-	return attempted("move "+a.pending+" to", a.assigned, err)
-}
-
-// takeOverAnything begins where all pending tasks are unassigned.
-func (m *master) takeOverAnything(ctx context.Context) error {
-	if err := catchUp(ctx, m.session, m.at.tasks, m.lost); err != nil {
-		return err
+	results, _, err := m.session.Multi(ctx,
+		&zk.DeleteRequest{Path: a.pending, Version: -1},
+		&zk.CreateRequest{Path: a.assigned, Data: a.data, Acl: variants.WorldACL()})
+	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
+		return nil
 	}
-	return m.tasks.rearm(ctx)
+	return variants.Attempted("move "+a.pending+" to "+a.assigned, err)
 }
 
-// takeOverDoubtful begins where a task that is pending may have been assigned. If it still is, it is no longer pending;
-// one that has been executed since then cannot be told from a new one.
+// takeOverDoubtful begins where a pending task may have been assigned. If a worker still has it, it is deleted from the
+// pending ones. A task that has been executed since then looks like a new one.
 func (m *master) takeOverDoubtful(ctx context.Context) error {
-	if err := catchUp(ctx, m.session, m.at.tasks, m.lost); err != nil {
+	if err := m.tasks.sync(ctx); err != nil {
 		return err
 	}
-	pending, err := list(ctx, m.session, m.at.tasks, m.lost)
+	pending, err := list(ctx, m.session, m.at.tasks)
 	if err != nil {
 		return err
 	}
@@ -195,10 +149,11 @@ func (m *master) takeOverDoubtful(ctx context.Context) error {
 		return err
 	}
 	for _, task := range pending {
-		if assigned[task] {
-			if err := discard(ctx, m.session, path.Join(m.at.tasks, task), m.lost); err != nil {
-				return err
-			}
+		if !assigned[task] {
+			continue
+		}
+		if err := m.session.Discard(ctx, path.Join(m.at.tasks, task)); err != nil {
+			return err
 		}
 	}
 	return m.tasks.rearm(ctx)
@@ -206,13 +161,13 @@ func (m *master) takeOverDoubtful(ctx context.Context) error {
 
 // assigned returns the tasks of all workers.
 func (m *master) assigned(ctx context.Context) (map[string]bool, error) {
-	workers, err := list(ctx, m.session, m.at.assign, m.lost)
+	workers, err := list(ctx, m.session, m.at.assign)
 	if err != nil {
 		return nil, err
 	}
 	assigned := map[string]bool{}
 	for _, worker := range workers {
-		tasks, err := list(ctx, m.session, path.Join(m.at.assign, worker), m.lost)
+		tasks, err := list(ctx, m.session, path.Join(m.at.assign, worker))
 		if err != nil && !errors.Is(err, zk.ErrNoNode) { // a worker that has just left has none
 			return nil, err
 		}

@@ -1,11 +1,12 @@
 // Package masterworker compares four ways for a master to hand tasks to workers.
 //
 // It takes one position: the master is what differs. Clients and workers are the same for all variants, so that what is
-// compared is how a task gets from those that are pending to one worker's, and how many of them are on their way at once.
+// compared is how a pending task becomes a task of one worker, and how many tasks are moved at once.
 //
-// The promise, to which all are held: a task whose submission was acknowledged is executed, and its client learns the
-// result, even if the master dies in the middle of an assignment and another one takes over. A task that is moved in one
-// multi is given to one worker only; one that is created here and deleted there may be given to two, which are counted.
+// The promise of all variants: a task whose submission was acknowledged is executed, and its client learns the result, even
+// if the master dies during an assignment and another one takes over. A task that is moved in one multi is given to one
+// worker only. A task that is moved in two steps may be executed twice, but only if the master died during its assignment or
+// lost a reply. Such duplicates are counted, and there may be no more of them than assignments that were interrupted.
 //
 //	variant                       writes per assignment  assignments at once  a task after the master has died
 //	create-then-delete            2                      1                    may be pending and assigned, or executed
@@ -19,24 +20,21 @@
 //	assign/<worker>/<task>   a task that a worker has to execute, with what tasks/<task> held
 //	status/<task>            empty until the task has been executed, then its result
 //
-// Two things are not in the book. Its worker creates the status; here the client creates it, together with the task, and
-// the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
-// meanwhile, a worker learns whether somebody else was faster, and a late duplicate leaves nothing behind. And the book
-// deletes neither the assignment nor the status. Here the worker deletes the assignment in the multi that writes the
-// status, and the client deletes the statuses of a batch in one multi: one write more for a batch.
+// Two things differ from the book. There the worker creates the status. Here the client creates it together with the task,
+// and the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
+// meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. And the book deletes
+// neither the assignment nor the status. Here the worker deletes the assignment in the multi that writes the status, and the
+// client deletes the statuses of a batch in one multi: one more write per batch.
 //
-// Who is master is another recipe, election. Which workers are alive is another one, too: a worker that dies keeps its
-// tasks until one of the same name comes back.
+// Which client is master is the subject of the recipe election. Which workers are alive is that of membership: here, a worker
+// that dies keeps its tasks until a worker of the same name comes back.
 package masterworker
 
 import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"path"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -44,20 +42,19 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Master assigns the tasks that are pending. Its methods may be called concurrently and then run one after another.
-//
-// Whoever becomes master makes a new one, which first puts in order what its predecessor has left half done.
+// Master assigns the tasks that are pending. Its methods may be called concurrently and then run one after another. A client
+// that becomes master makes a new one, which first repairs what its predecessor has left half done.
 type Master interface {
 	// Wait returns when there may be a task to assign.
 	Wait(ctx context.Context) error
 	// Assign assigns all tasks that are pending, to the workers in turn, and returns how many those were. An assignment
-	// that has begun is brought to an end although ctx has ended. After an error it may be called again.
+	// that has begun is completed even if ctx ends. After an error Assign may be called again.
 	Assign(ctx context.Context) (int, error)
 }
 
-// The errors that tell a caller what it has done wrong.
+// The errors of calls that are not possible at the moment.
 var (
-	// ErrNoWorkers is returned by Assign if there is nobody to assign tasks to. They remain pending.
+	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending.
 	ErrNoWorkers = errors.New("there are no workers")
 	// ErrNoTask is returned by Done if no task is being executed.
 	ErrNoTask = errors.New("no task is being executed")
@@ -74,65 +71,35 @@ func layoutOf(dir string) layout {
 	return layout{path.Join(dir, "tasks"), path.Join(dir, "assign"), path.Join(dir, "status")}
 }
 
-// Create makes the directories below an existing znode dir. Those that exist are left as they are.
-func Create(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) error {
+// Create creates the directories below an existing znode dir. Those that exist are left as they are.
+func Create(ctx context.Context, session *variants.Session, dir string) error {
 	at := layoutOf(dir)
 	for _, p := range []string{at.tasks, at.assign, at.status} {
-		if err := ensure(ctx, session, p, lost); err != nil {
+		if err := session.Ensure(ctx, p, nil, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ensure makes sure that a persistent znode exists.
-func ensure(ctx context.Context, session variants.Session, path string, lost <-chan struct{}) error {
-	err := variants.Retry(ctx, lost, func() error {
-		_, err := session.Create(path, nil, 0, variants.WorldACL())
-		return err
-	})
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
-	}
-	return attempted("create", path, err)
-}
-
-// discard deletes a znode that may be gone already.
-func discard(ctx context.Context, session variants.Session, path string, lost <-chan struct{}) error {
-	err := variants.Retry(ctx, lost, func() error { return session.Delete(path, -1) })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	return attempted("delete", path, err)
-}
-
-// attempted says what was attempted when err came; a lost session needs no more words.
-func attempted(what, path string, err error) error {
-	if err == nil || errors.Is(err, variants.ErrSessionLost) {
-		return err
-	}
-	return fmt.Errorf("%s %s: %w", what, path, err)
-}
-
-// run runs op on a client's lane unless the session is lost. There is nothing to undo when its caller has left: what was
-// achieved is remembered, and the next call goes on from there.
-func run[T any](ctx context.Context, lane variants.Lane, lost <-chan struct{}, op func(context.Context) (T, error)) (T, error) {
-	if err := variants.Alive(lost); err != nil {
-		var zero T
+// run runs op unless the session is lost or ctx has ended. Nothing is undone if the caller leaves: what was achieved is
+// remembered, and the next call continues from there.
+func run[T any](ctx context.Context, session *variants.Session, op func(context.Context) (T, error)) (T, error) {
+	var zero T
+	if err := session.Alive(); err != nil {
 		return zero, err
 	}
-	return variants.Run(ctx, lane, func(ctx context.Context) (T, error) {
+	return variants.Run(ctx, session, func(ctx context.Context) (T, error) {
 		if err := ctx.Err(); err != nil {
-			var zero T
 			return zero, err
 		}
 		return op(ctx)
-	}, func(T) {})
+	}, nil)
 }
 
-// do is run for what returns nothing.
-func do(ctx context.Context, lane variants.Lane, lost <-chan struct{}, op func(context.Context) error) error {
-	_, err := run(ctx, lane, lost, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
+// do is run for an operation that returns nothing but an error.
+func do(ctx context.Context, session *variants.Session, op func(context.Context) error) error {
+	_, err := run(ctx, session, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
 	return err
 }
 
@@ -146,13 +113,11 @@ func Recipe() variants.Recipe {
 			createThenDeleteVariant(), createThenDeletePipelinedVariant(), multiVariant(), multiPipelinedVariant(),
 		},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseTask,
 		Batch:       share,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

@@ -2,6 +2,7 @@ package masterworker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,10 +10,10 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
-		"least": AtLeastOnce, "submitting": Submitting, "submitted": Submitted, "learned": Learned, "withdrawn": Withdrawn,
-		"resting": Resting, "assigning": Assigning, "assigned": Assigned, "idle": Idle, "told": Told,
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
+		"doubtful": Doubtful, "submitting": Submitting, "submitted": Submitted, "learned": Learned, "withdrawn": Withdrawn,
+		"resting": Resting, "assigning": Assigning, "assigned": Assigned, "idle": Idle, "notified": Notified,
 		"executing": Executing, "executed": Executed, "abandoned": Abandoned,
 	}}
 }
@@ -29,25 +30,75 @@ func TestCheck(t *testing.T) {
 		{"withdrawn", submitted + "9:withdrawn:0", ""},
 		{"its worker died", submitted + "1:executing:7 1:abandoned:7 2:executing:7 2:executed:7 9:learned:7", ""},
 		{"its worker learned late that it was dead", submitted + "1:executing:7 2:executing:7 2:executed:7 9:learned:7 1:abandoned:7", ""},
-		{"a duplicate that may be", "0:least:0 " + submitted + done + "2:executing:7 2:executed:7", ""},
+		{"a duplicate that may be", "0:doubtful:1 " + submitted + done + "2:executing:7 2:executed:7", ""},
 		{"a duplicate", submitted + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
 		{"a duplicate at one worker", submitted + done + "1:executing:7 1:executed:7", "worker 1 executed task 7, which worker 1 had executed"},
+		{"a duplicate that its worker abandons", submitted + done + "2:executing:7 2:abandoned:7", ""},
+		{"a reply that was lost before the duplicate", submitted + "0:assigning:0 " + done + "2:executing:7 2:executed:7 0:doubtful:1 0:assigned:0 0:resting:0", ""},
+		{"a task given to two workers", submitted + "0:assigning:0 " + done + "2:executing:7 2:executed:7 0:assigned:0 0:resting:0", "worker 2 executed task 7, which worker 1 had executed"},
+		{"a task given to two workers by a master that never rests", submitted + "0:assigning:0 " + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
+		{"more duplicates than lost replies", "0:doubtful:1 " + submitted + done + "2:executing:7 2:executed:7 3:executing:7 3:executed:7", "worker 3 executed task 7, which worker 1 had executed"},
 		{"two abandon, two do not", submitted + "1:executing:7 1:abandoned:7 2:executing:7 3:executing:7 9:learned:7", "worker 3 executed task 7, which worker 2 had executed"},
 		{"lost", submitted, "task 7 of client 9 was never executed"},
-		{"lost, with duplicates allowed", "0:least:0 " + submitted, "task 7 of client 9 was never executed"},
+		{"lost, with duplicates allowed", "0:doubtful:1 " + submitted, "task 7 of client 9 was never executed"},
 		{"lost on the way back", submitted + "1:executing:7 1:executed:7", "executed, but its client never learned the result"},
 		{"somebody else withdrew", submitted + "8:withdrawn:0", "task 7 of client 9 was never executed"},
 		{"from nowhere", "1:executing:3", "worker 1 executed task 3, which was never submitted"},
 		{"a result from nowhere", "9:learned:3", "client 9 learned the result of task 3, which was never submitted"},
-		{"a result before the execution", submitted + "9:learned:7 1:executing:7", "client 9 learned the result of task 7, which nobody had executed"},
+		{"a result before the execution", submitted + "9:learned:7 1:executing:7", "client 9 learned the result of task 7, which no worker had executed"},
 		{"a result twice", submitted + done + "9:learned:7", "client 9 learned the result of task 7 twice"},
 	})
 }
 
+// Of a task that was executed long ago it is no longer known by whom.
+func TestLateDuplicate(t *testing.T) {
+	var story strings.Builder
+	for number := range 2*firstsKept + 1 {
+		fmt.Fprintf(&story, "9:submitting:%[1]d 9:submitted:%[1]d 1:executing:%[1]d 1:executed:%[1]d 9:learned:%[1]d ", number)
+	}
+	for _, tt := range []struct {
+		number int
+		want   string
+	}{
+		{2 * firstsKept, "worker 2 executed task 2048, which worker 1 had executed"},
+		{firstsKept + 1, "worker 2 executed task 1025, which worker 1 had executed"},
+		{firstsKept, "worker 2 executed task 1024, which a worker had executed"},
+		{0, "worker 2 executed task 0, which a worker had executed"},
+	} {
+		h := teller().Build(t, story.String()+fmt.Sprintf("2:executing:%[1]d 2:executed:%[1]d", tt.number))
+		spans, violations := Recipe().Replay(h, true)
+		if len(violations) != 1 || violations[0].Text != tt.want {
+			t.Errorf("violations %v, want %q", violations, tt.want)
+		}
+		isDuplicate := func(s variants.Span) bool { return s.Phase == phaseDuplicate && s.End > s.Start }
+		if !slices.ContainsFunc(spans, isDuplicate) {
+			t.Errorf("the duplicate of task %d was not counted", tt.number)
+		}
+	}
+}
+
+// Every tenth task is executed twice, the second time when many others are done.
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		n := int64(i)
+		events := []variants.Event{
+			{Client: 9, Kind: Submitting, Value: n}, {Client: 9, Kind: Submitted, Value: n},
+			{Client: i % 3, Kind: Executing, Value: n}, {Client: i % 3, Kind: Executed, Value: n},
+			{Client: 9, Kind: Learned, Value: n},
+		}
+		if i%10 == 9 {
+			late := n - n%5000/2
+			events = append(events, variants.Event{Kind: Assigning}, variants.Event{Client: 4, Kind: Executing, Value: late},
+				variants.Event{Client: 4, Kind: Executed, Value: late}, variants.Event{Kind: Doubtful, Value: 1}, variants.Event{Kind: Resting})
+		}
+		return events
+	})
+}
+
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"a task is executed, and once more after its client has learned the result",
-		"0:least:0 1:idle:0 0:resting:0 9:submitting:7 9:submitted:7 0:assigning:0 1:told:0 0:assigned:0 " +
+		"0:doubtful:1 1:idle:0 0:resting:0 9:submitting:7 9:submitted:7 0:assigning:0 1:notified:0 0:assigned:0 " +
 			"1:executing:7 1:executed:7 9:learned:7 2:executing:7 2:executed:7",
 		"assign(0)=2ms execute(1)=1ms execute(2)=1ms idle(0)=3ms idle(1)=5ms task(9)=7ms duplicate(2)=3ms",
 	}})

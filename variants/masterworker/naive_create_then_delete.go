@@ -13,15 +13,15 @@ import (
 //  3. When it fires, list assign, which shows the workers, and tasks, without a watch.
 //  4. For each task, read tasks/<task>, create assign/<worker>/<task> with the same data, for the workers in turn, and
 //     then delete tasks/<task>.
-//  5. Go to 2; this time whatever the listing shows is assigned.
+//  5. Go to 2. If that listing already shows tasks, assign them.
 //
-// The book lists with a watch at step 3. That tells a master of its own deletion, once for each time that it has listed,
-// and costs no fewer requests.
+// The book lists with a watch at step 3. That notifies a master of its own deletion, once for each listing, and saves no
+// request.
 //
-// A master that dies in step 4 leaves a task in both places. If the next one finds it so, it puts that in order. If the
-// worker has executed the task by then and deleted the assignment, the task looks like a new one and is executed twice. So
-// it is if the reply to the create is lost, or if the old master was not dead but slow. To read status/<task> of each
-// pending task would help in the first case, and cost a read for each task, but not in the others.
+// A master that dies in step 4 leaves a task in both places. The next master deletes it from the pending ones, unless the
+// worker has executed it by then and deleted the assignment: the task then looks like a new one and is executed twice. The
+// same happens if the reply to the create is lost, or if the old master was not dead but slow. To read status/<task> of each
+// pending task would cost a read for each task, and help in the first case only.
 //
 // Cost of a batch of 10 N tasks, 10 for each of N workers, which the client submits at once:
 //
@@ -33,19 +33,17 @@ import (
 // Notifications: 1 to the master for the batch, 1 to each worker for the first of its tasks, and 1 to the client for each
 // status, which is 11N+1. No transaction sets off more than one.
 //
-// That is exact where a worker lists when all its tasks are there, as it does in steps. At its own pace it may find one at
-// a time: then each costs two listings and a notification, 90N+5 requests and 20N+1 notifications in all. If a worker lists
-// with a watch and finds a task, its next report sets off two notifications. And where a status has been written before
-// the client has set its watch, that stays behind until the statuses are deleted, which sets off up to 10N at once.
+// This is exact if a worker lists when all its tasks are there, as in a lockstep run. At its own pace it may find one task at
+// a time: each then costs two listings and a notification, 90N+5 requests and 20N+1 notifications in all. If a worker lists
+// with a watch and finds a task, its next report sets off two notifications. And if a status was written before the client
+// set its watch, the watch stays until the statuses are deleted, which sets off up to 10N notifications at once.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4.
 type CreateThenDelete struct{ *master }
 
-var _ Master = CreateThenDelete{}
-
-// NewCreateThenDelete takes over as master below dir, which [Create] has prepared. lost is closed when the session is.
-func NewCreateThenDelete(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (CreateThenDelete, error) {
-	m := newMaster(session, dir, lost)
+// NewCreateThenDelete takes over as master below dir, which [Create] has prepared.
+func NewCreateThenDelete(ctx context.Context, session *variants.Session, dir string) (CreateThenDelete, error) {
+	m := newMaster(session, dir, 1)
 	m.move = m.createThenDelete
 	return CreateThenDelete{m}, m.takeOverDoubtful(ctx)
 }
@@ -57,12 +55,10 @@ func createThenDeleteVariant() variants.Variant {
 		Kind:     variants.Naive,
 		Summary:  "create the assignment, then delete the pending task",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
-		BadAt:    "failures: a master that dies between the two leaves a task that may be executed twice; and many tasks, of which it assigns one at a time",
-		Lockstep: steppedCost(2),
-		Free:     freeCost(2),
+		BadAt:    "failures: a master that dies between the two leaves a task that may be executed twice; and many tasks: it assigns one at a time",
+		Lockstep: lockstepCost("7.2 + 0.5/N", "3 + 0.2/N"),
+		Free:     freeCost("9 + 0.5/N (7.7 for N=1)", "3 + 0.2/N"),
 		Prepare:  prepare,
-		Join: join(atLeastOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
-			return NewCreateThenDelete(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(NewCreateThenDelete, 1),
 	}
 }

@@ -6,32 +6,29 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// CreateThenDeletePipelined is [CreateThenDelete] with several assignments under way at once.
+// CreateThenDeletePipelined is [CreateThenDelete] with ten assignments outstanding.
 //
-//  1. Take over, wait and list as there.
-//  2. Let ten goroutines share the tasks. Each does the read, the create and the delete of one task after the other, and
-//     then takes the next task. The requests of all of them travel on one session, without waiting for each other.
-//  3. When all tasks have been assigned, go on as there.
+//  1. Take over, wait and list as [CreateThenDelete] does.
+//  2. Assign ten tasks at once, each in a goroutine that reads it, creates the assignment and deletes the pending task.
+//     When one is done, begin with the next task. The requests travel on one session, without waiting for each other.
+//  3. When all tasks have been assigned, list with a watch again.
 //
-// The order of a task's create and delete is kept, that between tasks is not. With a client library that sends without
-// waiting for replies, as the Java and C ones do, one thread could even send both at once: a session's requests are
-// executed in the order in which they were sent.
+// A task's create comes before its delete, but the tasks come in any order. With a client library that sends without
+// waiting for replies, such as those for Java and C, one thread could send both at once: a session's requests are executed
+// in the order in which they were sent.
 //
-// Cost of a batch of 10 N tasks: 72N+5 requests, of which 30N+2 are writes, and 11N+1 notifications, as there. What
-// changes is the time: 10N assignments take about 3N round trips instead of 30N.
+// Cost of a batch of 10 N tasks: 72N+5 requests, of which 30N+2 are writes, and 11N+1 notifications, the same as with
+// [CreateThenDelete]. What changes is the time: 10N assignments take about 3N round trips instead of 30N.
 //
 // A master that dies leaves up to ten tasks that are both pending and assigned, instead of one.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4, whose master is asynchronous.
 type CreateThenDeletePipelined struct{ *master }
 
-var _ Master = CreateThenDeletePipelined{}
-
-// NewCreateThenDeletePipelined takes over as master below dir, which [Create] has prepared. lost is closed when the
-// session is.
-func NewCreateThenDeletePipelined(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (CreateThenDeletePipelined, error) {
-	m := newMaster(session, dir, lost)
-	m.move, m.outstanding = m.createThenDelete, window
+// NewCreateThenDeletePipelined takes over as master below dir, which [Create] has prepared.
+func NewCreateThenDeletePipelined(ctx context.Context, session *variants.Session, dir string) (CreateThenDeletePipelined, error) {
+	m := newMaster(session, dir, window)
+	m.move = m.createThenDelete
 	return CreateThenDeletePipelined{m}, m.takeOverDoubtful(ctx)
 }
 
@@ -43,11 +40,9 @@ func createThenDeletePipelinedVariant() variants.Variant {
 		Summary:  "as create-then-delete, ten tasks at a time",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:    "failures: a master that dies leaves up to ten tasks that may be executed twice",
-		Lockstep: steppedCost(2),
-		Free:     freeCost(2),
+		Lockstep: lockstepCost("7.2 + 0.5/N", "3 + 0.2/N"),
+		Free:     freeCost("9 + 0.5/N (7.7 for N=1)", "3 + 0.2/N"),
 		Prepare:  prepare,
-		Join: join(atLeastOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
-			return NewCreateThenDeletePipelined(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(NewCreateThenDeletePipelined, window),
 	}
 }

@@ -8,15 +8,16 @@ import (
 
 // Multi is the master that assigns a task in one step.
 //
-//  1. To take over, sync, and list tasks with a watch. All that is there is unassigned. If there is nothing, wait for the
-//     watch.
+//  1. To take over, sync, and list tasks with a watch. All tasks that are there are unassigned. If there are none, wait for
+//     the watch.
 //  2. When it fires, list assign, which shows the workers, and tasks, without a watch.
 //  3. For each task, read tasks/<task>. In one multi, delete it and create assign/<worker>/<task> with the same data, for
-//     the workers in turn. If the deletion fails, somebody has assigned the task, perhaps this master in an attempt whose
-//     reply was lost: go on.
-//  4. List tasks with a watch again, and assign whatever there is.
+//     the workers in turn. If the deletion fails, the task has been assigned, by another master or by an attempt whose
+//     reply was lost: continue with the next.
+//  4. List tasks with a watch again, and assign those that are there.
 //
-// A master may die anywhere, or be slow and go on beside the next one: a task is pending or assigned, and assigned once.
+// A master may die at any moment, or be slow and continue beside the next one: a task is pending or assigned, and assigned
+// once.
 //
 // Cost of a batch of 10 N tasks, 10 for each of N workers, which the client submits at once:
 //
@@ -26,23 +27,17 @@ import (
 //	in all    62N+5 requests for 10N tasks, of which 20N+2 are writes
 //
 // Notifications: 1 to the master for the batch, 1 to each worker for the first of its tasks, and 1 to the client for each
-// status, which is 11N+1. No transaction sets off more than one.
-//
-// That is exact where a worker lists when all its tasks are there, as it does in steps. At its own pace it may find one at
-// a time: then each costs two listings and a notification, 80N+5 requests and 20N+1 notifications in all. If a worker lists
-// with a watch and finds a task, its next report sets off two notifications. And where a status has been written before
-// the client has set its watch, that stays behind until the statuses are deleted, which sets off up to 10N at once.
+// status, which is 11N+1. Workers that find one task at a time, as they may at their own pace, need 80N+5 requests and 20N+1
+// notifications in all; [CreateThenDelete] says why, and when a transaction sets off more than one notification.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
 type Multi struct{ *master }
 
-var _ Master = Multi{}
-
-// NewMulti takes over as master below dir, which [Create] has prepared. lost is closed when the session is.
-func NewMulti(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (Multi, error) {
-	m := newMaster(session, dir, lost)
+// NewMulti takes over as master below dir, which [Create] has prepared.
+func NewMulti(ctx context.Context, session *variants.Session, dir string) (Multi, error) {
+	m := newMaster(session, dir, 1)
 	m.move = m.multi
-	return Multi{m}, m.takeOverAnything(ctx)
+	return Multi{m}, m.tasks.open(ctx)
 }
 
 func multiVariant() variants.Variant {
@@ -53,11 +48,9 @@ func multiVariant() variants.Variant {
 		Summary:  "one multi creates the assignment and deletes the pending task",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:    "many tasks: it waits for the reply to each before it assigns the next",
-		Lockstep: steppedCost(1),
-		Free:     freeCost(1),
+		Lockstep: lockstepCost("6.2 + 0.5/N", "2 + 0.2/N"),
+		Free:     freeCost("8 + 0.5/N (6.7 for N=1)", "2 + 0.2/N"),
 		Prepare:  prepare,
-		Join: join(exactlyOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
-			return NewMulti(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(NewMulti, 0),
 	}
 }

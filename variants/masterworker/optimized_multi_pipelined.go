@@ -6,28 +6,26 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// MultiPipelined is [Multi] with several assignments under way at once.
+// MultiPipelined is [Multi] with ten assignments outstanding.
 //
-//  1. Take over, wait and list as there.
-//  2. Let ten goroutines share the tasks. Each does the read and the multi of one task after the other, and then takes the
-//     next task. The requests of all of them travel on one session, without waiting for each other.
-//  3. When all tasks have been assigned, go on as there.
+//  1. Take over, wait and list as [Multi] does.
+//  2. Assign ten tasks at once, each in a goroutine that reads it and sends the multi. When one is done, begin with the next
+//     task. The requests travel on one session, without waiting for each other.
+//  3. When all tasks have been assigned, list with a watch again.
 //
-// A master that dies has up to ten multis under way. Each takes effect or does not.
+// A master that dies has up to ten multis outstanding. Each takes effect or does not.
 //
-// Cost of a batch of 10 N tasks: 62N+5 requests, of which 20N+2 are writes, and 11N+1 notifications, as there. What
-// changes is the time: 10N assignments take about 2N round trips instead of 20N.
+// Cost of a batch of 10 N tasks: 62N+5 requests, of which 20N+2 are writes, and 11N+1 notifications, the same as with
+// [Multi]. What changes is the time: 10N assignments take about 2N round trips instead of 20N.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4, whose master is asynchronous; An Alternative Way: Multiop.
 type MultiPipelined struct{ *master }
 
-var _ Master = MultiPipelined{}
-
-// NewMultiPipelined takes over as master below dir, which [Create] has prepared. lost is closed when the session is.
-func NewMultiPipelined(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (MultiPipelined, error) {
-	m := newMaster(session, dir, lost)
-	m.move, m.outstanding = m.multi, window
-	return MultiPipelined{m}, m.takeOverAnything(ctx)
+// NewMultiPipelined takes over as master below dir, which [Create] has prepared.
+func NewMultiPipelined(ctx context.Context, session *variants.Session, dir string) (MultiPipelined, error) {
+	m := newMaster(session, dir, window)
+	m.move = m.multi
+	return MultiPipelined{m}, m.tasks.open(ctx)
 }
 
 func multiPipelinedVariant() variants.Variant {
@@ -38,11 +36,9 @@ func multiPipelinedVariant() variants.Variant {
 		Summary:  "as multi, ten tasks at a time",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:    "order: tasks may be assigned in another order than they were submitted in",
-		Lockstep: steppedCost(1),
-		Free:     freeCost(1),
+		Lockstep: lockstepCost("6.2 + 0.5/N", "2 + 0.2/N"),
+		Free:     freeCost("8 + 0.5/N (6.7 for N=1)", "2 + 0.2/N"),
 		Prepare:  prepare,
-		Join: join(exactlyOnce, func(ctx context.Context, s variants.Session, env variants.Env) (Master, error) {
-			return NewMultiPipelined(ctx, s, env.Root, env.Lost)
-		}),
+		Join:     join(NewMultiPipelined, 0),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Task is a task in the hands of the worker that has to execute it.
+// Task is a task that a worker has to execute.
 type Task struct {
 	Name string
 	Data []byte
@@ -23,40 +23,32 @@ type Task struct {
 //  2. When the watch fires, list it without one. Read each task and execute it.
 //  3. In one multi, write the result to status/<task>, at version 0, and delete the assignment. If the status has been
 //     written, or is gone, the task was a duplicate: delete the assignment alone.
-//  4. Having executed all, list with a watch again, and go on with whatever there is.
+//  4. After all tasks, list with a watch again, and continue with the tasks that are there.
 //
-// A worker that comes back under its name finds the tasks that it left, and executes the one that it was at once more.
+// A worker that comes back under its name finds the tasks that it left, and executes the one that it had begun again.
 type Worker struct {
-	session variants.Session
-	lost    <-chan struct{}
+	session *variants.Session
 	at      layout
 	dir     string
-	lane    variants.Lane
 	inbox   inbox
 	names   []string // found, and not executed yet
 	current *Task
 }
 
-// NewWorker registers a worker below dir, which [Create] has prepared. lost is closed when the session is.
-func NewWorker(ctx context.Context, session variants.Session, dir, name string, lost <-chan struct{}) (*Worker, error) {
+// NewWorker registers a worker below dir, which [Create] has prepared.
+func NewWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
 	at := layoutOf(dir)
 	own := path.Join(at.assign, name)
-	w := &Worker{
-		session: session, lost: lost, at: at, dir: own, lane: variants.NewLane(),
-		inbox: inbox{session: session, lost: lost, dir: own},
-	}
-	if err := ensure(ctx, session, own, lost); err != nil {
+	w := &Worker{session: session, at: at, dir: own, inbox: inbox{session: session, dir: own}}
+	if err := session.Ensure(ctx, own, nil, 0); err != nil {
 		return nil, err
 	}
-	if err := catchUp(ctx, session, own, lost); err != nil {
-		return nil, err
-	}
-	return w, w.inbox.rearm(ctx)
+	return w, w.inbox.open(ctx)
 }
 
 // Wait returns when there may be a task to execute.
 func (w *Worker) Wait(ctx context.Context) error {
-	return do(ctx, w.lane, w.lost, func(ctx context.Context) error {
+	return do(ctx, w.session, func(ctx context.Context) error {
 		if w.current != nil || len(w.names) > 0 {
 			return nil
 		}
@@ -66,7 +58,7 @@ func (w *Worker) Wait(ctx context.Context) error {
 
 // Next returns the next task, the same one until Done; false if there is none left, after which Wait waits for others.
 func (w *Worker) Next(ctx context.Context) (Task, bool, error) {
-	task, err := run(ctx, w.lane, w.lost, w.next)
+	task, err := run(ctx, w.session, w.next)
 	if err != nil || task == nil {
 		return Task{}, false, err
 	}
@@ -81,18 +73,13 @@ func (w *Worker) next(ctx context.Context) (*Task, error) {
 				return nil, err
 			}
 		}
-		var data []byte
 		assignment := path.Join(w.dir, w.names[0])
-		err := variants.Retry(ctx, w.lost, func() error {
-			var err error
-			data, _, err = w.session.Get(assignment)
-			return err
-		})
+		data, _, err := w.session.Get(ctx, assignment)
 		switch {
 		case err == nil:
 			w.current = &Task{Name: w.names[0], Data: data}
 		case !errors.Is(err, zk.ErrNoNode):
-			return nil, attempted("read", assignment, err)
+			return nil, variants.Attempted("read "+assignment, err)
 		}
 		w.names = w.names[1:]
 	}
@@ -101,33 +88,30 @@ func (w *Worker) next(ctx context.Context) (*Task, error) {
 
 // Done reports the result of the task that Next returned. After an error it may be tried again.
 func (w *Worker) Done(ctx context.Context, result []byte) error {
-	return do(ctx, w.lane, w.lost, func(ctx context.Context) error {
+	return do(ctx, w.session, func(ctx context.Context) error {
 		if w.current == nil {
 			return ErrNoTask
 		}
-		if err := w.report(ctx, w.current.Name, result); err != nil {
-			return err
+		err := w.report(ctx, w.current.Name, result)
+		if err == nil {
+			w.current = nil
 		}
-		w.current = nil
-		return nil
+		return err
 	})
 }
 
 func (w *Worker) report(ctx context.Context, task string, result []byte) error {
 	status, assignment := path.Join(w.at.status, task), path.Join(w.dir, task)
-	err := variants.Retry(ctx, w.lost, func() error {
-		_, err := w.session.Multi(
-			&zk.SetDataRequest{Path: status, Data: result, Version: 0},
-			&zk.DeleteRequest{Path: assignment, Version: -1})
-		return err
-	})
+	_, _, err := w.session.Multi(ctx,
+		&zk.SetDataRequest{Path: status, Data: result, Version: 0},
+		&zk.DeleteRequest{Path: assignment, Version: -1})
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) { // reported, perhaps by an attempt whose reply was lost
-		return discard(ctx, w.session, assignment, w.lost)
+		return w.session.Discard(ctx, assignment)
 	}
-	return attempted("report", status, err)
+	return variants.Attempted("report "+status, err)
 }
 
-// Close takes the worker off the list. One that still has tasks stays there, and gets zk.ErrNotEmpty.
+// Close removes the worker from the list of workers. A worker that still has tasks stays there, and gets zk.ErrNotEmpty.
 func (w *Worker) Close(ctx context.Context) error {
-	return do(ctx, w.lane, w.lost, func(ctx context.Context) error { return discard(ctx, w.session, w.dir, w.lost) })
+	return do(ctx, w.session, func(ctx context.Context) error { return w.session.Discard(ctx, w.dir) })
 }

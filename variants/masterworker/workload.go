@@ -5,26 +5,27 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What happens to tasks. The value is a task's number, if nothing else is said. These are exported for whoever casts the
-// roles in another way than the workload does, and wants to hold what happened to the promise.
+// What happens to tasks. The value is the number of a task unless the comment says otherwise. The kinds are exported for
+// programs that assign the roles in another way than the workload does, and check the promise.
 const (
-	AtLeastOnce variants.EventKind = iota // the variant may execute a task twice
-	Submitting                            // the client, just before
-	Submitted                             // acknowledged
-	Learned                               // the client has the task's result
-	Withdrawn                             // the client gives up whatever it has not learned; no value
-	Resting                               // the master has nothing to assign; no value
-	Assigning                             // the master is told that there is; no value
-	Assigned                              // the master has assigned all; no value
-	Idle                                  // a worker has nothing to do; no value
-	Told                                  // a worker is told that it has; no value
-	Executing                             // a worker has the task
-	Executed                              // its report was acknowledged
-	Abandoned                             // it was not, and the worker gives up
+	Doubtful   variants.EventKind = iota // a master died or lost replies; value: how many tasks more may be executed twice
+	Submitting                           // the client, just before
+	Submitted                            // acknowledged
+	Learned                              // the client has the task's result
+	Withdrawn                            // the client gives up what it has not learned; no value
+	Resting                              // the master has nothing to assign; no value
+	Assigning                            // the master is notified of tasks; no value
+	Assigned                             // the master has assigned all; no value
+	Idle                                 // a worker has nothing to do; no value
+	Notified                             // a worker is notified of tasks; no value
+	Executing                            // a worker has the task
+	Executed                             // its report was acknowledged
+	Abandoned                            // it was not, and the worker gives up
 )
 
 // The phases.
@@ -40,32 +41,24 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseTask, Meaning: "from just before a batch is submitted until the client has a task's result", Waits: true, UntimedInLockstep: true},
-		{Name: phaseAssign, Meaning: "what the master takes to assign all that is pending"},
-		{Name: phaseExecute, Meaning: "what a worker takes to execute one task and report it"},
+		{Name: phaseAssign, Meaning: "from when the master is notified of tasks until it has assigned all of them"},
+		{Name: phaseExecute, Meaning: "from when a worker has read a task until its report is acknowledged"},
 		{Name: phaseDuplicate, Meaning: "from a task's first execution until it is executed again", Of: phaseTask},
 		{Name: phaseIdle, Meaning: "from when a master or a worker begins to wait for something to do until there is some", Waits: true, UntimedInLockstep: true},
 	}
 }
 
-// share is how many tasks of a batch are each worker's: enough that it matters how many are assigned at once. The texts of
+// share is how many tasks each worker gets in a batch: enough that it matters how many are assigned at once. The texts of
 // the formulas contain this number.
 const share = 10
 
-// guarantee is what a variant promises of the number of a task's executions.
-type guarantee bool
-
-const (
-	exactlyOnce guarantee = true
-	atLeastOnce guarantee = false
-)
-
-// prepare makes the directories, those of the workers included: the first batch finds all of them.
-func prepare(ctx context.Context, s variants.Session, env variants.Env) error {
-	if err := Create(ctx, s, env.Root, nil); err != nil {
+// prepare creates the directories, those of the workers included: the first batch finds all of them.
+func prepare(ctx context.Context, env variants.Env) error {
+	if err := Create(ctx, env.Session, env.Root); err != nil {
 		return err
 	}
 	for i := range env.Clients {
-		if err := ensure(ctx, s, layoutOf(env.Root).assign+"/"+workerName(i), nil); err != nil {
+		if err := env.Session.Ensure(ctx, path.Join(layoutOf(env.Root).assign, workerName(i)), nil, 0); err != nil {
 			return err
 		}
 	}
@@ -74,12 +67,13 @@ func prepare(ctx context.Context, s variants.Session, env variants.Env) error {
 
 func workerName(i int) string { return fmt.Sprintf("worker-%d", i) }
 
-// participant is a worker. The first one is the master, too, and the last one the client, the same way for every variant.
+// participant is a worker. The first one is also the master and the last one also the client, the same way for every variant.
 type participant struct {
 	env    variants.Env
 	worker *Worker
-	master Master  // nil at all but the first
-	client *Client // nil at all but the last
+	master Master  // nil for all but the first
+	client *Client // nil for all but the last
+	window int64   // how many tasks may be executed twice after an Assign that failed
 
 	round     int // how many steps have been begun
 	assigned  int // by the master, in all steps
@@ -89,33 +83,30 @@ type participant struct {
 
 var _ variants.Participant = (*participant)(nil)
 
-// join makes a variant's Join out of its constructor and what it promises.
-func join(promised guarantee, open func(context.Context, variants.Session, variants.Env) (Master, error)) variants.JoinFunc {
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
-		p := &participant{env: env}
-		if promised == atLeastOnce {
-			env.Record(AtLeastOnce, 0)
-		}
+// join makes a variant's Join out of its constructor. window is how many tasks may be executed twice if a master dies.
+func join[M Master](open func(context.Context, *variants.Session, string) (M, error), window int64) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p := &participant{env: env, window: window}
 		var err error
-		if p.worker, err = NewWorker(ctx, s, env.Root, workerName(env.Index), env.Lost); err != nil {
+		if p.worker, err = NewWorker(ctx, env.Session, env.Root, workerName(env.Index)); err != nil {
 			return nil, fmt.Errorf("join as a worker: %w", err)
 		}
 		env.Record(Idle, 0)
 		if env.Index == 0 {
-			if p.master, err = open(ctx, s, env); err != nil {
+			if p.master, err = open(ctx, env.Session.Fork(), env.Root); err != nil {
 				return nil, fmt.Errorf("take over as master: %w", err)
 			}
 			env.Record(Resting, 0)
 		}
 		if env.Index == env.Clients-1 {
-			p.client = NewClient(s, env.Root, env.Lost)
+			p.client = NewClient(env.Session.Fork(), env.Root)
 		}
 		return p, nil
 	}
 }
 
-// Step implements [variants.Participant]: one batch of tasks, in which each participant does what is its to do. Nobody
-// gets ahead of the others, as the client submits no batch before it has all results of the last one.
+// Step implements [variants.Participant]: one batch of tasks, in which each participant plays its roles one after another.
+// No participant gets ahead of the others, because the client submits no batch before it has all results of the last one.
 func (p *participant) Step(ctx context.Context) error {
 	p.round++
 	batch := share * p.env.Clients
@@ -124,11 +115,9 @@ func (p *participant) Step(ctx context.Context) error {
 			return fmt.Errorf("submit: %w", err)
 		}
 	}
-	if p.master != nil {
-		for p.assigned < p.round*batch {
-			if err := p.assign(ctx); err != nil {
-				return fmt.Errorf("assign: %w", err)
-			}
+	for p.master != nil && p.assigned < p.round*batch {
+		if err := p.assign(ctx); err != nil {
+			return fmt.Errorf("assign: %w", err)
 		}
 	}
 	for p.executed < p.round*share {
@@ -168,8 +157,10 @@ func (p *participant) assign(ctx context.Context) error {
 		return err
 	}
 	p.env.Record(Assigning, 0)
+	outages := p.env.Session.Outages()
 	n, err := p.master.Assign(ctx)
 	p.assigned += n
+	p.doubt(p.env.Session.Outages()-outages, err)
 	if err != nil {
 		return err
 	}
@@ -178,14 +169,25 @@ func (p *participant) assign(ctx context.Context) error {
 	return nil
 }
 
-// work waits for tasks and executes them. When it is told of the first, the worker is still busy with something else, for
+// doubt records how many tasks may be executed twice after an Assign: one for each reply that was lost and, if the master
+// failed, those that it was about to assign.
+func (p *participant) doubt(outages int64, err error) {
+	if err != nil {
+		outages += p.window
+	}
+	if p.window > 0 && outages > 0 {
+		p.env.Record(Doubtful, outages)
+	}
+}
+
+// work waits for tasks and executes them. When it is notified of the first, the worker is still busy with something else for
 // as long as the scenario holds: in a lockstep run until the master has assigned all, so that it finds them in one listing.
 func (p *participant) work(ctx context.Context) error {
 	if err := p.worker.Wait(ctx); err != nil {
 		return err
 	}
-	p.env.Record(Told, 0)
-	if err := p.env.Hold(ctx, p.env.Lost); err != nil {
+	p.env.Record(Notified, 0)
+	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	for {
@@ -203,7 +205,7 @@ func (p *participant) work(ctx context.Context) error {
 	}
 }
 
-// execute does what a task asks for, which is to return its number.
+// execute executes a task, whose result is its number.
 func (p *participant) execute(ctx context.Context, task Task) error {
 	number, err := numberOf(task.Data)
 	if err != nil {
@@ -238,7 +240,7 @@ func (p *participant) learn(ctx context.Context, batch int) error {
 func numberOf(data []byte) (int64, error) {
 	const length = 8
 	if len(data) != length {
-		return 0, fmt.Errorf("a task has %d bytes, want %d: nobody here has submitted it", len(data), length)
+		return 0, fmt.Errorf("a task has %d bytes, want %d: it is not a task of this workload", len(data), length)
 	}
 	return int64(binary.BigEndian.Uint64(data)), nil
 }
@@ -256,32 +258,19 @@ func (p *participant) Leave(ctx context.Context) error {
 	return err
 }
 
-// steppedCost is what one task costs, in a batch of share·N, with so many writes for an assignment.
-func steppedCost(writes float64) variants.Cost {
+// lockstepCost returns the cost of one task, in a batch of share·N tasks.
+func lockstepCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{
-		Requests:      perTask((5+writes)*share+2, 5),
-		Writes:        perTask((1+writes)*share, 2),
-		FailedWrites:  "0",
-		Notifications: perTask(share+1, 1),
-		HerdMax:       "1",
+		Requests: requests, Writes: writes, FailedWrites: "0",
+		Notifications: "1.1 + 0.1/N", HerdMax: "1",
 	}
 }
 
-// freeCost is what it costs at most when the workers list at their own pace. Alone, a worker lists when all is there.
-func freeCost(writes float64) variants.Cost {
-	free := steppedCost(writes)
-	free.Requests = aloneOr(free.Requests, perTask((7+writes)*share, 5))
-	free.Notifications = aloneOr(free.Notifications, perTask(2*share, 1))
-	free.HerdMax = aloneOr(free.HerdMax, variants.Formula(fmt.Sprintf("%dN", share)))
-	return free
-}
-
-// perTask is what a task costs if a batch costs so much for each worker, and so much besides.
-func perTask(worker, batch float64) variants.Formula {
-	return variants.Formula(fmt.Sprintf("%g + %g/N", worker/share, batch/share))
-}
-
-// aloneOr is one cost for N = 1 and another for more.
-func aloneOr(alone, more variants.Formula) variants.Formula {
-	return more + variants.Formula(fmt.Sprintf(" (%g for N=1)", alone.At(1)))
+// freeCost returns the upper bound of a task's cost when the workers list at their own pace. A single worker lists once, when
+// all tasks are there.
+func freeCost(requests, writes variants.Formula) variants.Cost {
+	return variants.Cost{
+		Requests: requests, Writes: writes, FailedWrites: "0",
+		Notifications: "2 + 0.1/N (1.2 for N=1)", HerdMax: "10N (1 for N=1)",
+	}
 }

@@ -1,18 +1,18 @@
-// Package membership compares two ways to know who is in a group.
+// Package membership compares two ways to know which members a group has.
 //
 // A member is an ephemeral znode below the group's, with what others need to know of it, such as an address, as its
-// data. Every client keeps a view of the group, and is told that it is out of date by a watch on the group's children.
-// The promise, to which both are held: every view becomes what the group is, nobody is in it who never joined or has
-// left before somebody else in it joined, nobody who has left comes back, and nobody is missing who had joined before
-// somebody else in it did.
+// data. Every client keeps a view of the group; a watch on the group's children notifies it when the view is out of date.
+// The promise, to which both are held: every view becomes what the group is, also when a member's session is lost. No
+// member is in a view that never joined, or that left before another one in the view joined. No member that has left comes
+// back. And no member is missing that had joined before another one in the view did.
 //
 //	variant             a change of a group of N is answered by each client with
 //	relist-and-reread   a listing, and a read of every member
 //	diff-cache          a listing, and a read of the member that is new, if one is
 //
-// Both are told of every change, N times in all: that is what a watch on the children does. They differ in what they
-// make of it, which is N² reads or N. Each membership has a znode of its own name, so that what was read of a name is
-// good for as long as the name is listed.
+// With both, every change notifies all N clients, as a watch on the children does. They differ in the reads that follow:
+// N² or N. Each membership has a znode of its own name, so that what was read of a name is good for as long as the name is
+// listed.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run membership-drain` holds them to it.
 package membership
@@ -29,23 +29,23 @@ import (
 var code embed.FS
 
 // Group is one client's view of a group, and its membership if it is a member. Its methods may be called concurrently;
-// to join or to leave never waits for somebody who waits for a change. When their context ends, they return within about
-// a second even if the server is silent. All return variants.ErrSessionLost when the session, and with it the
-// membership, is gone.
+// Join and Leave do not wait for a Changed that is under way. When their context ends, they return within about a second
+// even if the server is silent. All return variants.ErrSessionLost when the session, and with it the membership, is gone.
 type Group interface {
-	// Join makes the client a member with this data, which does not change as long as it is one. A client that is one
-	// already is told ErrMember. When ctx ends first, it is none.
+	// Join makes the client a member with this data, which does not change as long as it is one. It returns ErrMember if
+	// the client is a member already. When ctx ends first, the client is no member.
 	Join(ctx context.Context, data []byte) error
-	// Leave ends the membership; it does nothing if there is none. After any error but ErrSessionLost it goes on.
+	// Leave ends the membership; it does nothing if there is none. After any error but ErrSessionLost the membership
+	// continues.
 	Leave(ctx context.Context) error
-	// View returns who is in the group, as far as this session has seen. It must not be modified. As long as the group
-	// does not change, this costs no request.
+	// View returns the members of the group, as far as this session has seen. It must not be modified. As long as the
+	// group does not change, this costs no request.
 	View(ctx context.Context) (View, error)
 	// Changed waits until the view that View returned last is out of date.
 	Changed(ctx context.Context) error
 }
 
-// ErrMember is returned to a client that joins a group which it is a member of.
+// ErrMember is returned by Join to a client that is a member already.
 var ErrMember = errors.New("already a member of the group")
 
 // Member is one membership. A client that leaves and joins again is another member.
@@ -54,10 +54,10 @@ type Member struct {
 	Data []byte
 }
 
-// View is who is in a group, in the order of joining.
+// View is the members of a group, in the order of joining.
 type View []Member
 
-// Changes returns who has joined and who has left between an earlier view and this one.
+// Changes returns the members that have joined and those that have left between an earlier view and this one.
 func (v View) Changes(earlier View) (joined, left []Member) {
 	return v.without(earlier), earlier.without(v)
 }
@@ -81,16 +81,14 @@ func (v View) without(other View) []Member {
 func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "membership",
-		Summary:     "every member knows who is in the group",
+		Summary:     "every member knows all members of the group",
 		Source:      "ZooKeeper recipes page, Group Membership; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants:    []variants.Variant{relistAndRereadVariant(), diffCacheVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseJoin,
 		CountFrom:   variants.FromLineUp,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // teller's values are numbers, or memberships: "round.client".
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
-			"enrolled": enrolled, "joining": joining, "joined": joined, "leaving": leaving, "left": left,
+			"enrolled": enrolled, "joining": joining, "joined": joined, "leaving": leaving, "left": left, "lost": lost,
 			"following": following, "gained": gained, "dropped": dropped, "viewed": viewed, "settled": settled,
 		},
 		Verbatim: true,
@@ -36,6 +36,8 @@ func TestCheck(t *testing.T) {
 	// Two clients, both of whom see both.
 	const two = "0:enrolled:2 1:enrolled:2 0:joining:0.0 0:joined:0.0 1:joining:0.1 1:joined:0.1 " +
 		"0:gained:0.0 0:gained:0.1 0:viewed:2 1:gained:0.0 1:gained:0.1 1:viewed:2 "
+	// Client 2 sees client 1, and not client 0.
+	const overlooked = "0:enrolled:3 0:joining:0.0 0:joined:0.0 1:joining:0.1 1:joined:0.1 2:gained:0.1 2:viewed:1 "
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"both", two, ""},
@@ -43,10 +45,10 @@ func TestCheck(t *testing.T) {
 		{"one comes back", two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 1:dropped:0.0 1:gained:1.0 1:viewed:2", ""},
 		{"a view that lags behind", two + "0:leaving:0.0 0:left:0.0 1:viewed:2", ""},
 		{"seen before the reply to the create", "0:enrolled:2 0:joining:0.0 1:gained:0.0 1:viewed:1 0:joined:0.0", ""},
-		{"not seen before somebody later is", two + "2:joining:0.2 2:joined:0.2 0:viewed:2", ""},
+		{"not seen before a later one is", two + "2:joining:0.2 2:joined:0.2 0:viewed:2", ""},
 		{"gone from a view while it leaves", two + "0:leaving:0.0 1:dropped:0.0 1:viewed:1 0:left:0.0", ""},
 		{"a round", two + "0:settled:0 1:settled:0", ""},
-		{"a round, somebody of which has left since", two + "0:leaving:0.0 1:dropped:0.0 1:viewed:1 1:settled:0", ""},
+		{"a round, one of which has left since", two + "0:leaving:0.0 1:dropped:0.0 1:viewed:1 1:settled:0", ""},
 		{"a phantom", two + "0:gained:0.7 0:viewed:3", "client 0 sees client 7 of round 0, who has never joined"},
 		{
 			"one who had left", two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 1:gained:1.0 1:viewed:3",
@@ -69,11 +71,34 @@ func TestCheck(t *testing.T) {
 			"one who is seen for ever", two + "0:leaving:0.0 0:joining:1.0 1:leaving:0.1 1:joining:1.1 0:gained:1.0 0:gained:1.1 0:dropped:0.0 0:settled:1",
 			"client 0 still sees client 1 of round 0 when round 1 ends",
 		},
+		{"a loss that is noticed", two + "0:following:0 1:lost:0.1 0:dropped:0.1 0:viewed:1", ""},
+		{"a loss that a client need not notice that has done all that it was going to do", two + "1:lost:0.1", ""},
+		{"a loss that is never noticed", two + "0:following:0 1:lost:0.1", "client 0 never noticed the loss of client 1 of round 0"},
+		{"a loss that is noticed before its client knows", overlooked + "0:lost:0.0", ""},
+		{
+			"one who is missing, and leaves later", overlooked + "0:leaving:0.0 0:left:0.0",
+			"client 2 does not see client 0 of round 0, who had joined before client 1 of round 0",
+		},
+		{
+			"one who is missing, and is seen later", overlooked + "2:gained:0.0 2:viewed:2",
+			"client 2 does not see client 0 of round 0, who had joined before client 1 of round 0",
+		},
+		{
+			"one who had left before one who was seen earlier joined", two + "2:joining:0.2 2:joined:0.2 2:leaving:0.2 2:left:0.2 " +
+				"0:leaving:0.0 0:left:0.0 0:joining:1.0 1:dropped:0.0 1:gained:1.0 1:viewed:2 0:joined:1.0 0:leaving:1.0 1:dropped:1.0 1:viewed:1 1:gained:0.2 1:viewed:2",
+			"client 1 sees client 2 of round 0, who had left before client 0 of round 1 joined",
+		},
+		{
+			"one of a round that all have seen through", two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 0:dropped:0.0 0:gained:1.0 0:viewed:2 " +
+				"1:dropped:0.0 1:gained:1.0 1:leaving:0.1 1:left:0.1 1:joining:1.1 1:joined:1.1 1:dropped:0.1 1:gained:1.1 1:viewed:2 1:settled:1 " +
+				"0:dropped:0.1 0:gained:1.1 0:viewed:2 0:settled:1 0:gained:0.0 0:viewed:3",
+			"client 0 sees client 0 of round 0 again, whom it had seen leave | client 0 sees client 0 of round 0, who had left before client 1 of round 1 joined",
+		},
 	})
 }
 
 func TestSpans(t *testing.T) {
-	teller().Intervals(t, spans, []variantstest.Case{{
+	teller().Intervals(t, Recipe(), []variantstest.Case{{
 		"client 0 joins, client 1 joins, and client 0 leaves",
 		"0:enrolled:2 1:enrolled:2 0:joining:0.0 0:joined:0.0 0:gained:0.0 0:viewed:1 " + // 3 to 6
 			"0:following:0 1:joining:0.1 0:gained:0.1 0:viewed:2 1:joined:0.1 1:gained:0.0 1:gained:0.1 1:viewed:2 " + // 7 to 14
@@ -81,6 +106,42 @@ func TestSpans(t *testing.T) {
 		"join(0)=3-4 join(1)=8-11 leave(0)=16-17 follow(0)=7-10 follow(1)=15-19 " +
 			"converge(0)=3-12 converge(1)=8-13 converge(0)=16-18",
 	}})
+}
+
+// Two clients leave and come back in turn.
+func TestObserverMemory(t *testing.T) {
+	const clients = 2
+	see := func(kind variants.EventKind, member int64) (seen []variants.Event) {
+		for client := range clients {
+			seen = append(seen, variants.Event{Client: client, Kind: kind, Value: member}, variants.Event{Client: client, Kind: viewed})
+		}
+		return seen
+	}
+	variantstest.ObserverMemory(t, Recipe(), func(i int) (events []variants.Event) {
+		round, client := int64(i/clients), i%clients
+		mine := func(kind variants.EventKind) {
+			events = append(events, variants.Event{Client: client, Kind: kind, Value: stamp(round, client)})
+		}
+		if round == 0 {
+			events = append(events, variants.Event{Client: client, Kind: enrolled, Value: clients})
+		} else {
+			last := stamp(round-1, client)
+			events = append(events, variants.Event{Client: client, Kind: leaving, Value: last}, variants.Event{Client: client, Kind: left, Value: last})
+			events = append(events, see(dropped, last)...)
+		}
+		mine(joining)
+		mine(joined)
+		if i == clients-1 { // client 1 could not see client 0 before
+			events = append(events, variants.Event{Client: 1, Kind: gained, Value: stamp(0, 0)})
+		}
+		events = append(events, see(gained, stamp(round, client))...)
+		if client == clients-1 {
+			for client := range clients {
+				events = append(events, variants.Event{Client: client, Kind: settled, Value: round})
+			}
+		}
+		return events
+	})
 }
 
 func TestChanges(t *testing.T) {
@@ -95,7 +156,7 @@ func TestChanges(t *testing.T) {
 		name                       string
 		earlier, now, joined, left View
 	}{
-		{"nobody", nil, nil, nil, nil},
+		{"no members", nil, nil, nil, nil},
 		{"the first", nil, view("a"), view("a"), nil},
 		{"the last", view("a"), nil, nil, view("a")},
 		{"no change", view("a", "b"), view("a", "b"), nil, nil},
@@ -111,7 +172,7 @@ func TestChanges(t *testing.T) {
 
 // flaky is a session that has one member, whose data is read at the second attempt, and on which no watch ever fires.
 type flaky struct {
-	variants.Session
+	variants.Conn
 	listings, reads int
 }
 
@@ -130,7 +191,7 @@ func (f *flaky) Get(string) ([]byte, *zk.Stat, error) {
 // A watch that was set before an outage is not waited for.
 func TestNoWatchIsTrustedAcrossAnOutage(t *testing.T) {
 	f := &flaky{}
-	g := NewDiffCache(f, "/group", nil)
+	g := NewDiffCache(variants.NewSession(f, nil), "/group")
 	for range 2 {
 		if view, err := g.View(t.Context()); err != nil || len(view) != 1 {
 			t.Fatalf("view %v, %v", view, err)
@@ -189,7 +250,7 @@ func (b *bench) refresh(client int) {
 	}
 }
 
-// change is a write, after which everybody who is told of it refreshes.
+// change is a write, after which every client that is notified refreshes.
 func (b *bench) change(awayFromNowOn int) {
 	woken := b.armed
 	b.armed = map[int]bool{}

@@ -7,20 +7,20 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// RelistAndReread is the group of which everybody reads everything again whenever it changes.
+// RelistAndReread is the group whose clients list it and read every member again whenever it changes.
 //
 //  1. To join, create <dir>/<guid>-member-, ephemeral and sequential, with the member's data. If the reply is lost, look
 //     for the GUID.
 //  2. List <dir> with a watch.
 //  3. Read the data of each member. One that is gone has left since, and is no member.
 //  4. Use this view until the watch fires, then go to 2.
-//  5. To leave, delete the own znode.
+//  5. To leave, delete the client's own znode.
 //
 // Cost when one of N members leaves and joins again, each change coming when all others wait for their watches:
 //
 //	writes         a delete and a create
-//	notifications  the delete tells all N, the leaver included, whose watch is armed still; the create tells the N-1
-//	               others  =  2N-1, of which one transaction sets off N
+//	notifications  the delete notifies all N, the leaver included, whose watch is still armed; the create notifies the
+//	               N-1 others  =  2N-1, of which one transaction sets off N
 //	listings       N-1 after the delete; N after the create, the new member's own included  =  2N-1
 //	reads          N-1 others read N-1 members; then N read N  =  (N-1)² + N²
 //	requests       2 + (2N-1) + (N-1)² + N²  =  2N² + 2
@@ -33,11 +33,10 @@ type RelistAndReread struct{ group }
 
 var _ Group = (*RelistAndReread)(nil)
 
-// NewRelistAndReread returns one client's view of the group below dir, an existing znode. lost is closed when the session
-// is.
-func NewRelistAndReread(session variants.Session, dir string, lost <-chan struct{}) *RelistAndReread {
+// NewRelistAndReread returns one client's view of the group below dir, an existing znode.
+func NewRelistAndReread(session *variants.Session, dir string) *RelistAndReread {
 	g := &RelistAndReread{}
-	g.init(session, dir, lost, g.reread)
+	g.init(session, dir, g.reread)
 	return g
 }
 
@@ -56,8 +55,6 @@ func (g *RelistAndReread) reread(ctx context.Context, members []line.Ticket) (Vi
 }
 
 func relistAndRereadVariant() variants.Variant {
-	stepped := cost("2N²+2")
-	free := cost("2N²+N+1")
 	return variants.Variant{
 		Name:     "relist-and-reread",
 		Type:     "RelistAndReread",
@@ -65,21 +62,16 @@ func relistAndRereadVariant() variants.Variant {
 		Summary:  "after each change, list the group and read every member again",
 		Source:   "ZooKeeper recipes page, Group Membership",
 		BadAt:    "groups of more than a few: each change of N members makes N clients read N znodes",
-		Lockstep: stepped,
-		Free:     free,
-		Join: join(func(s variants.Session, env variants.Env) Group {
-			return NewRelistAndReread(s, env.Root, env.Lost)
-		}),
+		Lockstep: cost("2N²+2"),
+		Free:     cost("2N²+N+1"),
+		Join:     join(NewRelistAndReread),
 	}
 }
 
-// cost is that of both variants, but for the requests.
+// cost returns the cost of a variant that sends this many requests.
 func cost(requests variants.Formula) variants.Cost {
 	return variants.Cost{
-		Requests:      requests,
-		Writes:        "2",
-		FailedWrites:  "0",
-		Notifications: "2N-1",
-		HerdMax:       "N",
+		Requests: requests, Writes: "2", FailedWrites: "0",
+		Notifications: "2N-1", HerdMax: "N",
 	}
 }

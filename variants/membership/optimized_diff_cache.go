@@ -7,39 +7,39 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// DiffCache is the group of which everybody remembers the members, and reads only those who are new.
+// DiffCache is the group whose clients remember its members, and read only those that are new.
 //
 //  1. To join, create <dir>/<guid>-member-, ephemeral and sequential, with the member's data. If the reply is lost, look
 //     for the GUID.
 //  2. List <dir> with a watch.
-//  3. Compare the listing with the view so far: forget who is not listed any more, and read the data of who is new. One
-//     that is gone by then has left, and is no member.
+//  3. Compare the listing with the view so far: forget the members that are not listed any more, and read the data of the
+//     new ones. One that is gone by then has left, and is no member.
 //  4. Use this view until the watch fires, then go to 2.
-//  5. To leave, delete the own znode.
+//  5. To leave, delete the client's own znode.
 //
-// That no name is used twice is what lets the cache be trusted: a member that came back under its old name, between two
+// The cache can be trusted because no name is used twice: a member that came back under its old name, between two
 // listings, would be taken for the one that left.
 //
 // Cost when one of N members leaves and joins again, each change coming when all others wait for their watches:
 //
 //	writes         a delete and a create
-//	notifications  the delete tells all N, the leaver included, whose watch is armed still; the create tells the N-1
-//	               others  =  2N-1, of which one transaction sets off N
+//	notifications  the delete notifies all N, the leaver included, whose watch is still armed; the create notifies the
+//	               N-1 others  =  2N-1, of which one transaction sets off N
 //	listings       N-1 after the delete; N after the create, the new member's own included  =  2N-1
 //	reads          none after the delete; after the create, N read the one that is new
 //	requests       2 + (2N-1) + N  =  3N + 1
 //
-// At their own pace, changes coalesce, and these are bounds. The listings remain O(N) bytes each.
+// At their own pace, changes coalesce, and these are upper bounds. The listings remain O(N) bytes each.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4 (ChildrenCache).
 type DiffCache struct{ group }
 
 var _ Group = (*DiffCache)(nil)
 
-// NewDiffCache returns one client's view of the group below dir, an existing znode. lost is closed when the session is.
-func NewDiffCache(session variants.Session, dir string, lost <-chan struct{}) *DiffCache {
+// NewDiffCache returns one client's view of the group below dir, an existing znode.
+func NewDiffCache(session *variants.Session, dir string) *DiffCache {
 	g := &DiffCache{}
-	g.init(session, dir, lost, g.readNew)
+	g.init(session, dir, g.readNew)
 	return g
 }
 
@@ -75,8 +75,6 @@ func diffCacheVariant() variants.Variant {
 		BadAt:    "groups of thousands that change often: each change still makes every client list them all",
 		Lockstep: both,
 		Free:     both,
-		Join: join(func(s variants.Session, env variants.Env) Group {
-			return NewDiffCache(s, env.Root, env.Lost)
-		}),
+		Join:     join(NewDiffCache),
 	}
 }

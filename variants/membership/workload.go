@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. Of those about members, the value is a membership, see stamp.
+// The events that a participant records. The value of those about members is a membership, see stamp.
 const (
 	enrolled  variants.EventKind = iota // it takes part; value: how many participants there are
 	joining                             // just before it joins
 	joined                              // just after
 	leaving                             // just before it leaves
 	left                                // just after
+	lost                                // its session is lost, and its membership with it
 	following                           // it waits for its view to be out of date
 	gained                              // its view has this membership, which the last one had not
 	dropped                             // its view has this membership no more
@@ -32,7 +33,7 @@ const (
 	phaseConverge = "converge"
 )
 
-// phases are what is timed, the most telling first.
+// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseConverge, Meaning: "from just before a member joins or leaves until the last of the others has it in its view", Floor: variants.FloorHandoff},
@@ -48,13 +49,13 @@ const stampBase = 1 << 20
 // stamp makes one value of a round and a client, which together are one membership. It is also a member's data.
 func stamp(round int64, client int) int64 { return round*stampBase + int64(client) }
 
-// unstamp takes it apart.
+// unstamp returns the round and the client of a membership.
 func unstamp(value int64) (round int64, client int) {
 	return value / stampBase, int(value % stampBase)
 }
 
 // participant is one member. In each round the members leave in turn, one at a time, stay away for a while, and join
-// again, as when a service is restarted host by host; everybody else follows.
+// again, as when a service is restarted host by host; all others follow.
 type participant struct {
 	group Group
 	env   variants.Env
@@ -68,13 +69,10 @@ var (
 	_ variants.Refresher   = (*participant)(nil)
 )
 
-// join makes a variant's Join out of its constructor. Everybody is a member from the beginning, of round 0.
-func join(open func(variants.Session, variants.Env) Group) variants.JoinFunc {
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
-		p := &participant{group: open(s, env), env: env, seen: make([]int64, env.Clients)}
-		for i := range p.seen {
-			p.seen[i] = -1
-		}
+// join makes a variant's Join out of its constructor. Each client is a member from the beginning, of round 0.
+func join[G Group](open func(session *variants.Session, dir string) G) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p := &participant{group: open(env.Session, env.Root), env: env, seen: slices.Repeat([]int64{-1}, env.Clients)}
 		env.Record(enrolled, int64(env.Clients))
 		return p, p.join(ctx)
 	}
@@ -84,17 +82,19 @@ func join(open func(variants.Session, variants.Env) Group) variants.JoinFunc {
 func (p *participant) Refresh(ctx context.Context) error { return p.look(ctx) }
 
 // Step implements [variants.Participant]: one round.
-func (p *participant) Step(ctx context.Context) error {
+func (p *participant) Step(ctx context.Context) error { return p.noteLoss(p.step(ctx)) }
+
+func (p *participant) step(ctx context.Context) error {
 	if err := p.follow(ctx, p.hasTurn); err != nil {
 		return err
 	}
-	if err := p.env.Hold(ctx, p.env.Lost); err != nil {
+	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	if err := p.leave(ctx); err != nil {
 		return err
 	}
-	if err := p.env.Hold(ctx, p.env.Lost); err != nil {
+	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	p.round++
@@ -108,24 +108,28 @@ func (p *participant) Step(ctx context.Context) error {
 	return nil
 }
 
-// hasTurn tells whether the client may leave: the round before is over, and so is the turn of the one before it.
+// noteLoss records that the session is lost if that is the error, and returns the error.
+func (p *participant) noteLoss(err error) error {
+	if errors.Is(err, variants.ErrSessionLost) {
+		p.env.Record(lost, p.membership())
+	}
+	return err
+}
+
+func (p *participant) membership() int64 { return stamp(p.round, p.env.Index) }
+
+// hasTurn reports whether the client may leave: the round before is over, and so is the turn of the client before it.
 func (p *participant) hasTurn() bool {
 	before := p.env.Index - 1
 	return p.hasSeenAll() && (before < 0 || p.seen[before] > p.round)
 }
 
-// hasSeenAll tells whether all have joined in this round. Nobody can join in a later one without being seen in this one.
-func (p *participant) hasSeenAll() bool {
-	for _, round := range p.seen {
-		if round < p.round {
-			return false
-		}
-	}
-	return true
-}
+// hasSeenAll reports whether all have joined in this round. No client joins in a later one before all have seen it in
+// this one.
+func (p *participant) hasSeenAll() bool { return slices.Min(p.seen) >= p.round }
 
 func (p *participant) join(ctx context.Context) error {
-	mine := stamp(p.round, p.env.Index)
+	mine := p.membership()
 	p.env.Record(joining, mine)
 	if err := p.group.Join(ctx, strconv.AppendInt(nil, mine, 10)); err != nil {
 		return fmt.Errorf("join: %w", err)
@@ -135,7 +139,7 @@ func (p *participant) join(ctx context.Context) error {
 }
 
 func (p *participant) leave(ctx context.Context) error {
-	mine := stamp(p.round, p.env.Index)
+	mine := p.membership()
 	p.env.Record(leaving, mine)
 	if err := p.group.Leave(ctx); err != nil {
 		return fmt.Errorf("leave: %w", err)
@@ -165,95 +169,36 @@ func (p *participant) look(ctx context.Context) error {
 		return fmt.Errorf("view: %w", err)
 	}
 	came, went := view.Changes(p.view)
-	for _, m := range came {
-		member, err := memberOf(m)
-		if err != nil {
-			return err
-		}
-		p.env.Record(gained, member)
-		if round, client := unstamp(member); client < len(p.seen) {
-			p.seen[client] = max(p.seen[client], round)
-		}
+	if err := p.note(gained, came); err != nil {
+		return err
 	}
-	for _, m := range went {
-		member, err := memberOf(m)
-		if err != nil {
-			return err
-		}
-		p.env.Record(dropped, member)
+	if err := p.note(dropped, went); err != nil {
+		return err
 	}
 	p.view = view
 	p.env.Record(viewed, int64(len(view)))
 	return nil
 }
 
-func memberOf(m Member) (int64, error) {
-	member, err := strconv.ParseInt(string(m.Data), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("understand what member %s has written: %w", m.Name, err)
-	}
-	return member, nil
-}
-
-// Leave implements [variants.Participant].
-func (p *participant) Leave(ctx context.Context) error {
-	if err := p.leave(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
-		return err
+// note records changes of the view.
+func (p *participant) note(kind variants.EventKind, members []Member) error {
+	for _, m := range members {
+		member, err := strconv.ParseInt(string(m.Data), 10, 64)
+		if err != nil {
+			return fmt.Errorf("understand what member %s has written: %w", m.Name, err)
+		}
+		p.env.Record(kind, member)
+		if round, client := unstamp(member); kind == gained && client < len(p.seen) {
+			p.seen[client] = max(p.seen[client], round)
+		}
 	}
 	return nil
 }
 
-func spans(h variants.History) []variants.Span {
-	out := h.Between(phaseJoin, joining, joined)
-	out = append(out, h.Between(phaseLeave, leaving, left)...)
-	out = append(out, h.Between(phaseFollow, following, viewed)...)
-	return append(out, convergences(h)...)
-}
-
-// change is one membership that begins or ends.
-type change struct {
-	member int64
-	ends   bool
-}
-
-// spreading is a change that has not come to everybody yet.
-type spreading struct {
-	start time.Duration
-	left  int // how many clients are still to see it
-}
-
-// convergences times each change from just before it is sent until the last client has it in its view. Somebody who
-// leaves need not see so.
-func convergences(h variants.History) []variants.Span {
-	var out []variants.Span
-	clients := 0
-	open := map[change]*spreading{}
-	see := func(c change, e variants.Event) {
-		s := open[c]
-		if s == nil {
-			return
-		}
-		if s.left--; s.left == 0 {
-			_, client := unstamp(c.member)
-			out = append(out, variants.Span{Phase: phaseConverge, Client: client, Start: s.start, End: e.At})
-			delete(open, c)
-		}
+// Leave implements [variants.Participant].
+func (p *participant) Leave(ctx context.Context) error {
+	if err := p.noteLoss(p.leave(ctx)); !errors.Is(err, variants.ErrSessionLost) {
+		return err
 	}
-	for _, e := range h {
-		switch e.Kind {
-		case enrolled:
-			clients = int(e.Value)
-		case joining:
-			open[change{e.Value, false}] = &spreading{e.At, clients}
-		case leaving:
-			open[change{e.Value, true}] = &spreading{e.At, clients - 1}
-		case gained:
-			see(change{e.Value, false}, e)
-		case dropped:
-			if _, client := unstamp(e.Value); client != e.Client {
-				see(change{e.Value, true}, e)
-			}
-		}
-	}
-	return out
+	return nil
 }

@@ -4,37 +4,34 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// InvalidatedList is the priority queue in which a list is thrown away as soon as anything in the queue has changed.
+// InvalidatedList is the priority queue in which a list is valid only until anything in the queue changes.
 //
 //  1. To put, create <dir>/queue-<priority>-, persistent and sequential, with a priority of two digits.
 //  2. To take, if the list is empty or its watch has fired, list <dir> and set a watch on it, the lowest priority first
 //     and then the lowest sequence number. If there is no item, there is nothing to take.
 //  3. Read the first item of the list. If it is gone, drop it from the list and go to 2.
-//  4. If the watch has fired, go to 2. Else delete the item. If it is gone, somebody else was faster: go to 2.
-//  5. Throw the list away. (The watch has fired, because of the delete.)
+//  4. If the watch has fired, go to 2. Else delete the item. If it is gone, another client was faster: go to 2.
 //
-// A client's notifications and replies come in one order. So a watch that has not fired when the reply to step 3 is there
-// tells that the list was still right when the client's server sent that reply. Step 5 matters only after a reconnect,
-// when a lost reply may be made up for before the client library has armed the watch again.
+// A client receives notifications and replies in one order. So a watch that has not fired when the reply to step 3 arrives
+// proves that the list was still right when the client's server sent that reply. After an outage the watch counts as fired,
+// see [variants.Watch].
 //
-// Cost of a take that nobody gets in the way of, as in a lockstep run: 1 create, 1 listing, 1 get, 1 delete, and 1
-// notification, of that very delete; nobody else has a watch armed, because each client's last take has fired it:
+// Cost of a take without interference, as in a lockstep run: 1 create, 1 listing, 1 get, 1 delete, and 1 notification of
+// the client's own delete. No other client has a watch armed, because each client's last take has fired its watch:
 //
 //	requests       4
 //	notifications  1
 //	herd           1
 //
-// So no list outlives the take that it was made for: what the watch saves is not the next listing, but a delete that is
-// about to pass over an item that has just come. Looping freely, each put tells up to N-1 clients, each delete up to N,
-// and whoever is told lists again. Over all clients an item costs one take, N-1 attempts that find it gone, and for its
-// put and its delete 2(N-1) attempts of which step 4 lets go:
+// So no list outlives the take that it was made for. The watch does not save the next listing; it saves a delete that
+// would pass over an item that has just been put. When clients loop freely, each put notifies up to N-1 clients, each
+// delete up to N, and each of these lists again. Over all clients an item costs one take, N-1 attempts that find it gone,
+// and for its put and its delete 2(N-1) attempts that end in step 4:
 //
 //	attempts       at most 1 + (N-1) + 2(N-1)  =  3N-2, each with at most a listing and a get
 //	requests       at most 1 put + 2(3N-2) + N deletes  =  7N-3
@@ -45,19 +42,13 @@ import (
 type InvalidatedList struct {
 	items.Deleting
 	list  []line.Ticket
-	watch <-chan zk.Event // of the list
+	watch *variants.Watch // of the list
 }
 
-var _ Queue = (*InvalidatedList)(nil)
-
-// NewInvalidatedList returns one client's end of the queue below an existing znode dir. lost is closed when the session
-// is.
-func NewInvalidatedList(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*InvalidatedList, error) {
+// NewInvalidatedList returns one client's end of the queue below an existing znode dir.
+func NewInvalidatedList(ctx context.Context, session *variants.Session, dir string) (*InvalidatedList, error) {
 	q := &InvalidatedList{}
-	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return q, q.Open(ctx, line.New(session, dir, marker), q)
 }
 
 // Put implements [Queue].
@@ -65,7 +56,7 @@ func (q *InvalidatedList) Put(ctx context.Context, p Priority, data []byte) erro
 	return put(ctx, &q.Client, p, data)
 }
 
-// TakeNext implements [items.Algorithm].
+// TakeNext implements [items.Strategy].
 func (q *InvalidatedList) TakeNext(ctx context.Context) (*items.Taken, error) {
 	for {
 		if err := q.refresh(ctx); err != nil || len(q.list) == 0 {
@@ -79,12 +70,10 @@ func (q *InvalidatedList) TakeNext(ctx context.Context) (*items.Taken, error) {
 		case !found:
 			q.list = q.list[1:]
 			continue
-		case q.outdated():
+		case q.watch.Fired():
 			continue
 		}
-		item, err := q.Delete(ctx, next, data)
-		q.list = nil
-		if err != nil || item != nil {
+		if item, err := q.Delete(ctx, next, data); err != nil || item != nil {
 			return item, err
 		}
 	}
@@ -92,7 +81,7 @@ func (q *InvalidatedList) TakeNext(ctx context.Context) (*items.Taken, error) {
 
 // refresh lists the items unless the list is up to date.
 func (q *InvalidatedList) refresh(ctx context.Context) error {
-	if len(q.list) > 0 && !q.outdated() {
+	if len(q.list) > 0 && !q.watch.Fired() {
 		return nil
 	}
 	children, watch, err := q.ListW(ctx)
@@ -103,41 +92,18 @@ func (q *InvalidatedList) refresh(ctx context.Context) error {
 	return nil
 }
 
-// outdated throws the list away if its watch has fired, and tells whether it has.
-func (q *InvalidatedList) outdated() bool {
-	select {
-	case <-q.watch:
-		q.list = nil
-		return true
-	default:
-		return false
-	}
-}
-
 func invalidatedListVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "invalidated-list",
-		Type:    "InvalidatedList",
-		Kind:    variants.Optimized,
-		Summary: "throws its list of items away when the watch on them has fired",
-		Source:  "ZooKeeper recipes page, Priority Queues",
-		BadAt:   "long queues, which are listed for every item, and crowds: each put and each take wakes all who are about to take",
-		Lockstep: variants.Cost{
-			Requests:      "4",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "1",
-			HerdMax:       "1",
-		},
-		Free: variants.Cost{
-			Requests:      "7N-3",
-			Writes:        "N+1",
-			FailedWrites:  "N-1",
-			Notifications: "2N-1",
-			HerdMax:       "N",
-		},
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
-			return NewInvalidatedList(ctx, s, env.Root, env.Lost)
-		}),
+		Name:     "invalidated-list",
+		Type:     "InvalidatedList",
+		Kind:     variants.Optimized,
+		Summary:  "discards its list of items when the watch on them has fired",
+		Source:   "ZooKeeper recipes page, Priority Queues",
+		BadAt:    "long queues, which are listed for every item, and many clients: each put and each take wakes all that are about to take",
+		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"},
+		Free:     variants.Cost{Requests: "7N-3", Writes: "N+1", FailedWrites: "N-1", Notifications: "2N-1", HerdMax: "N"},
+		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
+			return NewInvalidatedList(ctx, env.Session, env.Root)
+		}, newWorker),
 	}
 }

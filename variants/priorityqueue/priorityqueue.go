@@ -1,24 +1,24 @@
 // Package priorityqueue compares two ways to take the most urgent item out of a queue to which more urgent ones may come
 // at any time.
 //
-// The promise, to which both are held: an item whose put was acknowledged is taken, and it is taken once; it is lost if
-// its taker dies at that moment, as in every queue in which taking is deleting. What invalidated-list promises besides,
-// and stale-list does not, is that there are no priority inversions:
+// The promise that both of them must keep: an item whose put was acknowledged is taken, and it is taken once. It is lost if
+// its taker dies at that moment, as in every queue in which a client takes by deleting. invalidated-list promises in
+// addition, and stale-list does not, that there are no priority inversions:
 //
-//	An inversion is a take of an item although its taker knew of a more urgent one, which nobody had begun to take when
+//	An inversion is a take of an item although its taker knew of a more urgent one, which no client had begun to take when
 //	the take ended. A taker knows of an item if, before the take began, either its own put of that item was acknowledged,
-//	or a write (a put or a take) that it began after the item's put had been acknowledged to whoever made it.
+//	or it began a write (a put or a take), acknowledged since, after the item's put had been acknowledged.
 //
-// No client can be held to more. A read is answered by the client's own server, which may not have heard yet of what
-// others have put, so that neither a fresh listing nor the silence of a watch proves that there is nothing more urgent.
-// But the reply to a client's own write comes when its server has come as far as that write, and so behind every item
-// that had been put before. Who must not overtake items that are newer than its own last write sends a sync first.
+// No client can promise more. A read is answered by the client's own server, which may not know yet of other clients'
+// puts, so that neither a fresh listing nor a watch that has not fired proves that there is no item more urgent. But the
+// reply to a client's own write comes when its server has applied that write and everything before it. A client that must
+// not overtake items that are newer than its own last write sends a sync first.
 //
 //	variant           znodes                        cost of one take, its put included
 //	stale-list        <dir>/queue-<priority>-<seq>  1 get, 1 delete, 2 writes in all; inversions until the list ends
 //	invalidated-list  the same                      1 listing more, and 1 notification of its own delete
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run priority-drain` holds them to it. Every
+// Each variant's own comment has the steps and the exact formulas; `zkbench run priority-drain` checks the formulas. Every
 // write travels in one multi with one to <dir>/journals/<guid>: see [items.Journal].
 package priorityqueue
 
@@ -42,14 +42,14 @@ var code embed.FS
 // Queue is one client's end of a priority queue.
 type Queue interface {
 	items.Taker
-	// Put adds an item. One whose ctx has ended may have been put all the same.
+	// Put adds an item. If ctx has ended, the item may have been put nevertheless.
 	Put(ctx context.Context, p Priority, data []byte) error
 }
 
-// Priority says how urgent an item is: the lower, the more urgent. Of equally urgent items the oldest is next.
+// Priority is the urgency of an item: the lower, the more urgent. Of equally urgent items the oldest is next.
 type Priority uint8
 
-// LeastUrgent is the highest priority number: there are two digits for it in an item's name.
+// LeastUrgent is the highest priority number: an item's name has two digits for it.
 const LeastUrgent Priority = 99
 
 // marker starts the names of items; the priority and the sequence number follow.
@@ -101,7 +101,7 @@ func byUrgency(children []string) []line.Ticket {
 	return tickets
 }
 
-// put is how both variants put. They differ in how long they go by a list.
+// put puts an item for both variants. They differ in how long they use a list.
 func put(ctx context.Context, c *items.Client, p Priority, data []byte) error {
 	start, err := prefix(p)
 	if err != nil {
@@ -118,12 +118,10 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Priority Queues",
 		Variants:    []variants.Variant{staleListVariant(), invalidatedListVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   items.PhaseTake,
 		Batch:       batch,
 		CountFrom:   variants.FromStart,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // teller's items are numbers after a letter: x for one that is due before all others, u for an urgent one, o for an
 // ordinary one.
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 			"done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		{"an urgent one that came later", "1:putting:o1 1:put:o1 1:taking 0:putting:u2 1:took:o1 0:put:u2", ""},
 		{"an urgent one that the taker's server may not have", "1:putting:o1 1:put:o1 0:putting:u2 0:put:u2 1:taking 1:took:o1", ""},
 		{"a write that had begun before", "1:putting:o1 0:putting:u2 0:put:u2 1:put:o1 1:taking 1:took:o1", ""},
-		{"an urgent one that somebody is about to take", bothPut + knows + "0:taking 1:taking 1:took:o1 0:took:u2", ""},
+		{"an urgent one that another client is about to take", bothPut + knows + "0:taking 1:taking 1:took:o1 0:took:u2", ""},
 		{"given back meanwhile", bothPut + knows + "0:taking 0:took:u2 1:taking 1:took:o1 0:givenUp:u2 0:taking 0:took:u2", ""},
 		{"with its taker, who died", bothPut + knows + "0:taking 1:taking 1:took:o1", ""},
 		{"a more urgent one that comes while two are looking", bothPut + knows + "2:taking 1:taking 1:took:o1 0:putting:x4 0:put:x4 3:taking 2:took:u2 3:took:x4", ""},
@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 1 takes two ordinary items while an urgent one is there",
 		"1:unordered " + bothPut + knows + "1:taking 1:took:o1 1:taking 1:took:o3 0:taking 0:took:u2",
 		"put(0)=1ms put(0)=1ms put(1)=1ms take(1)=1ms take(1)=1ms take(0)=1ms " +
@@ -169,4 +169,27 @@ func TestInversions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Clients put and take ordinary items in turn, while an urgent one is there that a client was taking when it died.
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		const clients, dead = 8, 9
+		c := i % clients
+		id := int64(ordinary)<<56 | int64(c)<<32 | int64(i/clients)
+		const lost = int64(urgent)<<56 | dead<<32
+		var h []variants.Event
+		if i == 0 {
+			h = append(h, variants.Event{Client: dead, Kind: items.Putting, Value: lost},
+				variants.Event{Client: dead, Kind: items.Put, Value: lost}, variants.Event{Client: dead, Kind: items.Taking})
+		}
+		for _, e := range []variants.Event{
+			{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}, {Kind: items.Taking}, {Kind: items.Empty},
+			{Kind: items.Took, Value: id}, {Kind: items.Finishing, Value: id}, {Kind: items.Done, Value: id},
+		} {
+			e.Client = c
+			h = append(h, e)
+		}
+		return h
+	})
 }

@@ -2,7 +2,6 @@ package priorityqueue
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
@@ -20,7 +19,7 @@ func phases() []variants.Phase {
 		{Name: phaseUrgent, Meaning: "the sojourn of an urgent item", UntimedInLockstep: true},
 		{
 			Name:              phaseInversion,
-			Meaning:           "from when the put of the most urgent item was acknowledged that a taker knew of until the end of the take that passed it over",
+			Meaning:           "from when the put of the most urgent item that a taker knew of was acknowledged, until the end of the take that passed it over",
 			UntimedInLockstep: true,
 			Of:                items.PhaseTake,
 		},
@@ -28,8 +27,8 @@ func phases() []variants.Phase {
 	return append(own, items.Phases()...)
 }
 
-// A participant puts ordinary items, takes some while there is nothing else, then puts an urgent one, and takes as many
-// as it has put. The formulas contain these numbers.
+// A participant puts ordinary items, takes some of them, then puts an urgent one, and takes the rest. The formulas contain
+// these numbers.
 const (
 	batch      = 10 // items of a step, one of them urgent
 	takenFirst = 4  // before that one is put
@@ -49,11 +48,8 @@ type worker struct {
 
 var _ variants.Participant = (*worker)(nil)
 
-// join makes a variant's Join out of its constructor.
-func join(open func(context.Context, variants.Session, variants.Env) (Queue, error)) variants.JoinFunc {
-	return variants.JoinBy(open, func(q Queue, env variants.Env) variants.Participant {
-		return &worker{items.Worker{Queue: q, Env: env}, q}
-	})
+func newWorker(q Queue, env variants.Env) variants.Participant {
+	return &worker{items.Worker{Queue: q, Env: env}, q}
 }
 
 // Step implements [variants.Participant]. In a lockstep run all participants put, then take in turn, then all put an
@@ -68,14 +64,4 @@ func (w *worker) Step(ctx context.Context) error {
 // round puts some items of a priority and takes some of any.
 func (w *worker) round(ctx context.Context, p Priority, puts, takes int) error {
 	return w.Round(ctx, uint8(p), puts, takes, func(ctx context.Context, data []byte) error { return w.queue.Put(ctx, p, data) })
-}
-
-func spans(h variants.History) []variants.Span {
-	out := items.Spans(h)
-	urgentOnly := slices.DeleteFunc(slices.Clone(h), func(e variants.Event) bool { return priorityOf(e.Value) != urgent })
-	out = append(out, urgentOnly.Across(phaseUrgent, items.Putting, items.Took)...)
-	for _, i := range inversions(h, read(h)) {
-		out = append(out, variants.Span{Phase: phaseInversion, Client: i.take.Client, Start: i.overtaken.PutEnded, End: i.take.At})
-	}
-	return out
 }

@@ -5,42 +5,31 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// check holds a whole history to the promise: every item that was taken had been put, and nobody else had it; no item
-// that was put is passed over for a later one, unless the variant promises no order; and nobody finds nothing while an
-// item is there that nobody takes.
-func check(h variants.History) []variants.Violation {
-	return breaches(h, items.Read(h))
+// newObserver returns an observer of a queue's phases and promise.
+func newObserver(out variants.Findings) variants.Observer {
+	return append(items.Spans(out),
+		out.Between(phaseDone, items.Finishing, items.Done),
+		items.NewObserver(out, &fifo{out: out}))
 }
 
-// checkPrefix holds a part of a history to it.
-func checkPrefix(h variants.History) []variants.Violation { return breaches(h, items.ReadPrefix(h)) }
-
-func breaches(h variants.History, s *items.Story) []variants.Violation {
-	s.Excuse(s.Acked)
-	out := append(s.CheckTakes(), s.CheckEmpty()...)
-	if s.Unordered {
-		return out
-	}
-	return append(out, checkOrder(h, s)...)
+// fifo reports items that were passed over, each once: when a client takes an item, no item may be left whose put was
+// acknowledged before the put of that one began.
+type fifo struct {
+	out  variants.Findings
+	left items.Waiting
 }
 
-// checkOrder finds items that were passed over. At each moment the oldest item that nobody has begun to take decides:
-// whatever is taken then must not have been put later.
-func checkOrder(h variants.History, s *items.Story) []variants.Violation {
-	var out []variants.Violation
-	waiting := s.Acked
-	for _, e := range h {
-		for len(waiting) > 0 && waiting[0].TakeBegun < e.At {
-			waiting = waiting[1:]
-		}
-		if e.Kind != items.Took || len(waiting) == 0 {
-			continue
-		}
-		item := s.Items[e.Value]
-		if item != nil && waiting[0].PutEnded < item.PutBegun && waiting[0].ID != item.ID {
-			out = append(out, e.Violation("client %d took item %#x, although item %#x had been put before it", e.Client, e.Value, waiting[0].ID))
-			waiting = waiting[1:] // once is enough
-		}
+// Add implements [items.Order].
+func (f *fifo) Add(item *items.Stored) { f.left.Add(item) }
+
+// Took implements [items.Order].
+func (f *fifo) Took(o *items.Observer, t *items.Take, unordered bool) {
+	if unordered {
+		return
 	}
-	return out
+	for _, item := range f.left.Until(t.Item.PutBegun) {
+		o.Doubt(t.Event, func(item *items.Stored) {
+			f.out.Breach(t.Event, "client %d took item %#x, although item %#x had been put before it", t.Client, t.Value, item.ID)
+		}, item)
+	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// claiming is what the variants share that claim an item by an ephemeral znode, and remove it when it has been
-// processed. They differ in how they find one that nobody has claimed, and in how they remove it.
+// claiming is the common part of the variants that claim an item with an ephemeral znode and remove it when it has been
+// processed. They differ in how they find an unclaimed item, and in how they remove it.
 type claiming struct {
 	items.Client
-	claim func(line.Ticket) string // where an item's claim is
+	claim func(line.Ticket) string // the path of an item's claim
 }
 
 // claimRequest creates the claim of an item.
@@ -29,10 +29,10 @@ func (q *claiming) unclaimRequest(t line.Ticket) *zk.DeleteRequest {
 	return &zk.DeleteRequest{Path: q.claim(t), Version: -1}
 }
 
-// readClaimed returns an item that this client has claimed. If that fails, or the item is gone, which is nil, the claim
-// is given back.
+// readClaimed returns an item that this client has claimed, or nil if the item is gone. Unless it returns an item, it gives
+// the claim back.
 func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken, error) {
-	item := &items.Taken{Ticket: t, Lost: q.Lost}
+	item := &items.Taken{Ticket: t, Lost: q.Session.Lost()}
 	var found bool
 	var err error
 	item.Data, found, err = q.Read(ctx, t)
@@ -44,7 +44,7 @@ func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken
 	return nil, errors.Join(err, q.GiveBack(ctx, item))
 }
 
-// GiveBack deletes the claim.
+// GiveBack implements [items.Strategy]: it deletes the claim.
 func (q *claiming) GiveBack(ctx context.Context, t *items.Taken) error {
 	if _, err := q.Journal.Do(ctx, q.unclaimRequest(t.Ticket)); err != nil {
 		return fmt.Errorf("delete %s: %w", q.claim(t.Ticket), err)

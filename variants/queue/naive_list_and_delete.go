@@ -12,15 +12,15 @@ import (
 //
 //  1. To put, create <dir>/item-, persistent and sequential.
 //  2. To take, list <dir>. If there is no item, there is nothing to take.
-//  3. Read the lowest item. If it is gone, go on with the next one; after the last, go to 2.
-//  4. Delete it. If it is gone, somebody else was faster: go on with the next one; after the last, go to 2.
+//  3. Read the lowest item. If it is gone, continue with the next one; after the last, go to 2.
+//  4. Delete it. If it is gone, another client was faster: continue with the next one; after the last, go to 2.
 //
-// Cost of an item that nobody else tries to take, as in a lockstep run: 1 create, 1 listing, 1 get and 1 delete. The
-// listing is O(items) bytes, for one of them.
+// Cost of an item that no other client tries to take, as in a lockstep run: 1 create, 1 listing, 1 get and 1 delete. The
+// listing has O(items) bytes, for one of them.
 //
-// Looping freely, clients that list at the same time find the same items, and try them in the same order. Once a client
-// has found an item gone it never sees it again, so that each item costs each of N clients at most one get and one
-// delete, of which N-1 fail; and a client lists again only after it was too late for an item:
+// When clients loop freely, those that list at the same time find the same items and try them in the same order. A client
+// that has found an item gone never sees it again. So each item costs each of N clients at most one get and one delete,
+// of which N-1 fail, and a client lists again only after it was too late for an item:
 //
 //	requests  at most 1 put + N listings + N gets + N deletes
 //	writes    at most 1 + N, of which N-1 fail
@@ -31,18 +31,13 @@ import (
 // ZooKeeper's own recipes does the same.
 type ListAndDelete struct{ items.Deleting }
 
-var _ Queue = (*ListAndDelete)(nil)
-
-// NewListAndDelete returns one client's end of the queue below an existing znode dir. lost is closed when the session is.
-func NewListAndDelete(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*ListAndDelete, error) {
+// NewListAndDelete returns one client's end of the queue below an existing znode dir.
+func NewListAndDelete(ctx context.Context, session *variants.Session, dir string) (*ListAndDelete, error) {
 	q := &ListAndDelete{}
-	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return q, q.Open(ctx, line.New(session, dir, marker), q)
 }
 
-// TakeNext implements [items.Algorithm].
+// TakeNext implements [items.Strategy].
 func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
 	for {
 		children, err := q.List(ctx)
@@ -63,28 +58,14 @@ func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
 
 func listAndDeleteVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "list-and-delete",
-		Type:    "ListAndDelete",
-		Kind:    variants.Naive,
-		Summary: "every take lists the queue, then reads and deletes the first item",
-		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
-		BadAt:   "long queues, which are listed for every item, and crowds: all race for the same item, and who loses has paid for a quorum write",
-		Lockstep: variants.Cost{
-			Requests:      "4",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "0",
-			HerdMax:       "0",
-		},
-		Free: variants.Cost{
-			Requests:      "3N+1",
-			Writes:        "N+1",
-			FailedWrites:  "N-1",
-			Notifications: "0",
-			HerdMax:       "0",
-		},
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
-			return NewListAndDelete(ctx, s, env.Root, env.Lost)
-		}),
+		Name:     "list-and-delete",
+		Type:     "ListAndDelete",
+		Kind:     variants.Naive,
+		Summary:  "every take lists the queue, then reads and deletes the first item",
+		Source:   "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
+		BadAt:    "long queues, which are listed for every item, and many clients: all race for the same item, and each loser pays for a quorum write",
+		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
+		Free:     variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
+		Join:     join(NewListAndDelete),
 	}
 }

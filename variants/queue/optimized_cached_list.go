@@ -13,19 +13,20 @@ import (
 //  1. To put, create <dir>/item-, persistent and sequential.
 //  2. To take, if the list is empty, list <dir>. If there is no item, there is nothing to take.
 //  3. Read the first item of the list, and drop it from the list. If it is gone, go to 2.
-//  4. Delete it. If it is gone, somebody else was faster: go to 2.
+//  4. Delete it. If it is gone, another client was faster: go to 2.
 //
-// New items stand behind all that there are, so that an old list is wrong only in what is gone by now: order is kept.
+// New items stand behind all existing ones. So an old list is wrong only in that some of its items are gone, and the order
+// is kept.
 //
 // Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn. Each lists once, at its first turn,
-// and at each of its k-1 others finds that the N-1 items next in its list were taken since:
+// and at each of its k-1 other turns finds that the N-1 items next in its list were taken since:
 //
 //	requests  per client k puts, 1 listing, k gets, k deletes, and (k-1)(N-1) gets in vain
 //	          per take: 3 + 1/k + (N-1)(k-1)/k  =  3.1 + 0.9(N-1)
 //
-// So it saves the listings, each O(items) bytes, but several clients pay with reads in vain, which are small. Alone,
-// looping freely, it is the same. With others, each item costs each client at most one get and one delete, and each
-// listing of a client has at least one item that it has not tried:
+// The variant saves listings of O(items) bytes each; several clients pay for that with reads in vain, which are small. For
+// one client that loops freely the cost is the same. With several, each item costs each client at most one get and one
+// delete, and each listing of a client has at least one item that the client has not tried:
 //
 //	requests  at most 1 put + N listings + N gets + N deletes
 //	writes    at most 1 + N, of which N-1 fail
@@ -35,47 +36,28 @@ import (
 // Source: ZooKeeper recipes page, Queues ("does not need to issue another getChildren until it exhausts the list").
 type CachedList struct{ items.Cached }
 
-var _ Queue = (*CachedList)(nil)
-
-// NewCachedList returns one client's end of the queue below an existing znode dir. lost is closed when the session is.
-func NewCachedList(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*CachedList, error) {
+// NewCachedList returns one client's end of the queue below an existing znode dir.
+func NewCachedList(ctx context.Context, session *variants.Session, dir string) (*CachedList, error) {
 	q := &CachedList{}
 	q.Arrange = func(children []string) []line.Ticket { return line.Sorted(children, marker) }
-	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return q, q.Open(ctx, line.New(session, dir, marker), q)
 }
 
 func cachedListVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "cached-list",
-		Type:    "CachedList",
-		Kind:    variants.Optimized,
-		Summary: "lists the queue again only when its last list is exhausted",
-		Source:  "ZooKeeper recipes page, Queues",
-		BadAt:   "crowds: every client tries every item, and most find it gone",
-		Lockstep: variants.Cost{
-			Requests:      "3.1 + 0.9(N-1)",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "0",
-			HerdMax:       "0",
-		},
-		Free: cachedFree(),
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
-			return NewCachedList(ctx, s, env.Root, env.Lost)
-		}),
+		Name:     "cached-list",
+		Type:     "CachedList",
+		Kind:     variants.Optimized,
+		Summary:  "lists the queue again only when its last list is exhausted",
+		Source:   "ZooKeeper recipes page, Queues",
+		BadAt:    "many clients: each tries every item, and finds most of them gone",
+		Lockstep: variants.Cost{Requests: "3.1 + 0.9(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
+		Free:     cachedFree(),
+		Join:     join(NewCachedList),
 	}
 }
 
-// cachedFree is what a cached list costs at most, in whatever order it is tried.
+// cachedFree returns the bounds of a variant with a cached list, in any order of the list.
 func cachedFree() variants.Cost {
-	return variants.Cost{
-		Requests:      "3N+1 (3.1 for N=1)",
-		Writes:        "N+1",
-		FailedWrites:  "N-1",
-		Notifications: "0",
-		HerdMax:       "0",
-	}
+	return variants.Cost{Requests: "3N+1 (3.1 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"}
 }

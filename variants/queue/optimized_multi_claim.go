@@ -17,20 +17,20 @@ import (
 // MultiClaim is the queue in which an item is claimed while it is processed, and claims stand beside the items.
 //
 //  1. To put, create <dir>/item-, persistent and sequential.
-//  2. To take, list <dir>: that shows the items and the claims. If all are claimed, there is nothing to take.
+//  2. To take, list <dir>, which shows the items and the claims. If all items are claimed, there is nothing to take.
 //  3. In one multi, create <dir>/<item>-claim, ephemeral, for the lowest item without one, and check that the item
-//     exists. If either fails, somebody else was faster: go on with the next one; after the last, go to 2.
+//     exists. If either fails, another client was faster: continue with the next one; after the last, go to 2.
 //  4. Read the item.
 //  5. When it has been processed, delete the item and the claim in one multi.
 //
-// No claim is ever asked for, none is made on an item that is gone, and none outlives its item.
+// No client asks for a claim, no claim is made on an item that is gone, and none outlives its item.
 //
-// Cost of an item that nobody else tries to take, as in a lockstep run: 1 put, 1 listing, 2 multis and 1 get, however many
-// claims there are. The listing is O(items) bytes.
+// Cost of an item that no other client tries to take, as in a lockstep run: 1 put, 1 listing, 2 multis and 1 get, for any
+// number of claims. The listing has O(items) bytes.
 //
-// Looping freely, a client that has failed to claim an item sees it claimed, or not at all, from then on; and it lists
-// again only after such a failure, for there is always an item left that a client which has put one more than it has
-// taken can claim:
+// When clients loop freely, a client that has failed to claim an item sees it claimed, or not at all, from then on. It lists
+// again only after such a failure, because a client that has put one item more than it has taken always finds one to
+// claim:
 //
 //	requests  at most 1 put + N listings + N claims + 1 get + 1 removal
 //	writes    at most N + 2, of which N-1 fail
@@ -40,22 +40,17 @@ import (
 // Source: kropponline, My 1st ZooKeeper Recipe, with the multi of ZooKeeper 3.4; kazoo's LockingQueue removes likewise.
 type MultiClaim struct{ claiming }
 
-var _ Queue = (*MultiClaim)(nil)
-
-// claimSuffix is what the name of a claim has behind that of its item.
+// claimSuffix follows the name of an item in the name of its claim.
 const claimSuffix = "-claim"
 
-// NewMultiClaim returns one client's end of the queue below an existing znode dir. lost is closed when the session is.
-func NewMultiClaim(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*MultiClaim, error) {
+// NewMultiClaim returns one client's end of the queue below an existing znode dir.
+func NewMultiClaim(ctx context.Context, session *variants.Session, dir string) (*MultiClaim, error) {
 	q := &MultiClaim{}
 	q.claim = func(t line.Ticket) string { return q.Path(t) + claimSuffix }
-	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return q, q.Open(ctx, line.New(session, dir, marker), q)
 }
 
-// TakeNext implements [items.Algorithm].
+// TakeNext implements [items.Strategy].
 func (q *MultiClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
 	for {
 		children, err := q.List(ctx)
@@ -89,7 +84,7 @@ func withoutClaimed(children []string) []line.Ticket {
 	return slices.DeleteFunc(line.Sorted(children, marker), func(t line.Ticket) bool { return claimed[t.Name] })
 }
 
-// Finish implements [items.Algorithm].
+// Finish implements [items.Strategy].
 func (q *MultiClaim) Finish(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1}, q.unclaimRequest(t.Ticket))
 	if err != nil {
@@ -100,28 +95,14 @@ func (q *MultiClaim) Finish(ctx context.Context, t *items.Taken) error {
 
 func multiClaimVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "multi-claim",
-		Type:    "MultiClaim",
-		Kind:    variants.Optimized,
-		Summary: "one listing shows items and claims; multis claim and remove",
-		Source:  "kropponline, My 1st ZooKeeper Recipe, with multi",
-		BadAt:   "long queues, which are listed for every item, and short work: each item costs three quorum writes, not two",
-		Lockstep: variants.Cost{
-			Requests:      "5",
-			Writes:        "3",
-			FailedWrites:  "0",
-			Notifications: "0",
-			HerdMax:       "0",
-		},
-		Free: variants.Cost{
-			Requests:      "2N+3",
-			Writes:        "N+2",
-			FailedWrites:  "N-1",
-			Notifications: "0",
-			HerdMax:       "0",
-		},
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
-			return NewMultiClaim(ctx, s, env.Root, env.Lost)
-		}),
+		Name:     "multi-claim",
+		Type:     "MultiClaim",
+		Kind:     variants.Optimized,
+		Summary:  "one listing shows items and claims; multis claim and remove",
+		Source:   "kropponline, My 1st ZooKeeper Recipe, with multi",
+		BadAt:    "long queues, which are listed for every item, and short work: each item costs three quorum writes instead of two",
+		Lockstep: variants.Cost{Requests: "5", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
+		Free:     variants.Cost{Requests: "2N+3", Writes: "N+2", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
+		Join:     join(NewMultiClaim),
 	}
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// OffsetCachedList is the queue in which each client starts elsewhere in its list.
+// OffsetCachedList is the queue in which each client starts at another place in its list.
 //
 //  1. To put, create <dir>/item-, persistent and sequential.
-//  2. To take, if the list is empty, list <dir>, and turn the list so that it begins with the client's share of the way
+//  2. To take, if the list is empty, list <dir>, and rotate the list so that it begins with the client's share of the way
 //     from the lowest sequence number to the highest. If there is no item, there is nothing to take.
 //  3. Read the first item of the list, and drop it from the list. If it is gone, go to 2.
-//  4. Delete it. If it is gone, somebody else was faster: go to 2.
+//  4. Delete it. If it is gone, another client was faster: go to 2.
 //
 // Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn. Client i > 0 lists when items 0, k,
-// 2k … are gone, and starts at 1 + ⌊(Nk-1)i/N⌋ = ik: so each takes k items that no other one tries.
+// 2k … are gone, and starts at 1 + ⌊(Nk-1)i/N⌋ = ik: so each takes k items that no other client tries.
 //
 //	requests  per take 1 put, 1/k listings, 1 get and 1 delete  =  3.1
 //
-// Looping freely, lists are made at different times and so overlap; the bounds are those of [CachedList].
+// When clients loop freely, lists are made at different times and so overlap; the bounds are those of [CachedList].
 //
-// There is no order: an item is taken when a client comes round to it, and while items are put faster than they are
-// taken, one that is put last may be taken first. An item is lost if its taker dies after step 4.
+// There is no order: an item is taken when a client's list comes to it, and while items are put faster than they are
+// taken, the last one that was put may be taken first. An item is lost if its taker dies after step 4.
 //
-// Source: ZooKeeper recipes page, Queues, for the list; that all clients need not start at its head is ours.
+// Source: ZooKeeper recipes page, Queues, for the list; the different starts are our own.
 type OffsetCachedList struct {
 	items.Cached
 	// Share is where in its lists the client starts, from 0 up to but not including 1, such as a hash of its name. It must
@@ -34,21 +34,16 @@ type OffsetCachedList struct {
 	Share float64
 }
 
-var _ Queue = (*OffsetCachedList)(nil)
-
-// NewOffsetCachedList returns one client's end of the queue below an existing znode dir. lost is closed when the session
-// is. With its share still zero it starts at the head.
-func NewOffsetCachedList(ctx context.Context, session variants.Session, dir string, lost <-chan struct{}) (*OffsetCachedList, error) {
+// NewOffsetCachedList returns one client's end of the queue below an existing znode dir. With its share still zero it
+// starts at the head.
+func NewOffsetCachedList(ctx context.Context, session *variants.Session, dir string) (*OffsetCachedList, error) {
 	q := &OffsetCachedList{}
 	q.Arrange = func(children []string) []line.Ticket { return q.turn(line.Sorted(children, marker)) }
-	if err := q.Open(ctx, line.New(session, dir, marker, lost), q); err != nil {
-		return nil, err
-	}
-	return q, nil
+	return q, q.Open(ctx, line.New(session, dir, marker), q)
 }
 
-// turn makes a list begin with the client's share. It goes by numbers and not by places in the list, so that clients
-// whose lists differ by what others took in between agree on whose share is whose.
+// turn rotates a list so that it begins with the client's share. It computes with sequence numbers instead of places in
+// the list, so that clients agree on the shares although other takes make their lists differ.
 func (q *OffsetCachedList) turn(listed []line.Ticket) []line.Ticket {
 	if len(listed) == 0 {
 		return nil
@@ -64,28 +59,19 @@ func (q *OffsetCachedList) turn(listed []line.Ticket) []line.Ticket {
 
 func offsetCachedListVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "offset-cached-list",
-		Type:    "OffsetCachedList",
-		Kind:    variants.Optimized,
-		Summary: "a cached list in which each client starts elsewhere",
-		Source:  "ZooKeeper recipes page, Queues, and a start of one's own",
-		BadAt:   "order: an item may be taken long after one that was put later",
-		Lockstep: variants.Cost{
-			Requests:      "3.1",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "0",
-			HerdMax:       "0",
-		},
-		Free: cachedFree(),
-		Join: join(func(ctx context.Context, s variants.Session, env variants.Env) (Queue, error) {
-			q, err := NewOffsetCachedList(ctx, s, env.Root, env.Lost)
-			if err != nil {
-				return nil, err
-			}
+		Name:     "offset-cached-list",
+		Type:     "OffsetCachedList",
+		Kind:     variants.Optimized,
+		Summary:  "a cached list in which each client starts at another place",
+		Source:   "ZooKeeper recipes page, Queues; the different starts are our own",
+		BadAt:    "order: an item may be taken long after one that was put later",
+		Lockstep: variants.Cost{Requests: "3.1", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
+		Free:     cachedFree(),
+		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 			env.Record(items.Unordered, 0)
+			q, err := NewOffsetCachedList(ctx, env.Session, env.Root)
 			q.Share = float64(env.Index) / float64(env.Clients)
-			return q, nil
-		}),
+			return q, err
+		}, newWorker),
 	}
 }

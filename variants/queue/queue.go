@@ -1,21 +1,21 @@
 // Package queue compares five ways for many clients to take items from one queue.
 //
-// The promise, to which all are held: an item whose put was acknowledged is taken, and it is taken once. If its taker
-// dies, the claiming variants hand it to somebody else (at least once), while those that delete it first lose it (at
-// most once). Items are taken in the order in which they were put, whoever put them, except by offset-cached-list. A
-// client whose server lags behind the leader may find nothing where others have put something already.
+// The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. If its taker
+// dies, the claiming variants hand it to another client (at least once), while those that delete it first lose it (at
+// most once). Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client
+// whose server lags behind the leader may find nothing although other clients have put items already.
 //
 //	variant             znodes                              cost of one take among N clients, its done included
 //	list-and-delete     <dir>/item-<seq>                    1 listing, 1 get, 1 delete; a lost race costs a delete
 //	lock-and-claim      and <dir>/claims/item-<seq>         up to 2N notifications, 1 listing, N exists, 1 get, 3 writes
-//	cached-list         <dir>/item-<seq>                    1 get, 1 delete, N-1 gets of what others took first
+//	cached-list         <dir>/item-<seq>                    1 get, 1 delete, N-1 gets of items that others took first
 //	offset-cached-list  <dir>/item-<seq>                    1 get, 1 delete
 //	multi-claim         and <dir>/item-<seq>-claim          1 listing, 1 get, 2 writes
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run queue-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run queue-drain` checks the formulas.
 //
-// Every write travels in one multi with a set of a znode of the session's own, <dir>/journals/<guid>, by which a client
-// whose reply was lost learns whether the write had taken effect: see [items.Journal]. That costs no request.
+// Every write travels in one multi with a set of <dir>/journals/<guid>, an ephemeral znode of the client, which shows after
+// a lost reply whether the write has taken effect: see [items.Journal]. That costs no request.
 package queue
 
 import (
@@ -32,7 +32,7 @@ var code embed.FS
 // Queue is one client's end of a queue.
 type Queue interface {
 	items.Taker
-	// Put appends an item. One whose ctx has ended may have been put all the same.
+	// Put appends an item. If ctx has ended, the item may have been put nevertheless.
 	Put(ctx context.Context, data []byte) error
 }
 
@@ -49,12 +49,10 @@ func Recipe() variants.Recipe {
 			listAndDeleteVariant(), lockAndClaimVariant(), cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
 		Phases:      append(items.Phases(), variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}),
-		Spans:       spans,
 		Operation:   items.PhaseTake,
 		Batch:       batch,
 		CountFrom:   variants.FromStart,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

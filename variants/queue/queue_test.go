@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-func teller() variantstest.Teller {
-	return variantstest.Teller{Events: map[string]variants.EventKind{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 		"finishing": items.Finishing, "done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
 	}}
@@ -47,7 +47,11 @@ func TestCheck(t *testing.T) {
 		{"lost with its taker, who died", twoPut + "0:taking 1:taking 1:took:2 1:done:2", ""},
 		{"two lost, but only one died", twoPut + "0:putting:3 0:put:3 0:taking 1:taking 1:took:3", "although item 0x2 had been put before it"},
 
-		{"lost: not found", "0:unordered " + twoPut + "0:taking 0:empty", "client 0 found nothing, although item 0x1 was there and nobody took it"},
+		{"not found, from a list that is never made again", "0:unordered " + twoPut + "0:taking 0:took:1 0:done:1 0:taking 0:took:2 0:done:2 0:putting:3 0:put:3 0:putting:4 0:put:4 0:taking 0:empty 0:empty", "client 0 found nothing, although item 0x3 was there"},
+		{"not found after a take that shows it", "0:unordered " + twoPut + "1:taking 1:took:1 1:done:1 1:taking 1:empty", "client 1 found nothing, although item 0x2 was there"},
+		{"not found, and taken by an attempt that began before", "0:unordered " + twoPut + "1:taking 0:taking 0:empty 1:took:1 0:took:2", ""},
+		{"not found, and taken by an attempt that began later", "0:unordered " + twoPut + "2:taking 0:taking 0:empty 1:taking 2:empty 1:took:1", "client 0 found nothing, although item 0x1 was there"},
+		{"lost: not found", "0:unordered " + twoPut + "0:taking 0:empty", "client 0 found nothing, although item 0x1 was there and no client took it"},
 		{"not found by a client whose server may lag", "0:unordered 0:putting:1 0:put:1 1:taking 1:empty 1:took:1", ""},
 		{"not found because it was about to be taken", "0:putting:1 0:put:1 0:putting:2 0:put:2 1:taking 0:taking 0:empty 1:took:1 0:took:2", ""},
 		{"not found: it was another's, put before mine", "0:unordered 0:putting:1 0:put:1 1:putting:2 1:put:2 0:taking 0:took:2 1:taking 1:empty", "client 1 found nothing, although item 0x1"},
@@ -55,7 +59,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 1 finds nothing at first; then it takes what client 0 put, and client 0 what client 1 put",
 		"0:putting:1 0:put:1 1:putting:2 1:put:2 1:taking 1:empty 1:took:1 0:taking 0:took:2 1:finishing:1 1:done:1",
 		"put(0)=1ms put(1)=1ms take(1)=2ms take(0)=1ms sojourn(1)=6ms sojourn(0)=6ms done(1)=1ms",
@@ -206,4 +210,30 @@ func (m *model) finish(c int) {
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate, "list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
+}
+
+// Clients take turns to put an item each, and take each other's with overlapping attempts, some of which end in another
+// order. One client has died while it was taking an item.
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		const clients = 8
+		event := func(i int, kind variants.EventKind, value int64) variants.Event {
+			return variants.Event{Client: i % clients, Kind: kind, Value: value}
+		}
+		id := func(i int) int64 { return int64(i%clients)<<32 | int64(i/clients) }
+		end := func(i int) []variants.Event {
+			return []variants.Event{event(i, items.Took, id(i)), event(i, items.Finishing, id(i)), event(i, items.Done, id(i))}
+		}
+		var h []variants.Event
+		if i == 0 {
+			const dead = clients + 1
+			h = append(h, variants.Event{Client: dead, Kind: items.Putting, Value: dead << 32},
+				variants.Event{Client: dead, Kind: items.Put, Value: dead << 32}, variants.Event{Client: dead, Kind: items.Taking})
+		}
+		h = append(h, event(i, items.Putting, id(i)), event(i, items.Put, id(i)), event(i, items.Taking, 0))
+		if i%2 == 0 && i >= 4 {
+			h = append(append(h, end(i-3)...), end(i-4)...)
+		}
+		return h
+	})
 }

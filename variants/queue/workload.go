@@ -15,8 +15,8 @@ const phaseDone = "done"
 // of the variants that keep one contain it.
 const batch = 10
 
-// worker is a participant: it puts a batch of items and takes as many, which others may have put, the same way for every
-// variant. Whoever takes has put before, so that there is always an item left for it.
+// worker is a participant: it puts a batch of items and takes as many, which other clients may have put, the same way for
+// every variant. A client that takes has put before, so that there is always an item left for it.
 type worker struct {
 	items.Worker
 	queue Queue
@@ -24,18 +24,18 @@ type worker struct {
 
 var _ variants.Participant = (*worker)(nil)
 
-// join makes a variant's Join out of its constructor.
-func join(open func(context.Context, variants.Session, variants.Env) (Queue, error)) variants.JoinFunc {
-	return variants.JoinBy(open, func(q Queue, env variants.Env) variants.Participant {
-		return &worker{items.Worker{Queue: q, Env: env}, q}
-	})
+func newWorker(q Queue, env variants.Env) variants.Participant {
+	return &worker{items.Worker{Queue: q, Env: env}, q}
+}
+
+// join returns a variant's Join for its constructor.
+func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
+	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
+		return open(ctx, env.Session, env.Root)
+	}, newWorker)
 }
 
 // Step implements [variants.Participant]. In a lockstep run all participants put first, then they take in turn.
 func (w *worker) Step(ctx context.Context) error {
 	return w.Round(ctx, 0, batch, batch, w.queue.Put)
-}
-
-func spans(h variants.History) []variants.Span {
-	return append(items.Spans(h), h.Between(phaseDone, items.Finishing, items.Done)...)
 }

@@ -9,51 +9,45 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// Poll is the revocable lock whose holder asks again and again whether somebody else wants it.
+// Poll is the revocable lock whose holder asks again and again whether another client wants it.
 //
 //  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, look for the GUID.
-//  2. List <dir>. If the own znode is the lowest, go to 5.
+//  2. List <dir>. If the client's own znode is the lowest, go to 5.
 //  3. Write "unlock" to the next lower znode, unless that has been done. If it is gone, go to 2.
 //  4. Read it with a watch, wait for the watch, and go to 2.
-//  5. The lock is held. Read the own znode, now and after every interval T. If it says "unlock", somebody wants the lock.
-//  6. To release, or to withdraw, delete the own znode.
+//  5. The client holds the lock. Read its own znode, now and after every interval T. If it says "unlock", another client
+//     wants the lock.
+//  6. To release, or to withdraw, delete the client's own znode.
 //
 // Cost of one acquire and release: 4 requests alone (create, getChildren, getData, delete), and after a wait 3 more
-// (setData and getData of the next lower znode, getChildren) and 1 notification. Beyond that a holder whom nobody asks
-// sends one read per interval: hold/T, with no bound that depends on N alone; the 4 of a client that is alone are exact if
-// it holds for less than T. A request is noticed up to T late, and at once if it came before its receiver held. 3 writes;
-// the one that asks fails if the holder was faster. Since it never comes to rest, it cannot be stepped.
+// (setData and getData of the next lower znode, getChildren) and 1 notification. Of the 3 writes, the one that asks fails if
+// the holder was faster. Beyond that a holder sends one read per interval until it is asked: hold/T, with no bound that
+// depends on N alone. The 4 of a client that is alone are exact if it holds for less than T. A request is noticed up to T
+// late, and at once if it came before its receiver held. A client that polls never comes to rest, so there is no cost in
+// lockstep.
 //
 // The interval must be well below the grace.
 //
-// Source: the recipes page has the string "unlock" and a watch; to poll is what the watch makes superfluous.
+// Source: the recipes page has the string "unlock" and a watch, which makes polling superfluous.
 type Poll struct {
 	sequential
 	interval time.Duration
 }
 
-var _ Lock = (*Poll)(nil)
-
-// NewPoll returns the lock of one client below an existing znode dir. The interval must be positive. lost is closed when
-// the session is.
-func NewPoll(session variants.Session, dir string, interval time.Duration, lost <-chan struct{}) *Poll {
+// NewPoll returns the lock of one client below an existing znode dir. The interval must be positive.
+func NewPoll(session *variants.Session, dir string, interval time.Duration) *Poll {
 	l := &Poll{interval: interval}
-	l.init(session, dir, lost, l)
+	l.init(session, dir, l)
 	return l
 }
 
 func (l *Poll) look(ctx context.Context, mine line.Ticket) (seen, error) { return l.read(ctx, mine) }
 
 func (l *Poll) lookAgain(ctx context.Context, mine line.Ticket, _ seen) (seen, error) {
-	if err := variants.WaitFor(ctx, l.Lost, l.interval); err != nil {
+	if err := l.background.Sleep(ctx, l.interval); err != nil {
 		return seen{}, err
 	}
-	select {
-	case <-l.Lost:
-		return seen{}, variants.ErrSessionLost
-	default:
-		return l.read(ctx, mine)
-	}
+	return l.read(ctx, mine)
 }
 
 func pollVariant() variants.Variant {
@@ -63,16 +57,13 @@ func pollVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("the holder reads its znode every %s", interval),
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks, without its watch",
-		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, who wait for the next one; and a holder that does not listen keeps the lock",
+		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, which wait for the next read; and a holder that does not listen keeps the lock",
 		Free: variants.Cost{
-			Requests:      "no bound (4 for N=1)",
-			Writes:        "3 (2 for N=1)",
-			FailedWrites:  "1 (0 for N=1)",
-			Notifications: "1 (0 for N=1)",
-			HerdMax:       "1 (0 for N=1)",
+			Requests: "no bound (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(Terms{Grace: grace}, func(s variants.Session, env variants.Env) Lock {
-			return NewPoll(s, env.Root, interval, env.Lost)
+		Join: join(Terms{Grace: grace}, func(_ context.Context, env variants.Env) (Lock, error) {
+			return NewPoll(env.Session, env.Root, interval), nil
 		}),
 	}
 }

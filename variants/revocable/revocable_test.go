@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's events are one second apart, and grace is told in seconds.
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
-			"agreed": agreed, "forcible": agreedForced, "requested": requested, "withdrew": withdrew, "acquired": acquired,
-			"heeded": heeded, "releasing": releasing, "ousted": ousted, "released": released,
+			"agreed": agreed, "forcible": agreedForced, "requested": holding.Requested, "withdrew": holding.Withdrew, "acquired": holding.Acquired,
+			"heeded": holding.Heeded, "releasing": holding.Releasing, "ousted": ousted, "released": holding.Released,
 		},
 		Apart: time.Second,
 		Value: func(t testing.TB, event string, parts []string) int64 {
@@ -40,9 +41,9 @@ func TestCheck(t *testing.T) {
 		{"two at once", "0:agreed:3 0:acquired:1 1:acquired:2", "client 1 acquired the lock while client 0 held it"},
 		{"two at once after the grace", "0:agreed:1 0:acquired:1 1:requested - - - 1:acquired:2", "client 1 acquired the lock while client 0 held it"},
 		{"a token again", "0:agreed:3 0:acquired:1 0:releasing 0:released 1:acquired:1", "fencing token 1 after token 1"},
-		{"gives up too late", "0:agreed:3 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked; the grace is 3s | nobody holds the lock in the end"},
+		{"gives up too late", "0:agreed:3 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked; the grace is 3s | no client holds the lock in the end"},
 		{"never gives up", "0:agreed:3 0:acquired:1 1:requested - - - 2:requested", "client 0 held on for 4s after it was asked; the grace is 3s"},
-		{"nobody gets it", "0:agreed:3 0:acquired:1 1:requested 0:releasing 0:released", "nobody holds the lock in the end, although 1 clients wait"},
+		{"nobody gets it", "0:agreed:3 0:acquired:1 1:requested 0:releasing 0:released", "no client holds the lock in the end, although 1 clients wait"},
 		{"force after the grace", "0:forcible:3 0:acquired:1 1:requested - - 1:acquired:2 0:heeded 0:releasing 0:ousted 0:released 1:releasing", ""},
 		{"force that is noticed at once", "0:forcible:3 0:acquired:1 1:requested - - 0:heeded 0:releasing 0:ousted 1:acquired:2 0:released", ""},
 		{"force after the grace of one asked early", "0:forcible:3 1:requested 0:acquired:1 - - 1:acquired:2 0:releasing 0:ousted", ""},
@@ -52,13 +53,13 @@ func TestCheck(t *testing.T) {
 		{"force too early, whenever the holder knew", "0:forcible:3 0:acquired:1 1:requested 0:releasing 2:requested 1:acquired:2 2:acquired:3", "asked 2s before; the grace is 3s"},
 		{"force too early that is noticed at once", "0:forcible:9 0:acquired:1 1:requested 0:releasing 0:ousted 1:acquired:2", "client 0 lost the lock to force 2s after it was asked"},
 		{"force is not noticed", "0:forcible:1 0:acquired:1 1:requested 1:acquired:2 - - 0:releasing", "client 0 held on for 3s after the lock had been taken away"},
-		{"force is not used", "0:forcible:1 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked | nobody holds the lock in the end"},
+		{"force is not used", "0:forcible:1 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked | no client holds the lock in the end"},
 		{"force and a token again", "0:forcible:1 0:acquired:1 1:requested 1:acquired:1", "fencing token 1 after token 1"},
 	})
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 1 comes while 0 holds, and client 0 comes back before 1 has it; nobody asks client 0 the second time",
 		"0:requested 0:acquired:1 - 1:requested - 0:heeded 0:releasing 0:released 0:requested 1:acquired:2 - 1:heeded 1:releasing 0:acquired:3 1:released 0:releasing 0:released",
 		"acquire(0)=1s acquire(1)=6s acquire(0)=5s hold(0)=5s hold(1)=3s hold(0)=2s release(0)=1s release(1)=2s release(0)=1s " +
@@ -85,11 +86,11 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 		want []variants.EventKind
 		err  error
 	}{
-		{"nobody asks", scripted{}, []variants.EventKind{agreed, requested, acquired, releasing, released}, nil},
-		{"is asked", scripted{grant: Grant{Revoked: asked}}, []variants.EventKind{agreed, requested, acquired, heeded, releasing, released}, nil},
-		{"is forced", scripted{stays: ErrForced}, []variants.EventKind{agreed, requested, acquired, releasing, ousted, released}, nil},
-		{"withdraws", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{agreed, requested, withdrew}, variants.ErrSessionLost},
-		{"loses its session", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{agreed, requested, acquired, releasing}, variants.ErrSessionLost},
+		{"nobody asks", scripted{}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
+		{"is asked", scripted{grant: Grant{Revoked: asked}}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Heeded, holding.Releasing, holding.Released}, nil},
+		{"is forced", scripted{stays: ErrForced}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, ousted, holding.Released}, nil},
+		{"withdraws", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, variants.ErrSessionLost},
+		{"loses its session", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing}, variants.ErrSessionLost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
@@ -135,4 +136,17 @@ func simulate(variant string, n int) variantstest.Counts {
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate, "data-watch", "forced")
+}
+
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		holder, next, token := i%10, (i+1)%10, int64(i)
+		return []variants.Event{
+			{Client: holder, Kind: agreed, Value: int64(grace)},
+			{Client: holder, Kind: holding.Requested}, {Client: holder, Kind: holding.Acquired, Value: token},
+			{Client: next, Kind: holding.Requested}, {Client: holder, Kind: holding.Heeded, Value: token},
+			{Client: holder, Kind: holding.Releasing, Value: token}, {Client: holder, Kind: holding.Released, Value: token},
+			{Client: next, Kind: holding.Withdrew},
+		}
+	})
 }

@@ -13,12 +13,12 @@ import (
 //  2. List <dir> and set a watch on it. A writer holds the lock if its znode is the lowest, a reader if no writer's znode
 //     is lower than its own.
 //  3. Wait for the watch, then go to 2.
-//  4. To release, or to withdraw, delete the own znode.
+//  4. To release, or to withdraw, delete the client's own znode.
 //
-// The watch fires for every arrival and every departure, whomever it concerns; and since the listing that finds the
-// lock free arms it as well, a holder is notified once more.
+// The watch fires for every arrival and every departure. The listing that finds the lock free arms it, too, so a holder is
+// notified once more.
 //
-// Cost of a drain, where f = ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait
+// Cost in lockstep, where f = ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait
 // behind those. The first readers' watches were used up by the arrivals, so that each of their releases notifies the w+r
 // waiters. Writer k = 1 … w armed its watch when it found itself the lowest, so its release notifies itself, w-k
 // writers and r readers. These then hold, all with armed watches, which the first of their own releases uses up:
@@ -28,19 +28,17 @@ import (
 //	requests       N deletes + f(w+r) + Σ (w-k + r) listings for k = 1 … w  =  N + f(w+r) + w(w-1)/2 + wr
 //	herd           w+r notifications from one release
 //
-// Looping freely, an acquire and release are one create, which notifies up to N-1 others, and one delete, which notifies
-// up to N: at most 2N-1 notifications, of which all but the own one lead to a listing. Events that come while a client
-// is about to list again coalesce, and holders do not list, so that there are fewer.
+// Running free, an acquire and release are one create, which notifies up to N-1 others, and one delete, which notifies up
+// to N: at most 2N-1 notifications. Each but the client's own leads to a listing. Events that come while a client is about
+// to list again coalesce, and holders do not list, so that there are fewer.
 //
 // Source: ZooKeeper recipes page (Shared Locks), with the watch flag that it warns of set on getChildren.
 type ChildrenWatch struct{ sequential }
 
-var _ Lock = (*ChildrenWatch)(nil)
-
-// NewChildrenWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
-func NewChildrenWatch(session variants.Session, dir string, lost <-chan struct{}) *ChildrenWatch {
+// NewChildrenWatch returns the lock of one client below an existing znode dir.
+func NewChildrenWatch(session *variants.Session, dir string) *ChildrenWatch {
 	l := &ChildrenWatch{}
-	l.init(session, dir, lost, l.waitForChildren)
+	l.init(session, dir, l.waitForChildren)
 	return l
 }
 
@@ -59,21 +57,15 @@ func childrenWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
 		Source:  "ZooKeeper recipes page, Shared Locks, with the watch that it warns of",
-		BadAt:   "crowds: every arrival and every release wakes everybody, each to list everybody",
+		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
-			Requests:      "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds,
-			Writes:        "1",
-			FailedWrites:  "0",
-			Notifications: "(f(w+r) + w(w+1)/2 + wr + r)/N" + withThirds + " (1 for N=1)",
-			HerdMax:       "w+r" + withThirds + " (1 for N=1)",
+			Requests: "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "1", FailedWrites: "0",
+			Notifications: "(f(w+r) + w(w+1)/2 + wr + r)/N" + withThirds + " (1 for N=1)", HerdMax: "w+r" + withThirds + " (1 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      "2N+1",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "2N-1",
-			HerdMax:       "N",
+			Requests: "2N+1", Writes: "2", FailedWrites: "0",
+			Notifications: "2N-1", HerdMax: "N",
 		},
-		Join: join(func(s variants.Session, env variants.Env) Lock { return NewChildrenWatch(s, env.Root, env.Lost) }),
+		Join: join(NewChildrenWatch),
 	}
 }

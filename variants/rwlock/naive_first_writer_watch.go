@@ -15,36 +15,34 @@ import (
 //     lower than its own.
 //  3. Read a lower znode with a watch: a writer the next lower one, a reader the lowest writer's. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2.
-//  5. To release, or to withdraw, delete the own znode.
+//  5. To release, or to withdraw, delete the client's own znode.
 //
 // The lowest writer is the one whose turn comes first, and its release lets a reader go on only if no other writer
 // stands between them. So r readers behind w writers are woken w times each, to list the line and to move their watch on
 // to the next writer: a herd within a lock that is said to have none.
 //
-// Cost of a drain, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
-// those. The first readers go in the order in which they came, so that only the last of them notifies a writer:
+// Cost in lockstep, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
+// those. The first readers release in the order in which they came, so that only the last of them notifies a writer:
 //
 //	notifications  w writers once + r readers w times each  =  w(1+r)
 //	requests       N deletes + a listing per notification + a getData per reader for all writers but the first
 //	               =  N + w(1+r) + r(w-1)
 //	herd           r readers and the next writer from one release; 1 if there is but one writer (N = 2, 3, 4)
 //
-// Looping freely, a delete notifies at most the N-1 others, who have one watch each; each then lists and watches once
+// Running free, a delete notifies at most the N-1 others, which have one watch each. Each then lists and watches once
 // more. So an acquire and release are at most 3 + 2(N-1) requests.
 //
 // Source: Apache Curator, InterProcessReadWriteLock, whose readLockPredicate watches children.get(firstWriteIndex).
 type FirstWriterWatch struct{ sequential }
 
-var _ Lock = (*FirstWriterWatch)(nil)
-
-// NewFirstWriterWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
-func NewFirstWriterWatch(session variants.Session, dir string, lost <-chan struct{}) *FirstWriterWatch {
+// NewFirstWriterWatch returns the lock of one client below an existing znode dir.
+func NewFirstWriterWatch(session *variants.Session, dir string) *FirstWriterWatch {
 	l := &FirstWriterWatch{}
-	l.init(session, dir, lost, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, firstWriter) })
+	l.init(session, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, firstWriter) })
 	return l
 }
 
-// firstWriter returns whom to wait for, of those who stand before.
+// firstWriter returns which of the contenders before the client it waits for.
 func firstWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
 	i := len(before) - 1
 	if mode == Read {
@@ -65,19 +63,13 @@ func firstWriterWatchVariant() variants.Variant {
 		Source:  "Apache Curator, InterProcessReadWriteLock",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
 		Lockstep: variants.Cost{
-			Requests:      "1 + (w(1+r) + r(w-1))/N" + withThirds,
-			Writes:        "1",
-			FailedWrites:  "0",
-			Notifications: "w(1+r)/N" + withThirds,
-			HerdMax:       "1+r, or 1 if w=1" + withThirds + " (0 for N=1)",
+			Requests: "1 + (w(1+r) + r(w-1))/N" + withThirds, Writes: "1", FailedWrites: "0",
+			Notifications: "w(1+r)/N" + withThirds, HerdMax: "1+r, or 1 if w=1" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      "2N+1",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "N-1",
-			HerdMax:       "N-1",
+			Requests: "2N+1", Writes: "2", FailedWrites: "0",
+			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Join: join(func(s variants.Session, env variants.Env) Lock { return NewFirstWriterWatch(s, env.Root, env.Lost) }),
+		Join: join(NewFirstWriterWatch),
 	}
 }

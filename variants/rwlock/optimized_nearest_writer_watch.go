@@ -14,38 +14,36 @@ import (
 //     lower than its own.
 //  3. Read a lower znode with a watch: a writer the next lower one, a reader the next lower writer's. If it is gone, go
 //     to 2. getData leaves no watch behind on a znode that is gone, as the recipe's exists would.
-//  4. Wait for the watch, then go to 2: whoever was watched may have given up rather than released.
-//  5. To release, or to withdraw, delete the own znode.
+//  4. Wait for the watch, then go to 2: the watched client may have withdrawn rather than released.
+//  5. To release, or to withdraw, delete the client's own znode.
 //
-// The last writer before a reader is the last whom it has to wait for, so that unless that writer gives up, its reader is
-// woken once. That all readers behind a writer are woken at once is no herd: all of them may go on.
+// A reader watches the last writer that it has to wait for. So unless that writer withdraws, the reader is woken once. All
+// readers behind a writer are woken at once, which is no herd: all of them may go on.
 //
-// Cost of a drain, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
-// those. The first readers go in the order in which they came, so that only the last of them notifies a writer:
+// Cost in lockstep, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
+// those. The first readers release in the order in which they came, so that only the last of them notifies a writer:
 //
-//	notifications  1 for each who waits  =  w+r
+//	notifications  1 for each client that waits  =  w+r
 //	requests       N deletes + a listing per notification  =  N + w+r
 //	herd           r notifications from the last writer's release, 1 from any other
 //
-// Looping freely, a reader waits at most once: when its writer leaves, no other is before it. Writers are not so lucky. A
-// writer behind R readers watches the last of them, and if that one leaves first, the next lower one: between 1 and R
-// wakes, 1 + 1/2 + … + 1/R on average if they leave in any order. But no reader's delete notifies more than the one writer
-// behind it. So all reads cause at most two notifications each, their own and the writer's, and all writes one: at most 2
-// per operation, each with a listing and another getData. Where only one other is there to notify, it is 1.
+// Running free, a reader waits at most once: when its writer leaves, no other is before it. A writer may wait more often. It
+// watches the last of the R readers before it, and if that one leaves first, the next lower one: between 1 and R wakes,
+// 1 + 1/2 + … + 1/R on average if they leave in any order. But no reader's delete notifies more than the one writer behind
+// it. So each read causes at most two notifications, its own and the writer's, and each write one: at most 2 per operation,
+// each with a listing and another getData. Where there is only one other client to notify, it is 1.
 //
 // Source: ZooKeeper recipes page (Shared Locks); kazoo's ReadLock and WriteLock.
 type NearestWriterWatch struct{ sequential }
 
-var _ Lock = (*NearestWriterWatch)(nil)
-
-// NewNearestWriterWatch returns the lock of one client below an existing znode dir. lost is closed when the session is.
-func NewNearestWriterWatch(session variants.Session, dir string, lost <-chan struct{}) *NearestWriterWatch {
+// NewNearestWriterWatch returns the lock of one client below an existing znode dir.
+func NewNearestWriterWatch(session *variants.Session, dir string) *NearestWriterWatch {
 	l := &NearestWriterWatch{}
-	l.init(session, dir, lost, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, nearestWriter) })
+	l.init(session, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, nearestWriter) })
 	return l
 }
 
-// nearestWriter returns whom to wait for, of those who stand before.
+// nearestWriter returns which of the contenders before the client it waits for.
 func nearestWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
 	for i := len(before) - 1; i >= 0; i-- {
 		if mode == Write || isWriter(before[i]) {
@@ -64,19 +62,13 @@ func nearestWriterWatchVariant() variants.Variant {
 		Source:  "ZooKeeper recipes page, Shared Locks; kazoo, ReadLock and WriteLock",
 		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
 		Lockstep: variants.Cost{
-			Requests:      "1 + (w+r)/N" + withThirds,
-			Writes:        "1",
-			FailedWrites:  "0",
-			Notifications: "(w+r)/N" + withThirds,
-			HerdMax:       "max(1, r)" + withThirds + " (0 for N=1)",
+			Requests: "1 + (w+r)/N" + withThirds, Writes: "1", FailedWrites: "0",
+			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests:      "3 + 2 min(2, N-1)",
-			Writes:        "2",
-			FailedWrites:  "0",
-			Notifications: "min(2, N-1)",
-			HerdMax:       "N-1",
+			Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0",
+			Notifications: "min(2, N-1)", HerdMax: "N-1",
 		},
-		Join: join(func(s variants.Session, env variants.Env) Lock { return NewNearestWriterWatch(s, env.Root, env.Lost) }),
+		Join: join(NewNearestWriterWatch),
 	}
 }

@@ -1,19 +1,19 @@
 // Package rwlock compares three ways to build a lock that many readers may share and that a writer has for itself.
 //
-// The promise, to which all are held: while a writer holds the lock nobody else does, and the fencing tokens tell the
-// order of writers: a writer's token is larger than that of any grant before it, a reader's larger than that of any
-// writer before it. A store that remembers the largest token that wrote can so refuse a writer that does not know yet
-// that its session has expired, which no lock can prevent by itself. Nobody overtakes: a reader that comes after a
-// waiting writer waits for it, so that readers cannot starve writers.
+// The promise of all variants: a writer holds the lock alone, and readers share it. The fencing tokens give the order of
+// writers: a writer's token is larger than that of any grant before it, a reader's larger than that of any writer before it.
+// A writer may not know yet that its session has expired, which no lock can prevent by itself. A store that remembers the
+// largest token that wrote can refuse such a writer. No client overtakes another: a reader that comes after a waiting writer
+// waits for it, so that readers cannot starve writers, and a reader waits for writers only.
 //
 //	variant               znodes                    cost of a writer's release with m waiters
 //	children-watch        <dir>/<guid>-read-<seq>   m+1 notifications, m listings of m children
 //	first-writer-watch    <dir>/<guid>-write-<seq>  a notification and a listing for every reader that waits behind
 //	                                                any writer at all, and for the next writer
-//	nearest-writer-watch                            a notification and a listing for each who may go on now
+//	nearest-writer-watch                            a notification and a listing for each client that may go on now
 //
 // All use the same two kinds of znodes, whose numbers come from one counter. Each variant's own comment has the steps and
-// the exact formulas; `zkbench run rwlock-drain` holds them to it.
+// the exact formulas. `zkbench run rwlock-drain` checks the formulas.
 package rwlock
 
 import (
@@ -22,6 +22,7 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -36,7 +37,7 @@ const (
 	Write             // alone
 )
 
-// String returns what somebody in this mode is called.
+// String returns what a client in this mode is called.
 func (m Mode) String() string {
 	if m == Write {
 		return "writer"
@@ -48,22 +49,22 @@ func (m Mode) String() string {
 // then run one after another.
 type Lock interface {
 	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
-	// about a second even from a session that does not answer; the withdrawal then goes on behind the caller's back,
-	// and a later Acquire waits for it. variants.ErrSessionLost says that the session died while waiting.
+	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
+	// later Acquire waits for it. variants.ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context, mode Mode) (Grant, error)
-	// Release gives the lock up, in whichever mode it is held; it costs one delete. variants.ErrSessionLost says that
-	// the lock had already been lost, so that what was done under it may have met another holder. After any other error
-	// the lock is still held, and Release may be tried again.
+	// Release gives the lock up, in whichever mode it is held; it costs one delete. variants.ErrSessionLost means that the
+	// lock had already been lost, and that there may have been another holder since. After any other error the lock is
+	// still held, and Release may be tried again.
 	Release(ctx context.Context) error
 }
 
 // Grant is the right to act as a reader beside other readers, or as the only writer.
 type Grant struct {
 	Mode Mode
-	// Token grows from each writer's grant to the next and to the readers after it. Send it along with whatever is
-	// written under the lock; readers may hold tokens in any order among themselves.
+	// Token grows from each writer's grant to the next and to the readers after it. Send it along with every write under
+	// the lock. Readers may hold tokens in any order among themselves.
 	Token int64
-	// Lost is closed when the session is gone or must be taken to be; the holder must stop.
+	// Lost is closed when the session is lost or must be assumed to be. The holder must then stop.
 	Lost <-chan struct{}
 }
 
@@ -74,15 +75,13 @@ var ErrHeld = errors.New("the lock is held already")
 func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "rwlock",
-		Summary:     "readers share, a writer is alone, nobody overtakes",
+		Summary:     "readers share, a writer is alone, no client overtakes",
 		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
 		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant()},
 		Phases:      phases(),
-		Spans:       spans,
-		Operation:   phaseRelease,
+		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
-		Check:       check,
-		CheckPrefix: check,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

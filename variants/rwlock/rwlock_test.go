@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's values are modes, or modes and tokens: "r" or "w:token".
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
-			"requested": requested, "acquired": acquired, "releasing": releasing, "released": released,
+			"requested": holding.Requested, "withdrew": holding.Withdrew, "waited": waited, "acquired": holding.Acquired,
+			"releasing": holding.Releasing, "released": holding.Released,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
 			mode, known := map[string]Mode{"r": Read, "w": Write}[parts[0]]
@@ -49,6 +51,44 @@ func TestCheck(t *testing.T) {
 		{"a writer's token below a reader's", "0:acquired:r:5 0:releasing:r 1:acquired:w:4", "fencing token 4 as a writer after token 5"},
 		{"a writer's token below an earlier reader's", "0:acquired:r:5 1:acquired:r:3 0:releasing:r 1:releasing:r 2:acquired:w:4", "fencing token 4 as a writer after token 5"},
 		{"a reader's token below a writer's", "0:acquired:w:5 0:releasing:w 1:acquired:r:4", "fencing token 4 as a reader after token 5"},
+		{"a lock that no waiter gets", "0:acquired:w:1 1:requested:r 0:releasing:w", "no client holds the lock in the end, although 1 clients wait"},
+	})
+}
+
+const waitedInVain = "client 1 waited for the lock as a reader although no writer was ahead of it"
+
+// Readers that exclude each other keep every other promise of the lock.
+func TestReadersThatWait(t *testing.T) {
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"for a reader alone", "0:requested:r 0:acquired:r:1 1:requested:r 0:releasing:r 1:waited:r:2 1:acquired:r:2 1:releasing:r", waitedInVain},
+		{"for a reader, with a writer behind both", "0:requested:r 0:acquired:r:1 1:requested:r 2:requested:w 0:releasing:r 0:released:r 1:waited:r:2 1:acquired:r:2" +
+			" 1:releasing:r 1:released:r 2:acquired:w:3 2:releasing:w", waitedInVain},
+		{"for a writer that has released before", "0:requested:w 0:acquired:w:1 0:releasing:w 0:released:w 1:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r", waitedInVain},
+		{"for a client that wrote and reads now", "0:requested:w 0:acquired:w:1 0:releasing:w 0:released:w 0:requested:r 0:acquired:r:2 1:requested:r 0:releasing:r 1:waited:r:3 1:acquired:r:3 1:releasing:r", waitedInVain},
+		{"for a client whose failed write is over", "0:requested:w 0:withdrew:w 0:requested:r 0:acquired:r:2 1:requested:r 0:releasing:r 1:waited:r:3 1:acquired:r:3 1:releasing:r", waitedInVain},
+		{"for a writer that releases", "0:requested:w 0:acquired:w:1 1:requested:r 0:releasing:w 0:released:w 1:waited:r:2 1:acquired:r:2 1:releasing:r", ""},
+		{"for a writer whose release is under way", "0:requested:w 0:acquired:w:1 1:requested:r 0:releasing:w 1:waited:r:2 1:acquired:r:2 0:released:w 1:releasing:r", ""},
+		{"for a writer whose reply comes first", "0:requested:w 0:acquired:w:1 1:requested:r 0:releasing:w 0:released:w 0:requested:w 1:waited:r:2 1:acquired:r:2 1:releasing:r 0:acquired:w:3 0:releasing:w", ""},
+		{"for a writer that withdraws first", "0:acquired:r:1 2:requested:w 1:requested:r 2:withdrew:w 1:waited:r:3 1:acquired:r:3 0:releasing:r 1:releasing:r", ""},
+		{"for a writer that withdraws, as it learns later", "0:acquired:r:1 2:requested:w 1:requested:r 1:waited:r:3 1:acquired:r:3 0:releasing:r 1:releasing:r 2:withdrew:w", ""},
+		{"for a writer that withdraws, beside one that is behind", "0:acquired:r:1 2:requested:w 3:requested:w 1:requested:r 1:waited:r:3 1:acquired:r:3 0:releasing:r 1:releasing:r 3:acquired:w:4 3:releasing:w 2:withdrew:w", ""},
+		{"for a writer whose session ends while it holds", "0:requested:w 0:acquired:w:1 0:releasing:w 1:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r", ""},
+		{"for a writer that comes back without its znode", "0:requested:w 1:requested:r 0:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r 0:acquired:r:3 0:releasing:r", ""},
+		{"for a znode of its own client, which has withdrawn", "1:requested:w 1:withdrew:w 1:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r", ""},
+	})
+}
+
+func TestObserverMemory(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		writer, reader := stamp(Write, int64(2*i)), stamp(Read, int64(2*i+1))
+		return []variants.Event{
+			{Client: 0, Kind: holding.Requested, Value: stamp(Write, 0)}, {Client: 0, Kind: holding.Acquired, Value: writer},
+			{Client: 1, Kind: holding.Requested, Value: stamp(Read, 0)}, {Client: 2, Kind: holding.Requested, Value: stamp(Write, 0)},
+			{Client: 0, Kind: holding.Releasing, Value: writer}, {Client: 0, Kind: holding.Released, Value: writer},
+			{Client: 1, Kind: waited, Value: reader}, {Client: 1, Kind: holding.Acquired, Value: reader},
+			{Client: 2, Kind: holding.Withdrew, Value: stamp(Write, 0)},
+			{Client: 1, Kind: holding.Releasing, Value: reader}, {Client: 1, Kind: holding.Released, Value: reader},
+		}
 	})
 }
 
@@ -65,7 +105,7 @@ func TestStamp(t *testing.T) {
 func TestSpans(t *testing.T) {
 	// Readers 0 and 1 hold, writer 2 waits for both, and readers 0 and 1 wait for the writer, which comes back last, when
 	// nobody is left to hand over.
-	teller().Intervals(t, spans, []variantstest.Case{{
+	teller().Intervals(t, Recipe(), []variantstest.Case{{
 		"readers, a writer, readers, the writer",
 		"0:requested:r 0:acquired:r 1:requested:r 1:acquired:r 2:requested:w 0:releasing:r 0:released:r 0:requested:r" +
 			" 1:releasing:r 2:acquired:w 1:released:r 1:requested:r 2:releasing:w 0:acquired:r 1:acquired:r 2:released:w" +

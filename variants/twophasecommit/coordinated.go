@@ -15,8 +15,8 @@ import (
 type coordinated struct {
 	site
 	ballots
-	watch   <-chan zk.Event // on the transaction, at sites other than the coordinator
-	verdict Decision        // at the coordinator: what it writes, and then stands by
+	watch   *variants.Watch // on the transaction, at sites other than the coordinator
+	verdict Decision        // at the coordinator: what it writes, and no longer changes
 }
 
 // ballots are the znodes that the sites vote in.
@@ -24,13 +24,11 @@ type ballots struct {
 	children []string                           // below the transaction, made with it
 	path     func(round int64, site int) string // of a site's ballot
 	prefix   func(round int64) string           // what a vote in this round begins with
-	missing  func() (Decision, error)           // what it means that another site's ballot is missing
-	gone     error                              // what it means that one's own is
+	missing  func() (Decision, error)           // how the vote of a site counts whose ballot is missing
+	gone     error                              // returned if the site's own ballot is missing
 }
 
 func (c *coordinated) begin(int64) { c.watch, c.verdict = nil, "" }
-
-func (c *coordinated) distrust() { c.watch = nil }
 
 // prepare opens the transaction, or waits for it. The watch that reading it sets is that for its outcome.
 func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
@@ -38,7 +36,7 @@ func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 		return c.open(ctx, t, c.children)
 	}
 	return c.await(ctx, func(tx string) error {
-		query, _, watch, err := c.session.GetW(tx)
+		query, _, watch, err := c.session.GetW(ctx, tx)
 		t.Query, c.watch = query, watch
 		return err
 	})
@@ -61,7 +59,7 @@ func (c *coordinated) decide(ctx context.Context) (Decision, error) {
 			}
 			c.watch = r.watch
 		}
-		if err := variants.Await(ctx, c.lost, c.watch); err != nil {
+		if err := c.session.Await(ctx, c.watch); err != nil {
 			return "", err
 		}
 		c.watch = nil
@@ -72,7 +70,7 @@ func (c *coordinated) decide(ctx context.Context) (Decision, error) {
 	}
 }
 
-// cast writes the own vote. It may do so again in a later call: the vote stays the same.
+// cast writes this site's vote. A later call may write it again: the vote stays the same.
 func (c *coordinated) cast(ctx context.Context, round int64) error {
 	err := c.write(ctx, c.path(round, c.group.Site), c.prefix(round)+string(c.vote))
 	if errors.Is(err, zk.ErrNoNode) {
@@ -82,7 +80,7 @@ func (c *coordinated) cast(ctx context.Context, round int64) error {
 }
 
 // conclude collects the votes and writes the outcome. Once it has begun to write, it never collects again: a site whose
-// vote it has counted may be gone by then.
+// vote it has counted may have died by then.
 func (c *coordinated) conclude(ctx context.Context) (Decision, error) {
 	if c.verdict == "" {
 		verdict := c.vote
@@ -109,7 +107,7 @@ func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {
 		if vote, known, err := c.count(r, err); err != nil || known {
 			return vote, err
 		}
-		if err := variants.Await(ctx, c.lost, r.watch); err != nil {
+		if err := c.session.Await(ctx, r.watch); err != nil {
 			return "", err
 		}
 		r, err = c.read(ctx, ballot)
@@ -119,7 +117,7 @@ func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {
 	}
 }
 
-// count tells the vote in a ballot, if there is one in this round.
+// count returns the vote in a ballot, if there is one in this round.
 func (c *coordinated) count(r reading, err error) (vote Decision, known bool, _ error) {
 	if errors.Is(err, zk.ErrNoNode) {
 		vote, err := c.missing()

@@ -5,33 +5,31 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 )
 
 // AllWatch is the two-phase commit in which every site watches the vote of every other one.
 //
 //  1. The coordinator creates <dir>/tx-<round> with the query in it, and an empty s-<site> below it for each site. It
-//     does so in one multi, so that whoever sees the transaction sees all of it.
+//     does so in one multi, so that a site sees all of the transaction or nothing.
 //  2. Each site reads tx-<round>; if it is not there yet, the site waits for it with exists.
-//  3. Each site reads the other sites' znodes, with a watch on each. A vote that is there already is taken down.
+//  3. Each site reads the other sites' znodes, with a watch on each. A vote that is there already is counted.
 //  4. Each site processes the query, and votes by writing to its own znode.
-//  5. Each site waits for the watches that it has left, one after another, and reads again what was written.
+//  5. Each site waits for its remaining watches, one after another, and reads what was written.
 //  6. With all votes, each site decides: commit if all are for it.
 //
-// All the coordinator does is to create the znodes. The price is that each of N votes is told to N-1 sites, each of
-// which reads it.
+// The coordinator only creates the znodes. In exchange, each of N votes is notified to N-1 sites, and each of these reads
+// it.
 //
-// Cost of one transaction in steps, where all sites have set their watches before the first one votes:
+// Cost of one transaction in a lockstep run, where all sites have set their watches before the first one votes:
 //
 //	requests       1 multi, N-1 reads of the query, N(N-1) reads with a watch, N votes, N(N-1) reads  =  2N²
 //	writes         1 multi and N votes  =  N+1
 //	notifications  N(N-1), of which one vote sets off N-1
 //
-// At its own pace, a site other than the coordinator may come too early: then it asks for the query twice, and once
-// whether it is there, which is 2(N-1) requests more in all, and N-1 notifications. A read with a watch that finds a vote
-// leaves its watch behind; it fires when the znode is deleted, instead of telling of the vote. Of two sites only one can
+// At its own pace, a site other than the coordinator may come too early: then it reads the query twice, and asks
+// once whether it exists, which is 2(N-1) requests more in all, and N-1 notifications. A read with a watch that finds a vote
+// leaves its watch behind; it fires when the znode is deleted, and not for the vote. Of two sites only one can
 // find the other's vote so, since each reads before it votes. So the multi of the transaction after the next may set off
 // N(N-1)/2 such notifications, N-1 from watches of sites that found the transaction just when they began to wait for it,
 // and N-1 to those that wait for the new one.
@@ -42,15 +40,15 @@ import (
 type AllWatch struct {
 	site
 	votes   []Decision
-	watches []<-chan zk.Event
+	watches []*variants.Watch
 }
 
 var _ Site = (*AllWatch)(nil)
 
-// NewAllWatch returns one site of a group. lost is closed when the session is.
-func NewAllWatch(session variants.Session, group Group, lost <-chan struct{}) *AllWatch {
+// NewAllWatch returns one site of a group.
+func NewAllWatch(session *variants.Session, group Group) *AllWatch {
 	s := &AllWatch{}
-	s.init(session, group, lost, s)
+	s.site = newSite(session, group, s)
 	return s
 }
 
@@ -59,7 +57,7 @@ func (s *AllWatch) ballot(site int) string {
 }
 
 func (s *AllWatch) begin(int64) {
-	s.votes, s.watches = make([]Decision, s.group.Sites), make([]<-chan zk.Event, s.group.Sites)
+	s.votes, s.watches = make([]Decision, s.group.Sites), make([]*variants.Watch, s.group.Sites)
 }
 
 func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
@@ -82,13 +80,13 @@ func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
 		return s.open(ctx, t, slots(0, s.group.Sites))
 	}
 	return s.await(ctx, func(tx string) error {
-		query, _, err := s.session.Get(tx)
+		query, _, err := s.session.Get(ctx, tx)
 		t.Query = query
 		return err
 	})
 }
 
-// watch takes down another site's vote, or else watches for it.
+// watch counts another site's vote, or else watches for it.
 func (s *AllWatch) watch(ctx context.Context, other int) error {
 	r, err := s.readW(ctx, s.ballot(other))
 	if err != nil {
@@ -121,12 +119,12 @@ func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
 	return outcome, nil
 }
 
-// awaitVote waits for what is written to another site's znode and reads it.
+// awaitVote waits until another site's znode is written, and reads it.
 func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
 	if s.watches[other] == nil {
 		return s.watch(ctx, other)
 	}
-	if err := variants.Await(ctx, s.lost, s.watches[other]); err != nil {
+	if err := s.session.Await(ctx, s.watches[other]); err != nil {
 		return err
 	}
 	s.watches[other] = nil
@@ -138,14 +136,12 @@ func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
 	return nil
 }
 
-func (s *AllWatch) distrust() { clear(s.watches) }
-
 func (s *AllWatch) withdraw(context.Context) error { return nil }
 
-// slot names the znode that a site votes in.
+// slot returns the name of the znode that a site votes in.
 func slot(site int) string { return fmt.Sprintf("s-%d", site) }
 
-// slots names those of the sites from first on.
+// slots returns the names of those of the sites from first on.
 func slots(first, sites int) []string {
 	var names []string
 	for site := first; site < sites; site++ {
@@ -161,23 +157,15 @@ func allWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "every site watches every other site's vote",
 		Source:  "ZooKeeper recipes page, Two-phased Commit, first form",
-		BadAt:   "crowds: every vote is told to, and read by, every other site; and a site that dies blocks them all",
+		BadAt:   "many sites: every vote is notified to, and read by, every other site; and a site that dies blocks them all",
 		Lockstep: variants.Cost{
-			Requests:      "2N",
-			Writes:        "(N+1)/N",
-			FailedWrites:  "0",
-			Notifications: "N-1",
-			HerdMax:       "N-1",
+			Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0",
+			Notifications: "N-1", HerdMax: "N-1",
 		},
 		Free: variants.Cost{
-			Requests:      "(2N²+2N-2)/N",
-			Writes:        "(N+1)/N",
-			FailedWrites:  "0",
-			Notifications: "(N-1)(N+1)/N",
-			HerdMax:       "(N-1)(N+4)/2",
+			Requests: "(2N²+2N-2)/N", Writes: "(N+1)/N", FailedWrites: "0",
+			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+4)/2",
 		},
-		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
-			return NewAllWatch(s, g, lost), nil
-		}),
+		Join: join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewAllWatch(s, g), nil }),
 	}
 }

@@ -11,22 +11,22 @@ import (
 //
 //  1. The coordinator creates <dir>/tx-<round> with the query in it, and an empty s-<site> below it for each other site,
 //     in one multi.
-//  2. Each other site reads tx-<round> with a watch, which will tell of the outcome; if it is not there yet, the site
+//  2. Each other site reads tx-<round> with a watch, which will fire at the outcome; if it is not there yet, the site
 //     waits for it with exists.
 //  3. Each of them processes the query, and votes by writing to its own znode. The coordinator's vote needs none.
 //  4. The coordinator goes through the sites' znodes: it reads one with a watch and, unless the vote is there, waits and
-//     reads again. A site that is slow so costs a notification; those that have voted meanwhile do not.
+//     reads again. A slow site costs a notification; a site that has voted by then does not.
 //  5. The coordinator writes the outcome over the query, commit if all votes are for it, once.
 //  6. The watch from step 2 fires at each site, which reads the outcome.
 //
-// Cost of one transaction in steps, where the coordinator is the first to vote and so waits for everybody:
+// Cost of one transaction in a lockstep run, where the coordinator votes first and so waits for every site:
 //
 //	requests       1 multi, 1 outcome, and for each of the N-1 others: its read of the query, its vote, two reads by the
 //	               coordinator, its read of the outcome  =  5N-3
 //	writes         1 multi, N-1 votes, 1 outcome  =  N+1
 //	notifications  N-1 of votes, each to the coordinator alone, and N-1 of the outcome, from one write  =  2(N-1)
 //
-// At its own pace, a site that comes too early asks for the query twice, and once whether it is there: 2(N-1) requests
+// At its own pace, a site that comes too early reads the query twice, and asks once whether it exists: 2(N-1) requests
 // and N-1 notifications more. A read by the coordinator that finds a vote saves a read and leaves its watch behind, which
 // fires when the znode is deleted: with the multi of the transaction after the next, which also wakes those who wait for
 // that one, so that it may set off 2(N-1) notifications.
@@ -39,10 +39,10 @@ type Coordinator struct{ coordinated }
 
 var _ Site = (*Coordinator)(nil)
 
-// NewCoordinator returns one site of a group. lost is closed when the session is.
-func NewCoordinator(session variants.Session, group Group, lost <-chan struct{}) *Coordinator {
+// NewCoordinator returns one site of a group.
+func NewCoordinator(session *variants.Session, group Group) *Coordinator {
 	s := &Coordinator{}
-	s.init(session, group, lost, s)
+	s.site = newSite(session, group, s)
 	s.ballots = ballots{
 		children: slots(1, group.Sites),
 		path:     func(round int64, site int) string { return path.Join(s.transaction(round), slot(site)) },
@@ -65,30 +65,22 @@ func coordinatorVariant() variants.Variant {
 		BadAt:    "failures: a site that dies before it has voted blocks all others, as does the coordinator",
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("2(N-1)"),
-		Join: join(func(_ context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
-			return NewCoordinator(s, g, lost), nil
-		}),
+		Join:     join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewCoordinator(s, g), nil }),
 	}
 }
 
-// coordinatedSteps is what a transaction costs in steps, however the sites' znodes come about.
+// coordinatedSteps returns the cost of a transaction in a lockstep run. It does not depend on who creates the sites' znodes.
 func coordinatedSteps() variants.Cost {
 	return variants.Cost{
-		Requests:      "(5N-3)/N",
-		Writes:        "(N+1)/N",
-		FailedWrites:  "0",
-		Notifications: "2(N-1)/N",
-		HerdMax:       "N-1",
+		Requests: "(5N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
+		Notifications: "2(N-1)/N", HerdMax: "N-1",
 	}
 }
 
-// coordinatedFree is what it costs at most at its own pace, with what one write may set off.
+// coordinatedFree returns the bounds of a free run, with the largest herd.
 func coordinatedFree(herd variants.Formula) variants.Cost {
 	return variants.Cost{
-		Requests:      "(7N-5)/N",
-		Writes:        "(N+1)/N",
-		FailedWrites:  "0",
-		Notifications: "3(N-1)/N",
-		HerdMax:       herd,
+		Requests: "(7N-5)/N", Writes: "(N+1)/N", FailedWrites: "0",
+		Notifications: "3(N-1)/N", HerdMax: herd,
 	}
 }

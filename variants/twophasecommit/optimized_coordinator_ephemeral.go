@@ -15,7 +15,7 @@ import (
 //
 //  1. Each site other than the coordinator creates <dir>/site-<site>, ephemeral, when it joins the group.
 //  2. The coordinator creates <dir>/tx-<round> with the query in it.
-//  3. Each other site reads tx-<round> with a watch, which will tell of the outcome; if it is not there yet, the site
+//  3. Each other site reads tx-<round> with a watch, which will fire at the outcome; if it is not there yet, the site
 //     waits for it with exists.
 //  4. Each of them processes the query, and votes by writing "<round> <vote>" to its own znode.
 //  5. The coordinator goes through the sites' znodes: it reads one with a watch and, unless the vote of this round is
@@ -24,7 +24,7 @@ import (
 //  7. The watch from step 3 fires at each site, which reads the outcome.
 //
 // The recipes page lets each site create its znode anew for each transaction. A site that dies before it has done so
-// then looks like one that is slow; here its znode has been there, and goes. It also saves the creations and deletions,
+// then looks like one that is slow; here its znode has existed, and is deleted. It also saves the creations and deletions,
 // so that a transaction costs as many requests as with znodes that the coordinator makes, and smaller ones:
 //
 //	requests       1 multi, 1 outcome, and for each of the N-1 others: its read of the query, its vote, two reads by the
@@ -32,8 +32,8 @@ import (
 //	writes         1 multi, N-1 votes, 1 outcome  =  N+1
 //	notifications  N-1 of votes, each to the coordinator alone, and N-1 of the outcome, from one write  =  2(N-1)
 //
-// and once, for the whole group, N-1 creations. At its own pace, a site that comes too early asks for the query twice,
-// and once whether it is there: 2(N-1) requests and N-1 notifications more. A watch that the coordinator leaves behind on
+// and once, for the whole group, N-1 creations. At its own pace, a site that comes too early reads the query
+// twice, and asks once whether it exists: 2(N-1) requests and N-1 notifications more. A watch that the coordinator leaves behind on
 // a vote that is there already fires at the next vote of that site, so that no write sets off more than N-1.
 //
 // A site must have joined before the first transaction is opened, and one that has lost its session cannot come back:
@@ -47,10 +47,10 @@ type CoordinatorEphemeral struct {
 
 var _ Site = (*CoordinatorEphemeral)(nil)
 
-// NewCoordinatorEphemeral lets one site join a group. lost is closed when the session is.
-func NewCoordinatorEphemeral(ctx context.Context, session variants.Session, group Group, lost <-chan struct{}) (*CoordinatorEphemeral, error) {
+// NewCoordinatorEphemeral lets one site join a group.
+func NewCoordinatorEphemeral(ctx context.Context, session *variants.Session, group Group) (*CoordinatorEphemeral, error) {
 	s := &CoordinatorEphemeral{}
-	s.init(session, group, lost, s)
+	s.site = newSite(session, group, s)
 	s.ballots = ballots{
 		path:    func(_ int64, site int) string { return s.member(site) },
 		prefix:  func(round int64) string { return fmt.Sprintf("%d ", round) },
@@ -67,29 +67,27 @@ func (s *CoordinatorEphemeral) member(site int) string {
 	return path.Join(s.group.Dir, fmt.Sprintf("site-%d", site))
 }
 
-// enlist creates the own znode. One that is there already is ours if our session owns it: then a reply was lost.
+// enlist creates this site's znode. If it exists and this session owns it, an attempt whose reply was lost has created it.
 func (s *CoordinatorEphemeral) enlist(ctx context.Context) error {
 	own := s.member(s.group.Site)
-	err := variants.Retry(ctx, s.lost, func() error {
-		_, err := s.session.Create(own, nil, zk.FlagEphemeral, variants.WorldACL())
-		if !errors.Is(err, zk.ErrNodeExists) {
-			return err
+	_, err := s.session.Create(ctx, own, nil, zk.FlagEphemeral)
+	if errors.Is(err, zk.ErrNodeExists) {
+		var exists bool
+		var stat *zk.Stat
+		exists, stat, err = s.session.Exists(ctx, own)
+		if err == nil && (!exists || stat.EphemeralOwner != s.session.ID()) {
+			err = ErrTaken
 		}
-		_, stat, err := s.session.Exists(own)
-		if err == nil && stat.EphemeralOwner != s.session.SessionID() {
-			return ErrTaken
-		}
-		return err
-	})
+	}
 	s.joined = err == nil
-	return attempted("create", own, err)
+	return variants.Attempted("create "+own, err)
 }
 
 func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
 	if !s.joined {
 		return nil
 	}
-	err := variants.Remove(ctx, s.session, s.lost, s.member(s.group.Site))
+	err := s.session.Remove(ctx, s.member(s.group.Site))
 	if err == nil || errors.Is(err, variants.ErrSessionLost) {
 		s.joined = false
 	}
@@ -106,8 +104,8 @@ func coordinatorEphemeralVariant() variants.Variant {
 		BadAt:    "a coordinator that dies blocks all others; and a short outage of one site aborts for all",
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("N-1"),
-		Join: join(func(ctx context.Context, s variants.Session, g Group, lost <-chan struct{}) (Site, error) {
-			return NewCoordinatorEphemeral(ctx, s, g, lost)
+		Join: join(func(ctx context.Context, s *variants.Session, g Group) (Site, error) {
+			return NewCoordinatorEphemeral(ctx, s, g)
 		}),
 	}
 }

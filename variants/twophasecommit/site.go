@@ -11,12 +11,10 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// site is what the variants share: where a site stands, and the life cycle of transactions. They differ in how the
-// votes are collected and the decision is made known.
+// site is what the variants share: a site's place in its group, and the life cycle of transactions. They differ in their
+// strategy.
 type site struct {
-	lane    variants.Lane
-	session variants.Session
-	lost    <-chan struct{}
+	session *variants.Session
 	group   Group
 
 	current *Transaction // nil before the first
@@ -25,22 +23,21 @@ type site struct {
 	outcome Decision     // of current; none until it is known
 	opened  int64        // the last round that the coordinator has tried to open; -1 for none
 
-	algorithm algorithm
+	strategy strategy
 }
 
-// algorithm is what a variant does for the transaction that is current. Each method may be called again after it failed.
-type algorithm interface {
+// strategy is how the votes on the current transaction are collected and how the decision is made known. Each method may
+// be called again after it failed.
+type strategy interface {
 	begin(round int64) // forgets the last transaction
 	prepare(ctx context.Context, t *Transaction) error
 	decide(ctx context.Context) (Decision, error)
-	distrust() // forgets the watches that are set
 	withdraw(ctx context.Context) error
 }
 
-// init makes a site of its variant's algorithm.
-func (s *site) init(session variants.Session, group Group, lost <-chan struct{}, a algorithm) {
+func newSite(session *variants.Session, group Group, s strategy) site {
 	group.Dir = path.Clean(group.Dir)
-	s.lane, s.session, s.lost, s.group, s.opened, s.algorithm = variants.NewLane(), session, lost, group, -1, a
+	return site{session: session, group: group, opened: -1, strategy: s}
 }
 
 // Prepare implements [Site].
@@ -53,7 +50,7 @@ func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
 			s.next(s.current.Round+1, query)
 		}
 		if !s.ready {
-			if err := s.algorithm.prepare(ctx, s.current); err != nil {
+			if err := s.strategy.prepare(ctx, s.current); err != nil {
 				return Transaction{}, err
 			}
 			s.ready = true
@@ -64,7 +61,7 @@ func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
 
 func (s *site) next(round int64, query []byte) {
 	s.current, s.ready, s.vote, s.outcome = &Transaction{Round: round, Query: query}, false, "", ""
-	s.algorithm.begin(round)
+	s.strategy.begin(round)
 }
 
 // Decide implements [Site].
@@ -77,7 +74,7 @@ func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 			s.vote = vote
 		}
 		if s.outcome == "" {
-			outcome, err := s.algorithm.decide(ctx)
+			outcome, err := s.strategy.decide(ctx)
 			if err != nil {
 				return "", err
 			}
@@ -89,19 +86,19 @@ func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 
 // Close implements [Site].
 func (s *site) Close(ctx context.Context) error {
-	return variants.Do(ctx, s.lane, func(ctx context.Context) error {
-		return errors.Join(s.algorithm.withdraw(ctx), s.clear(ctx))
+	return s.session.Do(ctx, func(ctx context.Context) error {
+		return errors.Join(s.strategy.withdraw(ctx), s.clear(ctx))
 	}, nil)
 }
 
-// run runs op unless the session is lost. There is nothing to undo when its caller has left: what was achieved is
-// remembered, and the next call goes on from there.
+// run runs op unless the session is lost. Nothing is undone if the caller leaves: the site remembers what was achieved, and
+// the next call continues from there.
 func run[T any](ctx context.Context, s *site, op func(context.Context) (T, error)) (T, error) {
-	if err := variants.Alive(s.lost); err != nil {
+	if err := s.session.Alive(); err != nil {
 		var zero T
 		return zero, err
 	}
-	return variants.Run(ctx, s.lane, op, func(T) {})
+	return variants.Run(ctx, s.session, op, nil)
 }
 
 func (s *site) coordinates() bool { return s.group.Site == 0 }
@@ -111,8 +108,8 @@ func (s *site) transaction(round int64) string {
 }
 
 // open creates a transaction with the znodes below it, and deletes the last but one, in one multi. The creation comes
-// first, because a multi reports what fails first: if that is the creation, and the outcome of an attempt before was
-// unknown, then that attempt did it.
+// first, because a multi reports its first failure: if that is the creation, and an earlier attempt had an unknown outcome,
+// then that attempt took effect.
 func (s *site) open(ctx context.Context, t *Transaction, children []string) error {
 	tx, old := s.transaction(t.Round), s.transaction(t.Round-2)
 	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: variants.WorldACL()}}
@@ -125,46 +122,35 @@ func (s *site) open(ctx context.Context, t *Transaction, children []string) erro
 		}
 		ops = append(ops, &zk.DeleteRequest{Path: old, Version: -1})
 	}
-	err := variants.Retry(ctx, s.lost, func() error {
-		tried := s.opened == t.Round
-		s.opened = t.Round
-		_, err := s.session.Multi(ops...)
-		switch {
-		case errors.Is(err, zk.ErrNodeExists) && tried:
+	tried := s.opened == t.Round
+	s.opened = t.Round
+	_, repeated, err := s.session.Multi(ctx, ops...)
+	if errors.Is(err, zk.ErrNodeExists) {
+		if tried || repeated {
 			return nil
-		case errors.Is(err, zk.ErrNodeExists):
-			s.opened-- // there is nothing of ours to clear
-			return ErrTaken
-		default:
-			return err
 		}
-	})
-	return attempted("open", tx, err)
+		s.opened-- // there is nothing of ours to clear
+		err = ErrTaken
+	}
+	return variants.Attempted("open "+tx, err)
 }
 
-// await waits until the current transaction is there to be read. The watch of an exists that finds it stays behind: it
+// await waits until the current transaction exists and can be read. The watch of an exists that finds it stays behind: it
 // fires with the next write to the transaction, or when that is deleted.
 func (s *site) await(ctx context.Context, read func(path string) error) error {
 	tx := s.transaction(s.current.Round)
 	for {
-		err := variants.Retry(ctx, s.lost, func() error { return read(tx) })
-		if !errors.Is(err, zk.ErrNoNode) {
-			return attempted("read", tx, err)
+		if err := read(tx); !errors.Is(err, zk.ErrNoNode) {
+			return variants.Attempted("read "+tx, err)
 		}
-		var exists bool
-		var watch <-chan zk.Event
-		err = variants.Retry(ctx, s.lost, func() error {
-			var err error
-			exists, _, watch, err = s.session.ExistsW(tx)
-			return err
-		})
+		exists, _, watch, err := s.session.ExistsW(ctx, tx)
 		switch {
 		case err != nil:
-			return attempted("watch", tx, err)
+			return variants.Attempted("watch "+tx, err)
 		case exists:
 			continue
 		}
-		if err := variants.Await(ctx, s.lost, watch); err != nil {
+		if err := s.session.Await(ctx, watch); err != nil {
 			return err
 		}
 	}
@@ -174,92 +160,59 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 type reading struct {
 	data    string
 	written bool // since it was created
-	watch   <-chan zk.Event
+	watch   *variants.Watch
 }
 
-// retry is variants.Retry that trusts no watch across an outage. When it reconnects, the client asks the server which of
-// its watches have missed something since the last reply; but a request that is sent again at that moment may be
-// answered first, and its reply hides what came before it. Such a watch would never fire.
-func (s *site) retry(ctx context.Context, op func() error) error {
-	attempts := 0
-	err := variants.Retry(ctx, s.lost, func() error {
-		attempts++
-		return op()
-	})
-	if attempts > 1 {
-		s.algorithm.distrust()
-	}
-	return err
-}
-
-// read reads a znode; that it is missing is zk.ErrNoNode.
+// read reads a znode; zk.ErrNoNode if it does not exist.
 func (s *site) read(ctx context.Context, path string) (reading, error) {
-	var r reading
-	err := s.retry(ctx, func() error {
-		data, stat, err := s.session.Get(path)
-		if err == nil {
-			r = reading{string(data), stat.Version > 0, nil}
-		}
-		return err
-	})
-	return r, attempted("read", path, err)
+	data, stat, err := s.session.Get(ctx, path)
+	if err != nil {
+		return reading{}, variants.Attempted("read "+path, err)
+	}
+	return reading{string(data), stat.Version > 0, nil}, nil
 }
 
 // readW is read with a watch.
 func (s *site) readW(ctx context.Context, path string) (reading, error) {
-	var r reading
-	err := s.retry(ctx, func() error {
-		data, stat, watch, err := s.session.GetW(path)
-		if err == nil {
-			r = reading{string(data), stat.Version > 0, watch}
-		}
-		return err
-	})
-	return r, attempted("read", path, err)
+	data, stat, watch, err := s.session.GetW(ctx, path)
+	if err != nil {
+		return reading{}, variants.Attempted("read "+path, err)
+	}
+	return reading{string(data), stat.Version > 0, watch}, nil
 }
 
-// write writes to a znode, perhaps twice if a reply is lost; that it is missing is zk.ErrNoNode.
+// write writes to a znode, possibly twice if a reply is lost; zk.ErrNoNode if it does not exist.
 func (s *site) write(ctx context.Context, path, data string) error {
-	err := s.retry(ctx, func() error {
-		_, err := s.session.Set(path, []byte(data), -1)
-		return err
-	})
-	return attempted("write", path, err)
+	_, err := s.session.Set(ctx, path, []byte(data), -1)
+	return variants.Attempted("write "+path, err)
 }
 
 // clear deletes the transactions that the coordinator may have left behind.
 func (s *site) clear(ctx context.Context) error {
 	for round := max(s.opened-2, 0); round <= s.opened; round++ {
-		tx := s.transaction(round)
-		err := variants.Retry(ctx, s.lost, func() error {
-			children, _, err := s.session.Children(tx)
-			for _, child := range children {
-				if err := s.session.Delete(path.Join(tx, child), -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-					return err
-				}
-			}
-			if err != nil {
-				return err
-			}
-			return s.session.Delete(tx, -1)
-		})
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return attempted("delete", tx, err)
+		if err := s.remove(ctx, s.transaction(round)); err != nil {
+			return err
 		}
 	}
 	s.opened = -1
 	return nil
 }
 
-// attempted says what was attempted when err came; a lost session and a lost race need no more words.
-func attempted(what, path string, err error) error {
-	if err == nil || errors.Is(err, variants.ErrSessionLost) {
-		return err
+// remove deletes a transaction with the znodes below it, unless it is gone.
+func (s *site) remove(ctx context.Context, tx string) error {
+	children, _, err := s.session.Children(ctx, tx)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return variants.Attempted("list "+tx, err)
 	}
-	return fmt.Errorf("%s %s: %w", what, path, err)
+	for _, child := range children {
+		if err := s.session.Discard(ctx, path.Join(tx, child)); err != nil {
+			return err
+		}
+	}
+	return s.session.Discard(ctx, tx)
 }
 
-// withdrawn turns the absence of a transaction that was there into what it means.
+// withdrawn replaces the error for a transaction that no longer exists.
 func withdrawn(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return ErrWithdrawn

@@ -1,7 +1,8 @@
 // Package twophasecommit compares three ways to let a group of sites commit a transaction, or abort it, together.
 //
-// The promise, to which all are held: in each transaction all sites that decide decide alike; they commit only if every
-// site has voted to, and abort only if one has voted against it or failed.
+// The promise, to which all variants are held: in each transaction, all sites that decide reach the same decision, on the
+// query that the coordinator has sent; they commit only if every site has voted to, and abort only if one has voted
+// against it or failed.
 //
 // Site 0 is the coordinator, and takes part in the vote like all others. With N sites, one transaction costs
 //
@@ -11,11 +12,11 @@
 //	coordinator-ephemeral  <dir>/tx-<round>, <dir>/site-<site> ephemeral  2(N-1)         5N-3
 //
 // The znodes of a transaction are deleted in the same multi that creates those of the one after the next: every site
-// must have decided a transaction before it can vote in the next one, so nobody needs them any more. That costs neither
-// a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
+// must have decided a transaction before it can vote in the next one, so that no site needs them any more. That costs
+// neither a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
 //
-// No variant decides early, when the first site has voted against the transaction: this is what would let a site fall
-// behind by more than one. And all of them block when the coordinator dies, as two-phase commit does: who has voted
+// No variant decides early, when the first site has voted against the transaction: a site could then fall behind by more
+// than one transaction. And all of them block when the coordinator dies, as two-phase commit does: a site that has voted
 // waits until its context ends.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run twophasecommit-drain` holds them to it.
@@ -47,7 +48,7 @@ type Transaction struct {
 	Query []byte
 }
 
-// Group says who takes part in the transactions, and which of them a site is.
+// Group is the sites that take part in the transactions, and which of them a site is.
 type Group struct {
 	Dir   string // an existing znode, the group's alone
 	Sites int
@@ -61,21 +62,21 @@ type Site interface {
 	// nothing. Before the last transaction is decided it returns that one again.
 	Prepare(ctx context.Context, query []byte) (Transaction, error)
 	// Decide votes, and waits for the decision. A vote cannot be taken back: when ctx ends first, the transaction is in
-	// doubt, and to call Decide again, whose vote then means nothing, is the way to learn what became of it.
+	// doubt. Calling Decide again, whose vote is then ignored, returns its outcome.
 	Decide(ctx context.Context, vote Decision) (Decision, error)
 	// Close withdraws the site. At the coordinator it deletes the transactions that are left, and must therefore come
-	// when all sites have decided: whoever has not is told ErrWithdrawn.
+	// when all sites have decided: a site that has not gets ErrWithdrawn.
 	Close(ctx context.Context) error
 }
 
-// The errors that tell what is wrong with a transaction.
+// The errors of transactions.
 var (
 	// ErrNotPrepared is returned by Decide when there is nothing to vote on.
 	ErrNotPrepared = errors.New("no transaction has been prepared")
 	// ErrWithdrawn says that the coordinator has closed the group before this site learned of its decision.
 	ErrWithdrawn = errors.New("the transaction was withdrawn by its coordinator")
-	// ErrTaken says that the directory holds a transaction, or a site, of somebody else.
-	ErrTaken = errors.New("the znode belongs to somebody else")
+	// ErrTaken says that the directory holds a transaction, or a site, of another group.
+	ErrTaken = errors.New("the znode belongs to another group")
 )
 
 // Recipe returns the recipe with its variants, naive ones first.
@@ -86,12 +87,10 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Two-phased Commit",
 		Variants:    []variants.Variant{allWatchVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
 		Phases:      phases(),
-		Spans:       spans,
 		Operation:   phaseDecide,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Check:       check,
-		CheckPrefix: checkPrefix,
+		NewObserver: newObserver,
 		Code:        code,
 	}
 }

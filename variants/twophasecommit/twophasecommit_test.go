@@ -8,8 +8,8 @@ import (
 )
 
 // teller's values are rounds, or rounds and decisions: "round:decision".
-func teller() variantstest.Teller {
-	return variantstest.Teller{
+func teller() variantstest.HistoryBuilder {
+	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"joined": joined, "began": began, "prepared": prepared, "voted": voted, "decided": decided, "failed": failed,
 		},
@@ -35,6 +35,11 @@ func TestCheck(t *testing.T) {
 		{"a site that died", two + "0:voted:0:commit 1:began:0 1:failed:0 0:decided:0:abort", ""},
 		{"a site that died after its vote", two + "0:voted:0:commit 1:voted:0:commit 0:decided:0:abort 1:failed:0", ""},
 		{"a site that has been dead for long", two + "0:voted:7:commit 0:decided:7:abort", ""},
+		{"the right query", two + "1:began:0 1:prepared:0 1:voted:0:commit 1:decided:0:abort 1:began:1 1:prepared:1", ""},
+		{
+			"the query of another transaction", two + "1:began:1 1:prepared:0",
+			"site 1 was given the query of transaction 0 in transaction 1",
+		},
 		{
 			"they differ", two + "0:voted:3:commit 1:voted:3:commit 0:decided:3:commit 1:decided:3:abort",
 			"site 1 decided to abort transaction 3, and site 0 to commit it",
@@ -105,7 +110,7 @@ func TestVotes(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	teller().Spans(t, spans, []variantstest.Case{{
+	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"site 0 begins the next transaction before site 1 has decided the first",
 		"0:began:0 0:prepared:0 1:began:0 1:prepared:0 0:voted:0:commit 1:voted:0:commit 0:decided:0:commit 0:began:1 1:decided:0:commit",
 		"prepare(0)=1ms prepare(1)=1ms hold(0)=3ms hold(1)=2ms decide(0)=2ms decide(1)=3ms outcome(0)=1ms outcome(1)=3ms",

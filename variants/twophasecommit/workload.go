@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The value tells the round; that of a vote or a decision also which it is, see stamp.
+// What a participant records. The value is the round; that of a vote or a decision also has which it is, see stamp.
 const (
 	joined   variants.EventKind = iota // value: how many sites there are
 	began                              // just before it opens or waits for the transaction
-	prepared                           // it has the transaction
+	prepared                           // it has the transaction; value: the round in the query
 	voted                              // just before the vote is sent
 	decided
 	failed // it gave up
@@ -33,7 +36,7 @@ func phases() []variants.Phase {
 		{Name: phaseOutcome, Meaning: "from the last vote of a transaction to each site's decision"},
 		{Name: phaseDecide, Meaning: "from a site's vote to its decision, waiting for slower sites included", Waits: true, UntimedInLockstep: true},
 		{Name: phasePrepare, Meaning: "from the call until a site knows the transaction", Waits: true},
-		{Name: phaseHold, Meaning: "what the scenario makes sites think before they vote", UntimedInLockstep: true},
+		{Name: phaseHold, Meaning: "how long the scenario lets sites think before they vote", UntimedInLockstep: true},
 	}
 }
 
@@ -53,7 +56,7 @@ func unstamp(value int64) (round int64, d Decision) {
 	return value / 2, Abort
 }
 
-// voteOf says how a site votes: in every fifth transaction one site is against it, each in its turn.
+// voteOf returns how a site votes: in every fifth transaction one site is against it, each in its turn.
 func voteOf(round int64, site, sites int) Decision {
 	const every = 5
 	if round%every == every-1 && round/every%int64(sites) == int64(site) {
@@ -72,9 +75,9 @@ type participant struct {
 var _ variants.Participant = (*participant)(nil)
 
 // join makes a variant's Join out of its constructor.
-func join(open func(context.Context, variants.Session, Group, <-chan struct{}) (Site, error)) variants.JoinFunc {
-	return func(ctx context.Context, s variants.Session, env variants.Env) (variants.Participant, error) {
-		site, err := open(ctx, s, Group{Dir: env.Root, Sites: env.Clients, Site: env.Index}, env.Lost)
+func join(open func(context.Context, *variants.Session, Group) (Site, error)) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		site, err := open(ctx, env.Session, Group{Dir: env.Root, Sites: env.Clients, Site: env.Index})
 		if err != nil {
 			return nil, err
 		}
@@ -95,12 +98,16 @@ func (p *participant) Step(ctx context.Context) error {
 }
 
 func (p *participant) transact(ctx context.Context) error {
-	t, err := p.site.Prepare(ctx, []byte("query"))
+	t, err := p.site.Prepare(ctx, fmt.Appendf(nil, "%05d", p.round))
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	p.env.Record(prepared, t.Round)
-	if err := p.env.Hold(ctx, p.env.Lost); err != nil {
+	query, err := strconv.ParseInt(string(t.Query), 10, 64)
+	if err != nil {
+		return fmt.Errorf("parse the query: %w", err)
+	}
+	p.env.Record(prepared, query)
+	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
 	vote := voteOf(t.Round, p.env.Index, p.env.Clients)
@@ -121,123 +128,164 @@ func (p *participant) Leave(ctx context.Context) error {
 	return nil
 }
 
-func spans(h variants.History) []variants.Span {
-	out := h.Between(phasePrepare, began, prepared)
-	out = append(out, h.Between(phaseHold, prepared, voted)...)
-	out = append(out, h.Between(phaseDecide, voted, decided)...)
-	return append(out, outcomes(h)...)
-}
-
-// outcomes times each decision from the last vote before it. As no site decides without all votes, that is the last one
-// of the transaction.
-func outcomes(h variants.History) []variants.Span {
-	var out []variants.Span
-	last := map[int64]time.Duration{}
-	for _, e := range h {
-		round, _ := unstamp(e.Value)
-		switch e.Kind {
-		case voted:
-			last[round] = e.At
-		case decided:
-			if start, ok := last[round]; ok {
-				out = append(out, variants.Span{Phase: phaseOutcome, Client: e.Client, Start: start, End: e.At})
-			}
-		}
+// newObserver returns an observer of the phases and the promise.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phasePrepare, began, prepared),
+		out.Between(phaseHold, prepared, voted),
+		out.Between(phaseDecide, voted, decided),
+		&decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}},
 	}
-	return out
 }
 
-// account is what is known of one transaction.
+// siteState is what is known of a site.
+type siteState struct {
+	round   int64 // its current transaction, or its last
+	decided int64 // its last decision's transaction
+	any     bool  // it has decided one
+	failed  bool  // it has given up in its last transaction
+}
+
+// account is what is known of a transaction that a site may still decide.
 type account struct {
-	votes     map[int]Decision
-	decisions map[int]Decision
-	first     variants.Event // the first decision
-	failures  int
+	votes    map[int]Decision
+	deciders int
+	first    variants.Event // the first decision
+	failures int
+	lastVote time.Duration
 }
 
-// check holds a whole history to the promise.
-func check(h variants.History) []variants.Violation {
-	return breaches(h, func(*account, int) bool { return true })
+// decisions reports the time from the last vote of a transaction to each decision, and breaches of the promise. A vote is
+// recorded just before it is sent, a decision just after it is known, on one clock: a vote that comes later in the history
+// than a decision cannot have been counted in it.
+type decisions struct {
+	out      variants.Findings
+	size     int // of the group
+	sites    map[int]*siteState
+	accounts map[int64]*account
 }
 
-// checkPrefix does not ask why a transaction was aborted while one of its sites may yet fail.
-func checkPrefix(h variants.History) []variants.Violation {
-	return breaches(h, func(a *account, sites int) bool { return len(a.decisions) >= sites })
-}
-
-// breaches goes through a history; final reports whether nothing more can happen to a transaction. A vote is recorded just
-// before it is sent, a decision just after it is known, on one clock: a vote that comes later in the history than a
-// decision cannot have been counted in it.
-func breaches(h variants.History, final func(a *account, sites int) bool) []variants.Violation {
-	var out []variants.Violation
-	sites := 0
-	accounts := map[int64]*account{}
-	var rounds []int64
-	of := func(round int64) *account {
-		if accounts[round] == nil {
-			accounts[round] = &account{votes: map[int]Decision{}, decisions: map[int]Decision{}}
-			rounds = append(rounds, round)
+// Observe implements [variants.Observer].
+func (d *decisions) Observe(e variants.Event) {
+	s := d.sites[e.Client]
+	if s == nil {
+		s = &siteState{}
+		d.sites[e.Client] = s
+	}
+	switch e.Kind {
+	case joined:
+		d.size = max(d.size, int(e.Value))
+	case began:
+		s.round, s.failed = e.Value, false
+	case prepared:
+		if e.Value != s.round {
+			d.out.Breach(e, "site %d was given the query of transaction %d in transaction %d", e.Client, e.Value, s.round)
 		}
-		return accounts[round]
+	case voted:
+		round, vote := unstamp(e.Value)
+		a := d.account(round)
+		a.votes[e.Client], a.lastVote = vote, e.At
+	case failed:
+		s.round, s.failed = e.Value, true
+		d.account(e.Value).failures++
+		d.closeAll()
+	case decided:
+		d.decided(s, e)
 	}
-	for _, e := range h {
-		switch e.Kind {
-		case joined:
-			sites = max(sites, int(e.Value))
-		case voted:
-			round, vote := unstamp(e.Value)
-			of(round).votes[e.Client] = vote
-		case failed:
-			of(e.Value).failures++
-		case decided:
-			round, decision := unstamp(e.Value)
-			out = append(out, of(round).decide(e, round, decision, sites)...)
-		}
-	}
-	for _, round := range rounds {
-		if a := accounts[round]; final(a, sites) {
-			out = append(out, a.groundless(round, sites)...)
-		}
-	}
-	return out
 }
 
-// decide adds a site's decision, and returns how it breaks the promise.
-func (a *account) decide(e variants.Event, round int64, decision Decision, sites int) []variants.Violation {
-	var out []variants.Violation
-	if _, twice := a.decisions[e.Client]; twice {
-		out = append(out, e.Violation("site %d decided transaction %d twice", e.Client, round))
+// Complete implements [variants.Observer].
+func (d *decisions) Complete() {
+	for _, round := range slices.Sorted(maps.Keys(d.accounts)) {
+		d.groundless(round)
 	}
-	if len(a.decisions) == 0 {
+}
+
+func (d *decisions) account(round int64) *account {
+	if d.accounts[round] == nil {
+		d.accounts[round] = &account{votes: map[int]Decision{}}
+	}
+	return d.accounts[round]
+}
+
+// decided takes a site's decision.
+func (d *decisions) decided(s *siteState, e variants.Event) {
+	round, decision := unstamp(e.Value)
+	a := d.account(round)
+	if len(a.votes) > 0 {
+		d.out.Span(variants.Span{Phase: phaseOutcome, Client: e.Client, Start: a.lastVote, End: e.At})
+	}
+	if s.any && round <= s.decided {
+		d.out.Breach(e, "site %d decided transaction %d twice", e.Client, round)
+	}
+	if a.deciders == 0 {
 		a.first = e
 	}
 	if _, first := unstamp(a.first.Value); decision != first {
-		out = append(out, e.Violation("site %d decided to %s transaction %d, and site %d to %s it", e.Client, decision, round, a.first.Client, first))
+		d.out.Breach(e, "site %d decided to %s transaction %d, and site %d to %s it", e.Client, decision, round, a.first.Client, first)
 	}
-	a.decisions[e.Client] = decision
-	if decision != Commit {
-		return out
+	if decision == Commit {
+		d.unanimous(a, e, round)
 	}
-	for site := range sites {
-		switch vote, known := a.votes[site]; {
-		case !known:
-			out = append(out, e.Violation("site %d committed transaction %d before site %d had voted", e.Client, round, site))
-		case vote != Commit:
-			out = append(out, e.Violation("site %d committed transaction %d, which site %d had voted to abort", e.Client, round, site))
-		}
-	}
-	return out
+	a.deciders++
+	s.round, s.decided, s.any = round, round, true
+	d.closeAll()
 }
 
-// groundless returns a violation if a transaction was aborted that all sites had voted to commit, and none had failed in.
-func (a *account) groundless(round int64, sites int) []variants.Violation {
-	if _, first := unstamp(a.first.Value); len(a.decisions) == 0 || first != Abort || a.failures > 0 || len(a.votes) < sites {
-		return nil
+// unanimous holds a commit to the votes.
+func (d *decisions) unanimous(a *account, e variants.Event, round int64) {
+	for site := range d.size {
+		switch vote, known := a.votes[site]; {
+		case !known:
+			d.out.Breach(e, "site %d committed transaction %d before site %d had voted", e.Client, round, site)
+		case vote != Commit:
+			d.out.Breach(e, "site %d committed transaction %d, which site %d had voted to abort", e.Client, round, site)
+		}
+	}
+}
+
+// keptForFailed is for how many rounds a transaction is remembered that a site has given up, which may yet ask for its outcome.
+const keptForFailed = 100
+
+// closeAll forgets the transactions that no site can decide any more.
+func (d *decisions) closeAll() {
+	for round := range d.accounts {
+		if d.over(round) {
+			d.groundless(round)
+			delete(d.accounts, round)
+		}
+	}
+}
+
+// over reports whether each site has decided a transaction, or a later one, or has given up long ago.
+func (d *decisions) over(round int64) bool {
+	var newest int64
+	for _, s := range d.sites {
+		newest = max(newest, s.round)
+	}
+	for site := range d.size {
+		s := d.sites[site]
+		if s == nil {
+			return false
+		}
+		hasDecided, hasFailed := s.any && s.decided >= round, s.failed && newest-round > keptForFailed
+		if !hasDecided && !hasFailed {
+			return false
+		}
+	}
+	return d.size > 0
+}
+
+// groundless reports a transaction that was aborted although all sites had voted to commit it and none had failed in it.
+func (d *decisions) groundless(round int64) {
+	a := d.accounts[round]
+	if _, first := unstamp(a.first.Value); a.deciders == 0 || first != Abort || a.failures > 0 || len(a.votes) < d.size {
+		return
 	}
 	for _, vote := range a.votes {
 		if vote != Commit {
-			return nil
+			return
 		}
 	}
-	return []variants.Violation{a.first.Violation("transaction %d was aborted, although every site had voted to commit it", round)}
+	d.out.Breach(a.first, "transaction %d was aborted, although every site had voted to commit it", round)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Counts is what a whole lockstep run costs.
+// Counts is the cost of a whole lockstep run.
 type Counts struct {
 	Operations    float64
 	Requests      float64
@@ -39,7 +39,7 @@ func sizes() []int {
 	return append(out, 200)
 }
 
-// LockstepCosts holds the formulas of all variants that can be stepped to a simulation, which walks through a run of n
+// LockstepCosts holds the formulas of all variants that can run in lockstep to a simulation, which walks through a run of n
 // clients by the rules of one-shot watches and counts: a second derivation, independent of the algebra. simulated names the
 // variants that the simulation has a case for; it would take another one for one of these.
 func LockstepCosts(t *testing.T, recipe variants.Recipe, simulate func(variant string, n int) Counts, simulated ...string) {
@@ -76,7 +76,7 @@ func unsimulated(recipe variants.Recipe, simulated []string) []string {
 	var problems, known []string
 	for _, v := range recipe.Variants {
 		if known = append(known, v.Name); v.HasLockstep() && !slices.Contains(simulated, v.Name) {
-			problems = append(problems, fmt.Sprintf("%s/%s is not simulated: add a case to the simulation in this test, and the variant's name to the call of LockstepCosts (CONTRIBUTING.md, Adding a variant, step 4)", recipe.Name, v.Name))
+			problems = append(problems, fmt.Sprintf("%s/%s is not simulated: add a case to the simulation in this test, and the variant's name to the call of LockstepCosts (CONTRIBUTING.md, Adding a variant)", recipe.Name, v.Name))
 		}
 	}
 	for _, name := range simulated {
@@ -87,8 +87,8 @@ func unsimulated(recipe variants.Recipe, simulated []string) []string {
 	return problems
 }
 
-// FreeCosts holds the formulas for clients that loop at their own pace to those for a lockstep run: whoever is alone pays
-// the same, and no bound is below what steps cost.
+// FreeCosts holds the formulas for clients that loop freely to those for a lockstep run: a client that is alone pays the
+// same, and no bound is below the cost in lockstep.
 func FreeCosts(t *testing.T, recipe variants.Recipe) {
 	t.Helper()
 	for _, v := range recipe.Variants {

@@ -12,32 +12,36 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// feed is what the variants share. They differ in where a topic stands, and in how it is published.
+// feed is what the variants share. They differ in which znode stands for a topic, and in how a topic is published.
 type feed struct {
-	session variants.Session
+	session *variants.Session
 	group   Group
-	lost    <-chan struct{}
-	lane    variants.Lane
 
 	own     []string // the client's znodes, ephemeral
 	owner   int64    // the session that created them
-	place   func(topic int) string
-	watches []<-chan zk.Event // by topic
-	state   []publication     // by topic; belongs to the lane's owner
+	znodeOf func(topic int) string
+	watches []armedWatch  // by topic
+	state   []publication // by topic; belongs to the operation that runs
+}
+
+// armedWatch is a watch and the version of the znode when it was set.
+type armedWatch struct {
+	watch   *variants.Watch // nil for none
+	version int32
 }
 
 // publication is how far the publisher is with a topic.
 type publication struct {
-	count   int32 // how often it has been published, which is the version of its znodes
-	told    int   // of the clients with a znode of their own, how many have been told in the one under way
-	inDoubt bool  // a write was sent whose reply has not come
+	count    int32 // how often it has been published, which is the version of its znodes
+	notified int   // how many of the clients with a znode of their own the current publication has notified
+	inDoubt  bool  // the outcome of a write is unknown
 }
 
-func newFeed(session variants.Session, group Group, lost <-chan struct{}) *feed {
-	group.Dir = path.Clean(group.Dir) // a trailing slash would make dir a path that no server accepts
+func newFeed(session *variants.Session, group Group) *feed {
+	group.Dir = path.Clean(group.Dir) // no server accepts a path with a trailing slash
 	return &feed{
-		session: session, group: group, lost: lost, lane: variants.NewLane(),
-		watches: make([]<-chan zk.Event, group.Topics), state: make([]publication, group.Topics),
+		session: session, group: group,
+		watches: make([]armedWatch, group.Topics), state: make([]publication, group.Topics),
 	}
 }
 
@@ -46,8 +50,8 @@ const opsPerMulti = 500
 
 // open creates the client's own znodes.
 func (f *feed) open(ctx context.Context) error {
-	f.owner = f.session.SessionID()
-	return variants.Do(ctx, f.lane, func(ctx context.Context) error {
+	f.owner = f.session.ID()
+	return f.session.Do(ctx, func(ctx context.Context) error {
 		for paths := range slices.Chunk(f.own, opsPerMulti) {
 			if err := f.create(ctx, paths); err != nil {
 				return err
@@ -63,19 +67,14 @@ func (f *feed) open(ctx context.Context) error {
 
 // create makes some znodes at once. After a lost reply they may be there already: all of them or none.
 func (f *feed) create(ctx context.Context, paths []string) error {
-	var ops []any
-	for _, p := range paths {
-		ops = append(ops, &zk.CreateRequest{Path: p, Acl: variants.WorldACL(), Flags: zk.FlagEphemeral})
-	}
-	err := variants.Retry(ctx, f.lost, func() error {
-		_, err := f.session.Multi(ops...)
-		return err
+	err := f.multi(ctx, paths, func(p string) any {
+		return &zk.CreateRequest{Path: p, Acl: variants.WorldACL(), Flags: zk.FlagEphemeral}
 	})
 	if errors.Is(err, zk.ErrNodeExists) {
 		err = f.checkOwner(ctx, paths[0])
 	}
 	switch {
-	case err == nil && f.session.SessionID() != f.owner, errors.Is(err, variants.ErrSessionLost):
+	case err == nil && f.session.ID() != f.owner, errors.Is(err, variants.ErrSessionLost):
 		return variants.ErrSessionLost
 	case err != nil:
 		return fmt.Errorf("create %s and others: %w", paths[0], err)
@@ -83,84 +82,91 @@ func (f *feed) create(ctx context.Context, paths []string) error {
 	return nil
 }
 
-func (f *feed) checkOwner(ctx context.Context, p string) error {
-	return variants.Retry(ctx, f.lost, func() error {
-		there, stat, err := f.session.Exists(p)
-		if err == nil && (!there || stat.EphemeralOwner != f.owner) {
-			return ErrTaken
-		}
-		return err
-	})
+// multi makes one operation for each path, in one transaction.
+func (f *feed) multi(ctx context.Context, paths []string, operation func(path string) any) error {
+	var ops []any
+	for _, p := range paths {
+		ops = append(ops, operation(p))
+	}
+	_, _, err := f.session.Multi(ctx, ops...)
+	return err
 }
 
-// Watch implements [Feed]. It asks whether the znode is there instead of for its data, of which the server would keep a
-// copy in a cache.
+func (f *feed) checkOwner(ctx context.Context, path string) error {
+	exists, stat, err := f.session.Exists(ctx, path)
+	if err == nil && (!exists || stat.EphemeralOwner != f.owner) {
+		err = ErrTaken
+	}
+	return err
+}
+
+// Watch implements [Feed]. It asks with exists, because the server would keep a copy of the znode's data in a cache.
 func (f *feed) Watch(ctx context.Context, topic int) (published int, err error) {
-	type armed struct {
-		there   bool
-		version int32
-		watch   <-chan zk.Event
-	}
-	a, err := variants.Run(ctx, f.lane, func(ctx context.Context) (armed, error) {
-		var a armed
-		err := variants.Retry(ctx, f.lost, func() error {
-			there, stat, watch, err := f.session.ExistsW(f.place(topic))
-			if err == nil {
-				a = armed{there, stat.Version, watch}
-			}
-			return err
-		})
-		return a, err
-	}, func(armed) {})
-	switch {
-	case err != nil:
+	armed, err := variants.Run(ctx, f.session, func(ctx context.Context) (armedWatch, error) {
+		exists, stat, watch, err := f.session.ExistsW(ctx, f.znodeOf(topic))
+		if err == nil && !exists {
+			err = ErrClosed
+		}
+		if err != nil {
+			return armedWatch{}, err
+		}
+		return armedWatch{watch, stat.Version}, nil
+	}, nil)
+	if err != nil {
 		return 0, err
-	case !a.there:
-		return 0, ErrClosed
 	}
-	f.watches[topic] = a.watch
-	return int(a.version), nil
+	f.watches[topic] = armed
+	return int(armed.version), nil
 }
 
-// Changed implements [Feed].
+// Changed implements [Feed]. A watch that only counts as fired, after an outage, says nothing about the topic, which is
+// then watched again.
 func (f *feed) Changed(ctx context.Context, topic int) error {
-	if f.watches[topic] == nil {
+	armed := f.watches[topic]
+	if armed.watch == nil {
 		return ErrNotWatched
 	}
-	event, err := variants.AwaitEvent(ctx, f.lost, f.watches[topic])
-	if err != nil {
-		return err
+	for published := int(armed.version); published == int(armed.version); {
+		event, err := f.session.AwaitEvent(ctx, f.watches[topic].watch)
+		if err != nil {
+			return err
+		}
+		switch event.Type {
+		case zk.EventNodeDataChanged:
+			published++
+		case zk.EventNodeDeleted:
+			f.watches[topic] = armedWatch{}
+			return ErrClosed
+		default:
+			if published, err = f.Watch(ctx, topic); err != nil {
+				return err
+			}
+		}
 	}
-	f.watches[topic] = nil
-	if event.Type == zk.EventNodeDeleted {
-		return ErrClosed
-	}
+	f.watches[topic] = armedWatch{}
 	return nil
 }
 
-// publish runs one publication on the lane.
+// publish runs one publication.
 func (f *feed) publish(ctx context.Context, topic int, write func(context.Context, *publication) error) error {
 	if f.group.Client != 0 {
 		return ErrNotPublisher
 	}
-	return variants.Do(ctx, f.lane, func(ctx context.Context) error {
+	return f.session.Do(ctx, func(ctx context.Context) error {
 		p := &f.state[topic]
 		if err := write(ctx, p); err != nil {
 			return err
 		}
-		p.count, p.told = p.count+1, 0
+		p.count, p.notified = p.count+1, 0
 		return nil
 	}, nil)
 }
 
-// once sends a write that asks for the version that the last publication made. So one whose reply was lost, and which had
-// taken effect, fails when it is sent again, instead of waking everybody a second time.
-func (f *feed) once(ctx context.Context, p *publication, write func() error) error {
-	err := variants.Retry(ctx, f.lost, func() error {
-		err := write()
-		p.inDoubt = p.inDoubt || variants.OutcomeUnknown(err)
-		return err
-	})
+// once sends a write that asks for the version that the last publication made. So a write that had taken effect, although
+// its reply was lost, fails when it is sent again, instead of notifying all clients a second time.
+func (p *publication) once(ctx context.Context, write func() (repeated bool, err error)) error {
+	repeated, err := write()
+	p.inDoubt = p.inDoubt || repeated || ctx.Err() != nil
 	if errors.Is(err, zk.ErrBadVersion) && p.inDoubt {
 		err = nil
 	}
@@ -171,25 +177,16 @@ func (f *feed) once(ctx context.Context, p *publication, write func() error) err
 }
 
 // Close implements [Feed].
-func (f *feed) Close(ctx context.Context) error {
-	return variants.Do(ctx, f.lane, f.remove, nil)
-}
+func (f *feed) Close(ctx context.Context) error { return f.session.Do(ctx, f.remove, nil) }
 
 // remove deletes the client's znodes, unless they are going with their session anyway.
 func (f *feed) remove(ctx context.Context) error {
 	for paths := range slices.Chunk(f.own, opsPerMulti) {
-		if f.session.SessionID() != f.owner {
+		if f.session.ID() != f.owner {
 			return variants.ErrSessionLost
 		}
-		var ops []any
-		for _, p := range paths {
-			ops = append(ops, &zk.DeleteRequest{Path: p, Version: -1})
-		}
-		err := variants.Retry(ctx, f.lost, func() error {
-			_, err := f.session.Multi(ops...)
-			return err
-		})
-		if err != nil && !errors.Is(err, zk.ErrNoNode) { // what a lost reply did not tell, or they were never created
+		err := f.multi(ctx, paths, func(p string) any { return &zk.DeleteRequest{Path: p, Version: -1} })
+		if err != nil && !errors.Is(err, zk.ErrNoNode) { // an attempt whose reply was lost has deleted them, or they were never created
 			return fmt.Errorf("delete %s and others: %w", paths[0], err)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // OneZnode is a feed in which all clients watch the same znode for a topic.
 //
 //  1. The publisher creates an ephemeral znode <dir>/t-<topic> for each topic.
-//  2. Each client asks with exists whether the znode is there, and leaves a watch. The version in the reply tells how
-//     often the topic has been published.
-//  3. The publisher sets the znode, to nothing: the version is what counts. It asks for the version that its last
+//  2. Each client asks with exists whether the znode is there, and leaves a watch. The version in the reply is how often
+//     the topic has been published.
+//  3. The publisher sets the znode, to nothing: only the version counts. It asks for the version that its last
 //     publication made, so that one whose reply was lost is not made twice.
 //  4. All watches on the znode fire, at all clients, in that one transaction.
 //
@@ -25,8 +25,9 @@ import (
 //	herd           N, as one set fires the watches of all
 //
 // What a watch holds in its server: an entry in the znode's set of connections, an entry in the connection's set of paths,
-// and the path, which comes with each request anew. The znode's set itself is shared by all who watch it. The first watch
-// of a connection also makes that set, so that many clients with one watch each take more than few with many.
+// and the path, which each request brings anew. The znode's set itself is shared by all clients that watch it. The first
+// watch of a connection also makes the connection's set, so that many clients with one watch each take more than few with
+// many.
 //
 // At their own pace, clients that are slower than the publisher find in step 2 that they have missed a publication, and
 // go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
@@ -36,13 +37,13 @@ type OneZnode struct{ *feed }
 
 var _ Feed = OneZnode{}
 
-// NewOneZnode opens one client's feed. lost is closed when the session is.
-func NewOneZnode(ctx context.Context, session variants.Session, group Group, lost <-chan struct{}) (OneZnode, error) {
-	f := OneZnode{newFeed(session, group, lost)}
-	f.place = func(topic int) string { return path.Join(f.group.Dir, fmt.Sprintf("t-%d", topic)) }
+// NewOneZnode opens one client's feed.
+func NewOneZnode(ctx context.Context, session *variants.Session, group Group) (OneZnode, error) {
+	f := OneZnode{newFeed(session, group)}
+	f.znodeOf = func(topic int) string { return path.Join(f.group.Dir, fmt.Sprintf("t-%d", topic)) }
 	if group.Client == 0 {
 		for topic := range group.Topics {
-			f.own = append(f.own, f.place(topic))
+			f.own = append(f.own, f.znodeOf(topic))
 		}
 	}
 	return f, f.open(ctx)
@@ -51,12 +52,9 @@ func NewOneZnode(ctx context.Context, session variants.Session, group Group, los
 // Publish implements [Feed].
 func (f OneZnode) Publish(ctx context.Context, topic int) error {
 	return f.publish(ctx, topic, func(ctx context.Context, p *publication) error {
-		err := f.once(ctx, p, func() error {
-			_, err := f.session.Set(f.place(topic), nil, p.count)
-			return err
-		})
+		err := p.once(ctx, func() (bool, error) { return f.session.Set(ctx, f.znodeOf(topic), nil, p.count) })
 		if err != nil {
-			return fmt.Errorf("set %s: %w", f.place(topic), err)
+			return fmt.Errorf("set %s: %w", f.znodeOf(topic), err)
 		}
 		return nil
 	})
@@ -64,11 +62,8 @@ func (f OneZnode) Publish(ctx context.Context, topic int) error {
 
 func oneZnodeVariant() variants.Variant {
 	cost := variants.Cost{
-		Requests:      "1 + 1/N",
-		Writes:        "1/N",
-		FailedWrites:  "0",
-		Notifications: "1",
-		HerdMax:       "N",
+		Requests: "1 + 1/N", Writes: "1/N", FailedWrites: "0",
+		Notifications: "1", HerdMax: "N",
 	}
 	return variants.Variant{
 		Name:     "one-znode",
@@ -76,7 +71,7 @@ func oneZnodeVariant() variants.Variant {
 		Kind:     variants.Naive,
 		Summary:  "all clients watch the same znode",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
-		BadAt:    "crowds: one write wakes all who watch at once, however many",
+		BadAt:    "crowds: one write notifies all clients that watch at once, however many",
 		Lockstep: cost,
 		Free:     cost,
 		Join:     join(NewOneZnode),

@@ -18,7 +18,7 @@ const batch = 10
 // ZnodePerWatch is a feed in which each client watches a znode of its own for each topic.
 //
 //  1. Each client creates an ephemeral znode <dir>/t-<topic>-c-<client> for each topic.
-//  2. It asks with exists whether the znode is there, and leaves a watch. The version in the reply tells how often the
+//  2. It asks with exists whether the znode is there, and leaves a watch. The version in the reply is how often the
 //     topic has been published.
 //  3. The publisher sets the znodes of a topic, those of 10 clients in each multi, one multi after the other. It asks
 //     for the version that its last publication made, so that a multi whose reply was lost is not made twice.
@@ -32,9 +32,9 @@ const batch = 10
 //	notifications  1
 //	herd           10, or N if there are less
 //
-// What a watch holds in its server: an entry in the table of paths, the path, a set of connections of which there is only
-// one, and an entry in the connection's set of paths. Every server keeps the znode besides, in a tree that is
-// not counted with the watch.
+// What a watch holds in its server: an entry in the table of paths, the path, a set of connections with one entry, and an
+// entry in the connection's set of paths. Every server keeps the znode besides, in a tree that is not counted with the
+// watch.
 //
 // At their own pace, clients that are slower than the publisher find in step 2 that they have missed a publication, and
 // go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
@@ -42,17 +42,17 @@ const batch = 10
 // Source: ZooKeeper's WatchManager; Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches.
 type ZnodePerWatch struct {
 	*feed
-	members []int // the clients that are still there; belongs to the lane's owner
+	members []int // the clients that are still there; belongs to the operation that runs
 }
 
 var _ Feed = (*ZnodePerWatch)(nil)
 
-// NewZnodePerWatch opens one client's feed. lost is closed when the session is.
-func NewZnodePerWatch(ctx context.Context, session variants.Session, group Group, lost <-chan struct{}) (*ZnodePerWatch, error) {
-	f := &ZnodePerWatch{feed: newFeed(session, group, lost)}
-	f.place = func(topic int) string { return f.znode(topic, group.Client) }
+// NewZnodePerWatch opens one client's feed.
+func NewZnodePerWatch(ctx context.Context, session *variants.Session, group Group) (*ZnodePerWatch, error) {
+	f := &ZnodePerWatch{feed: newFeed(session, group)}
+	f.znodeOf = func(topic int) string { return f.znode(topic, group.Client) }
 	for topic := range group.Topics {
-		f.own = append(f.own, f.place(topic))
+		f.own = append(f.own, f.znodeOf(topic))
 	}
 	for client := range group.Clients {
 		f.members = append(f.members, client)
@@ -67,7 +67,7 @@ func (f *ZnodePerWatch) znode(topic, client int) string {
 // Publish implements [Feed].
 func (f *ZnodePerWatch) Publish(ctx context.Context, topic int) error {
 	return f.publish(ctx, topic, func(ctx context.Context, p *publication) error {
-		for p.told < len(f.members) {
+		for p.notified < len(f.members) {
 			if err := f.publishTo(ctx, topic, p); err != nil {
 				return err
 			}
@@ -76,26 +76,25 @@ func (f *ZnodePerWatch) Publish(ctx context.Context, topic int) error {
 	})
 }
 
-// publishTo tells the next few members, or finds that one of them has gone.
+// publishTo notifies the next few members, or finds that one of them has gone.
 func (f *ZnodePerWatch) publishTo(ctx context.Context, topic int, p *publication) error {
-	some := f.members[p.told:min(p.told+batch, len(f.members))]
+	some := f.members[p.notified:min(p.notified+batch, len(f.members))]
 	var ops []any
 	for _, client := range some {
 		ops = append(ops, &zk.SetDataRequest{Path: f.znode(topic, client), Version: p.count})
 	}
 	var results []zk.MultiResponse
-	err := f.once(ctx, p, func() error {
-		var err error
-		results, err = f.session.Multi(ops...)
-		return err
+	err := p.once(ctx, func() (repeated bool, err error) {
+		results, repeated, err = f.session.Multi(ctx, ops...)
+		return repeated, err
 	})
 	gone := slices.IndexFunc(results, func(r zk.MultiResponse) bool { return errors.Is(r.Error, zk.ErrNoNode) })
 	switch {
 	case err == nil:
-		p.told += len(some)
+		p.notified += len(some)
 		return nil
 	case gone >= 0:
-		f.members = slices.Delete(f.members, p.told+gone, p.told+gone+1)
+		f.members = slices.Delete(f.members, p.notified+gone, p.notified+gone+1)
 		return ctx.Err()
 	default:
 		return fmt.Errorf("set %s and others: %w", f.znode(topic, some[0]), err)
@@ -104,11 +103,8 @@ func (f *ZnodePerWatch) publishTo(ctx context.Context, topic int, p *publication
 
 func znodePerWatchVariant() variants.Variant {
 	cost := variants.Cost{
-		Requests:      "1 + ⌈N/10⌉/N",
-		Writes:        "⌈N/10⌉/N",
-		FailedWrites:  "0",
-		Notifications: "1",
-		HerdMax:       "min(N, 10)",
+		Requests: "1 + ⌈N/10⌉/N", Writes: "⌈N/10⌉/N", FailedWrites: "0",
+		Notifications: "1", HerdMax: "min(N, 10)",
 	}
 	return variants.Variant{
 		Name:     "znode-per-watch",

@@ -1,0 +1,39 @@
+package variants_test
+
+import (
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// watched is a connection on which every znode exists and has one watch.
+type watched struct {
+	variants.Conn
+	events chan zk.Event
+}
+
+func (w watched) ExistsW(string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	return true, &zk.Stat{}, w.events, nil
+}
+
+// A client that listens in the background does not wait, as far as the runner can see.
+func TestWaitInTheBackgroundIsNoWaitOfTheClient(t *testing.T) {
+	events := make(chan zk.Event)
+	session := variants.NewSession(watched{events: events}, nil)
+	background := session.Background()
+	_, _, watch, err := background.ExistsW(t.Context(), "/z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- background.Await(t.Context(), watch) }()
+	events <- zk.Event{Path: "/z"} // received, so that the wait has begun
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if wait, begun := session.Waiting(); wait != nil || begun != 0 {
+		t.Errorf("the client waits: %v, %d waits begun", wait, begun)
+	}
+}

@@ -1,0 +1,86 @@
+package barrier
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// newObserver returns an observer of a barrier's phases and promise.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseWait, waiting, passed),
+		out.Between(phaseOpen, opening, opened),
+		&passages{out: out, waits: map[int]*wait{}, begun: numbers{above: map[int64]bool{}}, done: numbers{above: map[int64]bool{}}},
+	}
+}
+
+// passages times how long waiting clients take to pass, and reports the clients that pass too early or never. An opening
+// is recorded just before it is sent, and a passage just after it is granted: a passage that comes first came too early.
+type passages struct {
+	out         variants.Findings
+	waits       map[int]*wait // of the clients that wait
+	begun, done numbers       // the barriers whose opening was sent, and those whose opening was acknowledged
+}
+
+// wait is a client's wait at a barrier.
+type wait struct {
+	began  variants.Event
+	opened time.Duration // when the opening was sent meanwhile; 0 if it was not
+}
+
+// Observe implements [variants.Observer].
+func (p *passages) Observe(e variants.Event) {
+	switch e.Kind {
+	case waiting:
+		p.waits[e.Client] = &wait{began: e}
+	case opening:
+		p.begun.add(e.Value)
+		for _, w := range p.waits {
+			if w.began.Value == e.Value {
+				w.opened = e.At
+			}
+		}
+	case opened:
+		p.done.add(e.Value)
+	case passed:
+		if !p.begun.has(e.Value) {
+			p.out.Breach(e, "client %d passed barrier %d before it was opened", e.Client, e.Value)
+		}
+		if w := p.waits[e.Client]; w != nil && w.opened > 0 {
+			p.out.Span(variants.Span{Phase: phasePassage, Client: e.Client, Start: w.opened, End: e.At})
+		}
+		delete(p.waits, e.Client)
+	case gaveUp:
+		delete(p.waits, e.Client)
+	}
+}
+
+// Complete implements [variants.Observer]. It reports each client that still waits at a barrier that was opened.
+func (p *passages) Complete() {
+	for _, client := range slices.Sorted(maps.Keys(p.waits)) {
+		if e := p.waits[client].began; p.done.has(e.Value) {
+			p.out.Breach(e, "client %d never passed barrier %d, which was opened", e.Client, e.Value)
+		}
+	}
+}
+
+// numbers is a set of numbers from 0 on. Its memory does not grow with the numbers below the first one that is missing.
+type numbers struct {
+	below int64 // all numbers below are in the set
+	above map[int64]bool
+}
+
+func (n *numbers) add(number int64) {
+	if number >= n.below {
+		n.above[number] = true
+	}
+	for n.above[n.below] {
+		delete(n.above, n.below)
+		n.below++
+	}
+}
+
+func (n *numbers) has(number int64) bool { return number < n.below || n.above[number] }

@@ -1,0 +1,182 @@
+package doublebarrier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// marker stands in the names of the clients' znodes.
+const marker = "-member-"
+
+// stage is how far a client is in a round.
+type stage int
+
+const (
+	outside stage = iota
+	inside
+	leaving // it has finished, and waits for the others
+)
+
+// client is what the variants share: how far a client is, and its own znode. They differ in how it learns of the others.
+type client struct {
+	session *variants.Session
+	line    line.Line
+	group   Group
+
+	stage  stage
+	unseen bool        // a Leave has succeeded whose caller had given up on it
+	ticket line.Ticket // its place in the round
+	held   bool        // the ticket's znode is there
+
+	strategy strategy
+}
+
+// strategy is what a variant does in a round.
+type strategy interface {
+	enter(ctx context.Context) error   // returns when all have entered; if it fails, abandon is called
+	leave(ctx context.Context) error   // returns when all have finished; may be called again after it failed
+	abandon(ctx context.Context) error // gives up what the client has, without waiting; forgets the round
+}
+
+func (c *client) init(session *variants.Session, group Group, s strategy) {
+	group.Dir = path.Clean(group.Dir)
+	c.session, c.line, c.group, c.strategy = session, line.New(session, group.Dir, marker), group, s
+}
+
+// Enter implements [Barrier].
+func (c *client) Enter(ctx context.Context) error {
+	return c.session.Do(ctx, c.enter, func() {
+		_ = c.withdraw(ctx, nil) // the caller has left; if this fails too, the znode ends with the session
+	})
+}
+
+func (c *client) enter(ctx context.Context) error {
+	if c.stage != outside {
+		return ErrInside
+	}
+	if err := c.session.Alive(); err != nil {
+		return err
+	}
+	c.unseen = false
+	err := c.strategy.enter(ctx)
+	if err == nil {
+		err = c.session.Alive()
+	}
+	if err != nil {
+		return c.withdraw(ctx, err)
+	}
+	c.stage = inside
+	return nil
+}
+
+// Leave implements [Barrier].
+func (c *client) Leave(ctx context.Context) error {
+	return c.session.Do(ctx, c.leave, func() { c.unseen = true })
+}
+
+func (c *client) leave(ctx context.Context) error {
+	seen := !c.unseen
+	c.unseen = false
+	switch {
+	case c.stage == outside && seen:
+		return ErrOutside
+	case c.stage == outside:
+		return nil
+	}
+	if err := c.session.Alive(); err != nil {
+		return err
+	}
+	c.stage = leaving
+	if err := c.strategy.leave(ctx); err != nil {
+		return err
+	}
+	c.stage = outside
+	return nil
+}
+
+// Close implements [Barrier].
+func (c *client) Close(ctx context.Context) error {
+	return c.session.Do(ctx, func(ctx context.Context) error {
+		c.stage = outside
+		return c.strategy.abandon(ctx)
+	}, nil)
+}
+
+// withdraw gives everything up after err. It returns err, joined with the reason if that was not possible. A lost session
+// is no reason: what belonged to it goes with it.
+func (c *client) withdraw(ctx context.Context, err error) error {
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
+	c.stage = outside
+	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, variants.ErrSessionLost) {
+		return errors.Join(err, left)
+	}
+	return err
+}
+
+// take creates the client's znode.
+func (c *client) take(ctx context.Context) error {
+	ticket, err := c.line.Enter(ctx, nil, zk.FlagEphemeral)
+	if err != nil {
+		return err
+	}
+	c.ticket, c.held = ticket, true
+	return nil
+}
+
+// give deletes the client's znode, in one multi with other operations if there are any. It does nothing if the znode has
+// been deleted before.
+func (c *client) give(ctx context.Context, also ...any) error {
+	if !c.held {
+		return nil
+	}
+	var err error
+	if len(also) == 0 {
+		err = c.line.Leave(ctx, c.ticket)
+	} else {
+		err = c.end(ctx, append([]any{&zk.DeleteRequest{Path: c.line.Path(c.ticket), Version: -1}}, also...)...)
+	}
+	c.held = err != nil
+	return err
+}
+
+// end makes a transaction that ends something of the client's own. If there is nothing to end, an attempt whose reply was
+// lost has ended it, or, at the first attempt, the session is lost.
+func (c *client) end(ctx context.Context, ops ...any) error {
+	_, repeated, err := c.session.Multi(ctx, ops...)
+	switch gone := errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion); {
+	case gone && repeated:
+		return nil
+	case gone:
+		return variants.ErrSessionLost
+	case err != nil:
+		return fmt.Errorf("leave %s: %w", c.group.Dir, err)
+	}
+	return nil
+}
+
+// watch reads a znode with a watch, which is nil if the znode is gone.
+func (c *client) watch(ctx context.Context, path string) (*variants.Watch, error) {
+	_, _, watch, err := c.session.GetW(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return watch, err
+}
+
+// upTo returns the tickets, in their order, that do not stand behind the last one.
+func upTo(last line.Ticket, tickets []line.Ticket) []line.Ticket {
+	for i, t := range tickets {
+		if last.Before(t) {
+			return tickets[:i]
+		}
+	}
+	return tickets
+}

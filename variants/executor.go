@@ -1,0 +1,73 @@
+package variants
+
+import (
+	"context"
+	"time"
+)
+
+// cleanupTimeout is how long a client that gives up keeps trying to remove what it created: longer than any session
+// timeout that servers grant by default, so that the attempt ends with the work done or with the session lost.
+const cleanupTimeout = time.Minute
+
+// grace is how long a caller whose context has ended waits for the clean-up, which takes one round trip while the
+// session is up. A session that does not answer must not keep the caller.
+const grace = time.Second
+
+// outcome is what an operation returned.
+type outcome[T any] struct {
+	value T
+	err   error
+}
+
+// Run runs op when all earlier operations of the handle have ended. The caller gets control back when its context ends,
+// although the client library's own calls cannot be interrupted: op must return soon after that, unless a call to the
+// server holds it up. In that case Run returns the context's error, and op continues in the background; the next operation
+// waits for it. If op succeeds after all, undo takes back what it did; a nil undo does nothing.
+func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, error), undo func(T)) (T, error) {
+	var zero T
+	select {
+	case s.executor <- struct{}{}:
+	case <-ctx.Done():
+		return zero, ctx.Err()
+	}
+	done := make(chan outcome[T])
+	left := make(chan struct{})
+	go func() {
+		defer func() { <-s.executor }()
+		value, err := op(ctx)
+		select {
+		case done <- outcome[T]{value, err}:
+		case <-left:
+			if err == nil && undo != nil {
+				undo(value)
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-time.After(grace):
+		close(left)
+		return zero, ctx.Err()
+	}
+}
+
+// Do is [Run] for an operation that returns nothing but an error. undo is nil where nothing has to be taken back.
+func (s *Session) Do(ctx context.Context, op func(context.Context) error, undo func()) error {
+	_, err := Run(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }, func(struct{}) {
+		if undo != nil {
+			undo()
+		}
+	})
+	return err
+}
+
+// Cleanup returns a context for undoing things after ctx has ended.
+func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+}

@@ -1,0 +1,113 @@
+// Package holding is what the workloads of locks and elections share: a client acquires something, holds it and releases it.
+//
+// It takes one position: what such a client records, and when, is the same for all recipes. Acquired is recorded just after
+// the acquire has returned, and Releasing just before the release is sent, on one clock: so an overlap in a history was one
+// in reality.
+package holding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// What a client records.
+const (
+	Requested variants.EventKind = iota
+	Withdrew                     // the acquire has failed
+	Acquired                     // value: what it was granted, such as the fencing token; likewise for all that follow
+	Heeded                       // it was asked to go on, and its hold has ended
+	Deposed                      // its session is lost, and it has stopped
+	Releasing
+	Released
+	// Further is the first kind of event that a recipe may define itself.
+	Further
+)
+
+// The phases of a lock.
+const (
+	PhaseAcquire = "acquire"
+	PhaseHold    = "hold"
+	PhaseRelease = "release"
+	PhaseHandoff = "handoff"
+)
+
+// Phases returns the phases of a lock, the most telling first.
+func Phases() []variants.Phase {
+	return []variants.Phase{
+		{Name: PhaseHandoff, Meaning: "from just before a release is sent until the next holder, which was waiting by then, has the lock", Floor: variants.FloorHandoff},
+		{Name: PhaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
+		{Name: PhaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
+		{Name: PhaseHold, Meaning: "what the scenario makes holders hold", UntimedInLockstep: true},
+	}
+}
+
+// Operation is how a client acquires something and releases it.
+type Operation struct {
+	Wanted  int64 // recorded with the request
+	Acquire func(context.Context) (Grant, error)
+	Release func(context.Context) error
+}
+
+// Grant is what a client has acquired.
+type Grant struct {
+	Value int64           // recorded with every event from now on
+	Asked <-chan struct{} // closed when another client asks the holder to go on; nil if none can
+	Lost  <-chan struct{} // if it is closed when the hold ends, Deposed is recorded in place of Releasing; may be nil
+}
+
+// Worker is a participant that acquires, holds and releases, in the same way for every variant of a recipe.
+type Worker struct {
+	env       variants.Env
+	operation func(step int) Operation
+	steps     int
+}
+
+// NewWorker returns a worker. operation returns what it does in each step, from 0 on.
+func NewWorker(env variants.Env, operation func(step int) Operation) *Worker {
+	return &Worker{env: env, operation: operation}
+}
+
+// Leave implements [variants.Participant].
+func (w *Worker) Leave(ctx context.Context) error { return w.operation(w.steps).Release(ctx) }
+
+// Step implements [variants.Participant]. A run that ends while the client holds still releases.
+func (w *Worker) Step(ctx context.Context) error {
+	env, o := w.env, w.operation(w.steps)
+	w.steps++
+	env.Record(Requested, o.Wanted)
+	grant, err := o.Acquire(ctx)
+	if err != nil {
+		env.Record(Withdrew, o.Wanted)
+		return fmt.Errorf("acquire: %w", err)
+	}
+	env.Record(Acquired, grant.Value)
+	held := env.Hold(ctx, grant.Asked)
+	if closed(grant.Asked) {
+		env.Record(Heeded, grant.Value)
+	}
+	if closed(grant.Lost) {
+		env.Record(Deposed, grant.Value)
+	} else {
+		env.Record(Releasing, grant.Value)
+	}
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
+	if err := o.Release(ctx); err != nil {
+		return errors.Join(held, fmt.Errorf("release: %w", err))
+	}
+	env.Record(Released, grant.Value)
+	return held
+}
+
+// closed reports whether a channel that nothing is sent on is closed. A nil one is not.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

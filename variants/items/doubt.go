@@ -1,0 +1,57 @@
+package items
+
+import (
+	"slices"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// maxDoubts is how many doubts an observer keeps. There are that many only if an attempt does not end for so long that its
+// client must have died.
+const maxDoubts = 256
+
+// doubt is an event in which a client passed over items that no client had taken. It breaks the promise unless all of these
+// items were taken by attempts that had begun before.
+type doubt struct {
+	event    variants.Event
+	report   func(item *Stored)
+	attempts int       // that had begun before the event and have not ended
+	items    []*Stored // that no such attempt has taken, the one that was due first at the head
+}
+
+// Doubt calls report with the first of the items that a client passed over in the current event, as soon as it is certain
+// that the item was not just being taken. It never does so if all items were.
+func (o *Observer) Doubt(e variants.Event, report func(item *Stored), items ...*Stored) {
+	if len(items) == 0 {
+		return
+	}
+	if o.attempts == 0 {
+		report(items[0])
+		return
+	}
+	if len(o.doubts) == maxDoubts {
+		o.doubts[0].conclude(func(item *Stored) bool { return !item.taken })
+		o.doubts = o.doubts[1:]
+	}
+	o.doubts = append(o.doubts, &doubt{e, report, o.attempts, items})
+}
+
+// settledBy takes the end of an attempt, and reports whether the doubt is over.
+func (d *doubt) settledBy(a attempt, item *Stored) bool {
+	if a.Begun >= d.event.At {
+		return false
+	}
+	d.attempts--
+	d.items = slices.DeleteFunc(d.items, func(passed *Stored) bool { return passed == item })
+	if d.attempts == 0 {
+		d.conclude(func(*Stored) bool { return false })
+	}
+	return d.attempts == 0 || len(d.items) == 0
+}
+
+// conclude reports the first item that is not excused, if any.
+func (d *doubt) conclude(excused func(*Stored) bool) {
+	if i := slices.IndexFunc(d.items, func(item *Stored) bool { return !excused(item) }); i >= 0 {
+		d.report(d.items[i])
+	}
+}

@@ -1,0 +1,94 @@
+package items
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Finished is the set of the items that are gone for good. Of the latest it remembers the client that took them; the ids
+// of all are kept as ranges. The ids of a client's items grow by one from put to put, so that there are no more ranges than
+// clients and open items.
+type Finished struct {
+	ranges []idRange // in order; no two touch
+	latest []finishedItem
+	oldest int           // the index in latest, once that is full
+	before time.Duration // all items that are not in latest had been processed by then
+}
+
+type finishedItem struct {
+	id int64
+	Owner
+}
+
+// Owner is the client that has an item for good.
+type Owner struct {
+	Client int // unknownClient if too many other items have ended since
+	Done   time.Duration
+}
+
+// String names the client for a message.
+func (o Owner) String() string {
+	if o.Client == unknownClient {
+		return "a client"
+	}
+	return fmt.Sprintf("client %d", o.Client)
+}
+
+const (
+	unknownClient = -1
+	ownersKept    = 512
+)
+
+// idRange is the ids from first to last.
+type idRange struct{ first, last int64 }
+
+// withoutClass returns an id without the item's class: ids that differ in their class alone are never both used.
+func withoutClass(id int64) int64 { return id & (1<<56 - 1) }
+
+// Add adds an item.
+func (f *Finished) Add(id int64, owner Owner) {
+	item := finishedItem{withoutClass(id), owner}
+	f.insert(item.id)
+	if len(f.latest) < ownersKept {
+		f.latest = append(f.latest, item)
+		return
+	}
+	f.before = f.latest[f.oldest].Done
+	f.latest[f.oldest] = item
+	f.oldest = (f.oldest + 1) % ownersKept
+}
+
+// Owner returns the client that has taken an item; false if the item is not finished.
+func (f *Finished) Owner(id int64) (Owner, bool) {
+	id = withoutClass(id)
+	if i := f.at(id); i == len(f.ranges) || id < f.ranges[i].first || id > f.ranges[i].last {
+		return Owner{}, false
+	}
+	if i := slices.IndexFunc(f.latest, func(item finishedItem) bool { return item.id == id }); i >= 0 {
+		return f.latest[i].Owner, true
+	}
+	return Owner{unknownClient, f.before}, true
+}
+
+// at returns the index of the first range that contains an id, ends just before it or lies behind it.
+func (f *Finished) at(id int64) int {
+	return sort.Search(len(f.ranges), func(i int) bool { return f.ranges[i].last >= id-1 })
+}
+
+func (f *Finished) insert(id int64) {
+	i := f.at(id)
+	switch {
+	case i == len(f.ranges) || id < f.ranges[i].first-1:
+		f.ranges = slices.Insert(f.ranges, i, idRange{id, id})
+	case id == f.ranges[i].first-1:
+		f.ranges[i].first = id
+	case id == f.ranges[i].last+1:
+		f.ranges[i].last = id
+		if i+1 < len(f.ranges) && f.ranges[i+1].first == id+1 {
+			f.ranges[i].last = f.ranges[i+1].last
+			f.ranges = slices.Delete(f.ranges, i+1, i+2)
+		}
+	}
+}

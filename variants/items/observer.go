@@ -1,0 +1,274 @@
+package items
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Observer checks a queue's promise: each item that is taken was put, no other client has it, and no client finds the queue
+// empty while an item is there that no client takes. The recipe's [Order] decides in which order items must be taken.
+//
+// The observer keeps the items that are not finished, each client's attempt to take one, and the doubts that depend on
+// attempts which have not ended. Times are taken just before a call and just after its return, on one clock, so that an
+// order in the history was one in reality.
+type Observer struct {
+	out       variants.Findings
+	order     Order
+	items     map[int64]*Stored
+	finished  Finished
+	clients   map[int]*client
+	attempts  int     // that have not ended
+	present   Waiting // items that no client has missed
+	doubts    []*doubt
+	unordered bool
+}
+
+// Order is a recipe's rule for which item is next.
+type Order interface {
+	// Add is called when the put of an item has been acknowledged, unless the item was taken before that.
+	Add(item *Stored)
+	// Took is called when a client has taken an item. It passes items to o.Doubt that the client should have taken instead.
+	// If unordered, the variant promises no order.
+	Took(o *Observer, t *Take, unordered bool)
+}
+
+// Stored is an item that was put and is not finished.
+type Stored struct {
+	ID       int64
+	PutBy    int
+	PutBegun time.Duration
+	PutEnded time.Duration // zero if it is not acknowledged
+	taken    bool          // a client has taken it, or may have
+	takes    []*Take       // in the order in which they ended, without those that were given up
+}
+
+// Take is an attempt of a client that ended with an item.
+type Take struct {
+	variants.Event // took
+	attempt
+	Item     *Stored       // nil if it was never put
+	done     time.Duration // zero if it is not
+	kept     bool          // the client has the item for good
+	reported bool
+}
+
+// attempt is a client's search for an item.
+type attempt struct {
+	Begun time.Duration
+	Known time.Duration // items whose put was acknowledged before are known to the client's server when the attempt begins
+}
+
+// client is what the observer knows of a participant.
+//
+// A client knows of every item that was acknowledged before it began a write that was acknowledged to it: its server has
+// applied all that came before that write. Otherwise the server may lag behind.
+type client struct {
+	putting time.Duration // when it began its last put
+	known   time.Duration // when it began the last write that was acknowledged to it, or earlier
+	looking bool
+	attempt attempt
+	held    *Take // the last one, unless that has ended
+}
+
+// NewObserver returns an observer of a queue.
+func NewObserver(out variants.Findings, order Order) *Observer {
+	return &Observer{out: out, order: order, items: map[int64]*Stored{}, clients: map[int]*client{}}
+}
+
+// Observe implements [variants.Observer].
+func (o *Observer) Observe(e variants.Event) {
+	c := o.clients[e.Client]
+	if c == nil {
+		c = &client{}
+		o.clients[e.Client] = c
+	}
+	switch e.Kind {
+	case Putting:
+		c.putting = e.At
+		o.items[e.Value] = &Stored{ID: e.Value, PutBy: e.Client, PutBegun: e.At}
+	case Put:
+		c.known = c.putting
+		if item := o.items[e.Value]; item != nil && !item.taken {
+			item.PutEnded = e.At
+			o.present.Add(item)
+			o.order.Add(item)
+		}
+	case Taking:
+		o.endAttempt(c, nil)
+		o.beginAttempt(c, e.At)
+	case Empty:
+		o.endAttempt(c, nil)
+		o.miss(e, c.known)
+		o.beginAttempt(c, e.At)
+	case Took:
+		o.take(c, e)
+	case Done, GivenUp:
+		if t := c.held; t != nil && t.Value == e.Value {
+			c.held = nil
+			o.end(t, e)
+		}
+	case Unordered:
+		o.unordered = true
+	}
+}
+
+func (o *Observer) beginAttempt(c *client, at time.Duration) {
+	c.looking, c.attempt = true, attempt{at, c.known}
+	o.attempts++
+}
+
+// endAttempt ends a client's attempt, if there is one, with an item or with nil.
+func (o *Observer) endAttempt(c *client, item *Stored) {
+	if !c.looking {
+		return
+	}
+	c.looking = false
+	o.attempts--
+	o.doubts = slices.DeleteFunc(o.doubts, func(d *doubt) bool { return d.settledBy(c.attempt, item) })
+}
+
+// miss reports items that a client should have found, each once.
+func (o *Observer) miss(e variants.Event, known time.Duration) {
+	for _, item := range o.present.Until(known) {
+		o.Doubt(e, func(item *Stored) {
+			o.out.Breach(e, "client %d found nothing, although item %#x was there and no client took it", e.Client, item.ID)
+		}, item)
+	}
+}
+
+// take ends a client's attempt with an item. If the client has neither finished its last item nor given it up, it keeps it.
+func (o *Observer) take(c *client, e variants.Event) {
+	t := &Take{Event: e, attempt: c.attempt, Item: o.find(e.Value)}
+	if !c.looking {
+		t.attempt = attempt{}
+	}
+	o.endAttempt(c, t.Item)
+	o.keep(c.held)
+	c.held, c.known = t, max(c.known, t.Begun)
+	if t.Item == nil {
+		o.out.Breach(e, "client %d took item %#x, which was never put", e.Client, e.Value)
+		return
+	}
+	t.Item.taken = true
+	t.Item.takes = append(t.Item.takes, t)
+	o.checkTakes(t.Item)
+	o.order.Took(o, t, o.unordered)
+}
+
+// find returns an item, with its owner's take if the item is finished, or nil if the item was never put.
+func (o *Observer) find(id int64) *Stored {
+	if item := o.items[id]; item != nil {
+		return item
+	}
+	owner, finished := o.finished.Owner(id)
+	if !finished {
+		return nil
+	}
+	take := &Take{Event: variants.Event{Client: owner.Client}, done: owner.Done, kept: true}
+	return &Stored{ID: id, taken: true, takes: []*Take{take}}
+}
+
+// end ends the holding of an item.
+func (o *Observer) end(t *Take, e variants.Event) {
+	item := t.Item
+	switch {
+	case item == nil:
+	case e.Kind == GivenUp:
+		item.takes = slices.DeleteFunc(item.takes, func(other *Take) bool { return other == t })
+	default:
+		t.done = e.At
+		o.keep(t)
+		if o.items[item.ID] == item {
+			delete(o.items, item.ID)
+			o.finished.Add(item.ID, Owner{t.Client, t.done})
+		}
+	}
+}
+
+// keep records that a client has an item for good.
+func (o *Observer) keep(t *Take) {
+	if t != nil && t.Item != nil {
+		t.kept = true
+		o.checkTakes(t.Item)
+	}
+}
+
+// checkTakes reports a second take of an item that a client has for good. The second one is excused if its client gives the
+// item up, unless it began after the item was done: a client learns late that its session was lost.
+func (o *Observer) checkTakes(item *Stored) {
+	for i, t := range item.takes {
+		for _, earlier := range item.takes[:i] {
+			again := earlier.done > 0 && t.Begun > earlier.done
+			if earlier.kept && (t.kept || again) && !t.reported {
+				t.reported = true
+				o.out.Breach(t.Event, "client %d took item %#x, which %s had taken", t.Client, item.ID, Owner{Client: earlier.Client})
+			}
+		}
+	}
+}
+
+// Complete implements [variants.Observer]. A client keeps the item that it holds then. Each attempt that has not ended, such
+// as that of a client that died, may have taken one item that no other client took.
+func (o *Observer) Complete() {
+	var begun []time.Duration
+	var held []*Take
+	for _, c := range o.clients {
+		if c.looking {
+			begun = append(begun, c.attempt.Begun)
+		}
+		if c.held != nil && c.held.Item != nil {
+			c.held.kept = true
+			held = append(held, c.held)
+		}
+	}
+	slices.Sort(begun)
+	excused := map[*Stored]bool{}
+	for _, d := range o.doubts { // in the order of their events: what excuses one excuses all that follow
+		for _, item := range d.items {
+			if !item.taken && !excused[item] && len(begun) > 0 && begun[0] < d.event.At {
+				excused[item], begun = true, begun[1:]
+			}
+		}
+		d.conclude(func(item *Stored) bool { return excused[item] })
+	}
+	slices.SortFunc(held, func(a, b *Take) int { return cmp.Compare(a.At, b.At) })
+	for _, t := range held {
+		o.checkTakes(t.Item)
+	}
+}
+
+// Waiting is a list of items in the order of their acknowledgement. Items that a client has taken drop out.
+type Waiting struct {
+	items []*Stored
+	limit int
+}
+
+// Add appends an item.
+func (w *Waiting) Add(item *Stored) {
+	if len(w.items) >= w.limit {
+		w.items = slices.DeleteFunc(w.items, func(item *Stored) bool { return item.taken })
+		w.limit = 2*len(w.items) + 16
+	}
+	w.items = append(w.items, item)
+}
+
+// Before returns the items that were acknowledged before a moment.
+func (w *Waiting) Before(moment time.Duration) []*Stored {
+	found := slices.Clone(w.items[:w.countBefore(moment)])
+	return slices.DeleteFunc(found, func(item *Stored) bool { return item.taken })
+}
+
+// Until is Before, and removes these items from the list.
+func (w *Waiting) Until(moment time.Duration) []*Stored {
+	found := w.Before(moment)
+	w.items = w.items[w.countBefore(moment):]
+	return found
+}
+
+func (w *Waiting) countBefore(moment time.Duration) int {
+	return sort.Search(len(w.items), func(i int) bool { return w.items[i].PutEnded >= moment })
+}

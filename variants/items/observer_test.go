@@ -1,0 +1,105 @@
+package items_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/priorityqueue"
+	"github.com/zkbench/zkbench/variants/queue"
+)
+
+// simulation is a queue whose clients put, take and give back items in a random interleaving. Each operation takes effect
+// at a moment between its first and its last event. Some clients die at some moment.
+type simulation struct {
+	random  *rand.Rand
+	classes []int64
+	clients []*simulated
+	queue   []int64 // by class, then by age
+	history variants.History
+}
+
+// simulated is a client of a simulation, with its next move.
+type simulated struct {
+	next func(c *simulated)
+	id   int
+	item int64 // that it puts or has
+	puts int64
+}
+
+func (s *simulation) record(c *simulated, kind variants.EventKind, value int64) {
+	s.history = append(s.history, variants.Event{At: time.Duration(len(s.history) + 1), Client: c.id, Kind: kind, Value: value})
+}
+
+func (s *simulation) insert(id int64) {
+	i := len(s.queue)
+	for i > 0 && items.ClassOf(id) < items.ClassOf(s.queue[i-1]) {
+		i--
+	}
+	s.queue = slices.Insert(s.queue, i, id)
+}
+
+func (s *simulation) begin(c *simulated) {
+	if s.random.IntN(2) == 0 {
+		s.record(c, items.Taking, 0)
+		c.next = s.take
+		return
+	}
+	c.item = s.classes[s.random.IntN(len(s.classes))]<<56 | int64(c.id)<<32 | c.puts
+	c.puts++
+	s.record(c, items.Putting, c.item)
+	c.next = func(c *simulated) {
+		s.insert(c.item)
+		c.next = func(c *simulated) { s.record(c, items.Put, c.item); c.next = s.begin }
+	}
+}
+
+func (s *simulation) take(c *simulated) {
+	if len(s.queue) == 0 {
+		s.record(c, items.Empty, 0)
+		return
+	}
+	c.item, s.queue = s.queue[0], s.queue[1:]
+	c.next = func(c *simulated) { s.record(c, items.Took, c.item); c.next = s.end }
+}
+
+func (s *simulation) end(c *simulated) {
+	c.next = s.begin
+	if s.random.IntN(6) > 0 {
+		s.record(c, items.Done, c.item)
+		return
+	}
+	s.record(c, items.GivenUp, c.item)
+	s.insert(c.item)
+}
+
+// Nothing is found against clients that work as they should, even if some of them die.
+func TestObserverAcceptsCorrectHistories(t *testing.T) {
+	for _, tt := range []struct {
+		recipe  variants.Recipe
+		classes []int64
+	}{
+		{queue.Recipe(), []int64{0}},
+		{priorityqueue.Recipe(), []int64{10, 50}},
+	} {
+		for seed := range uint64(1000) {
+			s := &simulation{random: rand.New(rand.NewPCG(seed, 1)), classes: tt.classes} //nolint:gosec // a simulation, no secret
+			for id := range 2 + s.random.IntN(4) {
+				s.clients = append(s.clients, &simulated{id: id, next: s.begin})
+			}
+			for range 200 {
+				c := s.clients[s.random.IntN(len(s.clients))]
+				c.next(c)
+				if s.random.IntN(300) == 0 {
+					c.next = func(*simulated) {}
+				}
+			}
+			if violations := tt.recipe.Violations(s.history); len(violations) > 0 {
+				t.Fatalf("%s, seed %d: %v in %v", tt.recipe.Name, seed, violations, s.history)
+			}
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// newObserver returns an observer of a group's phases and promise.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseJoin, joining, joined),
+		out.Between(phaseLeave, leaving, left),
+		out.Between(phaseFollow, following, viewed),
+		&roll{out: out, members: map[int64]*membership{}, latest: map[int]int64{}, views: map[int]*clientView{}},
+	}
+}
+
+// roll holds every view to what the group can have been, and times how long changes take to reach all views.
+//
+// A view may lag behind as far as its server does: a member in it that has left proves nothing. But a listing is the group
+// at one moment, after every member in it began to join, and a session never reads what is older than what it has read
+// before. So a view has no member that had left before a member of this or an earlier view began to join. And it has every
+// member that had joined by then, unless that has begun to leave or its session is lost. As its client may learn of that
+// later, a missing member is a breach only once the view has it after all, or it leaves in due form, or at the end.
+type roll struct {
+	out     variants.Findings
+	place   int // of the event in the history
+	clients int
+	members map[int64]*membership
+	latest  map[int]int64 // of each client, the last round that it began to join in
+	views   map[int]*clientView
+}
+
+// membership is what is known of one membership, until every client has seen a later round through.
+type membership struct {
+	joining, joined, left int  // places in the history, 0 for none
+	present               bool // it has joined, has not begun to leave, and is not known to be lost
+	lost                  *variants.Event
+	overlooked            map[int]oversight // by client: its first view without the membership
+
+	entering, ending spreading
+}
+
+// oversight is a view without a membership that should be in it.
+type oversight struct {
+	view   variants.Event
+	newest int64 // the membership that began later, and that the client has seen
+}
+
+// spreading is a change that some clients have not seen yet.
+type spreading struct {
+	start time.Duration
+	left  int // how many clients are still to see it
+}
+
+// clientView is what one client sees.
+type clientView struct {
+	now       map[int64]bool
+	gone      map[int64]bool // memberships that it has seen, and sees no more, of the settled round and later
+	newest    int64          // of all memberships that it has ever seen, the one that began last
+	horizon   int            // when that began
+	settled   int64          // the last round that it has seen through
+	following bool           // it waits for its view to be out of date
+}
+
+// Observe implements [variants.Observer].
+func (r *roll) Observe(e variants.Event) {
+	r.place++
+	v := r.views[e.Client]
+	if v == nil || e.Kind == enrolled { // a new session may read what is older
+		v = &clientView{now: map[int64]bool{}, gone: map[int64]bool{}}
+		r.views[e.Client] = v
+	}
+	switch e.Kind {
+	case enrolled:
+		r.clients = max(r.clients, int(e.Value))
+	case joining, joined, leaving, left, lost:
+		r.change(e)
+	case following:
+		v.following = true
+	case gained:
+		r.gain(v, e)
+	case dropped:
+		r.drop(v, e)
+	case viewed:
+		v.following = false
+		r.look(v, e)
+	case settled:
+		r.settle(v, e)
+	}
+}
+
+// change takes what a client says of its own membership.
+func (r *roll) change(e variants.Event) {
+	m := r.members[e.Value]
+	if m == nil {
+		m = &membership{overlooked: map[int]oversight{}}
+		r.members[e.Value] = m
+	}
+	switch e.Kind {
+	case joining:
+		m.joining, m.entering = r.place, spreading{e.At, r.clients}
+		round, _ := unstamp(e.Value)
+		r.latest[e.Client] = max(r.latest[e.Client], round)
+	case joined:
+		m.joined, m.present = r.place, true
+	case leaving:
+		m.present, m.ending = false, spreading{e.At, r.clients - 1} // a client that leaves need not see that
+	case left:
+		m.left = r.place
+		for _, client := range slices.Sorted(maps.Keys(m.overlooked)) {
+			r.reportOversight(e.Value, client)
+		}
+	case lost:
+		m.present, m.lost = false, &e
+		clear(m.overlooked)
+	}
+}
+
+// known reports whether a client has begun to join in the round: it joins in all rounds, one after another.
+func (r *roll) known(member int64) bool {
+	round, client := unstamp(member)
+	latest, any := r.latest[client]
+	return any && round <= latest
+}
+
+// gain adds a membership to a client's view.
+func (r *roll) gain(v *clientView, e variants.Event) {
+	m := r.members[e.Value]
+	round, _ := unstamp(e.Value)
+	switch {
+	case !r.known(e.Value):
+		r.out.Breach(e, "client %d sees %s, who has never joined", e.Client, describe(e.Value))
+	case v.gone[e.Value] || round < v.settled:
+		r.out.Breach(e, "client %d sees %s again, whom it had seen leave", e.Client, describe(e.Value))
+	}
+	v.now[e.Value] = true
+	if m == nil {
+		return
+	}
+	if m.joining > v.horizon {
+		v.newest, v.horizon = e.Value, m.joining
+	}
+	r.reportOversight(e.Value, e.Client)
+	r.spread(&m.entering, e)
+}
+
+// drop removes a membership from a client's view.
+func (r *roll) drop(v *clientView, e variants.Event) {
+	delete(v.now, e.Value)
+	v.gone[e.Value] = true
+	if _, client := unstamp(e.Value); client != e.Client && r.members[e.Value] != nil {
+		r.spread(&r.members[e.Value].ending, e)
+	}
+}
+
+// spread counts a client that has seen a change; the last one ends the span.
+func (r *roll) spread(s *spreading, e variants.Event) {
+	if s.left--; s.left == 0 {
+		_, client := unstamp(e.Value)
+		r.out.Span(variants.Span{Phase: phaseConverge, Client: client, Start: s.start, End: e.At})
+	}
+}
+
+// look holds a whole view to what the group can have been at one moment.
+func (r *roll) look(v *clientView, e variants.Event) {
+	for _, member := range pick(v.now, func(member int64, _ bool) bool { return r.over(member, v.horizon) }) {
+		r.out.Breach(e, "client %d sees %s, who had left before %s joined", e.Client, describe(member), describe(v.newest))
+	}
+	for _, member := range pick(r.members, func(member int64, m *membership) bool { return m.present && !v.now[member] }) {
+		m := r.members[member]
+		_, client := unstamp(member)
+		_, before := m.overlooked[e.Client]
+		switch {
+		case client == e.Client:
+			r.out.Breach(e, "client %d does not see itself", e.Client)
+		case m.joined < v.horizon && !before:
+			m.overlooked[e.Client] = oversight{e, v.newest}
+		}
+	}
+}
+
+// over reports whether a membership had ended by some place in the history. One that is forgotten had.
+func (r *roll) over(member int64, by int) bool {
+	if m := r.members[member]; m != nil {
+		return m.left > 0 && m.left < by
+	}
+	return r.known(member)
+}
+
+// reportOversight reports that a client's view was without a membership, if it was.
+func (r *roll) reportOversight(member int64, client int) {
+	overlooked := r.members[member].overlooked
+	if o, found := overlooked[client]; found {
+		r.out.Breach(o.view, "client %d does not see %s, who had joined before %s", client, describe(member), describe(o.newest))
+		delete(overlooked, client)
+	}
+}
+
+// settle holds a client to its own word that it has seen a round through: its view has no member of the rounds before, and
+// every member of this one, except those that have left since.
+func (r *roll) settle(v *clientView, e variants.Event) {
+	for client := range r.clients {
+		member := stamp(e.Value, client)
+		if !v.now[member] && !v.gone[member] {
+			r.out.Breach(e, "client %d has not seen %s when the round ends", e.Client, describe(member))
+		}
+	}
+	before := func(member int64) bool { round, _ := unstamp(member); return round < e.Value }
+	for _, member := range pick(v.now, func(member int64, _ bool) bool { return before(member) }) {
+		r.out.Breach(e, "client %d still sees %s when round %d ends", e.Client, describe(member), e.Value)
+	}
+	v.settled = e.Value
+	maps.DeleteFunc(v.gone, func(member int64, _ bool) bool { return before(member) })
+	r.forget()
+}
+
+// forget deletes the memberships of rounds before the last one that all clients have seen through: all are known to be over.
+func (r *roll) forget() {
+	if len(r.views) < r.clients {
+		return
+	}
+	through := int64(math.MaxInt64)
+	for _, v := range r.views {
+		through = min(through, v.settled)
+	}
+	maps.DeleteFunc(r.members, func(member int64, _ *membership) bool { round, _ := unstamp(member); return round < through })
+}
+
+// Complete implements [variants.Observer]. A client that waits for a change now waits for ever.
+func (r *roll) Complete() {
+	for _, member := range slices.Sorted(maps.Keys(r.members)) {
+		m := r.members[member]
+		for _, client := range slices.Sorted(maps.Keys(r.views)) {
+			r.reportOversight(member, client)
+			if v := r.views[client]; m.lost != nil && m.lost.Client != client && v.following && v.now[member] {
+				r.out.Breach(*m.lost, "client %d never noticed the loss of %s", client, describe(member))
+			}
+		}
+	}
+}
+
+// pick returns the wanted keys of a map, in order.
+func pick[V any](all map[int64]V, wanted func(int64, V) bool) []int64 {
+	var picked []int64
+	for key, value := range all {
+		if wanted(key, value) {
+			picked = append(picked, key)
+		}
+	}
+	slices.Sort(picked)
+	return picked
+}
+
+func describe(member int64) string {
+	round, client := unstamp(member)
+	return fmt.Sprintf("client %d of round %d", client, round)
+}

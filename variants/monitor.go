@@ -1,0 +1,104 @@
+package variants
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Monitor turns the events of a session into the one fact that a holder of something must know: whether the session,
+// and with it every ephemeral znode, may be gone.
+//
+// The server does not tell a client that is cut off. So the monitor takes a session for lost not only when the server
+// said that it expired, but also once the connection has been down for so long that it may have: the client notices a
+// silent server after two thirds of the session timeout, which leaves one third.
+type Monitor struct {
+	mu      sync.Mutex
+	timeout time.Duration
+	timer   *time.Timer
+	lost    chan struct{}
+	over    bool
+	session interface{ Close() }
+}
+
+// NewMonitor returns a monitor for a session that will be granted the given timeout.
+func NewMonitor(timeout time.Duration) *Monitor {
+	return &Monitor{timeout: timeout, lost: make(chan struct{})}
+}
+
+// Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
+func (m *Monitor) Lost() <-chan struct{} { return m.lost }
+
+// Guard makes the monitor close the session as soon as it is lost. What the session held is then given up by the
+// server, too, at the latest when the session timeout has passed there; without it, a session that comes back after its
+// holder was told to stop would hold on for ever.
+func (m *Monitor) Guard(session interface{ Close() }) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.session = session
+	if m.over {
+		go session.Close()
+	}
+}
+
+// SetTimeout corrects the timeout to what the server granted.
+func (m *Monitor) SetTimeout(granted time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.timeout = granted
+}
+
+// Dismiss ends the monitoring of a session that its owner is about to close. The monitor would otherwise take the end of
+// the connection for the beginning of a loss, and keep the session in memory until a timeout has passed.
+func (m *Monitor) Dismiss() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopTimer()
+	m.over = true
+}
+
+// Observe takes the session's next event; give it to zk.WithEventCallback. It does not block.
+func (m *Monitor) Observe(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch e.State {
+	case zk.StateExpired, zk.StateAuthFailed:
+		m.end()
+	case zk.StateDisconnected:
+		if m.timer == nil && !m.over {
+			m.timer = time.AfterFunc(m.timeout/3, m.giveUp)
+		}
+	case zk.StateHasSession:
+		m.stopTimer()
+	}
+}
+
+func (m *Monitor) giveUp() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.timer != nil { // not reconnected in the very last moment
+		m.end()
+	}
+}
+
+func (m *Monitor) end() {
+	m.stopTimer()
+	if !m.over {
+		m.over = true
+		close(m.lost)
+		if m.session != nil {
+			go m.session.Close() // it may take a second, and the client calls Observe from its own loop
+		}
+	}
+}
+
+func (m *Monitor) stopTimer() {
+	if m.timer != nil {
+		m.timer.Stop()
+		m.timer = nil
+	}
+}

@@ -1,0 +1,148 @@
+package variants
+
+import "time"
+
+// Observer follows one measurement. It is given every event of all participants in the order of time, and reports spans
+// and violations as soon as they are certain. It keeps only what is open, such as items in a queue, so that its memory does
+// not depend on how long the measurement lasts.
+//
+// A violation that Observe reports holds independently of what comes later: an operation that is still open breaks no promise, as it may
+// yet complete and its client may yet learn that its session was lost. A span is reported no later than with the event
+// that ends it, unless it depends on operations that are still open then: it is reported when they have ended.
+type Observer interface {
+	// Observe takes the next event.
+	Observe(Event)
+	// Complete is called when every participant has done all that it was going to do: what is still open then is final,
+	// such as an item that was put and never taken. It is not called if the load failed.
+	Complete()
+}
+
+// Findings takes what an observer finds. Both functions are called from within Observe and Complete.
+type Findings struct {
+	Span      func(Span)
+	Violation func(Violation)
+}
+
+// Breach reports a violation at the time of an event, in words.
+func (f Findings) Breach(e Event, format string, args ...any) {
+	f.Violation(e.Violation(format, args...))
+}
+
+// Observers is an observer made of several, which take each event in turn.
+type Observers []Observer
+
+// Observe implements [Observer].
+func (all Observers) Observe(e Event) {
+	for _, o := range all {
+		o.Observe(e)
+	}
+}
+
+// Complete implements [Observer].
+func (all Observers) Complete() {
+	for _, o := range all {
+		o.Complete()
+	}
+}
+
+// ObserverFunc is an observer that has nothing to add at the end.
+type ObserverFunc func(Event)
+
+// Observe implements [Observer].
+func (f ObserverFunc) Observe(e Event) { f(e) }
+
+// Complete implements [Observer].
+func (ObserverFunc) Complete() {}
+
+// Between reports the spans from each event of kind from to the same participant's next event of kind to.
+func (f Findings) Between(phase string, from, to EventKind) Observer {
+	return f.pairs(phase, from, to, func(e Event) int64 { return int64(e.Client) })
+}
+
+// Across reports the spans from each event of kind from to the next event of kind to that has the same value, of any
+// participant.
+func (f Findings) Across(phase string, from, to EventKind) Observer {
+	return f.pairs(phase, from, to, func(e Event) int64 { return e.Value })
+}
+
+// pairs reports the spans between events of the same key.
+func (f Findings) pairs(phase string, from, to EventKind, key func(Event) int64) Observer {
+	open := map[int64]time.Duration{}
+	return ObserverFunc(func(e Event) {
+		switch e.Kind {
+		case from:
+			open[key(e)] = e.At
+		case to:
+			if start, ok := open[key(e)]; ok {
+				f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+				delete(open, key(e))
+			}
+		}
+	})
+}
+
+// Handovers reports the spans from each event of kind given to the next one of kind got, if that participant was already
+// waiting then, since an event of kind wanted. Otherwise the time in between is idle time, not a handover.
+func (f Findings) Handovers(phase string, wanted, given, got EventKind) Observer {
+	waitingSince := map[int]time.Duration{}
+	var free time.Duration
+	pending := false
+	return ObserverFunc(func(e Event) {
+		switch e.Kind {
+		case wanted:
+			waitingSince[e.Client] = e.At
+		case given:
+			free, pending = e.At, true
+		case got:
+			if pending && waitingSince[e.Client] < free {
+				f.Span(Span{Phase: phase, Client: e.Client, Start: free, End: e.At})
+			}
+			pending = false
+		}
+	})
+}
+
+// sightsKept is for how many of the latest values FirstSights remembers when they were made.
+const sightsKept = 1024
+
+// FirstSights reports the spans from each event of kind made to each participant's first event of kind seen that has the
+// same value. A value that a participant never saw, because the next came too early, has none. The values grow by one, from
+// 1 on; a participant that sees a value only when sightsKept newer ones have been made has no span for it either.
+func (f Findings) FirstSights(phase string, made, seen EventKind) Observer {
+	begun := map[int64]time.Duration{}
+	last := map[int]int64{}
+	return ObserverFunc(func(e Event) {
+		switch e.Kind {
+		case made:
+			begun[e.Value] = e.At
+			delete(begun, e.Value-sightsKept)
+		case seen:
+			if start, ok := begun[e.Value]; ok && e.Value > last[e.Client] {
+				f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+				last[e.Client] = e.Value
+			}
+		}
+	})
+}
+
+// Replay gives a history to a new observer of the recipe, and returns what it finds. complete says that every participant
+// had done all that it was going to do.
+func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Violation) {
+	o := r.NewObserver(Findings{
+		Span:      func(s Span) { spans = append(spans, s) },
+		Violation: func(v Violation) { violations = append(violations, v) },
+	})
+	for _, e := range h {
+		o.Observe(e)
+	}
+	if complete {
+		o.Complete()
+	}
+	return spans, violations
+}
+
+// Violations returns what a new observer finds against a whole history, after which nothing more happens.
+func (r Recipe) Violations(h History) []Violation {
+	_, violations := r.Replay(h, true)
+	return violations
+}

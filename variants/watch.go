@@ -1,0 +1,172 @@
+package variants
+
+import (
+	"context"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Watch is a one-shot watch that a session has set. Its methods may be called concurrently.
+//
+// A watch does not survive every outage. When the client library reconnects, it asks the server which of its watches have
+// missed something since the last reply; but a request that is sent again at that moment may be answered first, and its
+// reply hides what came before it. Such a watch would never fire. So a watch that was set before an attempt that met a
+// lost connection counts as fired: the recipe reads again, which is always safe.
+type Watch struct {
+	session *sessionState
+	outages int64 // before it was set
+	events  <-chan zk.Event
+	stale   chan struct{} // closed by Invalidate
+
+	mu    sync.Mutex
+	fired bool
+	event zk.Event // received by Fired in place of the client that waits, or by that client
+}
+
+func newWatch(s *sessionState, outages int64, events <-chan zk.Event) *Watch {
+	return &Watch{session: s, outages: outages, events: events, stale: make(chan struct{})}
+}
+
+// Invalidate makes the watch count as fired, as when the client itself changes what it watches. It may be called on nil.
+func (w *Watch) Invalidate() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.stale:
+	default:
+		close(w.stale)
+	}
+}
+
+// Fired reports whether the watch has fired, or must be assumed to have; a nil one has not. The client library passes on a
+// notification before it returns from any request that the server answered later: as far as the session has seen, a watch
+// that has not fired proves that nothing has happened.
+func (w *Watch) Fired() bool {
+	if w == nil {
+		return false
+	}
+	select {
+	case <-w.stale:
+		return true
+	default:
+	}
+	return w.session.outages.Load() != w.outages || w.notified()
+}
+
+// notified reports whether the notification has arrived, even if the client that waits for it has not run since.
+//
+// Note: a channel cannot be looked into. The client library sends one event and closes the channel. So a channel that is
+// closed has handed its event over, and an event that is received here is kept for the client.
+func (w *Watch) notified() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case event, ok := <-w.events:
+		w.keep(event, ok)
+	default:
+	}
+	return w.fired
+}
+
+// take returns the event of a channel that was received from, which is closed if notified was faster.
+func (w *Watch) take(event zk.Event, ok bool) zk.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keep(event, ok)
+	return w.event
+}
+
+// keep remembers what was received from the channel. The caller holds the mutex.
+func (w *Watch) keep(event zk.Event, ok bool) {
+	w.fired = true
+	if ok {
+		w.event = event
+	}
+}
+
+// channels returns what a wait for the watch selects on; two nil channels for a nil watch.
+func (w *Watch) channels() (events <-chan zk.Event, stale <-chan struct{}) {
+	if w == nil {
+		return nil, nil
+	}
+	return w.events, w.stale
+}
+
+// Wait is a wait for the first of two watches, either of which may be nil.
+type Wait struct{ one, other *Watch }
+
+// Fired reports whether the wait is over, even if the client that waits has not run since. It is exact once the session
+// has received a reply from after the event, because the client library passes events on in the order in which it receives
+// them.
+func (w *Wait) Fired() bool { return w.one.Fired() || w.other.Fired() }
+
+// Await waits for a watch to fire. It does not say what the event was: a recipe reads again instead of guessing.
+func (s *Session) Await(ctx context.Context, watch *Watch) error {
+	return s.AwaitAny(ctx, watch, nil)
+}
+
+// AwaitAny waits for the first of two watches to fire. A nil watch never does.
+func (s *Session) AwaitAny(ctx context.Context, one, other *Watch) error {
+	_, err := s.await(ctx, one, other)
+	return err
+}
+
+// AwaitEvent waits for a watch to fire and returns its event, for recipes that can rely on it: a deletion is a deletion
+// even if the znode exists again. The event of a watch that only counts as fired has no type.
+func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error) {
+	event, err := s.await(ctx, watch, nil)
+	if err == nil && event.Type == zk.EventNotWatching { // the client library gave the watch up with the session
+		err = ErrSessionLost
+	}
+	return event, err
+}
+
+// await does not report a wait for a watch that has already fired: the runner would count the client as idle. Nor does it
+// report a wait in the background.
+func (s *Session) await(ctx context.Context, one, other *Watch) (zk.Event, error) {
+	w := &Wait{one, other}
+	if s.background {
+		return s.awaitEither(ctx, one, other)
+	}
+	if !w.Fired() {
+		s.waits.Add(1)
+		s.waiting.Store(w)
+		defer s.waiting.Store(nil)
+	}
+	return s.awaitEither(ctx, one, other)
+}
+
+func (s *Session) awaitEither(ctx context.Context, one, other *Watch) (zk.Event, error) {
+	for _, w := range []*Watch{one, other} {
+		if w.Fired() {
+			return w.lastEvent(), nil
+		}
+	}
+	first, stale := one.channels()
+	second, otherStale := other.channels()
+	select {
+	case event, ok := <-first:
+		return one.take(event, ok), nil
+	case event, ok := <-second:
+		return other.take(event, ok), nil
+	case <-stale:
+		return zk.Event{}, nil
+	case <-otherStale:
+		return zk.Event{}, nil
+	case <-s.lost:
+		return zk.Event{}, ErrSessionLost
+	case <-ctx.Done():
+		return zk.Event{}, ctx.Err()
+	}
+}
+
+// lastEvent returns the event of a watch that has fired; without a type if it only counts as fired.
+func (w *Watch) lastEvent() zk.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.event
+}

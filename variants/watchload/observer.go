@@ -1,0 +1,195 @@
+package watchload
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// newObserver returns an observer of a feed's phases and promise.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseArm, arming, armed),
+		&feeds{out: out, topics: map[int64]*topic{}, gone: map[int]bool{}, open: map[int]*round{}},
+	}
+}
+
+// feeds reports notifications that come too early, twice or never, and times how long publications take. A client's k-th
+// notification of a topic is about the topic's k-th publication, which is of round k.
+//
+// A publication is recorded just before it is sent, and again when it has been answered; a watch when it is set, and when
+// it has fired. So a notification comes later in the history than the publication was begun, and a watch that was set
+// before it was begun must fire.
+type feeds struct {
+	out    variants.Findings
+	topics map[int64]*topic
+	gone   map[int]bool // the clients that have failed
+
+	begun int            // the rounds of which a topic has been published
+	open  map[int]*round // the rounds for which a client waits
+}
+
+// topic is what is known of one topic.
+type topic struct {
+	sent, done int             // publications that were begun, and answered
+	last       variants.Event  // when the last one was answered
+	recent     []time.Duration // when the latest ones were begun, the last one last
+	watchers   map[int]*watcher
+}
+
+// recentKept is how many publications of a topic are kept for clients that read from a server that lags behind. A client
+// that asks for its watch when more than these have been made since has no delivery time.
+const recentKept = 16
+
+// watcher is one client's interest in a topic.
+type watcher struct {
+	seen     int           // how many publications it has been notified of, or has missed
+	pending  bool          // it has asked for a watch, which has neither fired nor come too late
+	watching bool          // the watch is set
+	since    time.Duration // when it asked
+	begun    time.Duration // when the publication that it waits for was begun; 0 for not yet
+}
+
+// round is one fan-out.
+type round struct {
+	begun      bool
+	start, end time.Duration
+	pending    int // how many watches are waited for
+}
+
+// Observe implements [variants.Observer].
+func (f *feeds) Observe(e variants.Event) {
+	if e.Kind == failed {
+		f.fail(e)
+		return
+	}
+	t := f.topics[e.Value]
+	if t == nil {
+		t = &topic{watchers: map[int]*watcher{}}
+		f.topics[e.Value] = t
+	}
+	w := t.watchers[e.Client]
+	if w == nil {
+		w = &watcher{}
+		t.watchers[e.Client] = w
+	}
+	switch e.Kind {
+	case arming:
+		w.since, w.begun = e.At, t.begun(w.seen)
+		if !w.pending {
+			w.pending = true
+			f.round(w.seen).pending++
+		}
+	case armed:
+		w.watching = true
+	case publishing:
+		f.publish(t, e)
+	case published:
+		t.done++
+		t.last = e
+	case told, missed:
+		f.notify(t, w, e)
+	}
+}
+
+func (f *feeds) span(phase string, start time.Duration, e variants.Event) {
+	f.out.Span(variants.Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+}
+
+// begun returns when a publication was begun; 0 if it was not, or too long ago.
+func (t *topic) begun(number int) time.Duration {
+	if ago := t.sent - number; ago > 0 && ago <= len(t.recent) {
+		return t.recent[len(t.recent)-ago]
+	}
+	return 0
+}
+
+// round returns a round for which a client waits, or whose first topic is published.
+func (f *feeds) round(number int) *round {
+	if f.open[number] == nil {
+		f.open[number] = &round{}
+	}
+	return f.open[number]
+}
+
+// unwait counts off a client that does not wait any more. The last one ends the fan-out.
+func (f *feeds) unwait(w *watcher) {
+	if w.pending {
+		w.pending = false
+		f.open[w.seen].pending--
+		f.endRound(w.seen)
+	}
+}
+
+func (f *feeds) endRound(number int) {
+	r := f.open[number]
+	if r.pending > 0 {
+		return
+	}
+	if r.begun {
+		f.out.Span(variants.Span{Phase: phaseFanOut, Start: r.start, End: r.end})
+	}
+	delete(f.open, number)
+}
+
+func (f *feeds) publish(t *topic, e variants.Event) {
+	number := t.sent
+	for _, w := range t.watchers {
+		if w.pending && w.seen == number {
+			w.begun = e.At
+		}
+	}
+	t.sent++
+	t.recent = append(t.recent, e.At)
+	t.recent = t.recent[max(0, len(t.recent)-recentKept):]
+	if number < f.begun {
+		return
+	}
+	f.begun = number + 1
+	r := f.round(number)
+	r.begun, r.start, r.end = true, e.At, e.At
+	f.endRound(number)
+}
+
+func (f *feeds) notify(t *topic, w *watcher, e variants.Event) {
+	if !w.watching {
+		f.out.Breach(e, "client %d was told of topic %d twice", e.Client, e.Value)
+		return
+	}
+	f.span(phaseWatch, w.since, e)
+	if e.Kind == told && w.begun > 0 {
+		f.span(phaseDelivery, w.begun, e)
+		if r := f.open[w.seen]; r != nil { // nil if the client had failed meanwhile
+			r.end = e.At
+		}
+	}
+	f.unwait(w)
+	w.watching = false
+	if w.seen++; w.seen > t.sent {
+		f.out.Breach(e, "client %d was told of publication %d of topic %d, and there had been %d", e.Client, w.seen, e.Value, t.sent)
+	}
+}
+
+// fail excuses a client that gave up: it need not be notified any more.
+func (f *feeds) fail(e variants.Event) {
+	f.gone[e.Client] = true
+	for _, t := range f.topics {
+		if w := t.watchers[e.Client]; w != nil {
+			f.unwait(w)
+		}
+	}
+}
+
+// Complete implements [variants.Observer]. It reports the watches that have not fired, although their topic was published.
+func (f *feeds) Complete() {
+	for _, number := range slices.Sorted(maps.Keys(f.topics)) {
+		t := f.topics[number]
+		for _, client := range slices.Sorted(maps.Keys(t.watchers)) {
+			if w := t.watchers[client]; w.watching && !f.gone[client] && w.seen < t.done {
+				f.out.Breach(t.last, "client %d was never told of publication %d of topic %d", client, w.seen+1, number)
+			}
+		}
+	}
+}
