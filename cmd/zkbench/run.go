@@ -226,7 +226,7 @@ func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensem
 // admit returns an error if a scenario needs more files or memory on an engine than this process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, catalog.Recipes(), engine)); err != nil {
+		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {
 			return usage(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// availableMemory returns how many bytes the process may still take before the machine swaps or its control group ends it;
-// the most there is where neither can be read.
+// availableMemory returns how many bytes the process can still take before the machine swaps or the control group's limit ends
+// the process. It returns the largest number if neither can be read.
 func availableMemory() uint64 {
 	available := uint64(math.MaxUint64)
 	if m, err := mem.VirtualMemory(); err == nil {
@@ -26,11 +26,11 @@ func availableMemory() uint64 {
 	return min(available, leftInGroups(os.DirFS("/sys/fs/cgroup"), string(groups)))
 }
 
-// groupFiles are what a version of control groups calls its files, and where its hierarchy of memory is mounted.
+// groupFiles names the files of one version of control groups, and the mount point of its memory hierarchy.
 type groupFiles struct{ mount, limit, usage, reclaimable string }
 
-// leftInGroups returns what the limits of the process's control group and of those around it leave, and the most there is
-// without a limit. groups is /proc/self/cgroup.
+// leftInGroups returns how many bytes the limits of the process's control group and of its parents leave, and the largest
+// number without a limit. groups is the text of /proc/self/cgroup.
 func leftInGroups(root fs.FS, groups string) uint64 {
 	left := uint64(math.MaxUint64)
 	for line := range strings.Lines(groups) {
@@ -57,7 +57,8 @@ func leftInGroups(root fs.FS, groups string) uint64 {
 	return left
 }
 
-// leftInGroup returns what one group's limit leaves. Cached files count as used, but give way.
+// leftInGroup returns how many bytes one group's limit leaves. Cached files are not counted as used, as the kernel drops them
+// when memory is needed.
 func leftInGroup(root fs.FS, dir string, files groupFiles) uint64 {
 	limit, limited := readNumber(root, path.Join(dir, files.limit))
 	usage, known := readNumber(root, path.Join(dir, files.usage))
@@ -74,7 +75,7 @@ func leftInGroup(root fs.FS, dir string, files groupFiles) uint64 {
 	return limit - min(usage, limit)
 }
 
-// readNumber returns false for a file that is not there or says "max".
+// readNumber reads a number from a file. It returns false if the file does not exist or says "max".
 func readNumber(root fs.FS, name string) (uint64, bool) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

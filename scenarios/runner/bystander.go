@@ -15,11 +15,11 @@ import (
 // bystanderBytes is the size of the znode that bystanders read.
 const bystanderBytes = 64
 
-// bystanders are sessions that have nothing to do with the recipe: one per server, each reading a small znode at a
-// fixed low rate. What the load costs everybody else shows in their latencies, and nowhere else.
+// bystanders are sessions that take no part in the recipe: one per server, each reading a small znode at a fixed low rate.
+// Their latencies show what the load costs other applications on the same ensemble.
 type bystanders struct {
 	epoch time.Time
-	path  string // what they read
+	path  string // the znode that they read
 	rate  int    // per second and server
 
 	each []bystander
@@ -27,12 +27,12 @@ type bystanders struct {
 	wait sync.WaitGroup
 
 	mu     sync.Mutex
-	reads  []results.BystanderRead
-	late   []time.Duration // how late each was sent
+	reads  []results.BystanderRead // completed since they were last taken
+	late   results.LiveHistogram   // how late each was sent
 	failed int
 }
 
-// bystander is one of them.
+// bystander is a session that reads from one server.
 type bystander struct {
 	conn   *zk.Conn
 	server int
@@ -60,8 +60,8 @@ func (b *bystanders) start(ctx context.Context, servers []ensemble.Server) error
 	return nil
 }
 
-// read sends one session's reads when they are due, whatever became of those before: a bystander that waited for its
-// own slow reads would send fewer just when there is something to see, or count its own backlog.
+// read sends one session's reads when they are due, even if earlier ones have not been answered. A bystander that waited for
+// its own slow reads would send fewer of them just when the ensemble is slow.
 func (b *bystanders) read(ctx context.Context, one bystander) {
 	for i := 0; ; i++ {
 		due := one.plan.due(i)
@@ -71,26 +71,37 @@ func (b *bystanders) read(ctx context.Context, one bystander) {
 		b.wait.Go(func() {
 			sent := time.Since(b.epoch)
 			_, _, err := one.conn.Get(b.path)
-			back := time.Since(b.epoch)
 			if ctx.Err() == nil {
-				b.book(results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: one.server}, sent-due, err)
+				b.record(one.server, due, sent, err)
 			}
 		})
 	}
 }
 
-func (b *bystanders) book(read results.BystanderRead, late time.Duration, err error) {
+// record keeps a read that has just completed until take. The time is taken under the mutex, so that take returns every read
+// that completed before it was called.
+func (b *bystanders) record(server int, due, sent time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
 		b.failed++
 		return
 	}
-	b.reads = append(b.reads, read)
-	b.late = append(b.late, late)
+	back := time.Since(b.epoch)
+	b.reads = append(b.reads, results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server})
+	b.late.Add(sent - due)
 }
 
-// finish stops the reads and closes the sessions; what was read is there afterwards.
+// take appends the reads that have completed since the last call to dst, and forgets them.
+func (b *bystanders) take(dst []results.BystanderRead) []results.BystanderRead {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dst = append(dst, b.reads...)
+	b.reads = b.reads[:0]
+	return dst
+}
+
+// finish stops the reads and closes the sessions. Afterwards, take returns the reads that were not taken yet.
 func (b *bystanders) finish() {
 	b.stop()
 	b.closeAll() // unblocks the reads under way
@@ -103,4 +114,18 @@ func (b *bystanders) closeAll() {
 		closing.Go(one.conn.Close)
 	}
 	closing.Wait()
+}
+
+// examine adds the failed reads and the lateness to the health. It must be called after finish.
+func (b *bystanders) examine(h *results.Health) error {
+	lateness, err := b.late.Encode()
+	if err != nil {
+		return err
+	}
+	decoded, err := lateness.Decode()
+	if err != nil {
+		return err
+	}
+	h.LatenessP99, h.BystanderErrors = time.Duration(decoded.ValueAtPercentile(99)), b.failed
+	return nil
 }

@@ -37,7 +37,7 @@ func TestChroot(t *testing.T) {
 	}
 	root := children(t, conn, "/")
 	var docs []*results.Document
-	err = measure(t.Context(), t, lodger{e, "/bench"}, drain(2), catalog.Recipes(), func(d *results.Document) {
+	err = measure(t.Context(), t, lodger{e, "/bench"}, lockstepOf(2), catalog.Recipes(), func(d *results.Document) {
 		docs = append(docs, d)
 		if got := children(t, conn, "/"); !slices.Equal(got, root) {
 			t.Errorf("beside the chroot stand %v, and before the run %v", got, root)

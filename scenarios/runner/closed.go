@@ -12,39 +12,42 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zkbench/zkbench/ensemble/wire"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 )
 
-// observation is what a mode hands back: the window that counts, what the sessions did in it, and the readings of the
-// accounts at rest before and after.
-type observation struct {
-	start, end  time.Duration
-	counts      wire.Counts
-	begin, rest reading
-	heap        *results.Heap // if it was to be measured
-	frozen      span          // in which the servers stood still for that
-}
-
-// between is the observation of everything between two readings.
-func between(begin, end reading) observation {
-	counts := end.client
-	counts.Sub(begin.client)
-	return observation{start: begin.at, end: end.at, counts: counts, begin: begin, rest: end}
-}
-
-// free holds for a fixed time.
-func free(hold time.Duration) func(*member) holdFunc {
-	return func(*member) holdFunc {
-		return func(ctx context.Context, lost <-chan struct{}) error { return variants.WaitFor(ctx, lost, hold) }
+// hold lets a client of a closed load hold for the scenario's hold time.
+func (m *measurement) hold(c *client) holdFunc {
+	return func(ctx context.Context, asked <-chan struct{}) error {
+		return c.pause(ctx, asked, time.Duration(m.scenario.Hold))
 	}
 }
 
-// runOperations lets every client do a number of operations after a warm-up, with a rest in between, so that the
+// closedMode returns the mode of a closed load, which ends after a number of operations or after a duration.
+func closedMode(s scenarios.Scenario) mode {
+	if s.Operations > 0 {
+		return operationsMode{}
+	}
+	return durationMode{}
+}
+
+// closed is the part that both closed modes share.
+type closed struct{}
+
+func (closed) cost(v variants.Variant) variants.Cost { return v.Free }
+func (closed) lockstep() bool                        { return false }
+
+// operationsMode lets every client complete a number of operations after a warm-up, with a rest in between, so that the
 // counts belong to whole operations.
-func (m *measurement) runOperations(ctx context.Context) (observation, error) {
-	m.crowd.setHold(free(time.Duration(m.scenario.Hold)))
+type operationsMode struct{ closed }
+
+func (operationsMode) rehearsal(m *measurement) bool {
+	m.scenario.WarmUp, m.atMost = 0, rehearsalLength
+	return true
+}
+
+func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
+	m.pool.setHold(m.hold)
 	if m.scenario.WarmUp > 0 {
 		if err := m.loop(ctx, 0, m.warmUp); err != nil {
 			return observation{}, err
@@ -57,50 +60,53 @@ func (m *measurement) runOperations(ctx context.Context) (observation, error) {
 	if err := m.loop(ctx, m.scenario.Operations, nil); err != nil {
 		return observation{}, err
 	}
-	end, err := m.quiesce(ctx)
+	m.stream.closeWindow()
+	end, err := m.snapshotAtRest(ctx)
 	return between(begin, end), err
 }
 
-// warmUp lets a load run for as long as the scenario warms up. ctx is the load's own, which ends when a client fails.
-func (m *measurement) warmUp(ctx context.Context) error {
-	return sleep(ctx, time.Duration(m.scenario.WarmUp))
+// durationMode lets every client loop and cuts the window out of the running load. A load that started and ended with the
+// window would mix the steady state with clients that start one after another and finish one after another. The accounts
+// are compared over the whole load, which begins and ends at rest.
+type durationMode struct{ closed }
+
+func (durationMode) rehearsal(m *measurement) bool {
+	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, scenarios.Duration(rehearsalLength))
+	return true
 }
 
-// runDuration lets every client loop and cuts the window out of the running load: a load that starts and ends with the
-// window would mix the steady state with crowds that gather and thin out. The accounts are compared over the whole,
-// which begins and ends at rest.
-func (m *measurement) runDuration(ctx context.Context) (observation, error) {
-	m.crowd.setHold(free(time.Duration(m.scenario.Hold)))
-	begin, err := m.begin(ctx)
-	if err != nil {
+func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+	m.pool.setHold(m.hold)
+	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
-	var o observation
 	err = m.loop(ctx, 0, func(ctx context.Context) error {
 		if err := m.warmUp(ctx); err != nil {
 			return err
 		}
-		before := m.crowd.counts()
-		o.start = m.crowd.since()
+		_, before := m.stream.openWindow()
 		if err := sleep(ctx, time.Duration(m.scenario.Duration)); err != nil {
 			return err
 		}
-		o.end = m.crowd.since()
-		o.counts = m.crowd.counts()
+		_, o.counts = m.stream.closeWindow()
 		o.counts.Sub(before)
 		return nil
 	})
 	if err != nil {
 		return observation{}, err
 	}
-	o.begin = begin
-	o.rest, err = m.quiesce(ctx)
+	o.end, err = m.snapshotAtRest(ctx)
 	return o, err
 }
 
-// loop lets every member work: for a number of operations each or, with zero, until conduct returns. Whoever is in the
-// middle of an operation then finishes it.
-func (m *measurement) loop(ctx context.Context, operations int, conduct func(context.Context) error) error {
+// warmUp waits while the load runs, for the scenario's warm-up time. ctx ends when a client fails.
+func (m *measurement) warmUp(ctx context.Context) error {
+	return sleep(ctx, time.Duration(m.scenario.WarmUp))
+}
+
+// loop lets every client complete a number of operations or, with zero, work until the function until returns. A client that
+// is in an operation then finishes it.
+func (m *measurement) loop(ctx context.Context, operations int, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
@@ -111,11 +117,11 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 	var steps atomic.Int64
 	stop := m.watchProgress(&steps, cancel)
 	defer stop()
-	for _, member := range m.crowd.members {
+	for _, c := range m.pool.clients {
 		group.Go(func() error {
 			for i := 0; rounds.begin(i); i++ {
-				if err := member.step(ctx); err != nil {
-					return member.explain(err)
+				if err := c.participant.Step(ctx); err != nil {
+					return c.explain(err)
 				}
 				steps.Add(1)
 				if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
@@ -125,10 +131,10 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 			return nil
 		})
 	}
-	if conduct != nil {
+	if until != nil {
 		group.Go(func() error {
 			defer rounds.end()
-			return conduct(ctx)
+			return until(ctx)
 		})
 	}
 	err := group.Wait()
@@ -138,16 +144,16 @@ func (m *measurement) loop(ctx context.Context, operations int, conduct func(con
 	return err
 }
 
-// rounds says how often each member steps.
+// rounds decides how many steps each client takes.
 type rounds struct {
-	collective bool
+	collective bool // a step needs all clients, so that each client must take equally many
 	mu         sync.Mutex
-	started    int // the most that any member has begun
-	limit      int
-	until      time.Time // after it no member begins another step, unless others wait for it; zero means never
+	started    int       // the largest number of steps that any client has begun
+	limit      int       // the number of steps of each client
+	until      time.Time // when the rounds end by themselves; zero means never
 }
 
-// newRounds returns rounds that go on until they are ended, if limit is zero.
+// newRounds returns rounds with a limit of steps for each client. Zero means that they go on until end.
 func newRounds(limit int, collective bool) *rounds {
 	if limit == 0 {
 		limit = math.MaxInt
@@ -155,7 +161,7 @@ func newRounds(limit int, collective bool) *rounds {
 	return &rounds{limit: limit, collective: collective}
 }
 
-// begin tells whether a member may begin another step, after so many.
+// begin reports whether a client that has done so many steps may begin another one.
 func (r *rounds) begin(done int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,14 +175,15 @@ func (r *rounds) begin(done int) bool {
 	return true
 }
 
-// end keeps all members from beginning another step, unless others wait for it in theirs.
+// end keeps all clients from beginning another step. A step of a collective recipe that one client has begun is still taken
+// by all, as they wait for each other in it.
 func (r *rounds) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.close()
 }
 
-// close does what end does; the caller has the mutex.
+// close is end for callers that hold the mutex.
 func (r *rounds) close() {
 	r.limit = 0
 	if r.collective {
@@ -184,11 +191,11 @@ func (r *rounds) close() {
 	}
 }
 
-// ErrStuck is wrapped by the error of a load that has come to a standstill, which is the fault of the recipe.
+// ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
 var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 
-// watchProgress cancels a load in which no step has been completed between two ticks, until stop is called. The ticks are
-// as far apart as a step may take.
+// watchProgress cancels a load in which no client completes a step between two ticks. The ticks are as far apart as the
+// longest step that is accepted. The caller ends the watching with stop.
 func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})

@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// minGarbage is how much garbage may pile up before a collection in any case. With less, a thousand clients that list
-	// each other keep the collector busy; with more, garbage is most of what a measurement takes.
+	// minGarbage is how many bytes of garbage may always pile up before a collection. With less, a thousand clients that list
+	// each other keep the collector busy. With more, garbage is most of the memory of a measurement.
 	minGarbage = 128 << 20
-	// usedPerGarbage is how much must be in use for each byte of garbage beyond that. Go's usual 1 doubles the peak of a
-	// crowd; a measurement's records hold no pointers, so that collecting twice as often costs little.
+	// usedPerGarbage is how many bytes must be in use for each byte of garbage beyond minGarbage. Go's default of 1 doubles the
+	// peak with many clients. Collecting twice as often costs little.
 	usedPerGarbage = 2
-	// tuneInterval is how often the collector's target is set anew. A collection under load takes longer.
+	// tuneInterval is the time between two updates of the collector's target. A collection under load takes longer.
 	tuneInterval = 100 * time.Millisecond
 )
 
 // collectorTuning bounds the garbage of a measurement by the memory that is really in use.
 //
 // The collector starts when the heap has doubled. It counts the client library's buffers as a part of the heap, 3 MB for
-// each session, although almost none of that is resident: with 4,000 sessions it would let 12 GB of garbage pile up. So
-// the percentage is set to what makes it start when the garbage has come to half of the heap without these buffers.
+// each session, although almost none of that is resident: with 4,000 sessions it would let 12 GB of garbage pile up.
+// collectorTuning sets the percentage so that a collection starts when the garbage reaches half of the heap without these
+// buffers.
 //
-// The percentage belongs to the whole process. A process runs one measurement at a time.
+// The percentage is a setting of the whole process. A process runs one measurement at a time.
 type collectorTuning struct {
-	usual  int
+	usual  int // the percentage before and after the measurement
 	cancel chan struct{}
 	done   sync.WaitGroup
 }
 
-// tuneCollector starts to bound the garbage of a measurement with so many clients. A percentage of the user's (GOGC) is
-// the upper bound; if the user has turned the collector off, it stays off.
+// tuneCollector starts to bound the garbage of a measurement with a number of clients. The user's own percentage (GOGC) is
+// the upper bound. If the user has turned the collector off, it stays off.
 func tuneCollector(clients int) *collectorTuning {
 	t := &collectorTuning{usual: debug.SetGCPercent(100), cancel: make(chan struct{})}
 	debug.SetGCPercent(t.usual)
@@ -44,7 +45,7 @@ func tuneCollector(clients int) *collectorTuning {
 	return t
 }
 
-// follow adapts the percentage to what the last collection has found in use.
+// follow adapts the percentage to the memory that the last collection found in use.
 func (t *collectorTuning) follow(reserved uint64) {
 	tick := time.NewTicker(tuneInterval)
 	defer tick.Stop()
@@ -63,19 +64,19 @@ func (t *collectorTuning) follow(reserved uint64) {
 	}
 }
 
-// gcPercent returns how much the heap may grow, in percent of what is live and of which a part is only reserved.
+// gcPercent returns by how many percent of the live bytes the heap may grow. The reserved bytes are live, but not resident.
 func gcPercent(live, reserved uint64, usual int) int {
 	used := live - min(live, reserved)
 	garbage := max(used/usedPerGarbage, minGarbage)
 	return max(1, int(min(100*garbage/max(live, 1), uint64(usual))))
 }
 
-// stop restores the usual percentage and returns what the measurement has left to the operating system, so that the next
-// one starts as the first one did.
+// stop restores the usual percentage and returns the measurement's memory to the operating system, so that the next
+// measurement starts with as little as the first one.
 //
-// Note: it is not enough to collect it. The runtime would reuse the buffers of these sessions for the next ones and fill
-// them with zeros, and then they are resident: 3 MB for each session. Memory that comes from the operating system is known
-// to be zero, and is not touched.
+// Note: a collection alone is not enough. The runtime would reuse the buffers of these sessions for the next ones and fill
+// them with zeros, which makes 3 MB resident for each session. New memory from the operating system is already zero, so that
+// the runtime does not touch it.
 func (t *collectorTuning) stop() {
 	close(t.cancel)
 	t.done.Wait()

@@ -9,20 +9,20 @@ import (
 
 func TestGCPercent(t *testing.T) {
 	const mb = 1 << 20
-	crowd := func(clients uint64) uint64 { return clients * ensemble.SessionBuffers }
+	buffers := func(clients uint64) uint64 { return clients * ensemble.SessionBuffers }
 	for _, c := range []struct {
 		name           string
 		live, reserved uint64
 		usual, want    int
 	}{
-		{"before the first collection", 0, crowd(1000), 100, 100},
-		{"a few clients", crowd(10) + 20*mb, crowd(10), 100, 100},
-		{"a thousand clients: 128 MB of 3,050", crowd(1000) + 50*mb, crowd(1000), 100, 4},
-		{"four thousand clients", crowd(4000) + 150*mb, crowd(4000), 100, 1},
-		{"so many that one percent is more than the bound", crowd(40000), crowd(40000), 100, 1},
-		{"a long history may grow by half", crowd(1000) + 3000*mb, crowd(1000), 100, 25},
-		{"the sessions are not all open yet", 300 * mb, crowd(1000), 100, 42},
-		{"a percentage of the user's is the upper bound", crowd(10) + 20*mb, crowd(10), 30, 30},
+		{"before the first collection", 0, buffers(1000), 100, 100},
+		{"a few clients", buffers(10) + 20*mb, buffers(10), 100, 100},
+		{"a thousand clients: 128 MB of 3,050", buffers(1000) + 50*mb, buffers(1000), 100, 4},
+		{"four thousand clients", buffers(4000) + 150*mb, buffers(4000), 100, 1},
+		{"so many that one percent is more than the bound", buffers(40000), buffers(40000), 100, 1},
+		{"a long history may grow by half", buffers(1000) + 3000*mb, buffers(1000), 100, 25},
+		{"the sessions are not all open yet", 300 * mb, buffers(1000), 100, 42},
+		{"a percentage of the user's is the upper bound", buffers(10) + 20*mb, buffers(10), 30, 30},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := gcPercent(c.live, c.reserved, c.usual); got != c.want {

@@ -7,20 +7,24 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Crowd opens what a measurement opens: sessions with ledgers, monitors and logs, joined to a variant below root.
-func Crowd(ctx context.Context, servers []ensemble.Server, v variants.Variant, root string, n int) (steps []func(context.Context) error, disperse func(), err error) {
-	c, err := gather(ctx, site{servers: servers, clients: n, root: root}, v)
+// OpenClients opens what a measurement opens: sessions with ledgers, monitors and logs, joined to a variant below root.
+func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants.Recipe, v variants.Variant, root string, n int) (steps []func(context.Context) error, closeAll func(), err error) {
+	c, err := connectAll(ctx, setting{servers: servers, clients: n, root: root}, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.setHold(free(0))
-	for _, m := range c.members {
-		steps = append(steps, m.step)
+	m := &measurement{pool: c}
+	c.setHold(m.hold)
+	for _, one := range c.clients {
+		steps = append(steps, one.participant.Step)
 	}
-	return steps, func() { c.disperse(context.WithoutCancel(ctx)) }, nil
+	s := newStream(c, recipe, recorder.New(recorder.Config{Operation: recipe.Operation}))
+	s.start()
+	return steps, func() { s.finish(false); c.closeAll(context.WithoutCancel(ctx)) }, nil
 }
 
 // SetTicks makes a runner check the progress of closed loads at each tick instead of by the clock.
@@ -51,5 +55,5 @@ func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) (
 
 // OracleWithout returns the oracle of a measurement at whose end a server's account was missing.
 func OracleWithout(account error) results.Oracle {
-	return consult(true, reading{leader: 1}, reading{leader: 1, err: account})
+	return crossCheck(true, snapshot{leader: 1}, snapshot{leader: 1, err: account})
 }

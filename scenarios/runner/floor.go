@@ -13,39 +13,41 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// How long each half of a floor takes: a quarter of a second on three containers, and half a second at most unless the
-// ensemble is so slow that this would be next to nothing. The embedded server's times say nothing, and so it does the least
-// rounds.
+// The limits of each half of a floor. A half takes a quarter of a second on three containers. It ends after half a second,
+// but a slow ensemble gets more time for the least number of rounds. The embedded server does only these, as its times are
+// not comparable with any other's.
 const (
 	floorMostRounds  = 100
 	floorLeastRounds = 10
 	floorLength      = 500 * time.Millisecond
-	floorPatience    = 3 * time.Second  // for the least rounds
-	floorTimeout     = 10 * time.Second // for all of a half, or else there is no floor
+	floorPatience    = 3 * time.Second  // for the least number of rounds
+	floorTimeout     = 10 * time.Second // for a half; a measurement in which it takes longer has no floor
 )
 
-// floorMeter measures what single operations take on the idle ensemble, before and after the load. It has sessions of its
-// own, one on each server and at least two, each of which owns an ephemeral znode beside the participants' root. Each round
-// belongs to the next session in turn, as participants are spread over the servers in turn:
+// floorMeter measures how long single operations take on the idle ensemble, before and after the load. It has its own
+// sessions, one on each server and at least two. Each session owns an ephemeral znode beside the participants' root. The
+// rounds go to the sessions in turn:
 //
 //  1. It reads its znode.
 //  2. The session after it reads the same znode with a watch.
 //  3. It writes its znode. The reply ends a write, and the notification of the session after it ends a handoff. As in a
-//     lock's handoff, the watch is there before, and setting it is no part of it.
+//     lock's handoff, the watch is set before, and setting it is not timed.
 //
-// Both halves lie outside of what the oracle compares: when one ends, every server has applied all its transactions.
+// Both halves lie outside of the time that the cross-check compares: when the first half ends, every server has applied all
+// its transactions.
 type floorMeter struct {
 	timeout  time.Duration
-	rounds   int    // of each half at most
-	path     string // of the znodes, to which the session's number is added
-	sessions *crowd
+	rounds   int    // the largest number of rounds in each half
+	path     string // the prefix of the znodes' paths; the session's number follows
+	sessions *clientPool
 	floor    results.Floor
 	working  sync.WaitGroup
 }
 
 // newFloorMeter returns a meter whose sessions are not open yet.
 func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) *floorMeter {
-	f := &floorMeter{timeout: floorTimeout, rounds: floorMostRounds, path: root + "-floor-", floor: results.Floor{Phases: map[string]string{}}}
+	f := &floorMeter{timeout: floorTimeout, rounds: floorMostRounds, path: root + "-floor-"}
+	f.floor.Phases = map[string]string{}
 	if engine == ensemble.Embedded {
 		f.rounds = floorLeastRounds
 	}
@@ -57,13 +59,13 @@ func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) 
 	return f
 }
 
-// before opens the sessions and measures the first half. A failure is kept in the floor, and does not fail the measurement.
+// before opens the sessions and measures the first half. A failure is recorded in the floor and does not fail the measurement.
 //
-// Note: opening the sessions may take as long as it does for participants. A session that is given up while its server is
-// silent comes into being later, and expires in the middle of what the oracle compares.
+// Note: opening the sessions may take as long as opening those of participants. With a shorter limit, a silent server could
+// create a session later, after it was given up here. That session would expire during the time that the cross-check compares.
 func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 	var err error
-	f.sessions, err = gather(ctx, site{servers: servers, clients: max(2, len(servers))}, onlooker())
+	f.sessions, err = connectAll(ctx, setting{servers: servers, clients: max(2, len(servers))}, onlooker())
 	if err != nil {
 		f.floor.Why = err.Error()
 		return
@@ -78,7 +80,7 @@ func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 	})
 }
 
-// after measures the second half, if there is a first one.
+// after measures the second half, unless the first one failed.
 func (f *floorMeter) after(ctx context.Context) {
 	if f.floor.Why != "" {
 		return
@@ -88,13 +90,17 @@ func (f *floorMeter) after(ctx context.Context) {
 	f.floor.After = f.half(ctx, func() (map[string]results.Histogram, error) { return f.measure(ctx) })
 }
 
+// limit returns a context that ends after the timeout of a half.
 func (f *floorMeter) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the ensemble did not answer within %s", f.timeout))
 }
 
-// half measures one half, unless it fails or ctx ends: the client's operations take no context. What is still under way
-// then is left alone until the sessions are closed after the measurement, as a session that ends is a transaction.
-func (f *floorMeter) half(ctx context.Context, measure func() (map[string]results.Histogram, error)) map[string]results.Histogram {
+// half returns the histograms of one half, and nil if it fails or ctx ends. The client library's operations take no context:
+// one that is still under way when ctx ends is left alone until the sessions are closed after the measurement, because
+// closing a session is a transaction.
+func (f *floorMeter) half(
+	ctx context.Context, measure func() (map[string]results.Histogram, error),
+) map[string]results.Histogram {
 	type outcome struct {
 		half map[string]results.Histogram
 		err  error
@@ -116,9 +122,9 @@ func (f *floorMeter) half(ctx context.Context, measure func() (map[string]result
 	}
 }
 
-// createZnodes creates a znode for each session, which ends with it, and returns when every server has them all.
+// createZnodes creates an ephemeral znode for each session, and returns when every server has applied them all.
 func (f *floorMeter) createZnodes(ctx context.Context) error {
-	err := f.sessions.each(func(m *member) error {
+	err := f.sessions.each(func(m *client) error {
 		_, err := m.conn.Create(f.znode(m), make([]byte, bystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		return err
 	})
@@ -128,23 +134,23 @@ func (f *floorMeter) createZnodes(ctx context.Context) error {
 	return f.sessions.fence(ctx)
 }
 
-func (f *floorMeter) znode(m *member) string { return fmt.Sprintf("%s%d", f.path, m.id) }
+func (f *floorMeter) znode(m *client) string { return fmt.Sprintf("%s%d", f.path, m.id) }
 
-// close closes the sessions, and with that what is still under way.
+// close closes the sessions, which ends the operations that are still under way.
 func (f *floorMeter) close(ctx context.Context) {
 	if f.sessions != nil {
-		f.sessions.disperse(ctx)
+		f.sessions.closeAll(ctx)
 	}
 	f.working.Wait()
 }
 
-// measure does rounds until there are enough.
+// measure does rounds until there are enough, and returns their histograms.
 func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram, error) {
 	var rounds []floorRound
-	members := f.sessions.members
+	clients := f.sessions.clients
 	for start := time.Now(); !f.enough(len(rounds), time.Since(start)); {
 		n := len(rounds)
-		r, err := f.round(ctx, members[n%len(members)], members[(n+1)%len(members)])
+		r, err := f.round(ctx, clients[n%len(clients)], clients[(n+1)%len(clients)])
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +162,7 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 	return floorHistograms(rounds)
 }
 
-// enough reports whether a half has as many rounds as it needs, or has taken as long as it may.
+// enough reports whether a half has as many rounds as it needs, or has used up its time.
 func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 	switch {
 	case rounds == 0:
@@ -168,9 +174,10 @@ func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 	}
 }
 
-// floorRound is how long each operation of one round took.
+// floorRound holds the durations of the operations of one round.
 type floorRound struct{ read, write, handoff time.Duration }
 
+// floorHistograms returns a histogram for each operation of a floor.
 func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) {
 	out := map[string]results.Histogram{}
 	for operation, took := range map[string]func(floorRound) time.Duration{
@@ -192,7 +199,7 @@ func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) 
 }
 
 // round lets one session read and write its znode, and another one be notified of it.
-func (f *floorMeter) round(ctx context.Context, from, to *member) (floorRound, error) {
+func (f *floorMeter) round(ctx context.Context, from, to *client) (floorRound, error) {
 	var r floorRound
 	start := time.Now()
 	if _, _, err := from.conn.Get(f.znode(from)); err != nil {
@@ -215,12 +222,13 @@ func (f *floorMeter) round(ctx context.Context, from, to *member) (floorRound, e
 	return r, to.explain(n.err)
 }
 
-// notice is when a watch fired, or why it will not.
+// notice is the time at which a watch fired, or the reason why it did not.
 type notice struct {
 	at  time.Time
 	err error
 }
 
+// awaitNotice waits until a watch fires or ctx ends.
 func awaitNotice(ctx context.Context, events <-chan zk.Event) notice {
 	select {
 	case e := <-events:

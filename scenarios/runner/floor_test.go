@@ -23,7 +23,7 @@ func everyMeasurementHasAFloor(t *testing.T, e ensemble.Ensemble) {
 	byDuration := scenarios.Default()
 	byDuration.Name, byDuration.Recipe, byDuration.Clients, byDuration.Repeats = "free", "lock", []int{3}, 2
 	byDuration.Duration = scenarios.Duration(time.Minute) // at most; see measureBriefly
-	for _, s := range []scenarios.Scenario{byDuration, uncontended(), drain(3)} {
+	for _, s := range []scenarios.Scenario{byDuration, uncontended(), lockstepOf(3)} {
 		s.Variants = []string{"predecessor-watch"}
 		before := ensembletest.Connections(t, e.Servers())
 		docs := measureBriefly(t, e, s)
@@ -74,7 +74,7 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := ensembletest.Embedded(t, embedded.Config{})
 			trap := e.Inject(tt.fault)
-			s := drain(3)
+			s := lockstepOf(3)
 			s.Variants = []string{"znode"}
 			d := mustMeasure(t, e, s, catalog.Recipes())[0]
 			<-trap.Fired()
@@ -124,24 +124,8 @@ func floorEndsWithout(t *testing.T, nth int, timeout time.Duration) (reached boo
 	if reached && (floor.Why != fmt.Sprintf("the ensemble did not answer within %s", timeout) || floor.After != nil) {
 		t.Errorf("floor %+v", floor)
 	}
-	awaitNothingLeft(t, e)
+	ensembletest.AwaitNoZnodes(t, e.Servers()) // a session whose close request is not answered in time ends later
 	return reached
-}
-
-// awaitNothingLeft returns when no znode is left but ZooKeeper's own. A client that gets no answer to its close request
-// gives up after a second, and the server may come to that request later.
-func awaitNothingLeft(t *testing.T, e ensemble.Ensemble) {
-	t.Helper()
-	const patience = 30 * time.Second
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		left := ensembletest.Znodes(t, e.Servers()[0].Addr)
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("znodes %v are left after %s", left, patience)
-		}
-	}
 }
 
 // A recipe names floors by the operations that are measured.

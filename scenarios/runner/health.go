@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// vitals is a snapshot of how the process and its machine are doing.
+// vitals is a snapshot of the load of the process and its machine.
 type vitals struct {
 	at        time.Time
 	client    time.Duration // CPU time of this process
@@ -27,6 +27,7 @@ type vitals struct {
 	gc        *metrics.Float64Histogram
 }
 
+// takeVitals reads the vitals. Values that the system does not provide stay zero.
 func takeVitals() vitals {
 	v := vitals{at: time.Now(), throttled: throttledPeriods()}
 	var usage syscall.Rusage
@@ -44,7 +45,7 @@ func takeVitals() vitals {
 	return v
 }
 
-// throttledPeriods returns how often the control group ran out of its share of CPU; zero where there is no such limit.
+// throttledPeriods returns how often the control group ran out of its share of CPU, and zero without such a limit.
 func throttledPeriods() int64 {
 	group, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -79,8 +80,8 @@ func (v vitals) since(before vitals) results.Health {
 	return h
 }
 
-// histogramQuantile returns the upper bound of the bucket that holds the quantile of what was added between two
-// readings of a runtime histogram, or the lower one where the upper is infinite.
+// histogramQuantile returns a quantile of the values that were added between two readings of a runtime histogram: the upper
+// bound of its bucket, or the lower bound if the upper one is infinite.
 func histogramQuantile(before, after *metrics.Float64Histogram, q float64) time.Duration {
 	var total, seen uint64
 	for i := range after.Counts {

@@ -2,80 +2,75 @@ package runner
 
 import (
 	"context"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 )
 
-// heapReadings is how often the heaps are read each time: enough to see how much a single reading is worth.
+// heapReadings is how many times the heaps are read in a row. Their differences show how exact a single reading is.
 const heapReadings = 3
 
-// span is a stretch of time on the measurement's clock.
-type span struct{ start, end time.Duration }
-
-func (s span) contains(at time.Duration) bool { return s.start <= at && at <= s.end }
-
-// scales weigh the servers' heaps before the clients line up, and when they have.
-type scales struct {
+// heapProbe measures the servers' heaps before and after the clients line up.
+type heapProbe struct {
 	*measurement
-	heap    *results.Heap // nil if nobody asked
+	heap    *results.Heap // nil if the scenario does not ask for it
 	meter   ensemble.HeapMeter
-	watches int64 // before
-	frozen  span  // the second weighing
+	watches int64 // the number of watches before the clients line up
 }
 
-func newScales(m *measurement) *scales {
-	s := &scales{measurement: m}
+// newHeapProbe returns a probe that does nothing if the scenario does not ask for it.
+func newHeapProbe(m *measurement) *heapProbe {
+	p := &heapProbe{measurement: m}
 	if !m.scenario.Heap {
-		return s
+		return p
 	}
-	s.heap = &results.Heap{}
+	p.heap = &results.Heap{}
 	meter, ok := m.ensemble.(ensemble.HeapMeter)
 	if !ok {
-		s.heap.Why = "these servers do not tell what their heaps hold"
+		p.heap.Why = "these servers do not report how much of their heaps is in use"
 	}
-	s.meter = meter
-	return s
+	p.meter = meter
+	return p
 }
 
-// before weighs at rest, when nobody has begun.
-func (s *scales) before(ctx context.Context) error {
-	var err error
-	if s.weighs() {
-		s.heap.Before, s.watches, err = s.weigh(ctx)
+// before measures when no client has started.
+func (p *heapProbe) before(ctx context.Context) (err error) {
+	if p.measures() {
+		p.heap.Before, p.watches, err = p.read(ctx)
 	}
 	return err
 }
 
-// after weighs when all have lined up.
-func (s *scales) after(ctx context.Context) error {
-	if !s.weighs() {
+// after measures when all clients have lined up. Meanwhile the servers collect garbage and answer no request.
+func (p *heapProbe) after(ctx context.Context) error {
+	if !p.measures() {
 		return nil
 	}
-	s.frozen.start = s.crowd.since()
-	readings, watches, err := s.weigh(ctx)
-	s.frozen.end = s.crowd.since()
-	s.heap.After, s.heap.Watches = readings, watches-s.watches
+	p.stream.freeze()
+	defer p.stream.thaw()
+	readings, watches, err := p.read(ctx)
+	p.heap.After, p.heap.Watches = readings, watches-p.watches
 	return err
 }
 
-func (s *scales) weighs() bool { return s.heap != nil && s.heap.Why == "" }
+// measures reports whether the heaps are to be measured and could be read so far.
+func (p *heapProbe) measures() bool { return p.heap != nil && p.heap.Why == "" }
 
-// weigh reads the heaps several times. Where they cannot be read the result says so, and the run goes on without.
-func (s *scales) weigh(ctx context.Context) (readings []int64, watches int64, err error) {
+// read reads the heaps several times, and the number of watches. If the heaps cannot be read, the result gives the reason and
+// the run goes on.
+func (p *heapProbe) read(ctx context.Context) (readings []int64, watches int64, err error) {
 	for range heapReadings {
-		used, err := s.meter.HeapUsed(ctx)
+		used, err := p.meter.HeapUsed(ctx)
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}
 		if err != nil {
-			s.heap.Why = err.Error()
-			return nil, 0, nil //nolint:nilerr // it stands in the result
+			p.heap.Why = err.Error()
+			return nil, 0, nil //nolint:nilerr // the result gives the reason
 		}
 		readings = append(readings, used)
 	}
-	for _, server := range s.ensemble.Servers() {
+	for _, server := range p.ensemble.Servers() {
 		status, err := ensemble.Probe(ctx, server.Addr)
 		if err != nil {
 			return nil, 0, err

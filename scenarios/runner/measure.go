@@ -14,125 +14,116 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// measurement is one variant under one number of clients, once.
+// measurement is one variant under one number of clients in one repeat.
 type measurement struct {
 	ensemble ensemble.Ensemble
+	version  string // of ZooKeeper
 	scenario scenarios.Scenario
+	mode     mode
 	recipe   variants.Recipe
 	variant  variants.Variant
-	site     site
-	patience time.Duration    // how long nothing may happen before the recipe is called stuck
-	ticks    <-chan time.Time // for watchProgress; nil means one in each patience
+	setting  setting
+	patience time.Duration    // the longest time without progress, after which the load fails with ErrStuck
+	ticks    <-chan time.Time // when watchProgress looks; nil means once in each patience
 	atMost   time.Duration    // after which a load of counted operations is cut short; 0 means never
 	floor    *floorMeter      // nil in a rehearsal
-	crowd    *crowd
+	pool     *clientPool
+	stream   *stream
 }
 
-// stuckAfter is the patience with a real ensemble: longer than a session timeout, after which a lost client's znodes go.
+// stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
+// removed, others may go on.
 const stuckAfter = 45 * time.Second
 
-// run measures and fills in the document. Preparing and clearing the site is the caller's business. If the load fails, the
-// document holds nothing but how the promise was broken until then.
+// run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document holds
+// only the violations of the recipe's promise until then.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
-	m.crowd, err = gather(ctx, m.site, m.variant)
-	if err != nil {
+	if m.pool, err = connectAll(ctx, m.setting, m.variant); err != nil {
 		return err
 	}
-	defer func() { m.crowd.disperse(context.WithoutCancel(ctx)) }()
-	if err := m.crowd.refresh(ctx); err != nil {
+	defer func() { m.pool.closeAll(context.WithoutCancel(ctx)) }()
+	if err := m.pool.refresh(ctx); err != nil {
 		return fmt.Errorf("bring the participants up to date: %w", err)
 	}
 	if m.floor != nil {
 		defer func() { m.floor.close(context.WithoutCancel(ctx)) }()
-		m.floor.before(ctx, m.site.servers)
+		m.floor.before(ctx, m.setting.servers)
 	}
-	bystanders := bystanders{epoch: m.crowd.epoch, path: m.site.bystander, rate: m.scenario.BystanderRate}
-	if err := bystanders.start(ctx, m.site.servers); err != nil {
-		return err
-	}
-	before := takeVitals()
-	o, err := m.load(ctx)
-	health := takeVitals().since(before)
-	bystanders.finish()
+	record := recorder.New(m.recorderConfig())
+	o, err := m.load(ctx, record)
 	if err != nil {
-		d.Violations = m.violations()
+		record.CloseFailed(d)
 		return err
 	}
+	facts := m.facts(o)
 	if m.floor != nil {
 		m.floor.after(ctx)
-		d.Floor = &m.floor.floor
+		facts.Floor = &m.floor.floor
 	}
-	lateness, err := results.NewHistogram(bystanders.late)
+	return record.Close(d, facts)
+}
+
+// load applies the load while bystanders read, and streams everything that the clients record to the recorder.
+func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (observation, error) {
+	bystanders := &bystanders{epoch: m.pool.epoch, path: m.setting.bystander, rate: m.scenario.BystanderRate}
+	if err := bystanders.start(ctx, m.setting.servers); err != nil {
+		return observation{}, err
+	}
+	m.stream = newStream(m.pool, m.recipe, record)
+	m.stream.bystanders = bystanders
+	m.stream.start()
+	before := takeVitals()
+	o, err := m.mode.run(ctx, m)
+	o.health = takeVitals().since(before)
+	bystanders.finish()
+	m.stream.finish(err == nil)
 	if err != nil {
-		return err
+		return observation{}, err
 	}
-	health.LatenessP99, health.BystanderErrors = p99(lateness), bystanders.failed
-	d.Health = m.crowd.examine(health, o)
-	return m.report(d, o, bystanders.reads)
+	m.pool.examine(&o)
+	return o, bystanders.examine(&o.health)
 }
 
-func p99(h results.Histogram) time.Duration {
-	decoded, err := h.Decode()
-	if err != nil {
-		return 0
-	}
-	return time.Duration(decoded.ValueAtPercentile(99))
-}
-
-func (m *measurement) load(ctx context.Context) (observation, error) {
-	switch {
-	case m.scenario.Mode == scenarios.Lockstep:
-		return m.runDrain(ctx)
-	case m.scenario.Operations > 0:
-		return m.runOperations(ctx)
-	default:
-		return m.runDuration(ctx)
+func (m *measurement) recorderConfig() recorder.Config {
+	return recorder.Config{
+		Operation:    m.recipe.Operation,
+		Waiting:      m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
+		Collective:   m.recipe.Collective,
+		Version:      m.version,
+		Clients:      m.setting.clients,
+		Lockstep:     m.mode.lockstep(),
+		WindowLength: time.Duration(m.scenario.Duration),
 	}
 }
 
-// examine adds to the health what the sessions know.
-func (c *crowd) examine(h results.Health, o observation) results.Health {
-	h.Reconnects = c.reconnects()
-	for _, m := range c.members {
-		h.UnmatchedReplies += m.ledger.Unmatched()
-		select {
-		case <-m.monitor.Lost():
-			h.SessionsLost++
-		default:
-		}
-	}
-	h.LeaderChanged = o.begin.leader != o.rest.leader || o.begin.leader == 0
-	return h
-}
-
-// report turns what was observed into the document.
-func (m *measurement) report(d *results.Document, o observation, reads []results.BystanderRead) error {
-	return m.replay(d, o, reads).Close(d, recorder.Facts{
+// facts returns the part of the result that does not come from events: counts, health, and the servers' accounts.
+func (m *measurement) facts(o observation) recorder.Facts {
+	return recorder.Facts{
 		Counts:         countsOf(o.counts),
 		Heap:           o.heap,
-		Floor:          d.Floor,
-		Health:         d.Health,
-		Oracle:         consult(m.ensemble.Owned(), o.begin, o.rest),
-		Servers:        reportServers(o.begin.servers, o.rest.servers),
+		Health:         o.health,
+		Oracle:         crossCheck(m.ensemble.Owned(), o.begin, o.end),
+		Servers:        reportServers(o.begin.servers, o.end.servers),
 		Costs:          m.costs(),
-		SessionTimeout: m.crowd.members[0].ledger.SessionTimeout(),
-	})
-}
-
-// violations returns how the promise has been broken until now.
-func (m *measurement) violations() []results.Violation {
-	found := []results.Violation{}
-	observer := m.recipe.NewObserver(variants.Findings{
-		Span:      func(variants.Span) {},
-		Violation: func(v variants.Violation) { found = append(found, results.Violation{At: v.At, Text: v.Text}) },
-	})
-	for _, e := range m.crowd.history() {
-		observer.Observe(e)
+		SessionTimeout: m.pool.clients[0].ledger.SessionTimeout(),
 	}
-	return found
 }
 
-// countsOf names what the wire counted; notifications are added from the ledgers' entries, which have times.
+// examine adds reconnects, lost sessions and changes of the leader to the health of an observation.
+func (p *clientPool) examine(o *observation) {
+	h := &o.health
+	h.Reconnects = p.reconnects()
+	for _, c := range p.clients {
+		h.UnmatchedReplies += c.ledger.Unmatched()
+		if c.lost() {
+			h.SessionsLost++
+		}
+	}
+	h.LeaderChanged = o.begin.leader != o.end.leader || o.begin.leader == 0
+}
+
+// countsOf returns the counts by the names of operations. The recorder adds the notifications, which it also needs with their
+// times.
 func countsOf(c wire.Counts) results.Counts {
 	out := results.Counts{
 		Requests:      map[string]int64{},
@@ -155,12 +146,9 @@ func countsOf(c wire.Counts) results.Counts {
 	return out
 }
 
-// costs returns what the variant's formulas say of this measurement.
+// costs returns the variant's formulas with their values for this measurement's number of clients, by metric.
 func (m *measurement) costs() map[string]results.Cost {
-	cost := m.variant.Free
-	if m.scenario.Mode == scenarios.Lockstep {
-		cost = m.variant.Lockstep
-	}
+	cost := m.mode.cost(m.variant)
 	costs := map[string]results.Cost{}
 	for name, f := range map[string]variants.Formula{
 		results.NotificationsPerOp: cost.Notifications,
@@ -169,7 +157,7 @@ func (m *measurement) costs() map[string]results.Cost {
 		results.FailedWritesPerOp:  cost.FailedWrites,
 		results.HerdMax:            cost.HerdMax,
 	} {
-		if value := f.At(m.site.clients); !math.IsInf(value, 1) {
+		if value := f.At(m.setting.clients); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -42,21 +43,26 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
+// wrapped returns the recipes with another participant around that of a lock.
+func wrapped(wrap func(variants.Participant) variants.Participant) []variants.Recipe {
+	return sabotage("predecessor-watch", func(v *variants.Variant) {
+		join := v.Join
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			p, err := join(ctx, env)
+			return wrap(p), err
+		}
+	})
+}
+
 // The third measurement of a run takes as little memory as the first one: neither the buffers nor the garbage of the
 // others are there any more.
 //
-// Note: not parallel, since the process's memory is everyone's.
+// Note: not parallel, since the memory of the process is shared by all tests.
 func TestMemoryOfMeasurements(t *testing.T) {
 	const clients = 300
 	const bound = 400e6 // 128 MB of it are garbage that may pile up; reused buffers alone take 900 MB
 	var peak atomic.Int64
-	recipes := sabotage("predecessor-watch", func(v *variants.Variant) {
-		join := v.Join
-		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, env)
-			return footprint{p, &peak}, err
-		}
-	})
+	recipes := wrapped(func(p variants.Participant) variants.Participant { return footprint{p, &peak} })
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "memory", "lock", []string{"predecessor-watch"}, []int{clients}, 3
 	s.Operations, s.Duration, s.WarmUp = 2, 0, 0
@@ -72,5 +78,56 @@ func TestMemoryOfMeasurements(t *testing.T) {
 	})
 	if err != nil || measured != s.Repeats {
 		t.Errorf("%d measurements (%v), want %d", measured, err, s.Repeats)
+	}
+}
+
+// liveHeap is a participant that reads how much of the heap is in use after a number of steps of all clients.
+type liveHeap struct {
+	variants.Participant
+	done  *atomic.Int64
+	at    int64
+	bytes *atomic.Int64
+}
+
+func (l liveHeap) Step(ctx context.Context) error {
+	if err := l.Participant.Step(ctx); err != nil || l.done.Add(1) != l.at {
+		return err
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	l.bytes.Store(int64(m.HeapAlloc))
+	return nil
+}
+
+// heapNearTheEnd returns how many bytes of the heap are in use when a load of two clients has nine tenths of its operations
+// behind it.
+func heapNearTheEnd(t *testing.T, operations int) int64 {
+	t.Helper()
+	var done, bytes atomic.Int64
+	recipes := wrapped(func(p variants.Participant) variants.Participant {
+		done.Store(0) // when clients join, those of the rehearsal are gone
+		return liveHeap{p, &done, int64(operations * 9 / 10), &bytes}
+	})
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "memory", "lock", []string{"predecessor-watch"}, []int{2}, 1
+	s.Operations = operations / 2
+	docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
+	if n := docs[0].Window.Operations; n != int64(operations) || bytes.Load() == 0 {
+		t.Fatalf("%d operations and a heap of %d bytes, want %d and some", n, bytes.Load(), operations)
+	}
+	return bytes.Load()
+}
+
+// A measurement keeps nothing for each operation: ten times as many of them take no more of the heap.
+//
+// Note: not parallel, since the heap of the process is shared by all tests.
+func TestMemoryDoesNotDependOnOperations(t *testing.T) {
+	const few, many = 2000, 20_000
+	const bound = 3 << 19 // readings differ by 0.4 MB; the events alone would take 2.7 MB
+	short, long := heapNearTheEnd(t, few), heapNearTheEnd(t, many)
+	t.Logf("%d kB after %d operations, %d kB after %d", short>>10, few, long>>10, many)
+	if long-short > bound {
+		t.Errorf("%d operations keep %d bytes more than %d do, want at most %d", many, long-short, few, bound)
 	}
 }

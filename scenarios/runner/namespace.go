@@ -12,16 +12,16 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// clearTimeout is how long removing the znodes of a run may take in all. A dead ensemble must not keep the user waiting.
+// clearTimeout is how long removing all znodes of a run may take. A dead ensemble must not keep the user waiting.
 const clearTimeout = 30 * time.Second
 
-// runRoot is the one root znode of a run and the session that owns it. Nothing outside of the root is ever touched.
+// runRoot is the root znode of a run and the session that owns it. The runner changes no znode outside of the root.
 type runRoot struct {
 	namespace.Client
 	servers []ensemble.Server
 	path    string
-	rooms   int
-	dirty   []string // what the last measurement may have left
+	roots   int      // how many measurements have got a root of their own
+	dirty   []string // the znodes of the last measurement, which are not removed yet
 	monitor *variants.Monitor
 }
 
@@ -38,7 +38,7 @@ func openRoot(ctx context.Context, servers []ensemble.Server, path string) (*run
 	monitor.SetTimeout(timeout)
 	monitor.Guard(conn)
 	r := &runRoot{
-		// A server that stalls for less than a session timeout is measured, not given up.
+		// A server that stalls for less than a session timeout is waited for.
 		Client:  namespace.Client{Conn: conn, Patience: timeout},
 		servers: servers, path: path, monitor: monitor,
 	}
@@ -54,17 +54,17 @@ func openRoot(ctx context.Context, servers []ensemble.Server, path string) (*run
 	}
 }
 
-// closeSession ends the root's own session, and with it the root's owner.
+// closeSession closes the session that owns the root.
 func (r *runRoot) closeSession() {
 	r.monitor.Dismiss()
 	r.Conn.Close()
 }
 
-// errOwnerLost is the cause of the end of a run whose root no longer belongs to it.
+// errOwnerLost is the cause of the end of a run whose root no longer has an owner.
 var errOwnerLost = errors.New("the session that owns the run's znodes was lost: its server went silent or let it expire")
 
-// whileOwned returns a context that ends when the root's session is lost, with that as its cause: from then on the root
-// counts as left over.
+// whileOwned returns a context that ends when the root's session is lost, with errOwnerLost as its cause. From then on,
+// zkbench clean may remove the root as left over.
 func (r *runRoot) whileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -77,16 +77,16 @@ func (r *runRoot) whileOwned(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { cancel(nil) }
 }
 
-// room creates an empty znode for one measurement, and beside it the small one that bystanders read. Those of the
-// measurement before are removed first; the last ones go with the root.
-func (r *runRoot) room(ctx context.Context) (root, bystander string, err error) {
+// createRoot creates an empty znode for one measurement, and beside it the small znode that bystanders read. It first removes
+// those of the previous measurement. Those of the last measurement are removed with the run's root.
+func (r *runRoot) createRoot(ctx context.Context) (root, bystander string, err error) {
 	for _, path := range r.dirty {
 		if _, err := r.Remove(ctx, path); err != nil {
 			return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
 		}
 	}
-	r.rooms++
-	root = fmt.Sprintf("%s/m%d", r.path, r.rooms)
+	r.roots++
+	root = fmt.Sprintf("%s/m%d", r.path, r.roots)
 	bystander = root + "-bystander"
 	r.dirty = []string{root, bystander}
 	for _, path := range r.dirty {
@@ -97,7 +97,7 @@ func (r *runRoot) room(ctx context.Context) (root, bystander string, err error) 
 	return root, bystander, nil
 }
 
-// LeftError says that znodes of a run could not be removed.
+// LeftError reports that znodes of a run could not be removed.
 type LeftError struct {
 	Root string
 	Err  error
@@ -109,8 +109,8 @@ func (e *LeftError) Error() string {
 
 func (e *LeftError) Unwrap() error { return e.Err }
 
-// close removes the root with everything that is left in it: through the run's own session or, where that gets no answer,
-// through one on a server that does. It returns a [LeftError] if znodes are left.
+// close removes the root with everything in it, through the run's own session. If that session gets no answer, close opens
+// another one on a server that answers. It returns a [LeftError] if znodes are left.
 func (r *runRoot) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, fmt.Errorf("not done within %s", clearTimeout))
 	defer cancel()
@@ -126,6 +126,7 @@ func (r *runRoot) close(ctx context.Context) error {
 	return nil
 }
 
+// closeElsewhere removes the root through a new session.
 func (r *runRoot) closeElsewhere(ctx context.Context) error {
 	other, err := namespace.Connect(ctx, r.servers)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestCleanUpPassesASilentServer(t *testing.T) {
 				e.addrs = append(e.addrs, server.Addr())
 			}
 			saved := 0
-			s := drain(3)
+			s := lockstepOf(3)
 			s.Variants = []string{"znode"}
 			r := runner.Runner{
 				Ensemble: e, Recipes: catalog.Recipes(), Run: "20260102T030405Z-ab12", Temporary: tt.temporary,
@@ -81,7 +81,7 @@ func TestRootWithoutAReplyIsRemoved(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
 	trap := server.Inject(embedded.Fault{Op: wire.OpMulti, Do: embedded.DropAfter})
-	s := drain(3)
+	s := lockstepOf(3)
 	s.Variants = []string{"znode"}
 	r := runner.Runner{
 		Ensemble: server, Recipes: catalog.Recipes(), Run: "20260102T030405Z-ab12",
@@ -102,7 +102,7 @@ func TestRootWithoutAReplyIsRemoved(t *testing.T) {
 func TestRunEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
-	s := drain(3)
+	s := lockstepOf(3)
 	s.Variants, s.Repeats = []string{"znode"}, 1000
 	r := runner.Runner{
 		Ensemble: server, Recipes: catalog.Recipes(), Run: "20260102T030405Z-ab12",

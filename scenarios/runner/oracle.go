@@ -4,40 +4,44 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 )
 
-// reading is the state of all accounts at a moment at which every session was at rest.
-type reading struct {
-	at            time.Duration
+// snapshot holds the counters of the sessions and of the servers at a moment at which every session is at rest.
+type snapshot struct {
 	client        wire.Counts
 	servers       []serverReading
-	notifications int64 // sent by all servers since their start; only if the ensemble is ours
-	zxid          int64 // last transaction of the leader
-	leader        int   // zero if none said that it is
+	notifications int64 // sent by all servers since their start; only on an ensemble that zkbench owns
+	zxid          int64 // the leader's last transaction
+	leader        int   // zero if no server reports to be the leader
 	reconnects    int   // of all sessions
-	err           error // why a server's account is missing
+	err           error // why a server's counters are missing
 }
 
-// begin reads the accounts at the moment from which on everything counts. All of them must be there.
-func (m *measurement) begin(ctx context.Context) (reading, error) {
-	r, err := m.quiesce(ctx)
-	r.at = m.crowd.since()
+// firstSnapshot takes the snapshot before the load. It is an error if a server's counters are missing.
+func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
+	r, err := m.snapshotAtRest(ctx)
 	return r, errors.Join(err, r.err)
 }
 
-// quiesce lets every session catch up with the leader, then reads the accounts. No member may be at work. A server that
-// does not answer is no error: a whole measurement would be lost for it.
-func (m *measurement) quiesce(ctx context.Context) (reading, error) {
-	r := reading{at: m.crowd.since()}
-	if err := m.crowd.fence(ctx); err != nil {
+// begin takes the first snapshot and opens the window.
+func (m *measurement) begin(ctx context.Context) (snapshot, error) {
+	r, err := m.firstSnapshot(ctx)
+	m.stream.openWindow()
+	return r, err
+}
+
+// snapshotAtRest waits until every session has caught up with the leader, and then takes a snapshot. No client may be at work.
+// The snapshot records which server does not answer. That is not returned as an error, which would discard the measurement.
+func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
+	var r snapshot
+	if err := m.pool.fence(ctx); err != nil {
 		return r, err
 	}
-	r.client, r.reconnects = m.crowd.counts(), m.crowd.reconnects()
+	r.client, r.reconnects = m.pool.counts(), m.pool.reconnects()
 	r.servers = readServers(ctx, m.ensemble)
 	for _, s := range r.servers {
 		r.err = errors.Join(r.err, s.err)
@@ -49,24 +53,24 @@ func (m *measurement) quiesce(ctx context.Context) (reading, error) {
 	return r, ctx.Err()
 }
 
-// consult compares what happened between two readings by both accounts.
-//
-// The second account has two entries: the servers' counters of the notifications they sent, and the leader's
-// transactions, which include the failed writes that other server counters leave out.
-func consult(owned bool, begin, end reading) results.Oracle {
+// crossCheck compares the sessions' counts between two snapshots with a second oracle, the servers. Their counters of sent
+// notifications are compared with the notifications received. The leader's transactions are compared with the writes, as they
+// include the failed writes that other counters of the servers leave out.
+func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	client := end.client
 	client.Sub(begin.client)
 	writes, _ := client.Writes()
 	o := results.Oracle{ClientNotifications: client.TotalNotifications(), ClientWrites: writes}
 	switch {
 	case !owned:
-		o.Why = "other sessions may be on these servers, so that their counters are not ours alone"
+		o.Why = "other clients may use these servers, so that the servers' counters contain more than this run"
 	case end.err != nil:
 		o.Why = strings.ReplaceAll(end.err.Error(), "\n", ", ")
 	case begin.leader != end.leader || begin.leader == 0:
 		o.Why = "the leader changed, or there was none"
 	case begin.reconnects != end.reconnects:
-		o.Why = "a session had to reconnect: the servers' counters leave out notifications that are sent again, and contain those that were lost with a connection"
+		o.Why = "a session had to reconnect: the servers' counters leave out notifications that are sent again, " +
+			"and contain those that were lost with a connection"
 	default:
 		o.Checked = true
 		o.ServerNotifications = end.notifications - begin.notifications
@@ -75,11 +79,11 @@ func consult(owned bool, begin, end reading) results.Oracle {
 	return o
 }
 
-// reconnects returns how often sessions were re-attached over a new connection.
-func (c *crowd) reconnects() int {
+// reconnects returns how many times the sessions moved to a new connection.
+func (p *clientPool) reconnects() int {
 	var total int
-	for _, m := range c.members {
-		total += m.ledger.Reconnects()
+	for _, c := range p.clients {
+		total += c.ledger.Reconnects()
 	}
 	return total
 }

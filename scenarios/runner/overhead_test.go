@@ -35,8 +35,8 @@ func bareSession(t testing.TB, addr string) *zk.Conn {
 	return conn
 }
 
-// room creates a znode for one test.
-func room(t testing.TB, conn *zk.Conn, name string) string {
+// testRoot creates a znode for one test.
+func testRoot(t testing.TB, conn *zk.Conn, name string) string {
 	t.Helper()
 	path, err := conn.Create(fmt.Sprintf("/%s-%d", name, time.Now().UnixNano()), nil, 0, zk.WorldACL(zk.PermAll))
 	if err != nil {
@@ -61,18 +61,18 @@ func predecessorWatch() variants.Variant {
 func BenchmarkLiveOverhead(b *testing.B) {
 	server := live.Get(b).Servers()[0]
 	conn := bareSession(b, server.Addr)
-	l := lock.NewPredecessorWatch(variants.NewSession(conn, nil), room(b, conn, "bare"))
+	l := lock.NewPredecessorWatch(variants.NewSession(conn, nil), testRoot(b, conn, "bare"))
 	bare := func(ctx context.Context) error {
 		if _, err := l.Acquire(ctx); err != nil {
 			return err
 		}
 		return l.Release(ctx)
 	}
-	steps, disperse, err := runner.Crowd(b.Context(), []ensemble.Server{server}, predecessorWatch(), room(b, conn, "instrumented"), 1)
+	steps, closeAll, err := runner.OpenClients(b.Context(), []ensemble.Server{server}, lock.Recipe(), predecessorWatch(), testRoot(b, conn, "instrumented"), 1)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer disperse()
+	defer closeAll()
 	const block = 25
 	var ratios []float64
 	for i := 0; b.Loop(); i++ {
@@ -118,12 +118,12 @@ func TestLiveTwoThousandSessions(t *testing.T) {
 	const sessions, limitMiB = 2000, 400
 	e := live.Get(t)
 	conn := bareSession(t, e.Servers()[0].Addr)
-	_, disperse, err := runner.Crowd(t.Context(), e.Servers(), predecessorWatch(), room(t, conn, "sessions"), sessions)
+	_, closeAll, err := runner.OpenClients(t.Context(), e.Servers(), lock.Recipe(), predecessorWatch(), testRoot(t, conn, "sessions"), sessions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resident := residentMiB(t)
-	disperse()
+	closeAll()
 	t.Logf("%d sessions: %d MiB resident", sessions, resident)
 	if resident >= limitMiB {
 		t.Errorf("%d MiB resident with %d sessions, want less than %d", resident, sessions, limitMiB)

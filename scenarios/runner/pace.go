@@ -2,9 +2,9 @@ package runner
 
 import "time"
 
-// schedule is an open-loop arrival plan: request i is due at start + i·interval, whatever became of the others. A
-// request that is sent late is still timed from when it was due; to time it from when it was sent would leave out the
-// waiting that a user would have seen (coordinated omission).
+// schedule is an open-loop arrival plan: request i is due at start + i·interval, even if earlier requests have not been
+// answered. A request that is sent late is still timed from when it was due. Timing it from when it was sent would leave out
+// the waiting that a user would have seen (coordinated omission).
 type schedule struct {
 	start    time.Duration
 	interval time.Duration

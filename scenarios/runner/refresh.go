@@ -6,16 +6,16 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// refresh brings every participant up to date with all that happened while they joined. It ends when that has set off no
-// further notification: from then on nothing happens until the first step.
-func (c *crowd) refresh(ctx context.Context) error {
-	if err := c.fence(ctx); err != nil {
+// refresh lets every participant act on the notifications that it received while others joined, until that sets off no
+// further notification. From then on nothing happens until the first step.
+func (p *clientPool) refresh(ctx context.Context) error {
+	if err := p.fence(ctx); err != nil {
 		return err
 	}
 	for {
-		before := c.notified()
-		err := c.each(func(m *member) error {
-			if r, ok := m.participant.(variants.Refresher); ok {
+		before := p.notified()
+		err := p.each(func(c *client) error {
+			if r, ok := c.participant.(variants.Refresher); ok {
 				return r.Refresh(ctx)
 			}
 			return nil
@@ -23,20 +23,20 @@ func (c *crowd) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := c.fence(ctx); err != nil {
+		if err := p.fence(ctx); err != nil {
 			return err
 		}
-		if c.notified() == before {
+		if p.notified() == before {
 			return nil
 		}
 	}
 }
 
-// notified returns how many notifications the members have received.
-func (c *crowd) notified() int {
+// notified returns how many notifications the clients have received.
+func (p *clientPool) notified() int {
 	var total int
-	for _, m := range c.members {
-		total += m.ledger.Notified()
+	for _, c := range p.clients {
+		total += c.ledger.Notified()
 	}
 	return total
 }

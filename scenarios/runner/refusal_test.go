@@ -31,7 +31,7 @@ func TestOneRefusalIsEnough(t *testing.T) {
 	}()
 	const clients, tries = 400, 3 // of each client: two before it is found out, and one to ask why
 	servers := []ensemble.Server{{ID: 1, Name: "zk1", Addr: listener.Addr().String()}}
-	_, _, err = runner.Crowd(t.Context(), servers, catalog.Recipes()[0].Variants[0], "/room", clients)
+	_, _, err = runner.OpenClients(t.Context(), servers, catalog.Recipes()[0], catalog.Recipes()[0].Variants[0], "/room", clients)
 	if err == nil || !strings.Contains(err.Error(), "maxClientCnxns") || !strings.Contains(err.Error(), "on zk1") {
 		t.Errorf("error = %v, want it to name the limit and the server", err)
 	}

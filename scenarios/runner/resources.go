@@ -2,14 +2,11 @@ package runner
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/variants"
 )
 
 // spareFiles is how many file descriptors zkbench needs besides those of the clients: bystanders, administration, results.
@@ -28,88 +25,50 @@ func CheckFileLimit(s scenarios.Scenario, engine ensemble.Engine) error {
 		files, why = files+clients, " (both ends of a connection are in this process)"
 	}
 	if uint64(files) > limit.Cur {
-		return fmt.Errorf("%d clients need %d file descriptors%s, but this process may open %d: raise the limit (ulimit -n %d) or ask for fewer clients",
+		return fmt.Errorf("%d clients need %d file descriptors%s, but this process may open %d: "+
+			"raise the limit (ulimit -n %d) or ask for fewer clients",
 			clients, files, why, limit.Cur, files)
 	}
 	return nil
 }
 
-// What a measurement keeps in memory, in bytes, as measured on Linux with lock-contention, watch-delivery and watch-memory
-// at 10 to 4,000 clients. VmHWM of the process was 217 MB with 1,000 clients on the embedded server and 605 MB with 4,000,
-// and 208 and 573 MB against a server in another process.
+// The memory of a measurement in bytes, as measured on Linux with lock-contention, watch-delivery and watch-memory at 10 to
+// 4,000 clients. It does not depend on how long the load lasts.
 const (
-	baseMemory     = 20<<20 + minGarbage
+	baseMemory     = 40<<20 + minGarbage
 	clientMemory   = 60 << 10 // a session, its participant and its records
 	embeddedMemory = 10 << 10 // the embedded server's part of a session
-	// listingMemory is for each pair of clients: where all list all others, a fifth of the listings are in memory at once.
+	// listingMemory is the part of each pair of clients: if all clients list all others, a fifth of the listings are in memory
+	// at the same time.
 	listingMemory = 12
-	// watchMemory is for each of a client's things to work on, such as a watch and its znode, both ends included.
-	watchMemory        = 1500
-	operationMemory    = 1300 // the events and latencies of an operation; variants that herd keep up to ten times as much
-	notificationMemory = 300  // two copies, while the document is made
+	// watchMemory is the part of each unit of a scenario's size, such as a watch and its znode, in the client and in the server.
+	watchMemory = 1500
 )
 
-// operationsPerSecond is an assumption about a load of a duration: what a lock without a hold does on an idle machine.
-func operationsPerSecond(engine ensemble.Engine) float64 {
-	if engine == ensemble.Embedded {
-		return 4000
-	}
-	return 600
+// CheckMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an
+// estimate, as it depends on the variants.
+func CheckMemory(s scenarios.Scenario, engine ensemble.Engine) error {
+	return checkMemory(s, engine, availableMemory())
 }
 
-// CheckMemory returns an error if a scenario clearly needs more memory than the machine has to give. What it needs is an
-// estimate: it depends on the variants, on the servers' speed and on how much of a herd coalesces.
-func CheckMemory(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine) error {
-	return checkMemory(s, recipes, engine, availableMemory())
-}
-
-func checkMemory(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine, available uint64) error {
-	need := memoryNeeded(s, recipes, engine)
+func checkMemory(s scenarios.Scenario, engine ensemble.Engine, available uint64) error {
+	need := memoryNeeded(s, engine)
 	if need <= float64(available) {
 		return nil
 	}
-	load := fmt.Sprintf("%d clients", slices.Max(s.Clients))
-	if s.Mode == scenarios.Closed && s.Operations == 0 {
-		load += " for " + time.Duration(s.Duration).String()
-	}
-	return fmt.Errorf("%s: %s need about %s of memory (an estimate), and this machine has %s available: ask for fewer clients, a shorter load or fewer operations",
-		s.Name, load, gigabytes(need), gigabytes(float64(available)))
+	return fmt.Errorf("%s: %d clients need about %s of memory (an estimate), and this machine has %s available: "+
+		"ask for fewer clients or a smaller size",
+		s.Name, slices.Max(s.Clients), gigabytes(need), gigabytes(float64(available)))
 }
 
-// memoryNeeded estimates the peak of the largest measurement of a scenario. Memory is returned after each of them.
-func memoryNeeded(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine) float64 {
+// memoryNeeded estimates the peak of the largest measurement of a scenario. Each measurement returns its memory when it ends.
+func memoryNeeded(s scenarios.Scenario, engine ensemble.Engine) float64 {
 	n := float64(slices.Max(s.Clients))
 	need := baseMemory + n*clientMemory + n*n*listingMemory + n*float64(s.Size)*watchMemory
 	if engine == ensemble.Embedded {
 		need += n * embeddedMemory
 	}
-	if s.Mode == scenarios.Closed && s.Operations == 0 {
-		seconds := (time.Duration(s.Duration) + time.Duration(s.WarmUp)).Seconds()
-		return need + seconds*operationsPerSecond(engine)*operationMemory
-	}
-	operations := n * float64(max(s.Operations, 1))
-	return need + operations*(operationMemory+notificationsPerOperation(s, recipes)*notificationMemory)
-}
-
-// notificationsPerOperation returns what the costliest variant of a scenario declares for the largest number of clients.
-// In a free load that is an upper bound that herds stay far below, and counts only for whole operations.
-func notificationsPerOperation(s scenarios.Scenario, recipes []variants.Recipe) float64 {
-	most := 0.0
-	for _, recipe := range recipes {
-		if recipe.Name != s.Recipe {
-			continue
-		}
-		for _, v := range s.Selected(recipe) {
-			f := v.Free.Notifications
-			if s.Mode == scenarios.Lockstep {
-				f = v.Lockstep.Notifications
-			}
-			if each := f.At(slices.Max(s.Clients)); !math.IsInf(each, 1) {
-				most = max(most, each)
-			}
-		}
-	}
-	return most
+	return need
 }
 
 func gigabytes(bytes float64) string { return fmt.Sprintf("%.1f GB", bytes/1e9) }

@@ -1,3 +1,9 @@
+// Package runner runs a scenario: in each repeat it measures each variant under each number of clients, and saves one document
+// per measurement.
+//
+// It takes one position: a comparison is made within one run. All variants of a scenario run on the same ensemble, in an
+// order that is shuffled anew in each repeat, so that drift and other load on the machine affect them alike. Everything
+// that puts a number in doubt, such as a saturated client or a lost session, is part of the document.
 package runner
 
 import (
@@ -21,13 +27,13 @@ type Runner struct {
 	Ensemble    ensemble.Ensemble
 	Recipes     []variants.Recipe
 	Environment results.Environment // the machine's part; the ensemble's is added
-	Run         string              // names the invocation, and the znode that everything stands under
+	Run         string              // the name of the invocation, and of the znode below which all others are created
 	Temporary   bool                // the ensemble ends with the run, and all znodes with it
 
-	// Save receives each whole measurement as it is done.
+	// Save receives the document of each complete measurement when it ends.
 	Save func(*results.Document) error
-	// Progress is told before each measurement how many are done, of how many, and what comes next; and once at the
-	// end.
+	// Progress is called before each measurement with the number of measurements done, their total, and a description of the
+	// next one. It is called once more at the end.
 	Progress func(done, total int, next string)
 
 	ticks <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
@@ -40,6 +46,7 @@ type task struct {
 	repeat  int
 }
 
+// describe names a task in messages.
 func (t task) describe(recipe string) string {
 	clients := "clients"
 	if t.clients == 1 {
@@ -52,8 +59,8 @@ func (t task) describe(recipe string) string {
 	return text
 }
 
-// plan lists the measurements of a scenario in the order in which they run: within each repeat and number of clients,
-// the variants follow each other in an order that is shuffled anew.
+// plan lists the measurements of a scenario in the order in which they run. For each repeat and number of clients, the order of
+// the variants is shuffled anew.
 func plan(s scenarios.Scenario, recipe variants.Recipe) []task {
 	random := rand.New(rand.NewPCG(s.Seed, 0))
 	var tasks []task
@@ -69,11 +76,11 @@ func plan(s scenarios.Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
-// rehearsal is repeat zero of a closed load, and of one that weighs heaps: every variant once, under the middle number of
-// clients, before anything is kept. Servers that have just started are slow until their code is compiled, and hold less
-// than they will when its classes are loaded: the first measurement would pay. [measurement.shorten] keeps it short.
+// rehearsal lists the measurements of repeat zero, which are not saved: every variant once, under the middle number of clients.
+// Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
+// a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
-	if s.Mode != scenarios.Closed && !s.Heap {
+	if m := (&measurement{scenario: s}); !modeOf(s).rehearsal(m) {
 		return nil
 	}
 	clients := slices.Sorted(slices.Values(s.Clients))
@@ -84,24 +91,8 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
-// rehearsalLength is how long the load of a rehearsal lasts at most: some thousand requests, after which servers have
-// compiled what they need most. Each measurement has a warm-up of its own besides.
-const rehearsalLength = time.Second
-
-// shorten makes a closed load a rehearsal: the same clients at the same pace, without a warm-up, and not for long.
-func (m *measurement) shorten() {
-	if m.scenario.Mode != scenarios.Closed {
-		return
-	}
-	m.scenario.WarmUp = 0
-	m.scenario.Duration = min(m.scenario.Duration, scenarios.Duration(rehearsalLength))
-	if m.scenario.Operations > 0 {
-		m.atMost = rehearsalLength
-	}
-}
-
-// RunScenario measures everything a scenario asks for. When ctx ends, the measurement under way is abandoned and the
-// whole ones stay saved. All znodes are removed in any case; if that fails, the error has a [LeftError].
+// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way is abandoned, and those before it
+// stay saved. All znodes are removed in any case. If that fails, the error wraps a [LeftError].
 func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err error) {
 	i := slices.IndexFunc(r.Recipes, func(recipe variants.Recipe) bool { return recipe.Name == s.Recipe })
 	if i < 0 {
@@ -118,7 +109,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	defer func() { err = errors.Join(err, r.closeRoot(context.WithoutCancel(ctx), root)) }()
 	ctx, cancel := root.whileOwned(ctx)
 	defer cancel()
-	p := performance{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, root: root}
+	p := scenarioRun{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, root: root}
 	tasks := slices.Concat(rehearsal(s, p.recipe), plan(s, p.recipe))
 	for done, t := range tasks {
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
@@ -130,7 +121,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	return nil
 }
 
-// closeRoot removes the run's znodes. On servers that end with the run, it is no failure that they no longer answer.
+// closeRoot removes the run's znodes. It is no error that servers do not answer if they end with the run.
 func (r *Runner) closeRoot(ctx context.Context, root *runRoot) error {
 	err := root.close(ctx)
 	if r.Temporary && errors.Is(err, namespace.ErrSilent) {
@@ -139,8 +130,8 @@ func (r *Runner) closeRoot(ctx context.Context, root *runRoot) error {
 	return err
 }
 
-// performance is one scenario under way.
-type performance struct {
+// scenarioRun is one scenario under way.
+type scenarioRun struct {
 	*Runner
 	scenario    scenarios.Scenario
 	recipe      variants.Recipe
@@ -148,13 +139,13 @@ type performance struct {
 	root        *runRoot
 }
 
-// BrokenError reports that the recipe's promise was broken in a measurement that was not completed.
+// BrokenError reports that a variant broke the recipe's promise in a measurement that was not completed.
 type BrokenError struct {
-	Document *results.Document // says which measurement it was, and has the violations; its numbers mean nothing
+	Document *results.Document // identifies the measurement and has the violations; its numbers mean nothing
 	Err      error             // why it was not completed
 }
 
-// Error begins with the violations: a broken promise is worse than a failure.
+// Error returns the violations and then the failure, which is less important.
 func (e *BrokenError) Error() string {
 	var text strings.Builder
 	results.WriteBreaches(&text, []*results.Document{e.Document})
@@ -164,8 +155,9 @@ func (e *BrokenError) Error() string {
 // Unwrap returns why the measurement was not completed.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// perform does one measurement and saves it. Of one that fails nothing is kept, but its violations are reported.
-func (p performance) perform(ctx context.Context, t task) error {
+// perform makes one measurement and saves it. If the measurement fails, its document is not saved, and its violations are
+// part of the error.
+func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOwnerLost) {
@@ -180,30 +172,33 @@ func (p performance) perform(ctx context.Context, t task) error {
 	return err
 }
 
-// measure fills in a document and saves it. A rehearsal counts for nothing, unless a promise was broken in it.
-func (p performance) measure(ctx context.Context, t task, d *results.Document) error {
+// measure fills in a document and saves it. The document of a rehearsal is saved only if it has violations.
+func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	root, bystander, err := p.root.room(ctx)
+	root, bystander, err := p.root.createRoot(ctx)
 	if err != nil {
 		return err
 	}
 	if prepare := t.variant.Prepare; prepare != nil {
-		if err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: variants.NewSession(p.root.Conn, p.root.monitor.Lost())}); err != nil {
+		session := variants.NewSession(p.root.Conn, p.root.monitor.Lost())
+		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: session})
+		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
 	m := measurement{
-		ensemble: p.Ensemble, scenario: p.scenario, recipe: p.recipe, variant: t.variant,
-		site:     site{servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander},
+		ensemble: p.Ensemble, version: p.description.Version,
+		scenario: p.scenario, mode: modeOf(p.scenario), recipe: p.recipe, variant: t.variant,
+		setting:  setting{servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander},
 		patience: stuckAfter,
 		ticks:    p.ticks,
 	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
 	} else {
-		m.shorten()
+		m.mode.rehearsal(&m)
 	}
 	collector := tuneCollector(t.clients)
 	err = m.run(ctx, d)
@@ -217,8 +212,8 @@ func (p performance) measure(ctx context.Context, t task, d *results.Document) e
 	return p.Save(d)
 }
 
-// document returns a document with everything that is known before the measurement.
-func (p performance) document(t task) *results.Document {
+// document returns a document with the fields that are known before the measurement.
+func (p scenarioRun) document(t task) *results.Document {
 	s, e := p.scenario, p.description
 	d := &results.Document{
 		Schema:  results.Schema,

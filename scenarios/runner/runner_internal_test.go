@@ -71,35 +71,35 @@ func TestScheduleDoesNotDependOnWhatHappens(t *testing.T) {
 	}
 }
 
-func TestConsult(t *testing.T) {
-	begin := reading{notifications: 100, zxid: 1<<32 + 5, leader: 2}
-	end := reading{notifications: 107, zxid: 1<<32 + 9, leader: 2}
+func TestCrossCheck(t *testing.T) {
+	begin := snapshot{notifications: 100, zxid: 1<<32 + 5, leader: 2}
+	end := snapshot{notifications: 107, zxid: 1<<32 + 9, leader: 2}
 	end.client.Notifications[2] = 7
 	end.client.Requests[1], end.client.Requests[3] = 4, 20 // creates and reads
-	if o := consult(true, begin, end); !o.Checked || !o.Agrees() {
+	if o := crossCheck(true, begin, end); !o.Checked || !o.Agrees() {
 		t.Errorf("equal accounts do not agree: %+v", o)
 	}
-	for name, change := range map[string]func(*reading){
-		"a notification lost on the way": func(r *reading) { r.client.Notifications[2]-- },
-		"a notification made up":         func(r *reading) { r.client.Notifications[4]++ },
-		"somebody else wrote":            func(r *reading) { r.zxid++ },
+	for name, change := range map[string]func(*snapshot){
+		"a notification lost on the way": func(r *snapshot) { r.client.Notifications[2]-- },
+		"a notification made up":         func(r *snapshot) { r.client.Notifications[4]++ },
+		"another client wrote":           func(r *snapshot) { r.zxid++ },
 	} {
 		other := end
 		change(&other)
-		if o := consult(true, begin, other); !o.Checked || o.Agrees() {
+		if o := crossCheck(true, begin, other); !o.Checked || o.Agrees() {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
-	if o := consult(false, begin, end); o.Checked || o.Why == "" {
+	if o := crossCheck(false, begin, end); o.Checked || o.Why == "" {
 		t.Errorf("shared servers: %+v", o)
 	}
-	for name, change := range map[string]func(*reading){
-		"another leader": func(r *reading) { r.leader = 3 },
-		"a reconnect":    func(r *reading) { r.reconnects++ },
+	for name, change := range map[string]func(*snapshot){
+		"another leader": func(r *snapshot) { r.leader = 3 },
+		"a reconnect":    func(r *snapshot) { r.reconnects++ },
 	} {
 		other := end
 		change(&other)
-		if o := consult(true, begin, other); o.Checked || o.Why == "" {
+		if o := crossCheck(true, begin, other); o.Checked || o.Why == "" {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
@@ -157,15 +157,15 @@ func (*sleeper) Leave(context.Context) error { return nil }
 
 // A load that has come to a standstill ends with a verdict, not with the user's patience.
 //
-// Note: the clock in a bubble of synctest moves on only when all members are asleep.
+// Note: the clock in a bubble of synctest moves on only when all clients are asleep.
 func TestStuckLoadIsCalledBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
 		defer cancel()
-		m := &measurement{patience: stuckAfter, crowd: &crowd{}}
+		m := &measurement{patience: stuckAfter, pool: &clientPool{}}
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
-			m.crowd.members = append(m.crowd.members, &member{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
+			m.pool.clients = append(m.pool.clients, &client{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
 		}
 		err := m.loop(ctx, 10, nil)
 		if !errors.Is(err, ErrStuck) {
@@ -191,9 +191,9 @@ func (*dying) Step(context.Context) error { return errDying }
 func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
-	m := &measurement{patience: time.Hour, crowd: &crowd{members: []*member{{participant: &dying{}}}}}
+	m := &measurement{patience: time.Hour, pool: &clientPool{clients: []*client{{participant: &dying{}}}}}
 	m.scenario.WarmUp, m.scenario.Operations = scenarios.Duration(24*time.Hour), 5
-	if _, err := m.runOperations(ctx); !errors.Is(err, errDying) || ctx.Err() != nil {
+	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
 	}
 }
@@ -207,7 +207,7 @@ func TestRehearsal(t *testing.T) {
 		mode scenarios.Mode
 		heap bool
 		want int
-	}{{"closed", scenarios.Closed, false, everyVariant}, {"drain", scenarios.Lockstep, false, 0}, {"drain that weighs heaps", scenarios.Lockstep, true, everyVariant}} {
+	}{{"closed", scenarios.Closed, false, everyVariant}, {"lockstep", scenarios.Lockstep, false, 0}, {"lockstep that measures heaps", scenarios.Lockstep, true, everyVariant}} {
 		s := scenarios.Default()
 		s.Recipe, s.Clients, s.Mode, s.Heap = "lock", []int{100, 1, 10}, tt.mode, tt.heap
 		tasks := rehearsal(s, recipe)

@@ -94,9 +94,9 @@ func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipe
 	return docs
 }
 
-func drain(clients ...int) scenarios.Scenario {
+func lockstepOf(clients ...int) scenarios.Scenario {
 	s := scenarios.Default()
-	s.Name, s.Recipe, s.Mode, s.Clients, s.Repeats = "drain", "lock", scenarios.Lockstep, clients, 1
+	s.Name, s.Recipe, s.Mode, s.Clients, s.Repeats = "lockstep", "lock", scenarios.Lockstep, clients, 1
 	return s
 }
 
@@ -157,14 +157,14 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 // Every variant of every recipe costs exactly what its formulas say, and the servers counted the same.
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 	for _, recipe := range catalog.Recipes() {
-		stepped := drain(1, 2, 3, 7, 20)
+		lockstep := lockstepOf(1, 2, 3, 7, 20)
 		if !isEmbedded(e) {
-			stepped = drain(1, 2, 7)
+			lockstep = lockstepOf(1, 2, 7)
 		}
 		alone := uncontended()
-		stepped.Recipe, alone.Recipe = recipe.Name, recipe.Name
+		lockstep.Recipe, alone.Recipe = recipe.Name, recipe.Name
 		if slices.ContainsFunc(recipe.Variants, variants.Variant.HasLockstep) {
-			checkCosts(t, mustMeasure(t, e, stepped, catalog.Recipes()))
+			checkCosts(t, mustMeasure(t, e, lockstep, catalog.Recipes()))
 		}
 		checkCosts(t, mustMeasure(t, e, alone, catalog.Recipes()))
 	}
@@ -200,9 +200,9 @@ func sabotage(name string, change func(*variants.Variant)) []variants.Recipe {
 	return recipes
 }
 
-// A formula that is off by one notification in a whole drain makes the run invalid.
+// A formula that is off by one notification in a whole lockstep run makes the run invalid.
 func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
-	s := drain(7)
+	s := lockstepOf(7)
 	s.Variants = []string{"children-watch"}
 	docs := mustMeasure(t, e, s, sabotage("children-watch", func(v *variants.Variant) {
 		v.Lockstep.Notifications = "1/N + " + v.Lockstep.Notifications
@@ -354,7 +354,7 @@ func TestSizeReachesTheRecipe(t *testing.T) {
 			return join(ctx, env)
 		}
 	})
-	s := drain(2)
+	s := lockstepOf(2)
 	s.Variants, s.Size = []string{"znode"}, 7
 	docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
 	if !slices.Equal(sizes, []int{7, 7, 7}) || docs[0].Scenario.Size != 7 {
@@ -362,31 +362,31 @@ func TestSizeReachesTheRecipe(t *testing.T) {
 	}
 }
 
-// weighed is a server whose heap is known: each watch takes 30,000 bytes, so that 20 of them are more than noise.
-type weighed struct {
+// meteredHeap is a server whose heap is known: each watch takes 30,000 bytes, so that 20 of them are more than noise.
+type meteredHeap struct {
 	*embedded.Ensemble
 	broken error
 }
 
-func (w weighed) HeapUsed(ctx context.Context) (int64, error) {
+func (w meteredHeap) HeapUsed(ctx context.Context) (int64, error) {
 	status, err := ensemble.Probe(ctx, w.Addr())
 	return 1<<20 + 30_000*status.Watches, errors.Join(err, w.broken)
 }
 
-// The heap is weighed before the watches are set and when all are there; where it cannot be, the result says why.
-func TestHeapIsWeighedAroundTheLineUp(t *testing.T) {
+// The heap is measured before the watches are set and when all are there; where it cannot be, the result says why.
+func TestHeapIsMeasuredAroundTheLineUp(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, tt := range []struct {
 		name string
 		e    ensemble.Ensemble
 		why  string
 	}{
-		{"a known heap", weighed{server, nil}, ""},
-		{"a server that does not answer", weighed{server, errors.New("no answer")}, "no answer"},
-		{"servers that cannot tell", server, "do not tell"},
+		{"a known heap", meteredHeap{server, nil}, ""},
+		{"a server that does not answer", meteredHeap{server, errors.New("no answer")}, "no answer"},
+		{"servers that do not report heaps", server, "do not report"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := drain(4)
+			s := lockstepOf(4)
 			s.Recipe, s.Size, s.Heap = "watchload", 5, true
 			for _, d := range mustMeasure(t, tt.e, s, catalog.Recipes()) {
 				m, told := d.Metrics[results.HeapPerWatch]

@@ -11,26 +11,26 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// readPatience is how long a server may take to answer at rest, retries included: longer than a short pause, since
-// nothing is measured then.
+// readPatience is how long a server may take to answer at rest, retries included. It is long enough for a short pause of the
+// server, as nothing is measured meanwhile.
 const readPatience = 15 * time.Second
 
-// readRetry is how long to wait before a server that refused is asked again.
+// readRetry is the time before a server that has refused is asked again.
 const readRetry = 200 * time.Millisecond
 
-// serverReading is one server's account of itself.
+// serverReading is the status and the counters that one server reports.
 type serverReading struct {
 	ensemble.Server
 	status        ensemble.Status
-	asked         time.Time        // for the counters
-	answered      time.Time        // when they were there
+	asked         time.Time        // when the counters were asked for
+	answered      time.Time        // when they had arrived
 	counters      map[string]int64 // of its mntr command
 	unread        error            // why there are no counters
-	notifications int64            // sent since the server's start; only if it is ours
-	err           error            // why the account is missing although it is needed
+	notifications int64            // sent since the server's start; only of a server that zkbench owns
+	err           error            // why the reading is incomplete although it is needed
 }
 
-// readServers asks all servers at once, as one that stands still keeps its reader waiting.
+// readServers reads all servers at the same time, as a server that has stopped keeps its reader waiting.
 func readServers(ctx context.Context, e ensemble.Ensemble) []serverReading {
 	readings := make([]serverReading, len(e.Servers()))
 	var reading sync.WaitGroup
@@ -41,7 +41,7 @@ func readServers(ctx context.Context, e ensemble.Ensemble) []serverReading {
 	return readings
 }
 
-// readServer asks one server until it answers or patience ends. Only servers that zkbench has started must allow mntr.
+// readServer asks one server until it answers or readPatience ends. Only servers that zkbench owns must allow mntr.
 func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReading {
 	r := serverReading{Server: s}
 	for deadline := time.Now().Add(readPatience); ; {
@@ -65,7 +65,7 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 	return r
 }
 
-// reportServers returns what each server counted between two readings.
+// reportServers returns how the counters of each server changed between two readings.
 func reportServers(begin, end []serverReading) []results.ServerReport {
 	reports := make([]results.ServerReport, len(end))
 	for i, after := range end {
@@ -74,6 +74,7 @@ func reportServers(begin, end []serverReading) []results.ServerReport {
 	return reports
 }
 
+// reportServer returns how the counters of one server changed between two readings.
 func reportServer(before, after serverReading) results.ServerReport {
 	r := results.ServerReport{Server: after.ID, Name: after.Name, Role: string(after.status.Role)}
 	if unread := cmp.Or(before.unread, after.unread); unread != nil {
@@ -96,22 +97,22 @@ func reportServer(before, after serverReading) results.ServerReport {
 		*timing = timingOf(name, was, is)
 	}
 	if n, ok := is["zk_outstanding_requests"]; ok {
-		n = max(n, 0) // the server counts up and down without a lock, and was seen to be one below zero
+		n = max(n, 0) // the server counts up and down without a lock, and sometimes reports -1
 		r.Outstanding = &n
 	}
 	return r
 }
 
-// restarted reports whether a server is younger than if it had run all the time. Between the two moments at which it read
-// its uptime lies at least the time from the first answer to the second question; its clock may differ a little from ours.
+// restarted reports whether a server restarted between two readings: its uptime then grew by less than the time from the first
+// answer to the second question. One percent and 10 ms are allowed for differences of the clocks.
 func restarted(before, after serverReading) bool {
 	aged := time.Duration(after.counters["zk_uptime"]-before.counters["zk_uptime"]) * time.Millisecond
 	elapsed := after.asked.Sub(before.answered)
 	return aged < elapsed-elapsed/100-10*time.Millisecond
 }
 
-// timingOf returns what was added to a summary between two readings of mntr; nil if the server does not export it or
-// nothing was added, as where JVM pauses are not monitored.
+// timingOf returns the values that were added to a summary between two readings of mntr. It returns nil if the server does not
+// export the summary, or nothing was added.
 func timingOf(name string, before, after map[string]int64) *results.Timing {
 	added := func(what string) int64 { return after[what+name] - before[what+name] }
 	count, sum := added("zk_cnt_"), added("zk_sum_")

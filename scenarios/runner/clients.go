@@ -1,0 +1,258 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// parallel bounds how many sessions are opened, fenced or closed at once.
+const parallel = 64
+
+// connectTimeout is how long all sessions of a measurement may take to be established.
+const connectTimeout = 30 * time.Second
+
+// holdFunc blocks while a participant holds; see the field Hold of [variants.Env].
+type holdFunc func(ctx context.Context, asked <-chan struct{}) error
+
+// client is one participant with its own session, and everything that observes it.
+type client struct {
+	id          int
+	server      ensemble.Server
+	conn        *zk.Conn
+	ledger      *wire.Ledger
+	monitor     *variants.Monitor
+	session     *variants.Session
+	log         *variants.Log
+	participant variants.Participant
+	hold        holdFunc // set by the mode before the first step
+}
+
+// atRest reports whether the client waits for a watch that has not fired, with nothing outstanding.
+func (c *client) atRest() bool {
+	wait, _ := c.session.Waiting()
+	return wait != nil && !wait.Fired() && c.ledger.Idle()
+}
+
+// lost reports whether the session is lost.
+func (c *client) lost() bool { return c.session.Alive() != nil }
+
+// pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
+func (c *client) pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-asked:
+	case <-c.monitor.Lost():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// clientPool holds the clients of one measurement, which share a clock.
+type clientPool struct {
+	epoch   time.Time
+	clients []*client
+}
+
+// since returns the time on the measurement's clock.
+func (p *clientPool) since() time.Duration { return time.Since(p.epoch) }
+
+// setting is the environment of a measurement: the servers, the znodes, and how many clients use them.
+type setting struct {
+	servers   []ensemble.Server
+	clients   int
+	size      int    // see [variants.Env]
+	root      string // an empty znode that only the participants use
+	bystander string // the small znode that bystanders read
+}
+
+// connectAll opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
+func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
+	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
+	for i := range p.clients {
+		p.clients[i] = &client{
+			id:      i,
+			server:  at.servers[i%len(at.servers)],
+			ledger:  wire.NewLedger(p.epoch),
+			monitor: variants.NewMonitor(ensemble.SessionTimeout),
+			log:     variants.NewLog(p.epoch, i),
+		}
+	}
+	late := fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)",
+		at.clients, connectTimeout)
+	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, late)
+	defer cancel()
+	connect, stop := context.WithCancelCause(connect)
+	defer stop(nil)
+	err := p.each(func(c *client) error {
+		err := c.join(connect, v, at)
+		if err != nil {
+			stop(c.explain(err)) // the others stop trying: each would meet the same error
+		}
+		return err
+	})
+	if err != nil {
+		p.closeAll(context.WithoutCancel(ctx))
+		return nil, context.Cause(connect)
+	}
+	return p, nil
+}
+
+// join opens the client's session and lets it join the recipe.
+func (c *client) join(ctx context.Context, v variants.Variant, at setting) error {
+	conn, err := ensemble.Connect(ctx, c.server.Addr, c.ledger, c.monitor.Observe)
+	if err != nil {
+		return err
+	}
+	c.conn = conn
+	c.monitor.Guard(conn)
+	c.monitor.SetTimeout(c.ledger.SessionTimeout())
+	c.session = variants.NewSession(conn, c.monitor.Lost())
+	c.participant, err = v.Join(ctx, variants.Env{
+		Clients: at.clients, Index: c.id, Size: at.size,
+		Session: c.session,
+		Root:    at.root,
+		Record:  c.log.Record,
+		Hold:    func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
+	})
+	return err
+}
+
+// each runs do for all clients, several at a time, and returns the first error with its client's name.
+func (p *clientPool) each(do func(*client) error) error { return each(p.clients, do) }
+
+func each(clients []*client, do func(*client) error) error {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, c := range clients {
+		group.Go(func() error { return c.explain(do(c)) })
+	}
+	return group.Wait()
+}
+
+// explain adds to an error which client it belongs to.
+func (c *client) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("client %d on %s: %w", c.id, c.server.Name, err)
+}
+
+// fence returns when every session has received all notifications of the transactions that any session had seen before the
+// call.
+func (p *clientPool) fence(ctx context.Context) error { return fenceAll(ctx, p.clients, p.latest()) }
+
+// fenceAll fences some clients' sessions up to a transaction.
+func fenceAll(ctx context.Context, clients []*client, zxid int64) error {
+	return each(clients, func(c *client) error { return c.fence(ctx, zxid) })
+}
+
+// fence sends syncs until the session's server has applied the transaction. One sync is not always enough: a leader may answer
+// the syncs of its own sessions before it has applied a transaction that followers have applied.
+func (c *client) fence(ctx context.Context, zxid int64) error {
+	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
+		_, err := c.session.Retry(ctx, func(variants.Conn) error { return ensemble.Fence(c.conn) })
+		if err != nil || c.ledger.LastZxid() >= zxid {
+			return c.explain(err)
+		}
+		if time.Now().After(deadline) {
+			return c.explain(fmt.Errorf("its server did not apply transaction %#x within %s, but others did", zxid, ensemble.SessionTimeout))
+		}
+		if err := sleep(ctx, settlePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// latest returns the last transaction that any session has seen. If no client is at work, no later one exists: every
+// transaction comes from a client's request, and all requests have been answered.
+func (p *clientPool) latest() int64 {
+	var zxid int64
+	for _, c := range p.clients {
+		zxid = max(zxid, c.ledger.LastZxid())
+	}
+	return zxid
+}
+
+// setHold sets what clients do while they hold.
+func (p *clientPool) setHold(hold func(*client) holdFunc) {
+	for _, c := range p.clients {
+		c.hold = hold(c)
+	}
+}
+
+// counts returns the sum of all sessions' counts.
+func (p *clientPool) counts() wire.Counts {
+	var total wire.Counts
+	for _, c := range p.clients {
+		total.Add(c.ledger.Counts())
+	}
+	return total
+}
+
+// requested returns how many requests all sessions have sent, housekeeping excluded.
+func (p *clientPool) requested() int64 {
+	var total int64
+	for _, c := range p.clients {
+		total += c.ledger.Requested()
+	}
+	return total
+}
+
+// passed returns the largest zxid such that every session has received all notifications of transactions up to it. It ignores
+// lost sessions, which receive no more notifications.
+func (p *clientPool) passed() int64 {
+	passed := int64(math.MaxInt64)
+	for _, c := range p.clients {
+		if !c.lost() {
+			passed = min(passed, c.ledger.LastZxid())
+		}
+	}
+	return passed
+}
+
+// leaveTimeout is how long participants may take to leave. After that, all sessions are closed, which ends requests that wait
+// for a silent server.
+const leaveTimeout = 10 * time.Second
+
+// closeAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them.
+func (p *clientPool) closeAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, p.closeConns)()
+	_ = p.each(func(c *client) error {
+		var err error
+		if c.participant != nil {
+			err = c.participant.Leave(ctx)
+		}
+		c.monitor.Dismiss()
+		if c.conn != nil {
+			c.conn.Close()
+		}
+		return err
+	})
+}
+
+// closeConns closes all sessions at the same time, which ends the requests that wait for an answer. It does not wait, as the
+// client library takes a second if the server does not answer.
+func (p *clientPool) closeConns() {
+	for _, c := range p.clients {
+		if c.conn != nil {
+			go c.conn.Close()
+		}
+	}
+}

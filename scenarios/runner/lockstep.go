@@ -1,0 +1,335 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// settlePoll is the time between two checks whether a client is at rest, and between two syncs of a fence.
+const settlePoll = 100 * time.Microsecond
+
+// lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
+//
+//  1. Start: the runner lets a client begin its only step, and waits for rest before it starts the next client.
+//  2. Rest: the glossary in docs/metrics.md defines when a client is at rest. The runner sends syncs on sessions that
+//     lag behind, so that no notification is still on its way.
+//  3. Hold: a client that has what its recipe gives it, such as a lock, waits in its hold. It is then a holder.
+//  4. Asked: in some recipes another client can ask a holder to go on. An asked holder goes on before the next start.
+//  5. Turn: when all clients have started, the holders go on one at a time, asked ones first. Before each turn, the
+//     runner waits for rest.
+//
+// The recipe's [variants.CountFrom] says whether starts are counted.
+type lockstepMode struct{}
+
+func (lockstepMode) cost(v variants.Variant) variants.Cost { return v.Lockstep }
+func (lockstepMode) lockstep() bool                        { return true }
+
+// rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.
+func (lockstepMode) rehearsal(m *measurement) bool { return m.scenario.Heap }
+
+func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+	l := &lockstep{measurement: m, working: map[*client]bool{}}
+	m.pool.setHold(l.hold)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		var err error
+		o, err = l.drive(ctx, group)
+		return err
+	})
+	err = group.Wait()
+	return o, err
+}
+
+// lockstep is the state of a running lockstep load.
+type lockstep struct {
+	*measurement
+	mu      sync.Mutex
+	working map[*client]bool // clients that have started, do not hold, and have not completed their step
+	holding []*holder        // in the order of their turns
+	ranked  int              // the number of holders, from the first one, whose order is final
+}
+
+// holder is a client that waits in its hold for its turn.
+type holder struct {
+	*client
+	turn     chan struct{}   // closed when the holder's turn comes
+	asked    <-chan struct{} // closed when another client asks the holder to go on; nil if no client can
+	notified int             // the number of notifications that the client had received when it began to hold
+}
+
+// cutShort reports whether another client has asked the holder to go on, or the holder's session is lost.
+func (h *holder) cutShort() bool {
+	select {
+	case <-h.asked:
+		return true
+	default:
+		return h.lost()
+	}
+}
+
+// drive starts all clients and then gives each holder its turn. It returns the counts.
+func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
+	heap := newHeapProbe(l.measurement)
+	if err := heap.before(ctx); err != nil {
+		return observation{}, err
+	}
+	begin, err := l.lineUpCounted(ctx, group, heap)
+	if err != nil {
+		return observation{}, err
+	}
+	if err := l.serve(ctx, l.first); err != nil {
+		return observation{}, err
+	}
+	if stuck := l.progressOf(nil); len(stuck) > 0 {
+		return observation{}, stuck[0].client.explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
+	}
+	l.stream.closeWindow()
+	end, err := l.snapshotAtRest(ctx)
+	o := between(begin, end)
+	o.heap = heap.heap
+	return o, err
+}
+
+// lineUpCounted starts all clients. It begins to count before or after the starts, as the recipe's CountFrom says.
+func (l *lockstep) lineUpCounted(ctx context.Context, group *errgroup.Group, heap *heapProbe) (begin snapshot, err error) {
+	if l.recipe.CountFrom == variants.FromStart {
+		if begin, err = l.begin(ctx); err != nil {
+			return snapshot{}, err
+		}
+	}
+	if err := l.lineUp(ctx, group); err != nil {
+		return snapshot{}, err
+	}
+	if err := heap.after(ctx); err != nil {
+		return snapshot{}, err
+	}
+	if l.recipe.CountFrom == variants.FromLineUp {
+		return l.begin(ctx)
+	}
+	return begin, nil
+}
+
+// lineUp starts the clients one at a time. If starts are counted, it waits after each start until all clients are at
+// rest. Otherwise it waits for the started client only, which is faster. Holders that are cut short then go on before
+// the next client starts.
+func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
+	for _, c := range l.pool.clients {
+		l.start(ctx, group, c)
+		var err error
+		if l.recipe.CountFrom == variants.FromStart {
+			err = l.restAll(ctx)
+		} else {
+			err = l.rest(ctx, c)
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.serve(ctx, l.firstCutShort); err != nil {
+			return err
+		}
+	}
+	return l.restAll(ctx)
+}
+
+// serve gives holders their turns one at a time. It calls next for each holder, until next returns nil.
+func (l *lockstep) serve(ctx context.Context, next func() *holder) error {
+	for h := next(); h != nil; h = next() {
+		if err := l.letGo(ctx, h); err != nil {
+			return err
+		}
+		if err := l.restAll(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restAll returns when all clients are at rest. It sorts the holders that began to hold since the last call by their
+// ids. Otherwise their order, and with it the counts, would depend on which goroutine was the fastest.
+func (l *lockstep) restAll(ctx context.Context) error {
+	if err := l.rest(ctx, nil); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.SortFunc(l.holding[l.ranked:], func(a, b *holder) int { return cmp.Compare(a.id, b.id) })
+	l.ranked = len(l.holding)
+	return nil
+}
+
+// start lets a client make its step in a goroutine of the group.
+func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *client) {
+	l.mu.Lock()
+	l.working[c] = true
+	l.mu.Unlock()
+	group.Go(func() error {
+		err := c.participant.Step(ctx)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.working, c)
+		return c.explain(err)
+	})
+}
+
+// hold returns the function that a client calls to hold. It waits for the client's turn, and then for the scenario's
+// hold time.
+func (l *lockstep) hold(c *client) holdFunc {
+	return func(ctx context.Context, asked <-chan struct{}) error {
+		h := &holder{c, make(chan struct{}), asked, c.ledger.Notified()}
+		l.mu.Lock()
+		delete(l.working, c)
+		l.holding = append(l.holding, h)
+		l.mu.Unlock()
+		select {
+		case <-h.turn:
+			return c.pause(ctx, asked, time.Duration(l.scenario.Hold))
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// letGo gives a holder its turn when the holder's server has applied the latest transaction. Otherwise the holder's
+// next requests would depend on how far its server lags behind the others.
+func (l *lockstep) letGo(ctx context.Context, h *holder) error {
+	if latest := l.pool.latest(); h.ledger.LastZxid() < latest {
+		if err := h.fence(ctx, latest); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.holding, h)
+	l.holding = slices.Delete(l.holding, i, i+1)
+	if i < l.ranked {
+		l.ranked--
+	}
+	l.working[h.client] = true
+	close(h.turn)
+	return nil
+}
+
+// first returns the holder whose turn is next: the first holder that is cut short, or else the first holder. It returns
+// nil if no client holds.
+func (l *lockstep) first() *holder {
+	if h := l.firstCutShort(); h != nil {
+		return h
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.holding) == 0 {
+		return nil
+	}
+	return l.holding[0]
+}
+
+// firstCutShort returns the first holder that is cut short, or nil if there is none.
+func (l *lockstep) firstCutShort() *holder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.IndexFunc(l.holding, (*holder).cutShort); i >= 0 {
+		return l.holding[i]
+	}
+	return nil
+}
+
+// rest returns when the clients that are at work or can be asked to go on are at rest. If only is not nil, rest
+// considers that client alone.
+//
+// A session that has not received the latest zxid is fenced, because a notification may still be on its way to it.
+// After a herd, most sessions need no fence: each has read something to set its watch again. The clients are at rest if
+// none is active after the fences, and none has made progress since before the fences.
+func (l *lockstep) rest(ctx context.Context, only *client) error {
+	for {
+		for _, p := range l.progressOf(only) {
+			if err := l.awaitRest(ctx, p); err != nil {
+				return err
+			}
+		}
+		before := l.progressOf(only)
+		latest := l.pool.latest()
+		var behind []*client
+		for _, p := range before {
+			if p.client.ledger.LastZxid() < latest {
+				behind = append(behind, p.client)
+			}
+		}
+		if err := fenceAll(ctx, behind, latest); err != nil {
+			return err
+		}
+		if after := l.progressOf(only); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
+			return nil
+		}
+	}
+}
+
+// progress says how far a client has come that is at work, or that holds and can be asked to go on. If two values are
+// equal, the client has neither received a notification nor begun a wait in between.
+type progress struct {
+	client        *client
+	held          *holder // nil for a client at work
+	waits         int64   // the number of waits for a watch that the client has begun
+	notifications int
+}
+
+// active reports whether the client still has to act on a reply or a notification. A holder that has received a
+// notification during its hold is active until that notification has made another goroutine ask it to go on.
+func (p progress) active() bool {
+	if p.held == nil {
+		return !p.client.atRest()
+	}
+	return !p.held.cutShort() && p.client.ledger.Notified() != p.held.notified
+}
+
+// progressOf returns the progress of the clients that are at work or can be asked to go on. If only is not nil, it
+// returns the progress of that client alone.
+func (l *lockstep) progressOf(only *client) []progress {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	askable := map[*client]*holder{}
+	for _, h := range l.holding {
+		if h.asked != nil {
+			askable[h.client] = h
+		}
+	}
+	var all []progress
+	for _, c := range l.pool.clients {
+		held := askable[c]
+		if (l.working[c] || held != nil) && (only == nil || c == only) {
+			_, waits := c.session.Waiting()
+			all = append(all, progress{c, held, waits, c.ledger.Notified()})
+		}
+	}
+	return all
+}
+
+// atWork reports whether a client has started, does not hold, and has not completed its step.
+func (l *lockstep) atWork(c *client) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.working[c]
+}
+
+// awaitRest returns when a client is no longer active. It waits longer for larger values of the scenario's size,
+// because a step then takes longer.
+func (l *lockstep) awaitRest(ctx context.Context, p progress) error {
+	patience := l.patience * time.Duration(max(l.scenario.Size, 1))
+	deadline := time.Now().Add(patience)
+	for p.active() && (p.held != nil || l.atWork(p.client)) {
+		if time.Now().After(deadline) {
+			return p.client.explain(fmt.Errorf("it did not come to rest within %s: %w", patience, ErrStuck))
+		}
+		if err := sleep(ctx, settlePoll); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// sink is an observer that checks the order of time.
+type sink struct {
+	t        *testing.T
+	last     time.Duration
+	seen     map[int]int64 // the last value by client; values count from 1 on
+	complete bool
+}
+
+func (s *sink) Observe(e variants.Event) {
+	if e.At < s.last {
+		s.t.Errorf("an event of %s came after one of %s", e.At, s.last)
+	}
+	if e.Value != s.seen[e.Client]+1 {
+		s.t.Errorf("client %d: event %d came after %d", e.Client, e.Value, s.seen[e.Client])
+	}
+	s.last, s.seen[e.Client] = e.At, e.Value
+}
+
+func (s *sink) Complete() { s.complete = true }
+
+// pool returns clients that have no session.
+func pool(n int) *clientPool {
+	p := &clientPool{epoch: time.Now()}
+	for i := range n {
+		p.clients = append(p.clients, &client{
+			id: i, log: variants.NewLog(p.epoch, i), ledger: wire.NewLedger(p.epoch), session: variants.NewSession(nil, nil),
+		})
+	}
+	return p
+}
+
+// However the clients and the drains interleave, the observer is given every event, in the order of time.
+func TestStreamOrdersEvents(t *testing.T) {
+	const clients, events = 8, 2000
+	p, seen := pool(clients), &sink{t: t, seen: map[int]int64{}}
+	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
+	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: clients}))
+	var working sync.WaitGroup
+	for _, c := range p.clients {
+		working.Go(func() {
+			for i := range events {
+				c.log.Record(0, int64(i+1))
+			}
+		})
+	}
+	s.start()
+	for range 50 {
+		s.drain()
+	}
+	working.Wait()
+	s.finish(true)
+	for id := range clients {
+		if seen.seen[id] != events {
+			t.Errorf("client %d: %d events, want %d", id, seen.seen[id], events)
+		}
+	}
+	if !seen.complete {
+		t.Error("the observer did not hear that the load is complete")
+	}
+}
+
+// What a load that failed leaves open is no violation, and what was broken before is one.
+func TestStreamOfAFailedLoad(t *testing.T) {
+	p := pool(1)
+	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}
+	r := recorder.New(recorder.Config{Clients: 1})
+	s := newStream(p, recipe, r)
+	s.start()
+	p.clients[0].log.Record(0, 7)
+	s.finish(false)
+	var d results.Document
+	r.CloseFailed(&d)
+	if len(d.Violations) != 1 || d.Violations[0].Text != "event 7" {
+		t.Errorf("violations %v, want event 7 alone", d.Violations)
+	}
+}
+
+// gossip reports every event as a violation, and one more at the end.
+type gossip struct{ out variants.Findings }
+
+func (g *gossip) Observe(e variants.Event) { g.out.Breach(e, "event %d", e.Value) }
+func (g *gossip) Complete()                { g.out.Breach(variants.Event{}, "open at the end") }
+
+// A stream keeps nothing of what it has handed on.
+func TestStreamForgets(t *testing.T) {
+	p, seen := pool(1), &sink{t: t, seen: map[int]int64{}}
+	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
+	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: 1}))
+	for i := range 100_000 {
+		p.clients[0].log.Record(0, int64(i+1))
+		if i%100 == 99 {
+			s.drain()
+		}
+	}
+	if len(s.events) > 100 || cap(s.events) > 1000 {
+		t.Errorf("%d events are kept in room for %d, want those since the last drain", len(s.events), cap(s.events))
+	}
+}
