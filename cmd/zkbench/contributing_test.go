@@ -1,0 +1,277 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// edit is a change of one file that adds a lock that is a copy of children-watch under another name.
+type edit struct {
+	what, file, at string // at is a regular expression
+	with           string // replaces what at matches; copied appends a copy for the new variant
+	without        check  // what notices that the edit is missing
+}
+
+// check is a command in a copy of the module, and what it says when it fails.
+type check struct {
+	command string
+	says    []string
+}
+
+// The files of the variant that is copied, and of the copy.
+const (
+	copied     = "copied"
+	copiedFile = "variants/lock/naive_children_watch.go"
+	newFile    = "variants/lock/naive_copied_watch.go"
+)
+
+// The commands are also what a contributor runs.
+const (
+	vetVariants     = "go vet -trimpath ./variants/lock ./variants/conformance ./scenarios"
+	testRecipe      = "go test -trimpath -vet=off ./variants/lock"
+	testScenarios   = "go test -trimpath -vet=off ./scenarios"
+	testConformance = "go test -trimpath -vet=off ./variants/conformance -run TestEveryVariantIsUnderTest"
+	testLists       = "go test -trimpath -vet=off ./cmd/zkbench -run TestTexts/^list$|TestBaselinesCoverEveryVariant|TestPackageCommentsNameEveryVariant"
+	build           = "go build -trimpath -o bin/zkbench ./cmd/zkbench"
+	measureCounts   = "bin/zkbench run lock-drain lock-uncontended --variants copied-watch --ensemble embedded --name copied-watch --repeats 1 --out " + countsFolder
+	countsFolder    = "results/runs/counts"
+	saveCounts      = "bin/zkbench baseline save " + countsFolder
+	updateLists     = "go test -trimpath -vet=off ./cmd/zkbench -run TestTexts/^list$ -update"
+)
+
+// edits are the steps of CONTRIBUTING.md that are done by hand, but for the variant's own file.
+func edits() []edit {
+	return []edit{
+		{"the variant in Recipe()", "variants/lock/lock.go", `childrenWatchVariant\(\)`, "${0}, copiedWatchVariant()",
+			check{testRecipe, []string{"copied-watch is simulated, but recipe lock has no such variant"}}},
+		{"the row in the package comment", "variants/lock/lock.go", `(compares )four( ways(?s:.*)//	children-watch .*\n)`, "${1}five${2}//	copied-watch       the same\n",
+			check{testLists, []string{"the comment of package lock does not name copied-watch"}}},
+		{"the case in the simulation", "variants/lock/lock_test.go", `func simulate\(variant string, .*\n`,
+			"${0}\tif variant == \"copied-watch\" {\n\t\tvariant = \"children-watch\"\n\t}\n",
+			check{testRecipe, []string{"by the formula"}}},
+		{"the name in the call of LockstepCosts", "variants/lock/lock_test.go", `(LockstepCosts\(.*)"children-watch"`, `${0}, "copied-watch"`,
+			check{testRecipe, []string{"lock/copied-watch is not simulated"}}},
+		{"the entry in lockVariants", "variants/conformance/lock_test.go", `(?s)\t{"children-watch", .*?\n\t}},\n`, copied,
+			check{testConformance, []string{"lock/copied-watch is not in the table"}}},
+		{"the name in the scenario", "scenarios/lock-drain.yaml", `children-watch,`, "${0} copied-watch,",
+			check{testLists, []string{"no scenario holds lock/copied-watch to its formulas"}}},
+	}
+}
+
+// generated are the files that the commands of CONTRIBUTING.md rewrite, with what says that they are stale.
+func generated() map[string]string {
+	return map[string]string{
+		"results/baselines/lock-drain.json":       "lock-drain.json has no row of copied-watch",
+		"results/baselines/lock-uncontended.json": "lock-uncontended.json has no row of copied-watch",
+		"cmd/zkbench/testdata/list.txt":           "testdata/list.txt differs",
+	}
+}
+
+// CONTRIBUTING.md lists all that must be done to add a variant: with its steps all checks pass, and without any one of
+// them a test fails and names it.
+func TestAddingAVariant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a copy of the module")
+	}
+	m := moduleCopy{copyModule(t), map[string]string{}}
+	for _, e := range edits() {
+		m.before[e.file] = m.read(t, e.file)
+	}
+	for file := range generated() {
+		m.before[file] = m.read(t, file)
+	}
+	m.write(t, newFile, renamed().Replace(m.read(t, copiedFile)))
+	m.edit(t, "")
+	for _, command := range []string{vetVariants, testRecipe, build, measureCounts, saveCounts, updateLists, testScenarios, testConformance, testLists} {
+		if out, err := m.run(t, command); err != nil {
+			t.Fatalf("with all steps done, %s: %v\n%s", command, err, out)
+		}
+	}
+	m.checkSteps(t)
+	for _, e := range edits() {
+		m.edit(t, e.what)
+		m.mustFail(t, e.what, e.without)
+	}
+	m.edit(t, "")
+	var says []string
+	for file, missing := range generated() {
+		m.write(t, file, m.before[file])
+		says = append(says, missing)
+	}
+	m.mustFail(t, "generated files", check{testLists, says})
+}
+
+// renamed returns what makes the copy of a variant's code another variant.
+func renamed() *strings.Replacer {
+	return strings.NewReplacer("ChildrenWatch", "CopiedWatch", "childrenWatch", "copiedWatch", `"children-watch"`, `"copied-watch"`)
+}
+
+// moduleCopy is a copy of this module, with what the edited files held before.
+type moduleCopy struct {
+	dir    string
+	before map[string]string
+}
+
+// copyModule copies what the module is built and tested from, without what runs have left.
+func copyModule(t *testing.T) string {
+	t.Helper()
+	root, dir := filepath.Join("..", ".."), t.TempDir()
+	skipped := []string{".git", "bin", "results/runs", "results/campaigns", "plots/out", "plots/gallery"}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains(skipped, filepath.ToSlash(name)) && entry.IsDir():
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(dir, name), 0o755)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), text, 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (m moduleCopy) read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (m moduleCopy) write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(m.dir, file), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edit makes all edits but one.
+func (m moduleCopy) edit(t *testing.T, omitted string) {
+	t.Helper()
+	texts := map[string]string{}
+	for _, e := range edits() {
+		if texts[e.file] == "" {
+			texts[e.file] = m.before[e.file]
+		}
+		at := regexp.MustCompile(e.at)
+		if !at.MatchString(texts[e.file]) {
+			t.Fatalf("%s: %s has nothing like %s", e.what, e.file, e.at)
+		}
+		switch {
+		case e.what == omitted:
+		case e.with == copied:
+			texts[e.file] = at.ReplaceAllStringFunc(texts[e.file], func(match string) string { return match + renamed().Replace(match) })
+		default:
+			texts[e.file] = at.ReplaceAllString(texts[e.file], e.with)
+		}
+	}
+	for file, text := range texts {
+		m.write(t, file, text)
+	}
+}
+
+// run runs a command in the copy and returns its output.
+func (m moduleCopy) run(t *testing.T, command string) (string, error) {
+	t.Helper()
+	words := strings.Fields(command)
+	if strings.HasPrefix(words[0], "bin/") {
+		words[0] = filepath.Join(m.dir, words[0])
+	}
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Dir = m.dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (m moduleCopy) mustFail(t *testing.T, omitted string, c check) {
+	t.Helper()
+	out, err := m.run(t, c.command)
+	for _, text := range c.says {
+		if err == nil || !strings.Contains(out, text) {
+			t.Errorf("without %s, %s does not say %q (%v):\n%s", omitted, c.command, text, err, out)
+		}
+	}
+}
+
+// checkSteps holds the steps of CONTRIBUTING.md to the files and commands of this test.
+func (m moduleCopy) checkSteps(t *testing.T) {
+	t.Helper()
+	_, text, _ := strings.Cut(m.read(t, "CONTRIBUTING.md"), "\n## Adding a variant\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	steps := strings.Join(regexp.MustCompile(`(?m)^\d\. .*(\n   .*)*`).FindAllString(text, -1), "\n")
+	for file := range m.before {
+		if !strings.Contains(steps, "`"+file+"`") {
+			t.Errorf("no step of CONTRIBUTING.md names `%s`, which a variant needs", file)
+		}
+	}
+	for _, file := range regexp.MustCompile("`([a-z_/]+/[a-z_-]+\\.(go|yaml|json|txt))`").FindAllStringSubmatch(steps, -1) {
+		if _, needed := m.before[file[1]]; !needed && file[1] != newFile {
+			t.Errorf("CONTRIBUTING.md names `%s`, which a variant does not need", file[1])
+		}
+	}
+}
+
+// The comment of a recipe's package names each of its variants, and says how many there are, if it says a number.
+func TestPackageCommentsNameEveryVariant(t *testing.T) {
+	numbers := []string{"no", "one", "two", "three", "four", "five", "six", "seven"}
+	for _, recipe := range catalog.Recipes() {
+		text := packageComment(t, recipe)
+		for _, v := range recipe.Variants {
+			if !regexp.MustCompile(`[^\w-]` + v.Name + `[^\w-]`).MatchString(text) {
+				t.Errorf("the comment of package %s does not name %s", recipe.Name, v.Name)
+			}
+		}
+		if number := regexp.MustCompile(`compares (\w+) ways`).FindStringSubmatch(text); number != nil && number[1] != numbers[len(recipe.Variants)] {
+			t.Errorf("the comment of package %s says that there are %s variants, not %d", recipe.Name, number[1], len(recipe.Variants))
+		}
+	}
+}
+
+// packageComment returns the comment of the package that has a recipe's code.
+func packageComment(t *testing.T, recipe variants.Recipe) string {
+	t.Helper()
+	names, err := fs.Glob(recipe.Code, "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := fs.ReadFile(recipe.Code, names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("../../variants/*/" + names[0])
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || string(text) != string(code) {
+			continue
+		}
+		dir := filepath.Dir(file)
+		text, err := os.ReadFile(filepath.Join(dir, filepath.Base(dir)+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, _, _ := strings.Cut(string(text), "\npackage ")
+		return comment
+	}
+	t.Fatalf("recipe %s: its package is not below variants/", recipe.Name)
+	return ""
+}
