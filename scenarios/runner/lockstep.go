@@ -117,25 +117,30 @@ func (l *lockstep) lineUpCounted(ctx context.Context, group *errgroup.Group, hea
 	return begin, nil
 }
 
-// lineUp starts the clients one at a time. If starts are counted, it waits after each start until all clients are at
-// rest. Otherwise it waits for the started client only, which is faster. Holders that are cut short then go on before
-// the next client starts.
+// lineUp starts the clients one at a time. Holders that are cut short go on before the next client starts.
 func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 	for _, c := range l.pool.clients {
-		l.start(ctx, group, c)
-		var err error
-		if l.recipe.CountFrom == variants.FromStart {
-			err = l.restAll(ctx)
-		} else {
-			err = l.rest(ctx, c)
-		}
-		if err != nil {
+		if err := l.startOne(ctx, group, c); err != nil {
 			return err
 		}
 		if err := l.serve(ctx, l.firstCutShort); err != nil {
 			return err
 		}
 	}
+	return l.restAll(ctx)
+}
+
+// startOne starts a client. If starts are counted, it first lets the client's server catch up, and then waits until all
+// clients are at rest. Otherwise it waits for the started client only, which is faster.
+func (l *lockstep) startOne(ctx context.Context, group *errgroup.Group, c *client) error {
+	if l.recipe.CountFrom != variants.FromStart {
+		l.start(ctx, group, c)
+		return l.rest(ctx, c)
+	}
+	if err := l.catchUp(ctx, c); err != nil {
+		return err
+	}
+	l.start(ctx, group, c)
 	return l.restAll(ctx)
 }
 
@@ -197,13 +202,10 @@ func (l *lockstep) hold(c *client) holdFunc {
 	}
 }
 
-// letGo gives a holder its turn when the holder's server has applied the latest transaction. Otherwise the holder's
-// next requests would depend on how far its server lags behind the others.
+// letGo gives a holder its turn when its server has caught up.
 func (l *lockstep) letGo(ctx context.Context, h *holder) error {
-	if latest := l.pool.latest(); h.ledger.LastZxid() < latest {
-		if err := h.fence(ctx, latest); err != nil {
-			return err
-		}
+	if err := l.catchUp(ctx, h.client); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,6 +216,16 @@ func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 	}
 	l.working[h.client] = true
 	close(h.turn)
+	return nil
+}
+
+// catchUp returns when a client's server has applied the latest transaction. Otherwise the client's next requests would
+// depend on how far its server lags behind the others: a client that does not find what another has just created, for
+// example, asks again.
+func (l *lockstep) catchUp(ctx context.Context, c *client) error {
+	if latest := l.pool.latest(); c.ledger.LastZxid() < latest {
+		return c.fence(ctx, latest)
+	}
 	return nil
 }
 
