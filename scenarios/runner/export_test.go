@@ -30,6 +30,9 @@ func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants
 // SetTicks makes a runner check the progress of closed loads at each tick instead of by the clock.
 func (r *Runner) SetTicks(ticks <-chan time.Time) { r.ticks = ticks }
 
+// ShortenFloors makes a runner measure floors with as few rounds as they need.
+func (r *Runner) ShortenFloors() { r.shortFloors = true }
+
 // Floor measures both halves of a floor with nothing in between.
 func Floor(ctx context.Context, servers []ensemble.Server, root string, timeout time.Duration) results.Floor {
 	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)

@@ -36,7 +36,8 @@ type Runner struct {
 	// next one. It is called once more at the end.
 	Progress func(done, total int, next string)
 
-	ticks <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
+	ticks       <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
+	shortFloors bool             // as few rounds as a floor needs
 }
 
 // task is one measurement in a plan.
@@ -197,6 +198,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
+		if p.shortFloors {
+			m.floor.rounds = floorLeastRounds
+		}
 	} else {
 		m.mode.rehearsal(&m)
 	}
