@@ -27,7 +27,7 @@ import (
 //	writes         1
 //	notifications  N-1, all from the multi, which is the herd; it cannot be smaller, as all clients must be notified
 //
-// At its own pace, a client that comes when the barrier is open already reads once and is not notified: the formulas are
+// In closed mode, a client that comes when the barrier is open already reads once and is not notified: the formulas are
 // upper bounds then.
 //
 // Source: ZooKeeper recipes page, Barriers.

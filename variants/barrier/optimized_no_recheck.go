@@ -27,7 +27,7 @@ import (
 //	writes         1
 //	notifications  N-1, all from the multi, which is the herd; it cannot be smaller, as all clients must be notified
 //
-// So a client passes the barrier with the notification, and not a round trip later. At its own pace, a client that comes
+// So a client passes the barrier with the notification, and not a round trip later. In closed mode, a client that comes
 // when the barrier is open already reads once, too, and is not notified: the formulas are upper bounds then.
 //
 // Source: ZooKeeper recipes page, Barriers, without its last step.

@@ -254,7 +254,7 @@ func (s *masterworkerShop) close(t *testing.T, workers ...*masterworkerWorker) i
 	return phasesIn(recipe, s.history)["duplicate"]
 }
 
-// masterworkerParticipants lets clients take part as the participants of a run, at their own pace.
+// masterworkerParticipants lets clients take part as in a run in closed mode.
 func masterworkerParticipants(t *testing.T, v venue, name string, n, steps int) variants.History {
 	t.Helper()
 	dir := directory(t, v)

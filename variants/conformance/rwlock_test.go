@@ -79,7 +79,7 @@ func checkRWLocks(t *testing.T, v venue) {
 	})
 }
 
-// rwlockCrowd lets nine participants loop at their own pace and returns what the recipe's check finds.
+// rwlockCrowd lets nine participants loop in closed mode and returns what the recipe's check finds.
 func rwlockCrowd(t *testing.T, v venue, dir string, variant variants.Variant, wrap broken) []variants.Violation {
 	t.Helper()
 	const n, rounds = 9, 6

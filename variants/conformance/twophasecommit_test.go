@@ -166,8 +166,8 @@ func mustClose(t testing.TB, v venue, dir string, sites ...twophasecommit.Site) 
 	mustBeEmpty(t, v, dir)
 }
 
-// transact lets clients take part in a number of transactions as the participants of a run, at their own pace, and
-// returns their history. With wrap, their sessions are not what they seem.
+// transact lets clients take part in a number of transactions as in a run in closed mode, and returns their history.
+// wrap can replace their sessions by faulty ones.
 func transact(t *testing.T, dir, variant string, rounds int, cs []*client, wrap func(int, variants.Conn) variants.Conn) variants.History {
 	t.Helper()
 	group := newCompany(t.Context(), variantOf(twophasecommit.Recipe(), variant), variants.Env{Clients: len(cs), Root: dir})

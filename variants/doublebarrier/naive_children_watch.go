@@ -37,7 +37,7 @@ import (
 //	notifications  N(N-1) that are waited for; and the N watches left by entering fire when the first client leaves, the
 //	               N left by leaving when the first comes back  =  N(N+1)
 //
-// At its own pace a client is notified at most of each of the 2N changes. It lists once for each change by another
+// In closed mode a client is notified at most of each of the 2N changes. It lists once for each change by another
 // client, and twice besides.
 //
 // A client that withdraws just as the last one comes, and enters again, cannot know whether the round has begun without

@@ -41,7 +41,7 @@ import (
 //	writes         N creates, 1 create of ready, N-1 deletes, 1 multi  =  2N+1
 //	notifications  N of ready, one of them to its creator, 1 of the highest, N-1 of the lowest  =  2N, or 1 alone
 //
-// At its own pace, a client may find ready in step 3 and so read it, or find that the znode to watch is gone. The lowest
+// In closed mode, a client may find ready in step 3 and so read it, or find that the znode to watch is gone. The lowest
 // may be notified by each of the others, if the highest is always the next to leave.
 //
 // Source: ZooKeeper recipes page, Double Barriers.

@@ -33,7 +33,7 @@ import (
 // Notifications: 1 to the master for the batch, 1 to each worker for the first of its tasks, and 1 to the client for each
 // status, which is 11N+1. No transaction sets off more than one.
 //
-// This is exact if a worker lists when all its tasks are there, as in a lockstep run. At its own pace it may find one task at
+// This is exact if a worker lists when all its tasks are there, as in a lockstep run. In closed mode it may find one task at
 // a time: each then costs two listings and a notification, 90N+5 requests and 20N+1 notifications in all. If a worker lists
 // with a watch and finds a task, its next report sets off two notifications. And if a status was written before the client
 // set its watch, the watch stays until the statuses are deleted, which sets off up to 10N notifications at once.

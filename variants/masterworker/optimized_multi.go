@@ -27,7 +27,7 @@ import (
 //	in all    62N+5 requests for 10N tasks, of which 20N+2 are writes
 //
 // Notifications: 1 to the master for the batch, 1 to each worker for the first of its tasks, and 1 to the client for each
-// status, which is 11N+1. Workers that find one task at a time, as they may at their own pace, need 80N+5 requests and 20N+1
+// status, which is 11N+1. Workers that find one task at a time, as they may in closed mode, need 80N+5 requests and 20N+1
 // notifications in all; [CreateThenDelete] says why, and when a transaction sets off more than one notification.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.

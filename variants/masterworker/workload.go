@@ -266,7 +266,7 @@ func lockstepCost(requests, writes variants.Formula) variants.Cost {
 	}
 }
 
-// freeCost returns the upper bound of a task's cost when the workers list at their own pace. A single worker lists once, when
+// freeCost returns the upper bound of a task's cost when the workers list in closed mode. A single worker lists once, when
 // all tasks are there.
 func freeCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{

@@ -25,7 +25,7 @@ import (
 //	reads          N-1 others read N-1 members; then N read N  =  (N-1)² + N²
 //	requests       2 + (2N-1) + (N-1)² + N²  =  2N² + 2
 //
-// At their own pace, changes coalesce: there are no more listings than that, but all of them may find N members, which
+// In closed mode, changes coalesce: there are no more listings than that, but all of them may find N members, which
 // makes it at most 2 + (2N-1)(N+1) requests.
 //
 // Source: ZooKeeper recipes page (Group Membership).

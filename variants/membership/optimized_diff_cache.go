@@ -29,7 +29,7 @@ import (
 //	reads          none after the delete; after the create, N read the one that is new
 //	requests       2 + (2N-1) + N  =  3N + 1
 //
-// At their own pace, changes coalesce, and these are upper bounds. The listings remain O(N) bytes each.
+// In closed mode, changes coalesce, and these are upper bounds. The listings remain O(N) bytes each.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 4 (ChildrenCache).
 type DiffCache struct{ group }

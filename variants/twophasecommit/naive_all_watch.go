@@ -27,7 +27,7 @@ import (
 //	writes         1 multi and N votes  =  N+1
 //	notifications  N(N-1), of which one vote sets off N-1
 //
-// At its own pace, a site other than the coordinator may come too early: then it reads the query twice, and asks
+// In closed mode, a site other than the coordinator may come too early: then it reads the query twice, and asks
 // once whether it exists, which is 2(N-1) requests more in all, and N-1 notifications. A read with a watch that finds a vote
 // leaves its watch behind; it fires when the znode is deleted, and not for the vote. Of two sites only one can
 // find the other's vote so, since each reads before it votes. So the multi of the transaction after the next may set off

@@ -26,7 +26,7 @@ import (
 //	writes         1 multi, N-1 votes, 1 outcome  =  N+1
 //	notifications  N-1 of votes, each to the coordinator alone, and N-1 of the outcome, from one write  =  2(N-1)
 //
-// At its own pace, a site that comes too early reads the query twice, and asks once whether it exists: 2(N-1) requests
+// In closed mode, a site that comes too early reads the query twice, and asks once whether it exists: 2(N-1) requests
 // and N-1 notifications more. A read by the coordinator that finds a vote saves a read and leaves its watch behind, which
 // fires when the znode is deleted: with the multi of the transaction after the next, which also wakes those who wait for
 // that one, so that it may set off 2(N-1) notifications.

@@ -32,8 +32,8 @@ import (
 //	writes         1 multi, N-1 votes, 1 outcome  =  N+1
 //	notifications  N-1 of votes, each to the coordinator alone, and N-1 of the outcome, from one write  =  2(N-1)
 //
-// and once, for the whole group, N-1 creations. At its own pace, a site that comes too early reads the query
-// twice, and asks once whether it exists: 2(N-1) requests and N-1 notifications more. A watch that the coordinator leaves behind on
+// and once, for the whole group, N-1 creations. In closed mode, a site that comes too early reads the query twice, and
+// asks once whether it exists: 2(N-1) requests and N-1 notifications more. A watch that the coordinator leaves behind on
 // a vote that is there already fires at the next vote of that site, so that no write sets off more than N-1.
 //
 // A site must have joined before the first transaction is opened, and one that has lost its session cannot come back:

@@ -25,7 +25,7 @@ const (
 	release
 )
 
-// race is clients that race for one znode at their own pace. Each request takes effect at once; which client sends the
+// race is a model of clients that race for one znode. Each request takes effect at once; which client sends the
 // next one is drawn, with odds that favour some clients and some requests.
 type race struct {
 	Counts

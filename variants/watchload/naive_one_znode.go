@@ -29,7 +29,7 @@ import (
 // watch of a connection also makes the connection's set, so that many clients with one watch each take more than few with
 // many.
 //
-// At their own pace, clients that are slower than the publisher find in step 2 that they have missed a publication, and
+// In closed mode, clients that are slower than the publisher find in step 2 that they have missed a publication, and
 // go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
 //
 // Source: ZooKeeper's WatchManager; Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches.

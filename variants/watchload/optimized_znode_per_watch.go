@@ -36,7 +36,7 @@ const batch = 10
 // entry in the connection's set of paths. Every server keeps the znode besides, in a tree that is not counted with the
 // watch.
 //
-// At their own pace, clients that are slower than the publisher find in step 2 that they have missed a publication, and
+// In closed mode, clients that are slower than the publisher find in step 2 that they have missed a publication, and
 // go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
 //
 // Source: ZooKeeper's WatchManager; Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches.
