@@ -15,7 +15,7 @@ type snapshot struct {
 	client        wire.Counts
 	servers       []serverReading
 	notifications int64 // sent by all servers since their start; only on an ensemble that zkbench owns
-	zxid          int64 // the leader's last transaction
+	zxid          int64 // the last transaction that any server has applied
 	leader        int   // zero if no server reports to be the leader
 	reconnects    int   // of all sessions
 	err           error // why a server's counters are missing
@@ -44,17 +44,24 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	r.client, r.reconnects = m.pool.counts(), m.pool.reconnects()
 	r.servers = readServers(ctx, m.ensemble)
 	for _, s := range r.servers {
-		r.err = errors.Join(r.err, s.err)
-		r.notifications += s.notifications
-		if s.status.Role == ensemble.Leader || s.status.Role == ensemble.Standalone {
-			r.leader, r.zxid = s.ID, s.status.Zxid
-		}
+		r.add(s)
 	}
 	return r, ctx.Err()
 }
 
+// add includes a server's counters. The last transaction may be one that the leader has not applied yet: a follower can apply
+// and answer a write before it does.
+func (r *snapshot) add(s serverReading) {
+	r.err = errors.Join(r.err, s.err)
+	r.notifications += s.notifications
+	r.zxid = max(r.zxid, s.status.Zxid)
+	if s.status.Role == ensemble.Leader || s.status.Role == ensemble.Standalone {
+		r.leader = s.ID
+	}
+}
+
 // crossCheck compares the sessions' counts between two snapshots with a second oracle, the servers. Their counters of sent
-// notifications are compared with the notifications received. The leader's transactions are compared with the writes, as they
+// notifications are compared with the notifications received. The servers' transactions are compared with the writes, as they
 // include the failed writes that other counters of the servers leave out.
 func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	client := end.client

@@ -71,6 +71,18 @@ func TestScheduleDoesNotDependOnWhatHappens(t *testing.T) {
 	}
 }
 
+// A follower may have applied a transaction that the leader has not.
+func TestSnapshotHasTheLastTransactionOfAnyServer(t *testing.T) {
+	follower := serverReading{Server: ensemble.Server{ID: 1}, notifications: 3, status: ensemble.Status{Role: ensemble.Follower, Zxid: 8}}
+	leader := serverReading{Server: ensemble.Server{ID: 2}, notifications: 4, status: ensemble.Status{Role: ensemble.Leader, Zxid: 7}}
+	var r snapshot
+	r.add(follower)
+	r.add(leader)
+	if r.zxid != 8 || r.leader != 2 || r.notifications != 7 {
+		t.Errorf("transaction %d, leader %d, %d notifications; want 8, 2 and 7", r.zxid, r.leader, r.notifications)
+	}
+}
+
 func TestCrossCheck(t *testing.T) {
 	begin := snapshot{notifications: 100, zxid: 1<<32 + 5, leader: 2}
 	end := snapshot{notifications: 107, zxid: 1<<32 + 9, leader: 2}
