@@ -40,6 +40,8 @@ func Command(ctx context.Context, addr, word string) (string, error) {
 		return "", fmt.Errorf("%s: %q is %w: add it to 4lw.commands.whitelist", addr, word, ErrNotAllowed)
 	case strings.Contains(text, "not currently serving requests"):
 		return "", fmt.Errorf("%s: %w", addr, ErrNotServing)
+	case err != nil:
+		return "", fmt.Errorf("read the answer to %s from %s, which is cut off after %d bytes: %w", word, addr, len(text), err)
 	default:
 		return text, nil
 	}
