@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (s *Session) Sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return s.Alive()
+		return cmp.Or(ctx.Err(), s.Alive()) // both may have come while this goroutine did not run
 	case <-s.lost:
 		return ErrSessionLost
 	case <-ctx.Done():
