@@ -92,7 +92,7 @@ func TestSetup(t *testing.T) {
 				t.Errorf("%v, printed\n%s\nwant\n%s", err, got, tt.want)
 			}
 			apt, _ := os.ReadFile(filepath.Join(root, "apt.log"))
-			if got := regexp.MustCompile(`(?m)^-.*=300 `).ReplaceAllString(string(apt), ""); got != tt.apt {
+			if got := regexp.MustCompile(`(?m)^-.*Acquire::Retries=3 `).ReplaceAllString(string(apt), ""); got != tt.apt {
 				t.Errorf("apt-get was called with\n%s\nwant\n%s", got, tt.apt)
 			}
 		})

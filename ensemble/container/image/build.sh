@@ -22,7 +22,7 @@ trap 'rm -rf "$work"' EXIT
 # The entry point gives the data folders to the zookeeper user when a container starts.
 #
 # The tarball is completed before the import, so that a build that fails does not leave a tagged image.
-mmdebstrap --quiet --variant=minbase \
+mmdebstrap --quiet --variant=minbase --aptopt='Acquire::Retries "3"' \
 	--include=openjdk-21-jre-headless,zookeeper \
 	--dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-exclude=/usr/share/locale/*' \
