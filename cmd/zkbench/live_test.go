@@ -11,18 +11,29 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// servers returns the address list of the shared live ensemble.
+// servers returns the address list of the shared live ensemble. Each server has served a session: a run on external servers
+// gives up after seconds, which the first session of a server that has just started can exceed on a busy machine.
 func servers(t *testing.T) string {
 	t.Helper()
 	var addrs []string
 	for _, s := range live.Get(t).Servers() {
+		conn, err := ensemble.Connect(t.Context(), s.Addr, wire.NewLedger(time.Now()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ensemble.Fence(conn); err != nil {
+			t.Error(err)
+		}
+		conn.Close()
 		addrs = append(addrs, s.Addr)
 	}
 	return strings.Join(addrs, ",")

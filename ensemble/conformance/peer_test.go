@@ -77,9 +77,6 @@ func dial(t testing.TB, addr string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
 	return &peer{t: t, conn: conn, in: bufio.NewReader(conn), latest: new(int64)}
 }
 
@@ -141,13 +138,23 @@ func (p *peer) leave() {
 
 func (p *peer) write(frame []byte) {
 	p.t.Helper()
+	p.giveTime()
 	if _, err := p.conn.Write(frame); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// giveTime begins the patience with the connection anew.
+func (p *peer) giveTime() {
+	p.t.Helper()
+	if err := p.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
 // read returns the next frame, or io.EOF if the server has closed or reset the connection.
 func (p *peer) read() ([]byte, error) {
+	p.giveTime()
 	frame, err := jute.ReadFrame(p.in, maxFrame)
 	var network net.Error
 	switch {

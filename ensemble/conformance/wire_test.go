@@ -44,6 +44,7 @@ func wireCases() []namedCase {
 				}
 				s.want("zxid", replies[0].zxid, int64(-1))
 				s.want("bytes after the header", replies[0].body.Rest(), 0)
+				s.reopen(p, s.addrs[0]).bye() // a later case may count transactions
 			}
 		}},
 		{"frames that are none end the connection", func(s *site) {

@@ -2,6 +2,7 @@ package container_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net"
 	"slices"
@@ -21,7 +22,7 @@ func require(t *testing.T) {
 	t.Helper()
 	ensembletest.Require(t, container.Available(t.Context()))
 	t.Cleanup(func() {
-		if _, err := container.Down(t.Context(), name); err != nil && t.Context().Err() == nil {
+		if _, err := container.Down(context.WithoutCancel(t.Context()), name); err != nil {
 			t.Error(err)
 		}
 	})
@@ -34,6 +35,11 @@ func up(t *testing.T, opts ensemble.Options) *container.Ensemble {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() { // it may hold the lock that the removal needs
+			_ = e.Close(context.WithoutCancel(t.Context()))
+		}
+	})
 	return e
 }
 

@@ -65,13 +65,16 @@ func (s *Shared) Get(t testing.TB) ensemble.Ensemble {
 	return s.ensemble
 }
 
-// open starts the ensemble as soon as no other package uses it.
+// open starts the ensemble as soon as no other package uses it. If the servers do not form a quorum in time, as on a machine
+// that is too busy for a moment, it tries once more.
 func open(ctx context.Context) (ensemble.Ensemble, error) {
-	for {
+	for failed := false; ; {
 		e, err := openReal(ctx)
-		if !errors.Is(err, ensemble.ErrBusy) || ctx.Err() != nil {
+		again := errors.Is(err, ensemble.ErrBusy) || errors.Is(err, ensemble.ErrNotStarted) && !failed
+		if !again || ctx.Err() != nil {
 			return e, err
 		}
+		failed = failed || errors.Is(err, ensemble.ErrNotStarted)
 		time.Sleep(200 * time.Millisecond)
 	}
 }

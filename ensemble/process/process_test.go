@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,6 +37,11 @@ func up(t *testing.T, opts ensemble.Options) *process.Ensemble {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() { // it may hold the lock that the removal needs
+			_ = e.Close(context.WithoutCancel(t.Context()))
+		}
+	})
 	return e
 }
 

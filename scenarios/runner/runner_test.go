@@ -165,10 +165,25 @@ func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 		alone := uncontended()
 		lockstep.Recipe, alone.Recipe = recipe.Name, recipe.Name
 		if slices.ContainsFunc(recipe.Variants, variants.Variant.HasLockstep) {
-			checkCosts(t, mustMeasure(t, e, lockstep, catalog.Recipes()))
+			checkCosts(t, measureUndisturbed(t, e, lockstep))
 		}
-		checkCosts(t, mustMeasure(t, e, alone, catalog.Recipes()))
+		checkCosts(t, measureUndisturbed(t, e, alone))
 	}
+}
+
+// measureUndisturbed measures once more if a session was cut off or the leader changed, which a busy machine can cause and
+// after which counts cannot be exact.
+func measureUndisturbed(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*results.Document {
+	t.Helper()
+	docs := mustMeasure(t, e, s, catalog.Recipes())
+	disturbed := func(d *results.Document) bool {
+		return d.Health.LeaderChanged || d.Health.Reconnects > 0 || d.Health.SessionsLost > 0
+	}
+	if !slices.ContainsFunc(docs, disturbed) {
+		return docs
+	}
+	t.Logf("%s, %s: measured again, because the servers were disturbed", s.Recipe, s.Name)
+	return mustMeasure(t, e, s, catalog.Recipes())
 }
 
 func checkCosts(t *testing.T, docs []*results.Document) {

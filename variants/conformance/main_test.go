@@ -41,7 +41,7 @@ type venue struct {
 // liveVenue is real servers, on which all checks run at once, too: each in a directory of its own.
 func liveVenue(t *testing.T) venue {
 	t.Helper()
-	return venue{live.Get(t), 4 * time.Second, (*testing.T).Parallel}
+	return venue{live.Get(t), 8 * time.Second, (*testing.T).Parallel}
 }
 
 // embeddedVenue is a server with short sessions, on which all checks run at once. They are long enough for a busy machine:
