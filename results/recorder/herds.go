@@ -49,7 +49,7 @@ func (h *herd) add(at time.Duration) {
 
 // herds collects complete herds. Those outside the window enter the series only.
 type herds struct {
-	measured bool // the window is open
+	window   *window
 	sizes    map[int]int64
 	spread   results.LiveHistogram
 	series   *series
@@ -62,7 +62,7 @@ type herds struct {
 
 // grown records that a herd has a further member. The first of the largest herds in the window is the leader.
 func (h *herds) grown(one *herd, r *recent) {
-	if !h.measured || one.size <= h.largest {
+	if !h.window.isOpen() || one.size <= h.largest {
 		return
 	}
 	h.largest = one.size
@@ -75,7 +75,7 @@ func (h *herds) grown(one *herd, r *recent) {
 // complete records the final size of a herd.
 func (h *herds) complete(one *herd) {
 	h.series.herd(h.grouping, one.first, one.size)
-	if h.measured {
+	if h.window.isOpen() {
 		h.sizes[one.size]++
 		h.spread.Add(one.last - one.first)
 	}
@@ -98,8 +98,8 @@ type zxidHerds struct {
 	open map[int64]*herd
 }
 
-func newZxidHerds(s *series) *zxidHerds {
-	return &zxidHerds{herds: herds{sizes: map[int]int64{}, series: s, grouping: exact}, open: map[int64]*herd{}}
+func newZxidHerds(w *window, s *series) *zxidHerds {
+	return &zxidHerds{herds: herds{window: w, sizes: map[int]int64{}, series: s, grouping: exact}, open: map[int64]*herd{}}
 }
 
 // add puts a notification into its herd. A notification without a transaction is in no herd.
@@ -147,8 +147,8 @@ type guess struct {
 	clients map[int]bool
 }
 
-func newPathHerds(s *series) *pathHerds {
-	return &pathHerds{herds: herds{sizes: map[int]int64{}, series: s, grouping: guessed}, open: map[string]*guess{}}
+func newPathHerds(w *window, s *series) *pathHerds {
+	return &pathHerds{herds: herds{window: w, sizes: map[int]int64{}, series: s, grouping: guessed}, open: map[string]*guess{}}
 }
 
 // add puts a notification into the open herd of its path, or begins a new one.

@@ -76,9 +76,9 @@ func New(c Config) *Recorder {
 		stalls:     newStalls(c.Collective),
 		violations: []results.Violation{},
 	}
-	r.byZxid = newZxidHerds(&r.series)
+	r.byZxid = newZxidHerds(&r.window, &r.series)
 	if !namesTransactions(c.Version) {
-		r.byPath = newPathHerds(&r.series)
+		r.byPath = newPathHerds(&r.window, &r.series)
 	}
 	r.client(max(c.Clients, 1) - 1)
 	return r
@@ -230,10 +230,6 @@ func (r *Recorder) OpenWindow(at time.Duration) {
 	r.advance(at)
 	r.closeHerds()
 	r.window.open(at)
-	r.byZxid.measured = true
-	if r.byPath != nil {
-		r.byPath.measured = true
-	}
 	r.stalls.open(at)
 	r.timeline.open(at, r.config.WindowLength)
 }
@@ -244,10 +240,6 @@ func (r *Recorder) CloseWindow(at time.Duration) {
 	r.advance(at)
 	r.closeHerds()
 	r.window.close(at)
-	r.byZxid.measured = false
-	if r.byPath != nil {
-		r.byPath.measured = false
-	}
 	r.stalls.close(at)
 }
 

@@ -22,6 +22,9 @@ func (w *window) open(at time.Duration) { w.start, w.opened = at, true }
 
 func (w *window) close(at time.Duration) { w.end, w.closed = at, true }
 
+// isOpen reports whether what happens now belongs to the window.
+func (w *window) isOpen() bool { return w.opened && !w.closed }
+
 // precedes reports whether a moment belongs to the warm-up.
 func (w *window) precedes(at time.Duration) bool { return !w.opened || at < w.start }
 
