@@ -54,6 +54,16 @@ func (f ObserverFunc) Observe(e Event) { f(e) }
 // Complete implements [Observer].
 func (ObserverFunc) Complete() {}
 
+// StateOf returns what an observer knows of a client. A client that is new to the observer gets the zero value.
+func StateOf[T any](clients map[int]*T, client int) *T {
+	state := clients[client]
+	if state == nil {
+		state = new(T)
+		clients[client] = state
+	}
+	return state
+}
+
 // Between reports the spans from each event of kind from to the same participant's next event of kind to.
 func (f Findings) Between(phase string, from, to EventKind) Observer {
 	return f.pairs(phase, from, to, func(e Event) int64 { return int64(e.Client) })

@@ -212,11 +212,7 @@ func newUses(out variants.Findings) variants.Observer {
 }
 
 func (u *uses) observe(e variants.Event) {
-	r := u.readers[e.Client]
-	if r == nil {
-		r = &readerState{}
-		u.readers[e.Client] = r
-	}
+	r := variants.StateOf(u.readers, e.Client)
 	switch e.Kind {
 	case writing:
 		u.newest = max(u.newest, e.Value)

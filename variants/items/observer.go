@@ -81,11 +81,7 @@ func NewObserver(out variants.Findings, order Order) *Observer {
 
 // Observe implements [variants.Observer].
 func (o *Observer) Observe(e variants.Event) {
-	c := o.clients[e.Client]
-	if c == nil {
-		c = &client{}
-		o.clients[e.Client] = c
-	}
+	c := variants.StateOf(o.clients, e.Client)
 	switch e.Kind {
 	case Putting:
 		c.putting = e.At

@@ -167,11 +167,7 @@ type decisions struct {
 
 // Observe implements [variants.Observer].
 func (d *decisions) Observe(e variants.Event) {
-	s := d.sites[e.Client]
-	if s == nil {
-		s = &siteState{}
-		d.sites[e.Client] = s
-	}
+	s := variants.StateOf(d.sites, e.Client)
 	switch e.Kind {
 	case joined:
 		d.size = max(d.size, int(e.Value))

@@ -70,11 +70,7 @@ func (f *feeds) Observe(e variants.Event) {
 		t = &topic{watchers: map[int]*watcher{}}
 		f.topics[e.Value] = t
 	}
-	w := t.watchers[e.Client]
-	if w == nil {
-		w = &watcher{}
-		t.watchers[e.Client] = w
-	}
+	w := variants.StateOf(t.watchers, e.Client)
 	switch e.Kind {
 	case arming:
 		w.since, w.begun = e.At, t.begun(w.seen)
