@@ -192,8 +192,9 @@ type Env struct {
 	Hold func(ctx context.Context, asked <-chan struct{}) error
 }
 
-// WaitFor waits for d, for ctx or for lost, whichever is first. It is an error only if ctx ended.
-func WaitFor(ctx context.Context, lost <-chan struct{}, d time.Duration) error {
+// WaitFor returns after d, or earlier when asked or lost is closed or ctx ends. It returns an error only if ctx has ended. Both
+// channels may be nil.
+func WaitFor(ctx context.Context, d time.Duration, asked, lost <-chan struct{}) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
@@ -201,10 +202,10 @@ func WaitFor(ctx context.Context, lost <-chan struct{}, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+	case <-asked:
 	case <-lost:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return nil
 }

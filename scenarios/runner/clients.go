@@ -47,19 +47,7 @@ func (c *client) lost() bool { return c.session.Alive() != nil }
 
 // pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
 func (c *client) pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-asked:
-	case <-c.monitor.Lost():
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	return variants.WaitFor(ctx, d, asked, c.monitor.Lost())
 }
 
 // clientPool holds the clients of one measurement, which share a clock.

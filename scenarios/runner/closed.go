@@ -221,4 +221,4 @@ func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCa
 }
 
 // sleep waits for d or for ctx, whichever is first.
-func sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, nil, d) }
+func sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, d, nil, nil) }

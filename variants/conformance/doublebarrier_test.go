@@ -253,7 +253,7 @@ func doubleBarrierAwaitTickets(t testing.TB, c *client, dir string, want int) {
 		if n == want {
 			return
 		}
-		if err := variants.WaitFor(ctx, nil, 10*time.Millisecond); err != nil {
+		if err := variants.WaitFor(ctx, 10*time.Millisecond, nil, nil); err != nil {
 			t.Fatalf("%d participants' znodes, want %d", n, want)
 		}
 	}

@@ -30,8 +30,8 @@ func historyOf(t *testing.T, v venue, variant variants.Variant, participants, st
 	t.Helper()
 	c := newCompany(t.Context(), variant, variants.Env{
 		Clients: participants, Root: directory(t, v),
-		Hold: func(ctx context.Context, lost <-chan struct{}) error {
-			return variants.WaitFor(ctx, lost, 2*time.Millisecond)
+		Hold: func(ctx context.Context, asked <-chan struct{}) error {
+			return variants.WaitFor(ctx, 2*time.Millisecond, asked, nil)
 		},
 	})
 	c.prepare(t, clients(t, v, 1)[0])
@@ -206,8 +206,8 @@ func mustBreak(t testing.TB, recipe variants.Recipe, h variants.History, want st
 }
 
 // briefly holds for about as long as a request takes.
-func briefly(ctx context.Context, lost <-chan struct{}) error {
-	return variants.WaitFor(ctx, lost, time.Millisecond)
+func briefly(ctx context.Context, asked <-chan struct{}) error {
+	return variants.WaitFor(ctx, time.Millisecond, asked, nil)
 }
 
 // broken changes what a session does, behind a variant's back.

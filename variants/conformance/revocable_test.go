@@ -310,12 +310,12 @@ func revocableKeepsItsPromise(t *testing.T, v venue) {
 
 // revocableUntilAsked holds until another client wants the lock. The last holder is not asked.
 func revocableUntilAsked(ctx context.Context, asked <-chan struct{}) error {
-	return variants.WaitFor(ctx, asked, 200*time.Millisecond)
+	return variants.WaitFor(ctx, 200*time.Millisecond, asked, nil)
 }
 
 // revocableDeaf holds for longer than any grace, asked or not.
 func revocableDeaf(ctx context.Context, _ <-chan struct{}) error {
-	return variants.WaitFor(ctx, nil, 10*shortGrace)
+	return variants.WaitFor(ctx, 10*shortGrace, nil, nil)
 }
 
 // revocableBreaches lets two deaf participants have the lock, and returns the breaches in words.
