@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -60,7 +61,7 @@ func (a *app) baselinesOf(paths []string, dir string) (old, fresh map[string]gat
 		return nil, nil, err
 	}
 	if fresh, err = gate.BaselinesOf(docs); err != nil {
-		return nil, nil, exitError{codeInvalid, err}
+		return nil, nil, exitError{outcome.CodeInvalid, err}
 	}
 	if old, err = gate.ReadBaselines(dir); err != nil && !errors.Is(err, gate.ErrNoBaselines) {
 		return nil, nil, usage(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 )
@@ -80,7 +81,7 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules g
 		}
 		rules.Now = time.Now()
 		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, rules); err != nil {
-			return exitError{codeInvalid, errors.Join(append(c.unreadable, err)...)}
+			return exitError{outcome.CodeInvalid, errors.Join(append(c.unreadable, err)...)}
 		}
 		return nil
 	})

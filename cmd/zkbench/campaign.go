@@ -24,6 +24,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // defaultCampaigns is the folder for pairs of runs.
@@ -104,7 +105,7 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 		out = append(out, pair)
 		if c.done == 1 && c.checkPair != nil {
 			if err := c.checkPair(pair); err != nil {
-				return out, exitError{codeInvalid, fmt.Errorf("stopped, as further pairs cannot correct this: %w (%s)", err, c.dir)}
+				return out, exitError{outcome.CodeInvalid, fmt.Errorf("stopped, as further pairs cannot correct this: %w (%s)", err, c.dir)}
 			}
 		}
 	}
@@ -132,14 +133,14 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, err
-	case !slices.Contains([]int{codeOK, codeRegression, codeBroken, codeInvalid}, code):
+	case !slices.Contains([]int{outcome.CodePass, outcome.CodeRegression, outcome.CodeBroken, outcome.CodeInvalid}, code):
 		return nil, fmt.Errorf("%s %s exited with %d:\n%s", binary, strings.Join(args, " "), code, lastLines(log.Name()))
 	}
 	evidence := gate.Read([]string{dir})
 	c.unreadable = append(c.unreadable, evidence.Unreadable...)
 	broken := slices.ContainsFunc(evidence.Documents, func(d *results.Document) bool { return len(d.Violations) > 0 })
-	if gate.Sides()[side] == "head" && code == codeBroken && !broken {
-		return nil, exitError{codeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name())}
+	if gate.Sides()[side] == "head" && code == outcome.CodeBroken && !broken {
+		return nil, exitError{outcome.CodeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name())}
 	}
 	return evidence.Documents, nil
 }
@@ -178,7 +179,7 @@ func startProcess(ctx context.Context, binary string, args []string, log io.Writ
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		return exit.ExitCode(), nil
 	}
-	return codeOK, err
+	return outcome.CodePass, err
 }
 
 // measurePairs measures pairs of runs of a scenario. If the first pairs flag variants, it measures further pairs of

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // The way of a campaign with real processes, each with an embedded server of its own. What it finds depends on the machine;
@@ -28,7 +29,7 @@ func TestCampaign(t *testing.T) {
 	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "counted", "--operations", "20", "--warm-up", "0s",
 		"--pairs", "6", "--cache", "cache/c.json"}
 	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
-	if !slices.Contains([]int{codeOK, codeRegression, codeInvalid}, code) || !strings.Contains(stdout, "pairs checks passed") || !strings.Contains(stdout, "not calibrated") || !strings.Contains(stdout, "an A/A") {
+	if !slices.Contains([]int{outcome.CodePass, outcome.CodeRegression, outcome.CodeInvalid}, code) || !strings.Contains(stdout, "pairs checks passed") || !strings.Contains(stdout, "not calibrated") || !strings.Contains(stdout, "an A/A") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
 	for _, pattern := range []string{"c/pair-0[1-6]/base/*.json", "c/pair-0[1-6]/head/*.json"} {
@@ -39,14 +40,14 @@ func TestCampaign(t *testing.T) {
 	if _, err := os.Stat("c/campaign.json"); err != nil {
 		t.Error(err)
 	}
-	if _, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--out", "c"}, load...)...); code != codeUsage || !strings.Contains(stderr, "not empty") {
+	if _, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--out", "c"}, load...)...); code != outcome.CodeUsage || !strings.Contains(stderr, "not empty") {
 		t.Errorf("over other results: exit code %d, %s", code, stderr)
 	}
 	stdout, stderr, code = command(t.Context(), append([]string{"calibrate", "doublebarrier-rounds", "--out", "d"}, load...)...)
-	if code == codeInvalid && strings.Contains(stderr, "out of CPU") {
+	if code == outcome.CodeInvalid && strings.Contains(stderr, "out of CPU") {
 		t.Skip("a control group that throttles cannot be calibrated")
 	}
-	if _, err := os.Stat("cache/c.json"); err != nil || code != codeOK || !strings.Contains(stdout, "enter-p50-ns") {
+	if _, err := os.Stat("cache/c.json"); err != nil || code != outcome.CodePass || !strings.Contains(stdout, "enter-p50-ns") {
 		t.Errorf("calibrate: exit code %d, %v: %s\n%s", code, err, stderr, stdout)
 	}
 }
@@ -98,10 +99,10 @@ func TestCampaignFailures(t *testing.T) {
 		want int
 		says string
 	}{
-		{"a run that could not start", 0, errors.New("no such file"), codeFailed, "no such file"},
-		{"a run that failed", codeFailed, nil, codeFailed, "its last words"},
-		{"a mistake in flags", codeUsage, nil, codeFailed, "its last words"},
-		{"a broken promise without a result", codeBroken, nil, codeBroken, "broke its promise"},
+		{"a run that could not start", 0, errors.New("no such file"), outcome.CodeFailed, "no such file"},
+		{"a run that failed", outcome.CodeFailed, nil, outcome.CodeFailed, "its last words"},
+		{"a mistake in flags", outcome.CodeUsage, nil, outcome.CodeFailed, "its last words"},
+		{"a broken promise without a result", outcome.CodeBroken, nil, outcome.CodeBroken, "broke its promise"},
 	} {
 		c, _ := scripted(t, tt.code, tt.err)
 		_, err := c.measure(t.Context(), 5)
@@ -111,7 +112,7 @@ func TestCampaignFailures(t *testing.T) {
 	}
 	c, calls := scripted(t, 0, nil)
 	c.checkPair = func([2][]*results.Document) error { return errors.New("no such metric") }
-	if _, err := c.measure(t.Context(), 5); exitCode(t.Context(), err) != codeInvalid || len(*calls) != 2 {
+	if _, err := c.measure(t.Context(), 5); exitCode(t.Context(), err) != outcome.CodeInvalid || len(*calls) != 2 {
 		t.Errorf("nothing to judge: %v after %d runs", err, len(*calls))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +135,7 @@ func TestCampaignKeepsWhatItFound(t *testing.T) {
 		d.Violations = []results.Violation{{Text: "two holders"}}
 		d.Metrics[results.Violations] = results.Metric{Value: 1, Unit: "violations"}
 		dir := args[slices.Index(args, "--out")+1]
-		return codeBroken, errors.Join(os.MkdirAll(dir, 0o755), d.Write(dir))
+		return outcome.CodeBroken, errors.Join(os.MkdirAll(dir, 0o755), d.Write(dir))
 	}
 	pairs, err := c.measure(t.Context(), 5)
 	if err == nil || len(pairs) != 2 || len(pairs[0][0]) != 1 || len(pairs[0][1]) != 1 || len(pairs[1][0])+len(pairs[1][1]) != 1 {
@@ -145,18 +146,18 @@ func TestCampaignKeepsWhatItFound(t *testing.T) {
 // An error late in a campaign makes no violation undone, and no pass.
 func TestCutShort(t *testing.T) {
 	for _, tt := range []struct {
-		found gate.Outcome
+		found outcome.Outcome
 		err   error
 		want  int
 	}{
-		{gate.Pass, nil, codeOK},
-		{gate.Pass, errors.New("x"), codeFailed},
-		{gate.Regression, errors.New("x"), codeFailed},
-		{gate.Violation, context.Canceled, codeInterrupted},
-		{gate.Violation, errors.New("x"), codeBroken},
-		{gate.Pass, exitError{codeBroken, errors.New("x")}, codeBroken},
-		{gate.Regression, exitError{codeInvalid, errors.New("x")}, codeInvalid},
-		{gate.Pass, errors.Join(exitError{codeInvalid, errors.New("x")}, errors.New("y")), codeFailed},
+		{outcome.Pass, nil, outcome.CodePass},
+		{outcome.Pass, errors.New("x"), outcome.CodeFailed},
+		{outcome.Regression, errors.New("x"), outcome.CodeFailed},
+		{outcome.Violation, context.Canceled, outcome.CodeInterrupted},
+		{outcome.Violation, errors.New("x"), outcome.CodeBroken},
+		{outcome.Pass, exitError{outcome.CodeBroken, errors.New("x")}, outcome.CodeBroken},
+		{outcome.Regression, exitError{outcome.CodeInvalid, errors.New("x")}, outcome.CodeInvalid},
+		{outcome.Pass, errors.Join(exitError{outcome.CodeInvalid, errors.New("x")}, errors.New("y")), outcome.CodeFailed},
 	} {
 		r := cutShort(gate.NewReport([]gate.Check{{Outcome: tt.found}}, nil), tt.err)
 		if r.Code != tt.want {
@@ -178,7 +179,7 @@ func TestCampaignDoesNotFallBack(t *testing.T) {
 	t.Setenv("ZOOKEEPER_HOME", t.TempDir())
 	for _, args := range [][]string{{"gate", "--run", "lock-contention", "--base-binary", own}, {"calibrate", "lock-contention"}} {
 		_, stderr, code := command(t.Context(), append(args, "--cache", "c.json", "--clients", "1", "--variants", "znode", "--operations", "1", "--warm-up", "0s", "--pairs", "6")...)
-		if code != codeUsage || !strings.Contains(stderr, "or choose --ensemble embedded") {
+		if code != outcome.CodeUsage || !strings.Contains(stderr, "or choose --ensemble embedded") {
 			t.Errorf("%v: exit code %d, %s", args, code, stderr)
 		}
 	}

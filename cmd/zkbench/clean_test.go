@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // The names of runs are those by which their roots are recognised.
@@ -60,13 +61,13 @@ func TestClean(t *testing.T) {
 			says []string
 			left []string // of the roots
 		}{
-			{[]string{"--dry-run"}, codeOK, []string{left + ": 1 znode of a run that has ended", used + ": in use", "up to 30s after",
+			{[]string{"--dry-run"}, outcome.CodePass, []string{left + ": 1 znode of a run that has ended", used + ": in use", "up to 30s after",
 				old + ": 2 znodes, kept", "`zkbench clean --servers " + servers + " " + chroot + old + "`", "nothing was removed"}, []string{left, used, old}},
-			{nil, codeOK, []string{"removed " + chroot + left + " (1 znode)"}, []string{used, old}},
-			{nil, codeOK, []string{"nothing to remove"}, []string{used, old}},
-			{[]string{used}, codeFailed, []string{used + " is in use"}, []string{used, old}},
-			{[]string{chroot + old}, codeOK, []string{"removed " + chroot + old + " (2 znodes)"}, []string{used}},
-			{[]string{old[1:]}, codeOK, []string{old + ": not there"}, []string{used}},
+			{nil, outcome.CodePass, []string{"removed " + chroot + left + " (1 znode)"}, []string{used, old}},
+			{nil, outcome.CodePass, []string{"nothing to remove"}, []string{used, old}},
+			{[]string{used}, outcome.CodeFailed, []string{used + " is in use"}, []string{used, old}},
+			{[]string{chroot + old}, outcome.CodePass, []string{"removed " + chroot + old + " (2 znodes)"}, []string{used}},
+			{[]string{old[1:]}, outcome.CodePass, []string{old + ": not there"}, []string{used}},
 		} {
 			stdout, stderr, code := command(t.Context(), append([]string{"clean", "--servers", servers}, tt.args...)...)
 			for _, want := range tt.says {
@@ -108,13 +109,13 @@ func TestCleanFails(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no servers", []string{"clean"}, codeUsage, "--servers host:port,… is missing"},
-		{"no port", []string{"clean", "--servers", "localhost"}, codeUsage, "host:port"},
-		{"something else", []string{"clean", "--servers", "a:1", "/zookeeper"}, codeUsage, "nothing else is removed"},
-		{"below a root", []string{"clean", "--servers", "a:1", "/zkbench-20260102T030405Z-0001/m1"}, codeUsage, "nothing else is removed"},
-		{"nothing there", []string{"clean", "--servers", "127.0.0.1:1"}, codeFailed, "does not answer"},
-		{"no such chroot", []string{"clean", "--servers", server.Addr() + "/none"}, codeFailed, "there is no znode /none"},
-		{"an ephemeral znode that is named so", []string{"clean", "--servers", server.Addr(), "/zkbench-20260102T030405Z-0001"}, codeFailed, "is in use"},
+		{"no servers", []string{"clean"}, outcome.CodeUsage, "--servers host:port,… is missing"},
+		{"no port", []string{"clean", "--servers", "localhost"}, outcome.CodeUsage, "host:port"},
+		{"something else", []string{"clean", "--servers", "a:1", "/zookeeper"}, outcome.CodeUsage, "nothing else is removed"},
+		{"below a root", []string{"clean", "--servers", "a:1", "/zkbench-20260102T030405Z-0001/m1"}, outcome.CodeUsage, "nothing else is removed"},
+		{"nothing there", []string{"clean", "--servers", "127.0.0.1:1"}, outcome.CodeFailed, "does not answer"},
+		{"no such chroot", []string{"clean", "--servers", server.Addr() + "/none"}, outcome.CodeFailed, "there is no znode /none"},
+		{"an ephemeral znode that is named so", []string{"clean", "--servers", server.Addr(), "/zkbench-20260102T030405Z-0001"}, outcome.CodeFailed, "is in use"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, stderr, code := command(t.Context(), tt.args...)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
@@ -81,7 +82,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stdout, stderr, code := command(t.Context(), append([]string{"compare"}, tt.args...)...)
-			if code != codeOK || stderr != "" {
+			if code != outcome.CodePass || stderr != "" {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			for _, want := range tt.want {
@@ -124,21 +125,21 @@ func TestCompareRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{"nothing in common", []string{"a", "b"}, codeUsage, "b has b with 5 clients: lock/predecessor-watch, lock/znode"},
-		{"itself", []string{"a", "./a"}, codeUsage, "given twice"},
-		{"a copy", []string{"a", "a/a_lock-znode_n5_r1.json"}, codeUsage, "stands on both sides"},
-		{"a single file", []string{"a/a_lock-znode_n5_r1.json"}, codeUsage, "has no two variants"},
-		{"unknown metric", []string{"a", "--metrics", "ops/min"}, codeUsage, "there are: bytes/op, failed-writes/op, handoff-max-ns"},
-		{"bad pattern", []string{"a", "--metrics", "[x"}, codeUsage, "is not a pattern"},
-		{"unknown format", []string{"a", "--format", "jsn"}, codeUsage, `did you mean "json"?`},
-		{"unknown subject", []string{"a", "--across", "enginee"}, codeUsage, `did you mean "engine"?`},
-		{"base of two runs", []string{"a", "b", "--base", "znode"}, codeUsage, "of a single run"},
-		{"unknown base", []string{"a", "--base", "znod"}, codeUsage, "no such variant"},
-		{"truncated", []string{"a", "cut"}, codeFailed, "truncated"},
-		{"empty folder", []string{"a", "empty"}, codeFailed, "holds no results"},
-		{"no such folder", []string{"a", "none"}, codeFailed, "no such file or folder"},
-		{"a pattern that matches nothing", []string{"a", "none-*"}, codeFailed, "no such file or folder"},
-		{"no runs", nil, codeFailed, "there are no runs"},
+		{"nothing in common", []string{"a", "b"}, outcome.CodeUsage, "b has b with 5 clients: lock/predecessor-watch, lock/znode"},
+		{"itself", []string{"a", "./a"}, outcome.CodeUsage, "given twice"},
+		{"a copy", []string{"a", "a/a_lock-znode_n5_r1.json"}, outcome.CodeUsage, "stands on both sides"},
+		{"a single file", []string{"a/a_lock-znode_n5_r1.json"}, outcome.CodeUsage, "has no two variants"},
+		{"unknown metric", []string{"a", "--metrics", "ops/min"}, outcome.CodeUsage, "there are: bytes/op, failed-writes/op, handoff-max-ns"},
+		{"bad pattern", []string{"a", "--metrics", "[x"}, outcome.CodeUsage, "is not a pattern"},
+		{"unknown format", []string{"a", "--format", "jsn"}, outcome.CodeUsage, `did you mean "json"?`},
+		{"unknown subject", []string{"a", "--across", "enginee"}, outcome.CodeUsage, `did you mean "engine"?`},
+		{"base of two runs", []string{"a", "b", "--base", "znode"}, outcome.CodeUsage, "of a single run"},
+		{"unknown base", []string{"a", "--base", "znod"}, outcome.CodeUsage, "no such variant"},
+		{"truncated", []string{"a", "cut"}, outcome.CodeFailed, "truncated"},
+		{"empty folder", []string{"a", "empty"}, outcome.CodeFailed, "holds no results"},
+		{"no such folder", []string{"a", "none"}, outcome.CodeFailed, "no such file or folder"},
+		{"a pattern that matches nothing", []string{"a", "none-*"}, outcome.CodeFailed, "no such file or folder"},
+		{"no runs", nil, outcome.CodeFailed, "there are no runs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stdout, stderr, code := command(t.Context(), append([]string{"compare"}, tt.args...)...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // A full disk ends the run with its reason. What it says to be kept is whole, and nothing else is left.
@@ -25,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	})
 	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--variants", "znode", "--clients", "5", "--repeats", "100", "--out", "full/out", "--name", testName("full"))
-	if code != codeFailed || !strings.Contains(stderr, "no space left on device") || !strings.Contains(stdout, "partial results in full/out") {
+	if code != outcome.CodeFailed || !strings.Contains(stderr, "no space left on device") || !strings.Contains(stdout, "partial results in full/out") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	docs, err := results.ReadAll([]string{"full/out"})

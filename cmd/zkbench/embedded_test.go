@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // The way from the command line to the plots, on a machine that has nothing.
@@ -30,7 +32,7 @@ func TestRunOnABareMachine(t *testing.T) {
 	if code := plotNewest(t); code != 0 {
 		t.Errorf("plot: exit code %d", code)
 	}
-	if _, stderr, code := command(t.Context(), "ensemble", "up"); code != codeFailed || !strings.Contains(stderr, "no docker command") {
+	if _, stderr, code := command(t.Context(), "ensemble", "up"); code != outcome.CodeFailed || !strings.Contains(stderr, "no docker command") {
 		t.Errorf("an ensemble to keep: exit code %d, %s", code, stderr)
 	}
 }

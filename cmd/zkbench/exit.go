@@ -8,17 +8,6 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// The exit codes, with the names that the commands use.
-const (
-	codeOK          = outcome.CodePass
-	codeFailed      = outcome.CodeFailed
-	codeUsage       = outcome.CodeUsage
-	codeRegression  = outcome.CodeRegression
-	codeBroken      = outcome.CodeBroken
-	codeInvalid     = outcome.CodeInvalid
-	codeInterrupted = outcome.CodeInterrupted
-)
-
 // errInterrupted is the cause of a context that a signal has cancelled.
 var errInterrupted = errors.New("interrupted")
 
@@ -42,21 +31,21 @@ func usage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return exitError{codeUsage, err}
+	return exitError{outcome.CodeUsage, err}
 }
 
 // exitCode returns the code for what a command returned.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
-		return codeOK
+		return outcome.CodePass
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		return codeInterrupted
+		return outcome.CodeInterrupted
 	}
-	return cmp.Or(outcome.Deciding(codesOf(err)...), codeFailed)
+	return cmp.Or(outcome.Deciding(codesOf(err)...), outcome.CodeFailed)
 }
 
-// codesOf returns the codes of all errors that were joined into one. The code of an error without one is codeFailed.
+// codesOf returns the codes of all errors that were joined into one. The code of an error without one is outcome.CodeFailed.
 func codesOf(err error) []int {
 	switch e := err.(type) { //nolint:errorlint // this walks the tree of errors
 	case exitError:
@@ -72,5 +61,5 @@ func codesOf(err error) []int {
 			return codesOf(inner)
 		}
 	}
-	return []int{codeFailed}
+	return []int{outcome.CodeFailed}
 }

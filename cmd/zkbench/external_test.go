@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // What is wrong with servers is said before anything is measured, in a campaign as in a run.
@@ -29,12 +30,12 @@ func TestServersAreTriedFirst(t *testing.T) {
 		code    int
 		want    string
 	}{
-		{"run on two servers", run, one + "," + two, codeUsage, "are unrelated servers"},
-		{"gate on two servers", gate, one + "," + two, codeUsage, "are unrelated servers"},
-		{"calibrate on two servers", calibrate, one + "," + two, codeUsage, "are unrelated servers"},
-		{"run without the chroot", run, one + "/bench", codeFailed, "the chroot /bench does not exist"},
-		{"gate without the chroot", gate, one + "/bench", codeFailed, "the chroot /bench does not exist"},
-		{"calibrate without the chroot", calibrate, one + "/bench", codeFailed, "the chroot /bench does not exist"},
+		{"run on two servers", run, one + "," + two, outcome.CodeUsage, "are unrelated servers"},
+		{"gate on two servers", gate, one + "," + two, outcome.CodeUsage, "are unrelated servers"},
+		{"calibrate on two servers", calibrate, one + "," + two, outcome.CodeUsage, "are unrelated servers"},
+		{"run without the chroot", run, one + "/bench", outcome.CodeFailed, "the chroot /bench does not exist"},
+		{"gate without the chroot", gate, one + "/bench", outcome.CodeFailed, "the chroot /bench does not exist"},
+		{"calibrate without the chroot", calibrate, one + "/bench", outcome.CodeFailed, "the chroot /bench does not exist"},
 	} {
 		_, stderr, code := command(t.Context(), append(tt.args, "--servers", tt.servers)...)
 		if code != tt.code || !strings.Contains(stderr, tt.want) {
@@ -58,7 +59,7 @@ func TestRunBelowAChroot(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "2", "--repeats", "1", "--servers", addr+"/bench")
-	if code != codeOK || !strings.Contains(stderr, "all znodes are below /bench/zkbench-") {
+	if code != outcome.CodePass || !strings.Contains(stderr, "all znodes are below /bench/zkbench-") {
 		t.Errorf("exit code %d; said %q", code, stderr)
 	}
 	if names, _, err := conn.Children("/bench"); err != nil || len(names) > 0 {

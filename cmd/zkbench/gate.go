@@ -15,6 +15,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -208,18 +209,18 @@ func cutShort(report gate.Report, err error) gate.Report {
 	if err == nil {
 		return report
 	}
-	c := gate.Check{Rule: "all pairs measured", Source: gate.FromPairs, Outcome: gate.Error, Why: err.Error()}
+	c := gate.Check{Rule: "all pairs measured", Source: gate.FromPairs, Outcome: outcome.Error, Why: err.Error()}
 	switch codes := codesOf(err); {
 	case errors.Is(err, context.Canceled):
 		c.Why = "interrupted"
-	case slices.Contains(codes, codeBroken):
-		c.Outcome = gate.Violation
-	case !slices.ContainsFunc(codes, func(code int) bool { return code != codeInvalid }):
-		c.Outcome = gate.Inconclusive
+	case slices.Contains(codes, outcome.CodeBroken):
+		c.Outcome = outcome.Violation
+	case !slices.ContainsFunc(codes, func(code int) bool { return code != outcome.CodeInvalid }):
+		c.Outcome = outcome.Inconclusive
 	}
 	cut := gate.NewReport(append(report.Checks, c), report.Notes)
 	if errors.Is(err, context.Canceled) {
-		cut.Code = codeInterrupted
+		cut.Code = outcome.CodeInterrupted
 	}
 	return cut
 }

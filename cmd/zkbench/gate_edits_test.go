@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -53,7 +54,7 @@ func TestGateRefusesEditedResults(t *testing.T) {
 			t.Errorf("exit code %d, want %d and %q: %s\n%s", code, want, says, stderr, stdout)
 		}
 	}
-	judge(codeOK, "PASS")
+	judge(outcome.CodePass, "PASS")
 	metric := func(value any) func(map[string]any) {
 		return func(d map[string]any) { object(d, "metrics")[results.RequestsPerOp] = value }
 	}
@@ -106,7 +107,7 @@ func TestGateRefusesEditedResults(t *testing.T) {
 			if err := results.WriteJSON(file, d); err != nil {
 				t.Fatal(err)
 			}
-			judge(codeInvalid, tt.says)
+			judge(outcome.CodeInvalid, tt.says)
 		})
 	}
 	for name, double := range map[string]string{
@@ -122,7 +123,7 @@ func TestGateRefusesEditedResults(t *testing.T) {
 			if err := os.WriteFile(file, []byte(double), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			judge(codeInvalid, "does not fit schema 3")
+			judge(outcome.CodeInvalid, "does not fit schema 3")
 		})
 	}
 }
@@ -153,7 +154,7 @@ func TestGateOfWhatIsNoFile(t *testing.T) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				if stdout, _, code := command(ctx, "gate", dir); code != codeInvalid || !strings.Contains(stdout, odd) {
+				if stdout, _, code := command(ctx, "gate", dir); code != outcome.CodeInvalid || !strings.Contains(stdout, odd) {
 					t.Errorf("exit code %d\n%s", code, stdout)
 				}
 			}()
@@ -175,14 +176,14 @@ func TestGateRefusesFilesThatDemandNothing(t *testing.T) {
 		code       int
 		says       string
 	}{
-		{"--rules", "- {scenario: lock-drain, check: requests/op < 1e300}", codeUsage, "is always true"},
-		{"--rules", "- {scenario: lock-drain, check: acquire-p99 < 2h}", codeUsage, "is always true"},
-		{"--rules", "- {scenario: lock-drain, check: predecessor-wacht requests/op < 5}", codeUsage, `did you mean "predecessor-watch"?`},
-		{"--rules", "- {scenario: 'lock-*', check: reqests/op < 5}", codeUsage, `did you mean "requests/op"?`},
-		{"--rules", "- {scenario: lock-dran, check: requests/op < 5}", codeInvalid, `did you mean "lock-drain"?`},
-		{"--rules", "- {scenario: lock-drain, check: requests/op < 50}", codeOK, "PASS"},
-		{"--waivers", "- {metric: herd-max, scenario: lock-drain, variant: znod, ceiling: 3, reason: r, link: l, expires: 2999-01-01}", codeUsage, `did you mean "znode"?`},
-		{"--waivers", "- {metric: herd-max, scenario: lock-drain, variant: znode, ceiling: 1e300, reason: r, link: l, expires: 2999-01-01}", codeUsage, "every regression would be accepted"},
+		{"--rules", "- {scenario: lock-drain, check: requests/op < 1e300}", outcome.CodeUsage, "is always true"},
+		{"--rules", "- {scenario: lock-drain, check: acquire-p99 < 2h}", outcome.CodeUsage, "is always true"},
+		{"--rules", "- {scenario: lock-drain, check: predecessor-wacht requests/op < 5}", outcome.CodeUsage, `did you mean "predecessor-watch"?`},
+		{"--rules", "- {scenario: 'lock-*', check: reqests/op < 5}", outcome.CodeUsage, `did you mean "requests/op"?`},
+		{"--rules", "- {scenario: lock-dran, check: requests/op < 5}", outcome.CodeInvalid, `did you mean "lock-drain"?`},
+		{"--rules", "- {scenario: lock-drain, check: requests/op < 50}", outcome.CodePass, "PASS"},
+		{"--waivers", "- {metric: herd-max, scenario: lock-drain, variant: znod, ceiling: 3, reason: r, link: l, expires: 2999-01-01}", outcome.CodeUsage, `did you mean "znode"?`},
+		{"--waivers", "- {metric: herd-max, scenario: lock-drain, variant: znode, ceiling: 1e300, reason: r, link: l, expires: 2999-01-01}", outcome.CodeUsage, "every regression would be accepted"},
 	} {
 		if err := os.WriteFile("f.yaml", []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
@@ -41,12 +42,12 @@ func drained(t *testing.T) string {
 func TestGateFailsClosed(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
-	if stdout, _, code := command(t.Context(), "gate"); code != codeInvalid {
+	if stdout, _, code := command(t.Context(), "gate"); code != outcome.CodeInvalid {
 		t.Errorf("without any run: exit code %d\n%s", code, stdout)
 	}
 	dir := drained(t)
 	for _, args := range [][]string{{"gate", dir}, {"baseline", "save", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
-		if stdout, stderr, code := command(t.Context(), args...); code != codeOK {
+		if stdout, stderr, code := command(t.Context(), args...); code != outcome.CodePass {
 			t.Fatalf("%v: exit code %d: %s\n%s", args, code, stderr, stdout)
 		}
 	}
@@ -61,7 +62,7 @@ func TestGateFailsClosed(t *testing.T) {
 	demand := func(what string) {
 		t.Helper()
 		for _, args := range [][]string{{"gate", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
-			if stdout, _, code := command(t.Context(), args...); code != codeInvalid {
+			if stdout, _, code := command(t.Context(), args...); code != outcome.CodeInvalid {
 				t.Errorf("%s, %v: exit code %d\n%s", what, args, code, stdout)
 			}
 		}
@@ -101,9 +102,9 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"gate", dir, "--require", "lock-drain"}, codeOK},
-		{[]string{"gate", dir, "--require", "lock-drain,queue-drain"}, codeInvalid},
-		{[]string{"gate", dir, "--require", "lock-drain", "--require", "queue-drain"}, codeInvalid},
+		{[]string{"gate", dir, "--require", "lock-drain"}, outcome.CodePass},
+		{[]string{"gate", dir, "--require", "lock-drain,queue-drain"}, outcome.CodeInvalid},
+		{[]string{"gate", dir, "--require", "lock-drain", "--require", "queue-drain"}, outcome.CodeInvalid},
 	} {
 		if stdout, _, code := command(t.Context(), tt.args...); code != tt.want {
 			t.Errorf("%v: exit code %d, want %d\n%s", tt.args, code, tt.want, stdout)
@@ -112,7 +113,7 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")); err != nil {
 		t.Fatal(err)
 	}
-	if stdout, _, code := command(t.Context(), "gate", dir); code != codeInvalid || !strings.Contains(stdout, "znode with 4 clients has 0 of 1 repeats") {
+	if stdout, _, code := command(t.Context(), "gate", dir); code != outcome.CodeInvalid || !strings.Contains(stdout, "znode with 4 clients has 0 of 1 repeats") {
 		t.Errorf("without a variant: exit code %d\n%s", code, stdout)
 	}
 }
@@ -137,13 +138,13 @@ func TestGateOfTheNewestRun(t *testing.T) {
 	if err := os.WriteFile(touched, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if stdout, _, code := command(t.Context(), "gate"); code != codeOK || !strings.Contains(stdout, "checked "+newest+", measured at 20") {
+	if stdout, _, code := command(t.Context(), "gate"); code != outcome.CodePass || !strings.Contains(stdout, "checked "+newest+", measured at 20") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	for _, name := range []string{"CI", "GITHUB_ACTIONS"} {
 		outsideCI(t)
 		t.Setenv(name, "true")
-		if _, stderr, code := command(t.Context(), "gate"); code != codeUsage || !strings.Contains(stderr, "which RESULT?") {
+		if _, stderr, code := command(t.Context(), "gate"); code != outcome.CodeUsage || !strings.Contains(stderr, "which RESULT?") {
 			t.Errorf("with %s: exit code %d, %s", name, code, stderr)
 		}
 	}
@@ -157,13 +158,13 @@ func TestGateRemovesEarlierVerdicts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "g.json", "--junit", "g.xml"); code != codeUsage {
+	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "g.json", "--junit", "g.xml"); code != outcome.CodeUsage {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if left, err := filepath.Glob("g.*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "./r.yaml"); code != codeUsage || !strings.Contains(stderr, "is also an input") {
+	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "./r.yaml"); code != outcome.CodeUsage || !strings.Contains(stderr, "is also an input") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if _, err := os.Stat("r.yaml"); err != nil {
@@ -173,7 +174,7 @@ func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	if err := errors.Join(os.Mkdir("d", 0o755), os.WriteFile(result, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := command(t.Context(), "gate", "d", "--json", result); code != codeUsage || !strings.Contains(stderr, "is also an input") {
+	if _, stderr, code := command(t.Context(), "gate", "d", "--json", result); code != outcome.CodeUsage || !strings.Contains(stderr, "is also an input") {
 		t.Errorf("over a result in a folder: exit code %d, %s", code, stderr)
 	}
 	if _, err := os.Stat(result); err != nil {
@@ -321,7 +322,7 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 	}
 	e := gate.Read([]string{dir})
 	r := gate.Evaluate(e, gate.Rules{})
-	if len(e.Unreadable) > 0 || len(e.Documents) != 3 || r.Code != codeBroken {
+	if len(e.Unreadable) > 0 || len(e.Documents) != 3 || r.Code != outcome.CodeBroken {
 		t.Errorf("%d documents, unreadable %v, exit code %d", len(e.Documents), e.Unreadable, r.Code)
 	}
 	for _, c := range r.Checks {
@@ -344,12 +345,12 @@ func TestGateCatchesAHerd(t *testing.T) {
 	drain.Repeats = 1
 	herd := planted(t, drain, swapped(true))
 	for _, args := range [][]string{{"gate", herd}, {"gate", herd, "--baseline", baselines}} {
-		if stdout, _, code := command(t.Context(), args...); code != codeRegression || !strings.Contains(stdout, "predecessor-watch") {
+		if stdout, _, code := command(t.Context(), args...); code != outcome.CodeRegression || !strings.Contains(stdout, "predecessor-watch") {
 			t.Errorf("%v: exit code %d\n%s", args, code, stdout)
 		}
 	}
 	// If the formulas stay what they were, the numbers are void before anybody compares them.
-	if stdout, _, code := command(t.Context(), "gate", planted(t, drain, swapped(false)), "--baseline", baselines); code != codeInvalid {
+	if stdout, _, code := command(t.Context(), "gate", planted(t, drain, swapped(false)), "--baseline", baselines); code != outcome.CodeInvalid {
 		t.Errorf("formulas that do not fit: exit code %d\n%s", code, stdout)
 	}
 	// A free-running load has bounds, which are the same whatever becomes of the code.
@@ -357,10 +358,10 @@ func TestGateCatchesAHerd(t *testing.T) {
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "mine", "lock", []string{"predecessor-watch"}, []int{8}, 20, 1
 	s.Hold = scenarios.Duration(time.Millisecond)
 	own := t.TempDir()
-	if _, stderr, code := command(t.Context(), "baseline", "save", planted(t, s, catalog.Recipes()), "--dir", own); code != codeOK {
+	if _, stderr, code := command(t.Context(), "baseline", "save", planted(t, s, catalog.Recipes()), "--dir", own); code != outcome.CodePass {
 		t.Fatalf("baseline: exit code %d: %s", code, stderr)
 	}
-	if stdout, _, code := command(t.Context(), "gate", planted(t, s, swapped(false)), "--baseline", own); code != codeRegression {
+	if stdout, _, code := command(t.Context(), "gate", planted(t, s, swapped(false)), "--baseline", own); code != outcome.CodeRegression {
 		t.Errorf("a free load: exit code %d\n%s", code, stdout)
 	}
 }
@@ -379,7 +380,7 @@ func TestGateRulesWaiversAndOutputs(t *testing.T) {
 	write("waivers.yaml", fmt.Sprintf(waiver, time.Now().UTC().Format(time.DateOnly)))
 	write("expired.yaml", fmt.Sprintf(waiver, "2020-01-01"))
 	stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md", "--benchfmt", "g.txt")
-	if code != codeRegression || strings.Count(stdout, "::error title=regression%3A lock-drain n=4 children-watch herd-max <= 1::it is 3%2C against 1") > 1 || !strings.Contains(stdout, "::error title=regression") {
+	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression%3A lock-drain n=4 children-watch herd-max <= 1::it is 3%2C against 1") > 1 || !strings.Contains(stdout, "::error title=regression") {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	for _, file := range []string{"g.json", "g.xml", "g.md", "g.txt"} {
@@ -387,10 +388,10 @@ func TestGateRulesWaiversAndOutputs(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	if stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--waivers", "waivers.yaml"); code != codeOK || strings.Contains(stdout, "::error") {
+	if stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--waivers", "waivers.yaml"); code != outcome.CodePass || strings.Contains(stdout, "::error") {
 		t.Errorf("waived: exit code %d\n%s", code, stdout)
 	}
-	if _, stderr, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--waivers", "expired.yaml"); code != codeUsage || !strings.Contains(stderr, "expired on 2020-01-01") {
+	if _, stderr, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--waivers", "expired.yaml"); code != outcome.CodeUsage || !strings.Contains(stderr, "expired on 2020-01-01") {
 		t.Errorf("expired: exit code %d, %s", code, stderr)
 	}
 }
@@ -406,7 +407,7 @@ func TestBaselineShowAndDiff(t *testing.T) {
 		{[]string{"baseline", "show", "lock-drain"}, "predecessor-watch"},
 		{[]string{"baseline", "diff", dir}, "would change nothing"},
 	} {
-		if stdout, stderr, code := command(t.Context(), step.args...); code != codeOK || !strings.Contains(stdout, step.want) {
+		if stdout, stderr, code := command(t.Context(), step.args...); code != outcome.CodePass || !strings.Contains(stdout, step.want) {
 			t.Errorf("%v: exit code %d: %s%s", step.args, code, stdout, stderr)
 		}
 	}

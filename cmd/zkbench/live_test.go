@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -122,14 +123,14 @@ func TestLiveInterrupt(t *testing.T) {
 		}
 	}()
 	stdout, _, code := command(ctx, "run", "lock-drain", "--servers", addrs, "--clients", "5", "--repeats", "500", "--out", "out")
-	if code != codeInterrupted || !strings.Contains(stdout, "partial results in out") {
-		t.Errorf("exit code %d, want %d\n%s", code, codeInterrupted, stdout)
+	if code != outcome.CodeInterrupted || !strings.Contains(stdout, "partial results in out") {
+		t.Errorf("exit code %d, want %d\n%s", code, outcome.CodeInterrupted, stdout)
 	}
 	if _, err := results.ReadAll([]string{"out"}); err != nil {
 		t.Errorf("what is left is not whole: %v", err)
 	}
 	ensembletest.AwaitNoZnodes(t, live.Get(t).Servers())
-	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--out", "out"); code != codeUsage {
+	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--out", "out"); code != outcome.CodeUsage {
 		t.Errorf("results would have been overwritten: exit code %d, %s", code, stderr)
 	}
 }

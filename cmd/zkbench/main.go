@@ -7,6 +7,8 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 func main() {
@@ -15,7 +17,7 @@ func main() {
 	signals := catchSignals()
 	go func() {
 		awaitSecond(signals, cancel, a)
-		os.Exit(codeInterrupted)
+		os.Exit(outcome.CodeInterrupted)
 	}()
 	os.Exit(run(ctx, a))
 }

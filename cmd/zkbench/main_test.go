@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -153,8 +154,8 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, stderr, code := command(t.Context(), tt.args...)
-			if code != codeUsage || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeUsage, stderr, tt.want)
+			if code != outcome.CodeUsage || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, outcome.CodeUsage, stderr, tt.want)
 			}
 		})
 	}
@@ -172,8 +173,8 @@ func TestFileLimitIsChecked(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--clients", fmt.Sprint(clients))
-	if code != codeUsage || !strings.Contains(stderr, "ulimit -n") {
-		t.Errorf("exit code %d, want %d; said %q", code, codeUsage, stderr)
+	if code != outcome.CodeUsage || !strings.Contains(stderr, "ulimit -n") {
+		t.Errorf("exit code %d, want %d; said %q", code, outcome.CodeUsage, stderr)
 	}
 }
 
@@ -194,8 +195,8 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, stderr, code := command(t.Context(), tt.args...)
-			if code != codeFailed || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeFailed, stderr, tt.want)
+			if code != outcome.CodeFailed || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, outcome.CodeFailed, stderr, tt.want)
 			}
 		})
 	}
@@ -205,8 +206,8 @@ func TestFailures(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	broken := exitError{codeBroken, errors.New("broken")}
-	invalid := exitError{codeInvalid, errors.New("invalid")}
+	broken := exitError{outcome.CodeBroken, errors.New("broken")}
+	invalid := exitError{outcome.CodeInvalid, errors.New("invalid")}
 	other := errors.New("other")
 	for _, tt := range []struct {
 		name string
@@ -219,11 +220,11 @@ func TestExitCodes(t *testing.T) {
 		{"wrapped usage", fmt.Errorf("run: %w", usage(other)), 2},
 		{"a broken promise beats a failure", errors.Join(other, broken), 4},
 		{"a failure beats an invalid run", errors.Join(invalid, other), 1},
-		{"an invalid run beats a regression", errors.Join(exitError{codeRegression, other}, invalid), 5},
+		{"an invalid run beats a regression", errors.Join(exitError{outcome.CodeRegression, other}, invalid), 5},
 		{"a run that got stuck", failedRun(fmt.Errorf("lock: %w", runner.ErrStuck)), 4},
 		{"a run that failed", failedRun(other), 1},
 		{"a run that failed after a breach", failedRun(&runner.BrokenError{Document: &results.Document{}, Err: other}), 4},
-		{"everything", errors.Join(exitError{codeRegression, other}, invalid, other, broken), 4},
+		{"everything", errors.Join(exitError{outcome.CodeRegression, other}, invalid, other, broken), 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := exitCode(t.Context(), tt.err); got != tt.want {
@@ -233,8 +234,8 @@ func TestExitCodes(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
-	if got := exitCode(ctx, context.Canceled); got != codeInterrupted {
-		t.Errorf("interrupted: exit code %d, want %d", got, codeInterrupted)
+	if got := exitCode(ctx, context.Canceled); got != outcome.CodeInterrupted {
+		t.Errorf("interrupted: exit code %d, want %d", got, outcome.CodeInterrupted)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // What cannot be written is refused before anything starts.
@@ -59,8 +60,8 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 		name := strings.NewReplacer(long, "300 characters", nearly, "250 characters").Replace(tt.command[0] + " --" + tt.flag + " " + tt.value)
 		t.Run(name, func(t *testing.T) {
 			_, stderr, code := command(t.Context(), append(tt.command, "--"+tt.flag, tt.value)...)
-			if code != codeUsage || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, codeUsage, stderr, tt.want)
+			if code != outcome.CodeUsage || !strings.Contains(stderr, tt.want) {
+				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, outcome.CodeUsage, stderr, tt.want)
 			}
 		})
 	}
@@ -100,8 +101,8 @@ func TestResultsThatVanish(t *testing.T) {
 				t.Errorf("%d results before the third measurement, want 2", saved)
 			}
 			for _, want := range tt.want {
-				if code != codeFailed || !strings.Contains(stdout.String()+stderr.written.String(), want) {
-					t.Errorf("exit code %d, want %d; %q is missing in\n%s\n%s", code, codeFailed, want, &stdout, &stderr.written)
+				if code != outcome.CodeFailed || !strings.Contains(stdout.String()+stderr.written.String(), want) {
+					t.Errorf("exit code %d, want %d; %q is missing in\n%s\n%s", code, outcome.CodeFailed, want, &stdout, &stderr.written)
 				}
 			}
 		})

@@ -159,9 +159,9 @@ func (a *app) overviewOfSeveral(summary results.Summary) error {
 func verdict(docs []*results.Document) error {
 	switch {
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Violations) > 0 }):
-		return exitError{codeBroken, errors.New("a recipe broke its promise")}
+		return exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")}
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
-		return exitError{codeInvalid, errors.New("the run is invalid: its numbers must not be used")}
+		return exitError{outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used")}
 	default:
 		return nil
 	}
@@ -189,7 +189,7 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 		fmt.Fprintf(a.stdout, "%d of %d claims hold\n", total-failed, total)
 	}
 	if failed > 0 {
-		return exitError{codeRegression, errors.New("a claim of a scenario does not hold")}
+		return exitError{outcome.CodeRegression, errors.New("a claim of a scenario does not hold")}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -33,7 +34,7 @@ func run(ctx context.Context, a app) int {
 	}
 	code := exitCode(ctx, err)
 	switch text := textOf(err); {
-	case code == codeInterrupted:
+	case code == outcome.CodeInterrupted:
 		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", text)
 	case text != "":
 		fmt.Fprintf(a.stderr, "zkbench: %s\n", text)

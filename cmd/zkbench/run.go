@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -271,7 +272,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 // in which a promise was broken before the load failed for another reason.
 func failedRun(err error) error {
 	if broken := new(runner.BrokenError); errors.Is(err, runner.ErrStuck) || errors.As(err, &broken) {
-		return exitError{codeBroken, err}
+		return exitError{outcome.CodeBroken, err}
 	}
 	return err
 }

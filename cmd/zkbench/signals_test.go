@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
@@ -79,8 +80,8 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			var exit *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != codeInterrupted {
-				t.Errorf("%v, want exit code %d", err, codeInterrupted)
+			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != outcome.CodeInterrupted {
+				t.Errorf("%v, want exit code %d", err, outcome.CodeInterrupted)
 			}
 			if _, err := results.ReadAll([]string{dir + "/out"}); err != nil {
 				t.Errorf("what is kept is not whole: %v", err)

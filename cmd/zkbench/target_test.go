@@ -8,6 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // A run on servers that outlive it says what it meets there: what earlier runs have left, and others under way.
@@ -27,7 +28,7 @@ func TestRunTellsLeftovers(t *testing.T) {
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "2", "--repeats", "1")
 	for _, want := range []string{"1 earlier run left znodes on these servers: `zkbench clean --servers " + server.Addr() + "` removes them", "1 other run under way",
 		"1 run of an older zkbench left znodes on these servers or may be under way"} {
-		if code != codeOK || !strings.Contains(stderr, want) {
+		if code != outcome.CodePass || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // Every is the variant of an assertion about all variants that were measured.
@@ -37,7 +38,7 @@ func checkAssertions(docs []*results.Document, assertions []Assertion, names Nam
 		}
 		if !found {
 			checks = append(checks, Check{Rule: a.String(), Source: a.Source, Scenario: a.Scenario, Metric: a.Metric,
-				Outcome: Inconclusive, Why: "there is no result of this scenario" + names.hint(a.Scenario, docs)})
+				Outcome: outcome.Inconclusive, Why: "there is no result of this scenario" + names.hint(a.Scenario, docs)})
 		}
 	}
 	return checks
@@ -60,7 +61,7 @@ func (a Assertion) check(scenario string, docs []*results.Document) []Check {
 	}
 	if len(variants) == 0 {
 		return []Check{{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric,
-			Outcome: Inconclusive, Why: fmt.Sprintf("no variant other than %s was measured", a.Of)}}
+			Outcome: outcome.Inconclusive, Why: fmt.Sprintf("no variant other than %s was measured", a.Of)}}
 	}
 	var checks []Check
 	for _, variant := range variants {
@@ -69,7 +70,7 @@ func (a Assertion) check(scenario string, docs []*results.Document) []Check {
 		c := Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Variant: variant, Clients: a.Clients, Metric: a.Metric,
 			Value: e.Value, Limit: e.Limit, Outcome: e.Outcome, Why: e.Why, lessIsWorse: e.LessIsWorse}
 		if doubts := a.doubts(docs); e.Value != nil && doubts != "" {
-			c.Outcome, c.Why = Inconclusive, c.Why+"; "+doubts
+			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+doubts
 		}
 		checks = append(checks, c)
 	}

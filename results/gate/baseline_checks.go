@@ -30,7 +30,7 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (ch
 		notes = append(notes, fmt.Sprintf("lockstep scenarios with a baseline and without a result: %s; --require demands one", strings.Join(absent, ", ")))
 	}
 	if len(checks) == 0 {
-		checks = append(checks, Check{Rule: "baseline", Source: FromBaseline, Outcome: Inconclusive, Why: "no measured scenario has a baseline"})
+		checks = append(checks, Check{Rule: "baseline", Source: FromBaseline, Outcome: outcome.Inconclusive, Why: "no measured scenario has a baseline"})
 	}
 	return checks, notes
 }
@@ -39,7 +39,7 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 	for _, d := range docs {
 		if loadOf(d) != b.Load {
 			c := about(d, FromBaseline, "same load")
-			c.Outcome, c.Why = Inconclusive, fmt.Sprintf("the baseline is of another load: %s, not %s", b.Load, loadOf(d))
+			c.Outcome, c.Why = outcome.Inconclusive, fmt.Sprintf("the baseline is of another load: %s, not %s", b.Load, loadOf(d))
 			return []Check{c}, nil
 		}
 	}
@@ -54,7 +54,7 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 		}
 		if !found {
 			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Variant: row.Variant, Clients: row.Clients,
-				Outcome: Inconclusive, Why: fmt.Sprintf("the baseline has this, and the results have not: run it, or remove its row from %s.json (with the last row, the file)", b.Scenario)})
+				Outcome: outcome.Inconclusive, Why: fmt.Sprintf("the baseline has this, and the results have not: run it, or remove its row from %s.json (with the last row, the file)", b.Scenario)})
 		}
 	}
 	for _, group := range groups {
@@ -86,16 +86,16 @@ func (r BaselineRow) check(group []*results.Document) []Check {
 func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
 	limit := r.Counts[c.Metric]
 	m, measured := d.Metrics[c.Metric]
-	result, why := Pass, ""
+	result, why := outcome.Pass, ""
 	switch {
 	case !measured:
-		result, why = Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, c.Metric)
+		result, why = outcome.Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, c.Metric)
 	case d.Guessed(c.Metric):
-		result, why = Inconclusive, fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, herdsAreGuessed)
+		result, why = outcome.Inconclusive, fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, herdsAreGuessed)
 	case r.Exact && !d.Expected.Exact:
-		result, why = Inconclusive, "the baseline is exact, and this load is not"
+		result, why = outcome.Inconclusive, "the baseline is exact, and this load is not"
 	case r.Exact && d.AgainstCount(c.Metric, limit) > 0, !r.Exact && d.Exceeds(c.Metric, limit):
-		result, why = Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
+		result, why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
 	case r.Exact && d.AgainstCount(c.Metric, limit) < 0:
 		why, c.better = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit), true
 	}

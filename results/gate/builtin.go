@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // about returns a check of one group of repeats.
 func about(d *results.Document, source Source, rule string) Check {
-	return Check{Rule: rule, Source: source, Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Outcome: Pass}
+	return Check{Rule: rule, Source: source, Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Outcome: outcome.Pass}
 }
 
 // builtInRule is a rule that holds for every result. find returns the fault of one document; empty if it has none.
 type builtInRule struct {
 	name  string
-	worst Outcome
+	worst outcome.Outcome
 	find  func(d *results.Document) string
 }
 
@@ -26,11 +27,11 @@ func builtIn(docs []*results.Document) []Check {
 	var checks []Check
 	for _, group := range results.GroupRepeats(docs) {
 		for _, rule := range []builtInRule{
-			{"promise kept", Violation, violationsOf},
-			{"valid", Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
-			{"schema", Inconclusive, otherSchema},
-			{"load as asked for", Inconclusive, starvedGenerator},
-			{"metrics present", Inconclusive, missingAmong(group)},
+			{"promise kept", outcome.Violation, violationsOf},
+			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
+			{"schema", outcome.Inconclusive, otherSchema},
+			{"load as asked for", outcome.Inconclusive, starvedGenerator},
+			{"metrics present", outcome.Inconclusive, missingAmong(group)},
 		} {
 			checks = append(checks, rule.check(group))
 		}
@@ -109,9 +110,9 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 func required(docs []*results.Document, scenarios []string, names Names) []Check {
 	var checks []Check
 	for _, name := range scenarios {
-		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: Pass}
+		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: outcome.Pass}
 		if !slices.ContainsFunc(docs, func(d *results.Document) bool { return d.Scenario.Name == name }) {
-			c.Outcome, c.Why = Inconclusive, "there is no result of this scenario"+names.hint(name, docs)
+			c.Outcome, c.Why = outcome.Inconclusive, "there is no result of this scenario"+names.hint(name, docs)
 		}
 		checks = append(checks, c)
 	}
@@ -125,14 +126,14 @@ func complete(docs []*results.Document, variantsOf func(*results.Document) []str
 	var checks []Check
 	for _, key := range order {
 		run := byRun[key]
-		whole := Check{Rule: "complete", Source: BuiltIn, Scenario: run[0].Scenario.Name, Outcome: Pass}
+		whole := Check{Rule: "complete", Source: BuiltIn, Scenario: run[0].Scenario.Name, Outcome: outcome.Pass}
 		one := whole
 		one.Rule = "one run"
 		if missing := absent(run, variantsOf); len(missing) > 0 {
-			whole.Outcome, whole.Why = Inconclusive, "missing: "+strings.Join(missing, "; ")
+			whole.Outcome, whole.Why = outcome.Inconclusive, "missing: "+strings.Join(missing, "; ")
 		}
 		if why := contradiction(run); why != "" {
-			one.Outcome, one.Why = Inconclusive, why
+			one.Outcome, one.Why = outcome.Inconclusive, why
 		}
 		checks = append(checks, whole, one)
 	}

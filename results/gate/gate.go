@@ -19,20 +19,6 @@ import (
 // Schema is the version of a report's JSON.
 const Schema = 1
 
-// Outcome is the result of one check.
-type Outcome = outcome.Outcome
-
-// The outcomes.
-const (
-	Pass         = outcome.Pass
-	Regression   = outcome.Regression
-	Violation    = outcome.Violation
-	Inconclusive = outcome.Inconclusive
-	Invalid      = outcome.Invalid
-	Error        = outcome.Error
-	Waived       = outcome.Waived
-)
-
 // Source says where a check comes from.
 type Source string
 
@@ -55,7 +41,7 @@ type Check struct {
 	Metric   string          `json:"metric,omitempty"`
 	Value    *results.Number `json:"value"` // null if there is none
 	Limit    *results.Number `json:"limit"`
-	Outcome  Outcome         `json:"outcome"`
+	Outcome  outcome.Outcome `json:"outcome"`
 	Why      string          `json:"why"`
 	Waiver   *Waiver         `json:"waiver,omitempty"`
 	Screen   *Stage          `json:"screen,omitempty"` // of pairs
@@ -67,11 +53,11 @@ type Check struct {
 
 // Report is the verdict of a gate. Checks that fail come first.
 type Report struct {
-	Schema  int      `json:"schema"`
-	Verdict Outcome  `json:"verdict"`
-	Code    int      `json:"exit_code"`
-	Checks  []Check  `json:"checks"`
-	Notes   []string `json:"notes"` // facts that a reader should know and that do not fail the gate
+	Schema  int             `json:"schema"`
+	Verdict outcome.Outcome `json:"verdict"`
+	Code    int             `json:"exit_code"`
+	Checks  []Check         `json:"checks"`
+	Notes   []string        `json:"notes"` // facts that a reader should know and that do not fail the gate
 }
 
 // Evidence is the input of a gate.
@@ -110,7 +96,7 @@ func Evaluate(e Evidence, r Rules) Report {
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
 	for _, err := range e.Unreadable {
-		checks = append(checks, Check{Rule: "readable", Source: BuiltIn, Outcome: Inconclusive, Why: err.Error()})
+		checks = append(checks, Check{Rule: "readable", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: err.Error()})
 	}
 	add(builtIn(e.Documents), nil)
 	add(complete(e.Documents, r.VariantsOf), nil)
@@ -146,12 +132,12 @@ func (r Rules) oldNames() []string {
 // NewReport sorts checks and derives the verdict from them. Without any check, the verdict is inconclusive.
 func NewReport(checks []Check, notes []string) Report {
 	if len(checks) == 0 {
-		checks = []Check{{Rule: "evidence", Source: BuiltIn, Outcome: Inconclusive, Why: "there was nothing to check"}}
+		checks = []Check{{Rule: "evidence", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: "there was nothing to check"}}
 	}
 	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
 	worst := checks[0].Outcome
-	if worst == Waived {
-		worst = Pass
+	if worst == outcome.Waived {
+		worst = outcome.Pass
 	}
 	return Report{Schema: Schema, Verdict: worst, Code: ExitCode(checks), Checks: checks, Notes: append([]string{}, notes...)}
 }
@@ -159,7 +145,7 @@ func NewReport(checks []Check, notes []string) Report {
 // ExitCode returns the exit code that decides among those of the checks; that of an inconclusive check if there are none.
 func ExitCode(checks []Check) int {
 	if len(checks) == 0 {
-		return Inconclusive.Code()
+		return outcome.Inconclusive.Code()
 	}
 	var codes []int
 	for _, c := range checks {
@@ -172,7 +158,7 @@ func ExitCode(checks []Check) int {
 func (r Report) Passed() bool { return r.Code == outcome.CodePass }
 
 // failed reports whether a check fails the gate.
-func (c Check) failed() bool { return c.Outcome != Pass && c.Outcome != Waived }
+func (c Check) failed() bool { return c.Outcome != outcome.Pass && c.Outcome != outcome.Waived }
 
 // subject names the scenario, the variant and the number of clients that a check is about.
 func (c Check) subject() string {

@@ -12,16 +12,17 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // Every set of outcomes, and the exit code by precedence: 4 > 1 > 5 > 3 > 0.
 func TestExitCodeOfEveryCombination(t *testing.T) {
-	outcomes := []Outcome{Pass, Waived, Regression, Inconclusive, Invalid, Error, Violation, "never heard of"}
+	outcomes := []outcome.Outcome{outcome.Pass, outcome.Waived, outcome.Regression, outcome.Inconclusive, outcome.Invalid, outcome.Error, outcome.Violation, "never heard of"}
 	for set := range 1 << len(outcomes) {
 		var checks []Check
-		has := map[Outcome]bool{}
+		has := map[outcome.Outcome]bool{}
 		for i, o := range outcomes {
 			if set&(1<<i) != 0 {
 				checks = append(checks, Check{Outcome: o})
@@ -30,13 +31,13 @@ func TestExitCodeOfEveryCombination(t *testing.T) {
 		}
 		want := 0
 		switch {
-		case has[Violation]:
+		case has[outcome.Violation]:
 			want = 4
-		case has[Error]:
+		case has[outcome.Error]:
 			want = 1
-		case has[Inconclusive], has[Invalid], has["never heard of"], set == 0:
+		case has[outcome.Inconclusive], has[outcome.Invalid], has["never heard of"], set == 0:
 			want = 5
-		case has[Regression]:
+		case has[outcome.Regression]:
 			want = 3
 		}
 		for range 2 { // the order of checks means nothing
@@ -81,27 +82,27 @@ func TestBuiltInChecks(t *testing.T) {
 	for _, tt := range []struct {
 		name, rule string
 		spoil      func(d *results.Document)
-		want       Outcome
+		want       outcome.Outcome
 		code       int
 	}{
-		{"nothing wrong", "valid", func(*results.Document) {}, Pass, 0},
-		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, Violation, 4},
-		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, Violation, 4},
-		{"invalid", "valid", func(d *results.Document) { d.Invalid = []string{"a reason"} }, Invalid, 5},
-		{"an old schema", "schema", func(d *results.Document) { d.Schema = 0 }, Inconclusive, 5},
-		{"oracles that disagree", "valid", func(d *results.Document) { d.Oracle = results.Oracle{Checked: true, ClientWrites: 1} }, Invalid, 5},
-		{"an oracle that was not asked", "valid", func(d *results.Document) { d.Oracle = results.Oracle{ClientWrites: 1} }, Pass, 0},
-		{"dropped values", "valid", func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Dropped: 1}} }, Invalid, 5},
-		{"a lost session", "valid", func(d *results.Document) { d.Health.SessionsLost = 1 }, Invalid, 5},
-		{"a free-running load without CPU", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.Throttled = false, 1 }, Inconclusive, 5},
-		{"a drain without CPU", "load as asked for", func(d *results.Document) { d.Health.Throttled = 1 }, Pass, 0},
-		{"a generator that takes all CPUs", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.ClientCPU = false, 0.9 }, Inconclusive, 5},
+		{"nothing wrong", "valid", func(*results.Document) {}, outcome.Pass, 0},
+		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, outcome.Violation, 4},
+		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, outcome.Violation, 4},
+		{"invalid", "valid", func(d *results.Document) { d.Invalid = []string{"a reason"} }, outcome.Invalid, 5},
+		{"an old schema", "schema", func(d *results.Document) { d.Schema = 0 }, outcome.Inconclusive, 5},
+		{"oracles that disagree", "valid", func(d *results.Document) { d.Oracle = results.Oracle{Checked: true, ClientWrites: 1} }, outcome.Invalid, 5},
+		{"an oracle that was not asked", "valid", func(d *results.Document) { d.Oracle = results.Oracle{ClientWrites: 1} }, outcome.Pass, 0},
+		{"dropped values", "valid", func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Dropped: 1}} }, outcome.Invalid, 5},
+		{"a lost session", "valid", func(d *results.Document) { d.Health.SessionsLost = 1 }, outcome.Invalid, 5},
+		{"a free-running load without CPU", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.Throttled = false, 1 }, outcome.Inconclusive, 5},
+		{"a drain without CPU", "load as asked for", func(d *results.Document) { d.Health.Throttled = 1 }, outcome.Pass, 0},
+		{"a generator that takes all CPUs", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.ClientCPU = false, 0.9 }, outcome.Inconclusive, 5},
 		{"an embedded server that does", "load as asked for", func(d *results.Document) {
 			d.Expected.Exact, d.Health.ClientCPU, d.Environment.Engine = false, 0.9, "embedded"
-		}, Pass, 0},
-		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, Inconclusive, 5},
-		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.ClientCounts = "[10 50]" }, Inconclusive, 5},
-		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = "synthetic,other" }, Inconclusive, 5},
+		}, outcome.Pass, 0},
+		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, outcome.Inconclusive, 5},
+		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.ClientCounts = "[10 50]" }, outcome.Inconclusive, 5},
+		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = "synthetic,other" }, outcome.Inconclusive, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := syntheticLockstep(1)
@@ -268,38 +269,38 @@ func TestClaims(t *testing.T) {
 		claim  string
 		change func(d *results.Document)
 		adjust func(c *Assertion)
-		want   Outcome
+		want   outcome.Outcome
 	}{
-		{claim: "synthetic notifications/op <= 1", want: Pass},
-		{claim: "synthetic notifications/op < 1", want: Regression},
-		{claim: "synthetic wait-p99 < 2ms", want: Pass},
-		{claim: "synthetic wait-p99 < 900us", want: Regression},
-		{claim: "synthetic violations == 0", want: Pass},
-		{claim: "* notifications/op == 1", want: Pass},
-		{claim: "synthetic ops/s > 2000", want: Regression},
-		{claim: "synthetic wait-p98 < 2ms", want: Inconclusive},
-		{claim: "other notifications/op <= 1", want: Inconclusive},
-		{claim: "synthetic notifications/op <= 1 x other", want: Inconclusive},
-		{claim: "synthetic wait-p99 < 2ms", change: busy, want: Inconclusive},
-		{claim: "synthetic wait-p99-ns < 2 x synthetic", change: busy, want: Pass},
-		{claim: "synthetic wait-p99-ns < 2 x synthetic", change: throttled, want: Inconclusive},
-		{claim: "synthetic notifications/op <= 1", change: busy, want: Pass},
-		{claim: "synthetic wait-p99 < 2ms", change: embedded, want: Inconclusive},
-		{claim: "synthetic notifications/op <= 1", change: embedded, want: Pass},
-		{claim: "synthetic herd-max <= 1", change: guessed, want: Inconclusive},
-		{claim: "synthetic wait-p99 < 2ms", change: few, want: Inconclusive},
-		{claim: "synthetic wait-p50 < 2ms", change: few, want: Pass},
-		{claim: "synthetic wait-p99 < 2ms", change: starving, want: Inconclusive},
-		{claim: "synthetic wait-p50 < 2ms", change: starving, want: Pass},
-		{claim: "synthetic wait-p50 < 2ms", change: func(d *results.Document) { few(d); starving(d) }, want: Inconclusive},
-		{claim: "synthetic herd-max >= 1", change: guessed, want: Inconclusive},
-		{claim: "synthetic notifications/op <= 0.96", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Pass},
-		{claim: "synthetic notifications/op <= 0.94", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Regression},
-		{claim: "synthetic notifications/op >= 1.04", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Pass},
-		{claim: "synthetic notifications/op == 1.04", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: Pass},
-		{claim: "synthetic notifications/op == 1.04", want: Regression},
-		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Clients = 10 }, want: Inconclusive},
-		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Scenario = "lock-*" }, want: Inconclusive},
+		{claim: "synthetic notifications/op <= 1", want: outcome.Pass},
+		{claim: "synthetic notifications/op < 1", want: outcome.Regression},
+		{claim: "synthetic wait-p99 < 2ms", want: outcome.Pass},
+		{claim: "synthetic wait-p99 < 900us", want: outcome.Regression},
+		{claim: "synthetic violations == 0", want: outcome.Pass},
+		{claim: "* notifications/op == 1", want: outcome.Pass},
+		{claim: "synthetic ops/s > 2000", want: outcome.Regression},
+		{claim: "synthetic wait-p98 < 2ms", want: outcome.Inconclusive},
+		{claim: "other notifications/op <= 1", want: outcome.Inconclusive},
+		{claim: "synthetic notifications/op <= 1 x other", want: outcome.Inconclusive},
+		{claim: "synthetic wait-p99 < 2ms", change: busy, want: outcome.Inconclusive},
+		{claim: "synthetic wait-p99-ns < 2 x synthetic", change: busy, want: outcome.Pass},
+		{claim: "synthetic wait-p99-ns < 2 x synthetic", change: throttled, want: outcome.Inconclusive},
+		{claim: "synthetic notifications/op <= 1", change: busy, want: outcome.Pass},
+		{claim: "synthetic wait-p99 < 2ms", change: embedded, want: outcome.Inconclusive},
+		{claim: "synthetic notifications/op <= 1", change: embedded, want: outcome.Pass},
+		{claim: "synthetic herd-max <= 1", change: guessed, want: outcome.Inconclusive},
+		{claim: "synthetic wait-p99 < 2ms", change: few, want: outcome.Inconclusive},
+		{claim: "synthetic wait-p50 < 2ms", change: few, want: outcome.Pass},
+		{claim: "synthetic wait-p99 < 2ms", change: starving, want: outcome.Inconclusive},
+		{claim: "synthetic wait-p50 < 2ms", change: starving, want: outcome.Pass},
+		{claim: "synthetic wait-p50 < 2ms", change: func(d *results.Document) { few(d); starving(d) }, want: outcome.Inconclusive},
+		{claim: "synthetic herd-max >= 1", change: guessed, want: outcome.Inconclusive},
+		{claim: "synthetic notifications/op <= 0.96", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: outcome.Pass},
+		{claim: "synthetic notifications/op <= 0.94", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: outcome.Regression},
+		{claim: "synthetic notifications/op >= 1.04", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: outcome.Pass},
+		{claim: "synthetic notifications/op == 1.04", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: outcome.Pass},
+		{claim: "synthetic notifications/op == 1.04", want: outcome.Regression},
+		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Clients = 10 }, want: outcome.Inconclusive},
+		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Scenario = "lock-*" }, want: outcome.Inconclusive},
 	} {
 		d, c := woken(), claim(t, tt.claim)
 		if tt.change != nil {
@@ -329,7 +330,7 @@ func TestClaimsUnderTwoConditions(t *testing.T) {
 			change(two)
 			for _, docs := range [][]*results.Document{{one, two, other}, {two, one, other}} {
 				checks := checkAssertions(docs, []Assertion{claim(t, text)}, Names{})
-				if c := NewReport(checks, nil).Checks[0]; c.Outcome != Inconclusive || !strings.Contains(c.Why, "two conditions") {
+				if c := NewReport(checks, nil).Checks[0]; c.Outcome != outcome.Inconclusive || !strings.Contains(c.Why, "two conditions") {
 					t.Errorf("another %s, %s: %s (%s)", name, text, c.Outcome, c.Why)
 				}
 			}
@@ -340,7 +341,7 @@ func TestClaimsUnderTwoConditions(t *testing.T) {
 // A claim about every variant but one says nothing where that one is the only one.
 func TestClaimsWithoutAVariant(t *testing.T) {
 	checks := checkAssertions([]*results.Document{syntheticLockstep(1)}, []Assertion{claim(t, "* notifications/op <= 1 x synthetic")}, Names{})
-	if len(checks) != 1 || checks[0].Outcome != Inconclusive {
+	if len(checks) != 1 || checks[0].Outcome != outcome.Inconclusive {
 		t.Errorf("%+v", checks)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // Baselines, rules and waivers with former names act like those with present ones, and one line says the new names.
@@ -38,7 +39,7 @@ func TestFormerNames(t *testing.T) {
 	d := syntheticLockstep(1)
 	d.Metrics[current] = results.Metric{Value: 7}
 	r := Evaluate(Evidence{Documents: []*results.Document{d}}, Rules{Baselines: baselines, Assertions: claims})
-	if c := outcomeOf(t, r, "synthetic "+current+" <= 6"); r.Code != 3 || c.Outcome != Regression {
+	if c := outcomeOf(t, r, "synthetic "+current+" <= 6"); r.Code != 3 || c.Outcome != outcome.Regression {
 		t.Errorf("exit code %d, %+v", r.Code, r.Checks)
 	}
 	said := strings.Join(r.Notes, "\n")

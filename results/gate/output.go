@@ -14,6 +14,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // WriteJSON replaces the file at path by the whole report.
@@ -152,11 +153,11 @@ func (r Report) suite(id int, name string) junitSuite {
 func (s *junitSuite) add(c Check) {
 	test := junitCase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Class: "zkbench." + s.Name}
 	switch c.Outcome {
-	case Pass:
-	case Waived:
+	case outcome.Pass:
+	case outcome.Waived:
 		test.Skipped = &junitMessage{Message: c.Why}
 		s.Skipped++
-	case Regression, Violation:
+	case outcome.Regression, outcome.Violation:
 		test.Failure = &junitMessage{c.Why, string(c.Outcome)}
 		s.Fails++
 	default:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // failing is a report with an outcome of each kind.
@@ -76,11 +77,11 @@ func write(t *testing.T, to func(path string) error) []byte {
 func TestJSON(t *testing.T) {
 	r, _ := failing(t)
 	var got struct {
-		Schema  int     `json:"schema"`
-		Verdict Outcome `json:"verdict"`
-		Code    int     `json:"exit_code"`
+		Schema  int             `json:"schema"`
+		Verdict outcome.Outcome `json:"verdict"`
+		Code    int             `json:"exit_code"`
 		Checks  []struct {
-			Outcome Outcome
+			Outcome outcome.Outcome
 			Why     string
 			Value   *float64
 			Screen  *struct{ Pairs int }
@@ -89,11 +90,11 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(write(t, r.WriteJSON), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != 1 || got.Verdict != Violation || got.Code != 4 || len(got.Checks) != len(r.Checks) {
+	if got.Schema != 1 || got.Verdict != outcome.Violation || got.Code != 4 || len(got.Checks) != len(r.Checks) {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range got.Checks {
-		if c.Outcome != Pass && c.Why == "" {
+		if c.Outcome != outcome.Pass && c.Why == "" {
 			t.Errorf("a check without a reason: %+v", c)
 		}
 	}
@@ -165,7 +166,7 @@ func TestJUnitSchema(t *testing.T) {
 }
 
 func TestAnnotations(t *testing.T) {
-	r := NewReport([]Check{{Rule: "a", Scenario: "s,t:u", Outcome: Violation, Why: "50 %: two,\r\nat once"}, {Rule: "b", Outcome: Pass}}, nil)
+	r := NewReport([]Check{{Rule: "a", Scenario: "s,t:u", Outcome: outcome.Violation, Why: "50 %: two,\r\nat once"}, {Rule: "b", Outcome: outcome.Pass}}, nil)
 	var b bytes.Buffer
 	if err := r.WriteAnnotations(&b); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
 )
 
@@ -33,13 +34,13 @@ func stageOf(s paired.Stage) *Stage {
 // both.
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	if err := r.Validate(); err != nil {
-		return []Check{{Rule: "valid pair rules", Source: FromPairs, Outcome: Error, Why: err.Error()}}, nil
+		return []Check{{Rule: "valid pair rules", Source: FromPairs, Outcome: outcome.Error, Why: err.Error()}}, nil
 	}
 	head := p.side(1)
 	checks = append(builtIn(head), unsoundBase(p.side(0))...)
 	keys := p.keys()
 	if len(keys) == 0 {
-		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: Inconclusive, Why: "no pair has any result"}), nil
+		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
 	}
 	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }) {
 		notes = append(notes, "measured on the embedded server: it is one server in memory, and its times are not those of an ensemble")
@@ -57,7 +58,7 @@ func unsoundBase(docs []*results.Document) []Check {
 	var checks []Check
 	for _, c := range builtIn(docs) {
 		if c.failed() {
-			c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, Inconclusive
+			c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
 			checks = append(checks, c)
 		}
 	}
@@ -68,7 +69,7 @@ func unsoundBase(docs []*results.Document) []Check {
 func (p Pairs) check(key results.GroupKey, r PairRules) (checks []Check, notes []string) {
 	base := Check{Rule: "no slower than base", Source: FromPairs, Scenario: key.Scenario, Variant: key.Variant, Clients: key.Clients}
 	if why := p.incomparable(key); why != "" {
-		base.Outcome, base.Why = Inconclusive, why
+		base.Outcome, base.Why = outcome.Inconclusive, why
 		return []Check{base}, nil
 	}
 	first := find(p.Screen[0][1], key)
@@ -121,24 +122,24 @@ func (p Pairs) compare(c *Check, key results.GroupKey, metric string, rule paire
 	c.Limit = number(max(rule.MinEffect, rule.Resolution))
 	screen, err := logRatios(p.Screen, 1, key, metric)
 	if err != nil {
-		c.Outcome, c.Why = Inconclusive, err.Error()
+		c.Outcome, c.Why = outcome.Inconclusive, err.Error()
 		return
 	}
 	first, err := rule.Screen(screen)
 	if err != nil {
-		c.Outcome, c.Why = Error, err.Error()
+		c.Outcome, c.Why = outcome.Error, err.Error()
 		return
 	}
 	var confirm []float64
 	if first.Flagged { // otherwise a confirmation was measured for another metric
 		if confirm, err = logRatios(p.Confirm, 1+len(p.Screen), key, metric); err != nil {
-			c.Outcome, c.Why, c.Screen = Inconclusive, "confirmation: "+err.Error(), stageOf(first)
+			c.Outcome, c.Why, c.Screen = outcome.Inconclusive, "confirmation: "+err.Error(), stageOf(first)
 			return
 		}
 	}
 	d, err := rule.Decide(screen, confirm)
 	if err != nil {
-		c.Outcome, c.Why = Error, err.Error()
+		c.Outcome, c.Why = outcome.Error, err.Error()
 		return
 	}
 	c.setDecision(d, rule, screen)
@@ -154,13 +155,13 @@ func (c *Check) setDecision(d paired.Decision, rule paired.Rule, screen []float6
 	c.Why = d.Why
 	switch {
 	case d.Verdict == paired.Regression:
-		c.Outcome = Regression
+		c.Outcome = outcome.Regression
 	case d.Passed && d.Verdict == paired.Noise:
-		c.Outcome, c.Why = Pass, fmt.Sprintf("%s: %s", d.Verdict, d.Why)
+		c.Outcome, c.Why = outcome.Pass, fmt.Sprintf("%s: %s", d.Verdict, d.Why)
 	case d.Passed:
-		c.Outcome = Pass
+		c.Outcome = outcome.Pass
 	default:
-		c.Outcome = Inconclusive
+		c.Outcome = outcome.Inconclusive
 		if least, err := rule.Detectable(screen); err == nil && !math.IsInf(least, 0) {
 			c.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // head returns the head's document of a pair.
@@ -143,7 +144,7 @@ func TestConfirmationOfSome(t *testing.T) {
 	}
 	r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
 	for _, c := range r.Checks {
-		if want := map[string]Outcome{"same": Pass, "synthetic": Regression}[c.Variant]; c.Source == FromPairs && c.Outcome != want {
+		if want := map[string]outcome.Outcome{"same": outcome.Pass, "synthetic": outcome.Regression}[c.Variant]; c.Source == FromPairs && c.Outcome != want {
 			t.Errorf("%s of %s: %s (%s), want %s", c.Metric, c.Variant, c.Outcome, c.Why, want)
 		}
 	}

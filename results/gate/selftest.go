@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // SelfTestCase is evidence with a known verdict.
@@ -24,7 +25,7 @@ func SelfTest(now time.Time) []SelfTestCase {
 	rules := Rules{Paired: DefaultPairRules(now)}
 	var err error
 	if rules.Baselines, err = BaselinesOf([]*results.Document{syntheticLockstep(1)}); err != nil {
-		return []SelfTestCase{{Name: "a baseline", Report: NewReport([]Check{{Rule: "baseline", Source: BuiltIn, Outcome: Error, Why: err.Error()}}, nil)}}
+		return []SelfTestCase{{Name: "a baseline", Report: NewReport([]Check{{Rule: "baseline", Source: BuiltIn, Outcome: outcome.Error, Why: err.Error()}}, nil)}}
 	}
 	without, silent, untrue := syntheticLockstep(1), syntheticLockstep(1), syntheticLockstep(1)
 	delete(without.Metrics, results.NotificationsPerOp)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -27,11 +28,11 @@ func (c Check) title() string {
 
 // shown returns the checks that a reader must see: those that fail, those that are waived, and those that improved.
 func (r Report) shown() []Check {
-	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return c.Outcome == Pass && !c.improved() })
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return c.Outcome == outcome.Pass && !c.improved() })
 }
 
 // improved reports whether a check passed and is better than the baseline.
-func (c Check) improved() bool { return c.Outcome == Pass && c.better }
+func (c Check) improved() bool { return c.Outcome == outcome.Pass && c.better }
 
 // WriteTable prints the verdict in at most width columns and on about one screen: the checks that fail with their reasons,
 // the others as numbers.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -122,7 +123,7 @@ func (w Waiver) unused() string {
 }
 
 func (w Waiver) covers(c Check) bool {
-	return c.Outcome == Regression && c.Value != nil && c.Metric == w.Metric && c.Scenario == w.Scenario && c.Variant == w.Variant &&
+	return c.Outcome == outcome.Regression && c.Value != nil && c.Metric == w.Metric && c.Scenario == w.Scenario && c.Variant == w.Variant &&
 		(w.Clients == 0 || w.Clients == c.Clients) && (w.Rule == "" || w.Rule == c.Rule) && c.lessIsWorse == (w.Floor != nil)
 }
 
@@ -134,6 +135,6 @@ func (w Waiver) apply(c *Check) {
 		c.Why += fmt.Sprintf("; the waiver ends at %.6g", w.limit())
 		return
 	}
-	c.Outcome = Waived
+	c.Outcome = outcome.Waived
 	c.Why += fmt.Sprintf("; waived until %s: %s (%s)", w.Expires, w.Reason, w.Link)
 }
