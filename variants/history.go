@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EventKind names what a participant did; each recipe has its own.
+// EventKind names what a participant did. Each recipe has its own kinds, from 0 on; see [SessionLost] for those of all.
 type EventKind uint8
 
 // Event is one entry of a history.
@@ -44,6 +44,7 @@ type Log struct {
 	client int
 
 	mu     sync.Mutex
+	ended  bool
 	events []Event
 }
 
@@ -56,7 +57,35 @@ func NewLog(epoch time.Time, client int) *Log { return &Log{epoch: epoch, client
 func (l *Log) Record(kind EventKind, value int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.events = append(l.events, Event{At: time.Since(l.epoch), Client: l.client, Kind: kind, Value: value})
+	l.record(kind, value)
+}
+
+// RecordUnless appends an event of one of two kinds: otherwise if the channel is closed, else kind. If the channel is closed
+// before an event is recorded, as that of a [Monitor] before SessionLost, the history has both in that order.
+func (l *Log) RecordUnless(closed <-chan struct{}, kind, otherwise EventKind, value int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-closed:
+		kind = otherwise
+	default:
+	}
+	l.record(kind, value)
+}
+
+// End appends the last event of a participant. What it records afterwards is dropped.
+func (l *Log) End(kind EventKind, value int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.record(kind, value)
+	l.ended = true
+}
+
+// record appends an event, unless the log has ended. The caller holds the mutex.
+func (l *Log) record(kind EventKind, value int64) {
+	if !l.ended {
+		l.events = append(l.events, Event{At: time.Since(l.epoch), Client: l.client, Kind: kind, Value: value})
+	}
 }
 
 // Take appends the events since the last call to dst, in the order of time, and forgets them.

@@ -17,10 +17,11 @@ type Observer interface {
 	Complete()
 }
 
-// Findings takes what an observer finds. Both functions are called from within Observe and Complete.
+// Findings takes what an observer finds. Its functions are called from within Observe and Complete.
 type Findings struct {
 	Span      func(Span)
 	Violation func(Violation)
+	Damage    func(Damage) // may be nil: damage that breaks a promise is then a violation; see [Findings.Lose]
 }
 
 // Breach reports a violation at the time of an event, in words.

@@ -46,6 +46,14 @@ type Recipe struct {
 	// no use for one. The formulas hold for every size.
 	Size string
 
+	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
+	Roles []string
+	// Losses are what a failure may cost, and so the metrics that a run with faults has beside those of every recipe.
+	Losses []Loss
+	// Orphans counts the znodes below env.Root that no client will remove, when all participants have left; nil if the
+	// recipe leaves none. The session takes no part.
+	Orphans func(ctx context.Context, env Env) (int64, error)
+
 	// NewObserver returns an observer of one measurement, which finds the phases and holds the participants to the promise
 	// that all variants of the recipe must keep.
 	NewObserver func(Findings) Observer
@@ -114,6 +122,7 @@ type Variant struct {
 	Source  string // which document describes it
 	Type    string // the Go type whose comment explains it
 	BadAt   string // one sentence: what it is not suited for
+	Forgoes []Loss // what it does not promise to avoid when a client, a connection or a server fails
 
 	// Lockstep is the cost of one operation in a lockstep run of N participants, see [CountFrom]. Nothing coalesces then, so
 	// that the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.
@@ -182,6 +191,8 @@ type Env struct {
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
+	// RecordUnless records otherwise in place of kind if the channel is closed; see [Log.RecordUnless].
+	RecordUnless func(closed <-chan struct{}, kind, otherwise EventKind, value int64)
 
 	// Hold is called while the participant holds what the recipe gives. It returns when the participant is to go on: after
 	// the scenario's hold time or, in a lockstep run, when it is this participant's turn; and when the session is lost.

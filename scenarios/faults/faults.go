@@ -1,0 +1,45 @@
+// Package faults defines what goes wrong in a scenario, and when.
+//
+// It takes one position: a fault that cannot happen as it is written is a mistake, which is reported before the run. A run
+// whose faults silently did not happen would show every variant as robust.
+package faults
+
+import "time"
+
+// Kind is what goes wrong.
+type Kind string
+
+// The kinds.
+const (
+	Kill      Kind = "kill"      // a server ends at once
+	Pause     Kind = "pause"     // a server stops without ending its connections
+	Partition Kind = "partition" // a server is cut off from the other servers
+	Expire    Kind = "expire"    // a client's session ends, while the client is alive
+	Cut       Kind = "cut"       // a client's connection ends, and the client connects again
+	Stop      Kind = "stop"      // a client stops dead: its session runs out, and then it joins again
+	Deaf      Kind = "deaf"      // a client ignores requests of other clients, such as to give up a lock
+)
+
+// Whom a fault hits, beside the names of servers and the roles of the recipe.
+const (
+	Leader   = "leader"   // the server that leads when the fault happens
+	Follower = "follower" // one of the servers that follow
+	Any      = "any"      // a server or a client at random, from the scenario's seed
+	All      = "all"      // every client
+	Holder   = "holder"   // a client that holds, such as a lock
+	Waiter   = "waiter"   // a client in an operation that does not hold
+	Idle     = "idle"     // a client between two operations
+)
+
+// Fault is one line of a schedule.
+type Fault struct {
+	Kind  Kind
+	Whom  string
+	At    time.Duration // of the first occurrence, since the beginning of the measured window
+	Every time.Duration // from one occurrence to the next; 0 means that there is one
+	For   time.Duration // until it is undone; 0 means at the end of the measurement
+
+	// Of a cut: the operation, such as "create", before whose next request the connection ends, or after it and before its
+	// reply. Both are empty for a cut at once.
+	Before, After string
+}

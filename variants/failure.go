@@ -1,0 +1,63 @@
+package variants
+
+import "slices"
+
+// The events that the runner records when a client fails. They are the same for all recipes, whose own kinds are smaller.
+// The value is the number of the client's life, counted from zero: a client that joins again begins the next one.
+const (
+	// SessionLost is recorded at the moment from which a client can know that its session is lost, see [Monitor.Lost]. The
+	// client goes on until it notices, and records what it then does.
+	SessionLost EventKind = 250 + iota
+	// Died is recorded when a client stops dead. It is the last event of that life: the client sends nothing more. Its
+	// session, and its ephemeral znodes with it, end up to a session timeout later.
+	Died
+	// Rejoined is recorded when a client has joined again with a new session. What was still open in its former life never
+	// ends.
+	Rejoined
+)
+
+// Loss names something that a failure may cost the users of a recipe. It is also the name of a metric.
+type Loss string
+
+// The losses.
+const (
+	ItemsLost    Loss = "items-lost"    // items or tasks whose submission was acknowledged, and that no client will process
+	ItemsDoubled Loss = "items-doubled" // items or tasks that were processed again
+	Orphans      Loss = "orphans"       // znodes that no client will remove
+	Blocked      Loss = "blocked-ns"    // the longest time that a live client has waited for one that had failed
+	Fenced       Loss = "fenced"        // operations that overlapped a later holder's, and that a check of the fencing token stops
+)
+
+// IsBreach reports whether a loss breaks the promise of a variant that does not forgo it. Fenced operations break none: they
+// are what fencing tokens are for.
+func (l Loss) IsBreach() bool { return l != Fenced }
+
+// IsLongest reports whether the amounts of a loss are times, of which the longest counts. Other amounts are added up.
+func (l Loss) IsLongest() bool { return l == Blocked }
+
+// Damage is a loss that an observer has found.
+type Damage struct {
+	Loss      Loss
+	Amount    int64
+	Violation // in words, for variants that promise that it does not happen
+}
+
+// Lose reports a loss at the time of an event. For a variant that does not forgo it, it is a violation, too.
+func (f Findings) Lose(e Event, loss Loss, amount int64, format string, args ...any) {
+	d := Damage{loss, amount, e.Violation(format, args...)}
+	switch {
+	case f.Damage != nil:
+		f.Damage(d)
+	case loss.IsBreach():
+		f.Violation(d.Violation)
+	}
+}
+
+// Forgone reports whether a variant does not promise that a loss never happens.
+func (v Variant) Forgone(l Loss) bool { return slices.Contains(v.Forgoes, l) }
+
+// Roled is a participant that has a role of its own, such as the master among workers, so that a fault can be aimed at it.
+// The roles are those of [Recipe]. They may change over time. Role may be called concurrently with the other methods.
+type Roled interface {
+	Role() string
+}
