@@ -20,6 +20,7 @@ type Monitor struct {
 	lost    chan struct{}
 	over    bool
 	session interface{ Close() }
+	tell    func()
 }
 
 // NewMonitor returns a monitor for a session that will be granted the given timeout.
@@ -29,6 +30,21 @@ func NewMonitor(timeout time.Duration) *Monitor {
 
 // Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
 func (m *Monitor) Lost() <-chan struct{} { return m.lost }
+
+// WhenLost sets a function that is called when the session is lost, just after Lost is closed. It must not block. Set it before
+// the session is opened.
+func (m *Monitor) WhenLost(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell = f
+}
+
+// Lose takes the session for lost, as when its client has stopped dead.
+func (m *Monitor) Lose() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.end()
+}
 
 // Guard makes the monitor close the session as soon as it is lost. What the session held is then given up by the
 // server, too, at the latest when the session timeout has passed there; without it, a session that comes back after its
@@ -90,6 +106,9 @@ func (m *Monitor) end() {
 	if !m.over {
 		m.over = true
 		close(m.lost)
+		if m.tell != nil {
+			m.tell()
+		}
 		if m.session != nil {
 			go m.session.Close() // it may take a second, and the client calls Observe from its own loop
 		}

@@ -25,15 +25,20 @@ type holdFunc func(ctx context.Context, asked <-chan struct{}) error
 
 // client is one participant with its own session, and everything that observes it.
 type client struct {
-	id          int
-	server      ensemble.Server
+	id     int
+	server ensemble.Server
+	ledger *wire.Ledger // of all its lives
+	hold   holdFunc     // set by the mode before the first step
+	*life
+}
+
+// life is what a client has from when it joins the recipe until it stops dead or loses its session.
+type life struct {
 	conn        *zk.Conn
-	ledger      *wire.Ledger
 	monitor     *variants.Monitor
 	session     *variants.Session
 	log         *variants.Log
 	participant variants.Participant
-	hold        holdFunc // set by the mode before the first step
 }
 
 // atRest reports whether the client waits for a watch that has not fired, with nothing outstanding.
@@ -73,11 +78,10 @@ func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPoo
 	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
 	for i := range p.clients {
 		p.clients[i] = &client{
-			id:      i,
-			server:  at.servers[i%len(at.servers)],
-			ledger:  wire.NewLedger(p.epoch),
-			monitor: variants.NewMonitor(ensemble.SessionTimeout),
-			log:     variants.NewLog(p.epoch, i),
+			id:     i,
+			server: at.servers[i%len(at.servers)],
+			ledger: wire.NewLedger(p.epoch),
+			life:   &life{monitor: variants.NewMonitor(ensemble.SessionTimeout), log: variants.NewLog(p.epoch, i)},
 		}
 	}
 	late := fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)",
@@ -114,7 +118,7 @@ func (c *client) join(ctx context.Context, v variants.Variant, at setting) error
 		Clients: at.clients, Index: c.id, Size: at.size,
 		Session: c.session,
 		Root:    at.root,
-		Record:  c.log.Record,
+		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,
 		Hold:    func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
 	})
 	return err

@@ -177,7 +177,7 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 		m := &measurement{patience: stuckAfter, pool: &clientPool{}}
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
-			m.pool.clients = append(m.pool.clients, &client{id: i, participant: &sleeper{steps: 5, asleep: asleep}})
+			m.pool.clients = append(m.pool.clients, &client{id: i, life: &life{participant: &sleeper{steps: 5, asleep: asleep}}})
 		}
 		err := m.loop(ctx, 10, nil)
 		if !errors.Is(err, ErrStuck) {
@@ -203,7 +203,7 @@ func (*dying) Step(context.Context) error { return errDying }
 func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
-	m := &measurement{patience: time.Hour, pool: &clientPool{clients: []*client{{participant: &dying{}}}}}
+	m := &measurement{patience: time.Hour, pool: &clientPool{clients: []*client{{life: &life{participant: &dying{}}}}}}
 	m.scenario.WarmUp, m.scenario.Operations = scenarios.Duration(24*time.Hour), 5
 	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())

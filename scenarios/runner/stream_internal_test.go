@@ -36,7 +36,8 @@ func pool(n int) *clientPool {
 	p := &clientPool{epoch: time.Now()}
 	for i := range n {
 		p.clients = append(p.clients, &client{
-			id: i, log: variants.NewLog(p.epoch, i), ledger: wire.NewLedger(p.epoch), session: variants.NewSession(nil, nil),
+			id: i, ledger: wire.NewLedger(p.epoch),
+			life: &life{log: variants.NewLog(p.epoch, i), session: variants.NewSession(nil, nil)},
 		})
 	}
 	return p
