@@ -50,6 +50,7 @@ type Document struct {
 	Servers    []ServerReport       `json:"servers"`
 	Heap       *Heap                `json:"heap,omitempty"` // nil unless the scenario asks for it
 	Floor      *Floor               `json:"floor,omitempty"`
+	Failure    *Failure             `json:"failure,omitempty"` // nil unless the scenario has faults
 
 	Metrics    map[string]Metric `json:"metrics"`
 	Warnings   []string          `json:"warnings"`   // doubts about the numbers
@@ -83,6 +84,10 @@ type Scenario struct {
 	Heap          bool          `json:"heap,omitempty"` // the heap is to be measured
 	BystanderRate int           `json:"bystander_rate"` // reads per second and server
 	Overview      string        `json:"overview,omitempty"`
+	// Faults is the schedule of faults, in the notation of the flag --fault.
+	Faults         []string      `json:"faults,omitempty"`
+	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
+	Roam           bool          `json:"roam,omitempty"`               // a client may connect to another server after a failure
 }
 
 // Environment describes the servers, the machine and the build that a measurement used.

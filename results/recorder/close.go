@@ -35,6 +35,9 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 	d.Stalls = r.stalls.found(r.frozen)
 	r.fillServers(d, f.Servers)
 	var err error
+	if d.Failure, err = r.failures.document(); err != nil {
+		return err
+	}
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {
 		return err
 	}

@@ -24,6 +24,10 @@ type Config struct {
 	Clients      int           // how many clients are expected; higher ids are allowed
 	WindowLength time.Duration // 0 if it is not known in advance
 	Lockstep     bool
+
+	Faulty        bool     // the scenario has faults
+	Losses        []string // that the recipe can have
+	LongestLosses []string // those of Losses of which the largest amount counts, instead of the sum
 }
 
 // never is a time before every event.
@@ -54,6 +58,7 @@ type Recorder struct {
 	recent   recent
 	timeline middle
 	series   series
+	failures failures
 
 	violations     []results.Violation
 	moreViolations int64
@@ -76,6 +81,7 @@ func New(c Config) *Recorder {
 		stalls:     newStalls(c.Collective),
 		violations: []results.Violation{},
 	}
+	r.failures = newFailures(c, &r.window)
 	r.byZxid = newZxidHerds(&r.window, &r.series)
 	if !namesTransactions(c.Version) {
 		r.byPath = newPathHerds(&r.window, &r.series)
@@ -98,7 +104,7 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 	r.advance(end)
 	c := r.client(id)
 	if phase == r.config.Operation {
-		r.completed(c, stretch{start, end})
+		r.completed(id, stretch{start, end})
 	}
 	waiting := slices.Contains(r.config.Waiting, phase)
 	switch {
@@ -115,8 +121,10 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 }
 
 // completed records a completed operation of a client.
-func (r *Recorder) completed(c *clientState, s stretch) {
+func (r *Recorder) completed(id int, s stretch) {
+	c := r.client(id)
 	r.series.operation(s.end)
+	r.failures.operation(id, s)
 	if r.window.contains(s.end) {
 		r.window.operations++
 	}
@@ -232,6 +240,7 @@ func (r *Recorder) OpenWindow(at time.Duration) {
 	r.window.open(at)
 	r.stalls.open(at)
 	r.timeline.open(at, r.config.WindowLength)
+	r.failures.completed = at
 }
 
 // CloseWindow ends the window. All events so far must be earlier. Later events enter the series only. There are two
@@ -239,6 +248,7 @@ func (r *Recorder) OpenWindow(at time.Duration) {
 func (r *Recorder) CloseWindow(at time.Duration) {
 	r.advance(at)
 	r.closeHerds()
+	r.failures.unavailableUntil(at)
 	r.window.close(at)
 	r.stalls.close(at)
 }
@@ -259,6 +269,7 @@ func (r *Recorder) Thaw(at time.Duration) {
 // advance moves the recorder's clock to the time of an event.
 func (r *Recorder) advance(now time.Duration) {
 	r.series.at(now)
+	r.failures.last = max(r.failures.last, now)
 	if r.window.contains(now) {
 		r.timeline.advance(now)
 	}
