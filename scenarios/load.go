@@ -56,14 +56,26 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 			return mistakes
 		}
 		s.useCurrentNames()
+		lineOf := linesOf(root, lines)
 		unread := slices.Clone(mistakes)
 		for _, p := range s.Validate(recipes) {
 			// A field that could not be read already has its mistake.
 			if !slices.ContainsFunc(unread, func(m strict.Mistake) bool { return m.Field == p.Field }) {
-				mistakes = append(mistakes, strict.Mistake{Line: lines[p.Field], Field: p.Field, Text: p.Field + ": " + p.Text})
+				mistakes = append(mistakes, strict.Mistake{Line: lineOf(p), Field: p.Field, Text: p.Field + ": " + p.Text})
 			}
 		}
 		return mistakes
 	})
 	return s, err
+}
+
+// linesOf returns a function that finds the line of a problem. lines has those of the fields.
+func linesOf(root *yaml.Node, lines map[string]int) func(Problem) int {
+	each := faultLines(root)
+	return func(p Problem) int {
+		if p.Fault > 0 {
+			return each[p.Fault-1]
+		}
+		return lines[p.Field]
+	}
 }

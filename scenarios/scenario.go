@@ -6,29 +6,17 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
 
 // Duration is a time.Duration that must be written with its unit.
-type Duration time.Duration
-
-// UnmarshalYAML accepts "250ms", but not 250.
-func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
-	parsed, err := time.ParseDuration(node.Value)
-	if err != nil {
-		return fmt.Errorf("wants a duration with its unit, such as 3s or 250ms, not %q", node.Value)
-	}
-	*d = Duration(parsed)
-	return nil
-}
+type Duration = strict.Duration
 
 // Scenario is one question and the load that answers it.
 type Scenario struct {
@@ -46,11 +34,17 @@ type Scenario struct {
 	Think         Duration // closed: pause between a client's operations
 	Repeats       int
 	Seed          uint64
-	Heap          bool               // lockstep: also measure how much the servers' heaps grow while clients line up
-	BystanderRate int                // reads per second that one extra session sends to each server
-	Expect        []string           // claims about the outcome, in the syntax of results.ParseClaim
-	Overview      string             // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
-	Published     *results.Published // published measurements of the same load; nil if there are none
+	Heap          bool // lockstep: also measure how much the servers' heaps grow while clients line up
+	BystanderRate int  // reads per second that one extra session sends to each server
+
+	Faults         []faults.Fault // closed: what fails, and when
+	SessionTimeout Duration       // of the clients; 0 means [ensemble.SessionTimeout]
+	Roam           bool           // closed: a client whose server fails connects to another one; else it waits for its own
+	QuorumLoss     bool           // the faults may take the quorum away for longer than the session timeout
+
+	Expect    []string           // claims about the outcome, in the syntax of results.ParseClaim
+	Overview  string             // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
+	Published *results.Published // published measurements of the same load; nil if there are none
 
 	OldNames results.OldNames // former names that the file uses; the fields above have the present ones
 }
@@ -79,6 +73,10 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: "seed", Wants: "a whole number, not negative", Value: &s.Seed},
 		{Name: "heap", Wants: "true or false", Value: &s.Heap},
 		{Name: "bystander-rate", Wants: "a whole number", Value: &s.BystanderRate},
+		{Name: faultsField, Value: strict.Nested(s.readFaults)},
+		{Name: sessionTimeoutField, Wants: "a duration with its unit, such as 4s", Value: &s.SessionTimeout},
+		{Name: "roam", Wants: "true or false", Value: &s.Roam},
+		{Name: quorumLossField, Wants: "true or false", Value: &s.QuorumLoss},
 		{Name: "expect", Wants: "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", Value: &s.Expect},
 		{Name: "overview", Wants: "two variants and a metric, such as predecessor-watch against znode by ops/s", Value: &s.Overview},
 		{Name: publishedField, Value: strict.Nested(s.readPublished)},

@@ -30,6 +30,7 @@ const (
 // Problem is one mistake in a scenario.
 type Problem struct {
 	Field string // empty if it concerns the whole file
+	Fault int    // which of the faults it concerns, from 1 on; 0 if it concerns another field
 	Text  string
 }
 
@@ -37,7 +38,7 @@ type Problem struct {
 type problems []Problem
 
 func (p *problems) add(field, format string, args ...any) {
-	*p = append(*p, Problem{field, fmt.Sprintf(format, args...)})
+	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
 // Validate returns every mistake in a scenario. recipes are the recipes that it may name.
@@ -74,6 +75,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 			maxBystanderRate, s.BystanderRate)
 	}
 	s.validateLoad(&p)
+	s.validateFaults(&p, s.recipeAmong(recipes))
 	s.validatePublished(&p)
 	s.validateProducts(&p, recipes)
 	return p

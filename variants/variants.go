@@ -46,6 +46,10 @@ type Recipe struct {
 	// no use for one. The formulas hold for every size.
 	Size string
 
+	// NeverHolds reports whether no participant calls [Env.Hold], so that a fault cannot be aimed at one that holds.
+	NeverHolds bool
+	// Revocable reports whether participants can be asked to go on while they hold, see [Env.Hold], so that one can be deaf.
+	Revocable bool
 	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
 	Roles []string
 	// Losses are what a failure may cost, and so the metrics that a run with faults has beside those of every recipe.

@@ -12,10 +12,11 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "scenarios/runner", "variants", "variants/catalog", "results", "results/compare", "results/table", "results/strict", "results/outcome", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/wire", "results/gate"},
-	"scenarios":             {"variants", "results", "results/strict"},
-	"scenarios/runner":      {"scenarios", "results/recorder", "variants", "results", "ensemble", "ensemble/namespace", "ensemble/wire"}, // only the runner joins these
-	"variants":              {},                                                                                                          // a recipe cannot see the runner
+	"cmd/zkbench":           {"scenarios", "scenarios/faults", "scenarios/runner", "variants", "variants/catalog", "results", "results/compare", "results/table", "results/strict", "results/outcome", "plots", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/wire", "results/gate"},
+	"scenarios":             {"scenarios/faults", "variants", "ensemble", "results", "results/strict"},
+	"scenarios/faults":      {"ensemble/wire", "results/strict"},
+	"scenarios/runner":      {"scenarios", "scenarios/faults", "results/recorder", "variants", "results", "ensemble", "ensemble/namespace", "ensemble/wire"}, // only the runner joins these
+	"variants":              {},                                                                                                                              // a recipe cannot see the runner
 	"variants/line":         {"variants"},
 	"variants/items":        {"variants", "variants/line"},
 	"variants/holding":      {"variants"},

@@ -12,6 +12,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -36,6 +37,19 @@ func (m Mistakes) Error() string {
 		texts = append(texts, one.Text)
 	}
 	return strings.Join(texts, "; ")
+}
+
+// Duration is a time.Duration that must be written with its unit.
+type Duration time.Duration
+
+// UnmarshalYAML accepts "250ms", but not 250.
+func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
+	parsed, err := time.ParseDuration(node.Value)
+	if err != nil {
+		return fmt.Errorf("wants a duration with its unit, such as 3s or 250ms, not %q", node.Value)
+	}
+	*d = Duration(parsed)
+	return nil
 }
 
 // Document returns the root of the only document in a text; nil if there is none.

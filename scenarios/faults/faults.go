@@ -4,7 +4,11 @@
 // whose faults silently did not happen would show every variant as robust.
 package faults
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Kind is what goes wrong.
 type Kind string
@@ -20,7 +24,7 @@ const (
 	Deaf      Kind = "deaf"      // a client ignores requests of other clients, such as to give up a lock
 )
 
-// Whom a fault hits, beside the names of servers and the roles of the recipe.
+// Whom a fault hits, beside the names of servers, the roles of the recipe and clients by their number, see [Client].
 const (
 	Leader   = "leader"   // the server that leads when the fault happens
 	Follower = "follower" // one of the servers that follow
@@ -35,7 +39,7 @@ const (
 type Fault struct {
 	Kind  Kind
 	Whom  string
-	At    time.Duration // of the first occurrence, since the beginning of the measured window
+	At    time.Duration // of the first occurrence, since the beginning of the measured window; 0 means after Every
 	Every time.Duration // from one occurrence to the next; 0 means that there is one
 	For   time.Duration // until it is undone; 0 means at the end of the measurement
 
@@ -43,3 +47,18 @@ type Fault struct {
 	// reply. Both are empty for a cut at once.
 	Before, After string
 }
+
+// First returns the time of the first occurrence.
+func (f Fault) First() time.Duration { return cmp.Or(f.At, f.Every) }
+
+// Kinds returns all kinds: first those of servers, then those of clients.
+func Kinds() []Kind { return []Kind{Kill, Pause, Partition, Expire, Cut, Stop, Deaf} }
+
+// OfServer reports whether the fault is one of a server. Other faults are those of a client.
+func (k Kind) OfServer() bool { return slices.Contains([]Kind{Kill, Pause, Partition}, k) }
+
+// Lasts reports whether the fault lasts until it is undone. Other faults happen at once, and the clients recover by themselves.
+func (k Kind) Lasts() bool { return k.OfServer() || k == Deaf }
+
+// Servers returns the names of the servers of an ensemble that zkbench starts.
+func Servers() []string { return []string{"zoo1", "zoo2", "zoo3"} }

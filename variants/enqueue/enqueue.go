@@ -49,6 +49,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   phaseEnqueue,
 		CountFrom:   variants.FromStart,
+		NeverHolds:  true,
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -87,6 +87,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromStart,
+		Revocable:   true,
 		NewObserver: newObserver,
 		Code:        code,
 	}

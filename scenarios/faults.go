@@ -1,0 +1,74 @@
+package scenarios
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// The fields of a file that concern failure.
+const (
+	faultsField         = "faults"
+	sessionTimeoutField = "session-timeout"
+	quorumLossField     = "quorum-loss"
+)
+
+// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s; the embedded server,
+// which can have a shorter tick, grants shorter ones.
+const (
+	minSessionTimeout = 100 * time.Millisecond
+	maxSessionTimeout = 40 * time.Second
+)
+
+func (s *Scenario) readFaults(value *yaml.Node, name string) strict.Mistakes {
+	var mistakes strict.Mistakes
+	s.Faults, mistakes = faults.ReadList(value, name)
+	return mistakes
+}
+
+// faultLines returns the line of each fault in a file.
+func faultLines(root *yaml.Node) []int {
+	at := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == faultsField })
+	if at < 0 || at+1 >= len(root.Content) {
+		return nil
+	}
+	var lines []int
+	for _, f := range root.Content[at+1].Content {
+		lines = append(lines, f.Line)
+	}
+	return lines
+}
+
+// EffectiveSessionTimeout returns the session timeout that clients ask for.
+func (s *Scenario) EffectiveSessionTimeout() time.Duration {
+	return cmp.Or(time.Duration(s.SessionTimeout), ensemble.SessionTimeout)
+}
+
+// validateFaults checks everything about failure that does not depend on the engine; see [faults.Unable] for that.
+func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
+	if t := time.Duration(s.SessionTimeout); t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
+		p.add(sessionTimeoutField, "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
+	}
+	if s.Mode != Closed || recipe == nil || len(s.Clients) == 0 {
+		return // without these there are mistakes that hide what the faults would be
+	}
+	terms := faults.Terms{
+		Window:         time.Duration(s.Duration),
+		SessionTimeout: s.EffectiveSessionTimeout(),
+		Clients:        slices.Min(s.Clients),
+		Roles:          recipe.Roles,
+		Holds:          !recipe.NeverHolds,
+		Asks:           recipe.Revocable,
+		QuorumLoss:     s.QuorumLoss,
+	}
+	for _, f := range faults.Check(s.Faults, terms) {
+		*p = append(*p, Problem{Field: faultsField, Fault: f.Index + 1, Text: s.Faults[f.Index].String() + ": " + f.Text})
+	}
+}

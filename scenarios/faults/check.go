@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results/strict"
+)
+
+// The limits of a fault. Values beyond them are taken for typing errors.
+const (
+	maxSpan        = 24 * time.Hour
+	minEvery       = 10 * time.Millisecond // of a client's faults: a connection is made in less
+	minServerEvery = time.Second           // of a server's faults: a server takes longer to join its quorum
+)
+
+// whom returns the words for whom a fault of this kind can hit, in a recipe with these roles.
+func (k Kind) whom(roles []string) []string {
+	switch {
+	case k.OfServer():
+		return append([]string{Leader, Follower, Any}, Servers()...)
+	case k == Stop || k == Deaf:
+		return append([]string{Any, Holder, Waiter, Idle, "client 0"}, roles...)
+	default:
+		return append([]string{Any, All, Holder, Waiter, Idle, "client 0"}, roles...)
+	}
+}
+
+// problems returns the mistakes of a fault that depend on nothing else. [Parse] and [ReadList] report them.
+func (f Fault) problems() []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, s := range []struct {
+		name  string
+		value time.Duration
+	}{{"at", f.At}, {"every", f.Every}, {"for", f.For}} {
+		if s.value > maxSpan {
+			add("%s wants at most %s, not %s", s.name, span(maxSpan), span(s.value))
+		}
+	}
+	if f.First() == 0 {
+		add("when? at or every is missing")
+	}
+	if f.Every > 0 {
+		f.checkEvery(add)
+	}
+	if f.For > 0 && !f.Kind.Lasts() {
+		add("for means nothing to %s, which happens at once", f.Kind)
+	}
+	f.checkOperation(add)
+	return out
+}
+
+func (f Fault) checkEvery(add func(format string, args ...any)) {
+	least := minEvery
+	if f.Kind.OfServer() {
+		least = minServerEvery
+	}
+	switch {
+	case f.Every < least:
+		add("every wants at least %s for %s, not %s", span(least), f.Kind, span(f.Every))
+	case f.Kind.Lasts() && f.For == 0:
+		add("every wants for, too: without it, %s lasts to the end of the measurement and cannot happen again", f.Kind)
+	case f.For >= f.Every:
+		add("it lasts %s, but would happen again after %s", span(f.For), span(f.Every))
+	}
+}
+
+func (f Fault) checkOperation(add func(format string, args ...any)) {
+	if f.Before != "" && f.After != "" {
+		add("before and after exclude each other")
+	}
+	for _, o := range []struct{ name, value string }{{"before", f.Before}, {"after", f.After}} {
+		switch {
+		case o.value == "":
+		case f.Kind != Cut:
+			add("%s means nothing to %s: it is for cut", o.name, f.Kind)
+		case !slices.Contains(operations(), o.value):
+			add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, operations()))
+		}
+	}
+}
+
+// Terms are what a schedule must fit into.
+type Terms struct {
+	Window         time.Duration // how long is measured; 0 if the measurement ends after a number of operations
+	SessionTimeout time.Duration
+	Clients        int      // the fewest of any measurement
+	Roles          []string // of the recipe
+	Holds          bool     // clients of the recipe hold
+	Asks           bool     // clients of the recipe ask others to go on
+	QuorumLoss     bool     // the quorum may be lost for longer than the session timeout
+}
+
+// Problem is one mistake in a schedule.
+type Problem struct {
+	Index int // of the fault in the schedule
+	Text  string
+}
+
+// Check returns every mistake in a schedule of faults that have been read.
+func Check(schedule []Fault, t Terms) []Problem {
+	var out []Problem
+	for i, f := range schedule {
+		add := func(format string, args ...any) { out = append(out, Problem{i, fmt.Sprintf(format, args...)}) }
+		f.checkWhom(t, add)
+		f.checkWindow(t, add)
+	}
+	return out
+}
+
+func (f Fault) checkWhom(t Terms, add func(format string, args ...any)) {
+	number, named := f.Client()
+	switch known := f.Kind.whom(t.Roles); {
+	case named && number >= t.Clients:
+		add("there is no client %d: the smallest measurement has %d, numbered from 0 on", number, t.Clients)
+	case named:
+	case !slices.Contains(known, f.Whom):
+		add("%s wants %s, not %q", f.Kind, joined(known, "or"), f.Whom)
+	case f.Whom == Holder && !t.Holds:
+		add("there is no holder: no client of the recipe holds")
+	case f.Kind == Deaf && !t.Asks:
+		add("no client of the recipe asks another one, so that none can ignore it")
+	}
+}
+
+func (f Fault) checkWindow(t Terms, add func(format string, args ...any)) {
+	if t.Window == 0 {
+		return
+	}
+	switch first := f.First(); {
+	case first >= t.Window:
+		add("happens first at %s, but the window ends at %s", span(first), span(t.Window))
+	case first+f.For > t.Window:
+		add("lasts from %s to %s, but the window ends at %s; without for, it lasts to the end", span(first), span(first+f.For), span(t.Window))
+	case f.Kind == Stop && first+t.SessionTimeout >= t.Window:
+		add("the session of the client that stops at %s ends at about %s, but the window ends at %s: nothing would be seen of it",
+			span(first), span(first+t.SessionTimeout), span(t.Window))
+	}
+}
