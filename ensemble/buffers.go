@@ -3,9 +3,6 @@ package ensemble
 import (
 	"net"
 	"os"
-	"time"
-
-	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
 // SessionBuffers is how many bytes the client library reserves for each session: a buffer to send from and one to receive
@@ -35,17 +32,6 @@ type thriftyConn struct {
 type bufferUse struct {
 	capacity int // of the buffer that was used last
 	touched  int // how many of its bytes have been used since its pages were given back
-}
-
-// dialThrifty returns a dialer for zk.WithDialer whose connections are counted in ledger and give memory back.
-func dialThrifty(ledger *wire.Ledger) func(network, address string, timeout time.Duration) (net.Conn, error) {
-	return func(network, address string, timeout time.Duration) (net.Conn, error) {
-		conn, err := ledger.Dial(network, address, timeout)
-		if err != nil {
-			return nil, err
-		}
-		return &thriftyConn{Conn: conn}, nil
-	}
 }
 
 // Write sends a frame, and gives back its pages if it is big.

@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,38 +24,99 @@ const SessionTimeout = 30 * time.Second
 // requires that the pages of big frames are given back (see thriftyConn), and that buffers of earlier sessions are returned
 // to the operating system before new ones are opened: the runtime fills a buffer that it reuses with zeros.
 
+// SessionConfig says how a session is opened.
+type SessionConfig struct {
+	// Servers are the addresses to connect to. The first one is the session's home. With more, a session whose connection has
+	// ended moves to the next one in turn, as the client library does.
+	Servers []string
+	Timeout time.Duration  // the session timeout to ask for; 0 means [SessionTimeout]
+	Link    *Link          // the session's way to the servers; a Link serves one session
+	Observe func(zk.Event) // is called with every event, and must not block; may be nil
+}
+
 // Connect opens one session, pinned to one server, and returns when it exists. All its frames are counted in ledger. observe,
 // if not nil, is called with every event and must not block. Each participant has its own session: servers key watches by
 // connection, so that participants with a common session would share notifications and hide the herd.
 func Connect(ctx context.Context, addr string, ledger *wire.Ledger, observe func(zk.Event)) (*zk.Conn, error) {
+	return OpenSession(ctx, SessionConfig{Servers: []string{addr}, Link: NewLink(ledger), Observe: observe})
+}
+
+// OpenSession opens one session, and returns when it exists.
+func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
+	if len(c.Servers) == 0 {
+		return nil, errors.New("connect: no servers")
+	}
+	home := c.Servers[0]
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("connect to %s: %w", addr, context.Cause(ctx))
+		return nil, fmt.Errorf("connect to %s: %w", home, context.Cause(ctx))
 	}
-	ready := make(chan struct{})
-	var once sync.Once
-	refusals := newRefusals()
-	callback := func(e zk.Event) {
-		refusals.observe(e.State)
-		if e.State == zk.StateHasSession {
-			once.Do(func() { close(ready) })
-		}
-		if observe != nil {
-			observe(e)
-		}
-	}
-	conn, _, err := zk.Connect([]string{addr}, SessionTimeout,
-		zk.WithDialer(dialThrifty(ledger)),
-		zk.WithEventCallback(callback), // the event channel drops events when it is full
+	opening := &opening{ready: make(chan struct{}), refusals: newRefusals(), observer: c.Observe}
+	conn, _, err := zk.Connect(c.Servers, cmp.Or(c.Timeout, SessionTimeout),
+		zk.WithHostProvider(newTurns(c.Servers)),
+		zk.WithDialer(c.Link.dial),
+		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),
 		zk.WithLogInfo(false))
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+		return nil, fmt.Errorf("connect to %s: %w", home, err)
 	}
-	if err := awaitSession(ctx, addr, ready, refusals); err != nil {
+	if err := awaitSession(ctx, home, opening.ready, opening.refusals); err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("no session at %s: %w", addr, err)
+		return nil, fmt.Errorf("no session at %s: %w", home, err)
 	}
 	return conn, nil
+}
+
+// opening observes a session until it exists, and passes every event on.
+type opening struct {
+	ready    chan struct{} // closed when the session exists
+	once     sync.Once
+	refusals *refusals
+	observer func(zk.Event) // may be nil
+}
+
+func (o *opening) observe(e zk.Event) {
+	o.refusals.observe(e.State)
+	if e.State == zk.StateHasSession {
+		o.once.Do(func() { close(o.ready) })
+	}
+	if o.observer != nil {
+		o.observer(e)
+	}
+}
+
+// turns is the order in which a session's servers are tried: in turn, beginning with the first one. Like the client library's
+// own order, which begins at random, it asks for a pause of a second each time that it comes back to the server that was
+// connected last.
+type turns struct {
+	mu            sync.Mutex
+	servers       []string
+	current, last int // indexes in servers; -1 before the first
+}
+
+func newTurns(servers []string) *turns { return &turns{servers: servers, current: -1, last: -1} }
+
+// Init implements [zk.HostProvider]. An unknown host is an error at once. The library has shuffled its list, which is ignored.
+func (t *turns) Init(shuffled []string) error { return zk.NewDNSHostProvider().Init(shuffled) }
+
+// Len implements [zk.HostProvider].
+func (t *turns) Len() int { return len(t.servers) }
+
+// Next implements [zk.HostProvider].
+func (t *turns) Next() (server string, pause bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.current = (t.current + 1) % len(t.servers)
+	pause = t.current == t.last
+	t.last = max(t.last, 0)
+	return t.servers[t.current], pause
+}
+
+// Connected implements [zk.HostProvider].
+func (t *turns) Connected() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = t.current
 }
 
 func awaitSession(ctx context.Context, addr string, ready <-chan struct{}, refusals *refusals) error {

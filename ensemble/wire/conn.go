@@ -13,9 +13,9 @@ const (
 	replyHeaderSize = 16
 )
 
-// countingConn decodes both directions of one connection into its session's ledger. The server answers the requests of a
+// Conn is a counted connection. It decodes both directions into its session's ledger. The server answers the requests of a
 // session in order, so that a queue of the outstanding requests suffices to match each reply to its request.
-type countingConn struct {
+type Conn struct {
 	net.Conn
 	ledger *Ledger
 
@@ -30,7 +30,7 @@ type countingConn struct {
 }
 
 // Write counts the frames in p, then sends them: a reply cannot overtake the count of its request.
-func (c *countingConn) Write(p []byte) (int, error) {
+func (c *Conn) Write(p []byte) (int, error) {
 	c.ledger.mu.Lock()
 	c.out.feed(p, c.onRequest)
 	c.ledger.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *countingConn) Write(p []byte) (int, error) {
 const readSize = 4096
 
 // Read counts the frames that arrived.
-func (c *countingConn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	if len(c.arrived) > 0 {
 		n := copy(p, c.arrived)
 		c.arrived = c.arrived[n:]
@@ -56,7 +56,7 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n - len(c.arrived), err
 }
 
-func (c *countingConn) receive(p []byte) (int, error) {
+func (c *Conn) receive(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
 		c.ledger.mu.Lock()
@@ -75,7 +75,7 @@ type outstandingRequest struct {
 }
 
 // request counts one frame to the server. The ledger is locked.
-func (c *countingConn) request(body []byte, length int) {
+func (c *Conn) request(body []byte, length int) {
 	l := c.ledger
 	if !c.greetedOut { // the connect request has no header
 		c.greetedOut = true
@@ -111,7 +111,7 @@ func parseRequest(body []byte) outstandingRequest {
 }
 
 // reply counts one frame from the server. The ledger is locked.
-func (c *countingConn) reply(body []byte, length int) {
+func (c *Conn) reply(body []byte, length int) {
 	l := c.ledger
 	if !c.greetedIn {
 		c.greetedIn = true
@@ -119,6 +119,7 @@ func (c *countingConn) reply(body []byte, length int) {
 		if len(body) >= 8 {
 			l.sessionTimeout = time.Duration(binary.BigEndian.Uint32(body[4:])) * time.Millisecond
 		}
+		l.session = parseSession(body)
 		return
 	}
 	if len(body) < replyHeaderSize {
@@ -139,7 +140,7 @@ func (c *countingConn) reply(body []byte, length int) {
 	}
 }
 
-func (c *countingConn) notification(body []byte, length int) {
+func (c *Conn) notification(body []byte, length int) {
 	l := c.ledger
 	e := entry{at: time.Since(l.epoch), zxid: int64(binary.BigEndian.Uint64(body[4:]))}
 	if event := body[replyHeaderSize:]; len(event) >= 8 {
@@ -158,7 +159,7 @@ func (c *countingConn) notification(body []byte, length int) {
 	l.armed = max(l.armed-1, 0)
 }
 
-func (c *countingConn) answer(xid int32, body []byte, length int) {
+func (c *Conn) answer(xid int32, body []byte, length int) {
 	l := c.ledger
 	if len(c.outstanding) == 0 || c.outstanding[0].xid != xid {
 		l.unmatched++
@@ -194,3 +195,22 @@ func jutePath(p []byte) (path, rest []byte) {
 	n := min(max(int(int32(binary.BigEndian.Uint32(p))), 0), len(p)-4)
 	return p[4 : 4+n], p[4+n:]
 }
+
+// Session identifies a session to the servers.
+type Session struct {
+	ID       int64 // zero if there is no session
+	Password []byte
+}
+
+// parseSession reads the session from the body of a connect response. It is zero if the response is malformed.
+func parseSession(body []byte) Session {
+	const fixed = 16 // the version, the timeout and the id
+	if len(body) < fixed {
+		return Session{}
+	}
+	password, _ := jutePath(body[fixed:])
+	return Session{ID: int64(binary.BigEndian.Uint64(body[8:])), Password: slices.Clone(password)}
+}
+
+// End ends the connection.
+func (c *Conn) End() { c.Close() }

@@ -85,6 +85,7 @@ type Ledger struct {
 	sessionTimeout time.Duration
 	unmatched      int64 // frames that are malformed or answer no known request
 	lastZxid       int64 // the largest zxid in the header of a reply
+	session        Session
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
@@ -109,12 +110,12 @@ func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn,
 }
 
 // Wrap returns conn with its frames counted. Nothing may have been sent on conn before.
-func (l *Ledger) Wrap(conn net.Conn) net.Conn {
+func (l *Ledger) Wrap(conn net.Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dials++
 	l.inFlight = 0
-	c := &countingConn{Conn: conn, ledger: l}
+	c := &Conn{Conn: conn, ledger: l}
 	c.onRequest, c.onReply = c.request, c.reply
 	return c
 }
@@ -180,6 +181,9 @@ func (l *Ledger) Reconnects() int { return max(read(l, &l.dials)-1, 0) }
 
 // SessionTimeout returns the timeout that the server granted, or zero before the session exists.
 func (l *Ledger) SessionTimeout() time.Duration { return read(l, &l.sessionTimeout) }
+
+// Session returns the session that the last handshake opened or resumed. It is zero if there is none.
+func (l *Ledger) Session() Session { return read(l, &l.session) }
 
 // Unmatched returns the number of frames that are malformed or answer no request that the ledger saw. If it is not
 // zero, the counts are not reliable.

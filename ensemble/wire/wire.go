@@ -9,7 +9,10 @@
 // authentication, closing, and zkbench's own fences (see [FencePath]).
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // FencePath is the path that zkbench syncs to make sure that a session has received all earlier notifications. It need not
 // exist. A sync of this path counts as housekeeping, so that fences leave the counts of a recipe unchanged.
@@ -47,14 +50,35 @@ const (
 const maxOpcode = 127
 
 // String returns the operation's name in ZooKeeper's documentation.
-func (op Opcode) String() string {
-	names := [...]string{
+func (op Opcode) String() string { return nameOf(opcodeNames(), int(op)) }
+
+// opcodeNames returns the names of the requests of recipes by opcode. Both versions of getChildren have one name.
+func opcodeNames() []string {
+	return []string{
 		OpCreate: "create", OpDelete: "delete", OpExists: "exists", OpGetData: "getData", OpSetData: "setData",
 		OpGetACL: "getACL", OpSetACL: "setACL", OpGetChildren: "getChildren", OpSync: "sync",
 		OpGetChildren2: "getChildren", OpCheck: "check", OpMulti: "multi", OpCreate2: "create2", OpReconfig: "reconfig",
 		OpCreateContainer: "createContainer", OpCreateTTL: "createTTL",
 	}
-	return nameOf(names[:], int(op))
+}
+
+// OpcodeNamed returns the opcode with the given name, and false if there is none. Of two opcodes with one name, it returns the
+// newer one.
+func OpcodeNamed(name string) (Opcode, bool) {
+	names := opcodeNames()
+	for op := len(names) - 1; op > 0; op-- {
+		if name != "" && names[op] == name {
+			return Opcode(op), true
+		}
+	}
+	return 0, false
+}
+
+// OpcodeNames returns the names that OpcodeNamed knows, sorted.
+func OpcodeNames() []string {
+	names := slices.DeleteFunc(opcodeNames(), func(name string) bool { return name == "" })
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // nameOf returns the name with the given index, or "other" if there is none.
