@@ -62,3 +62,8 @@ func (k Kind) Lasts() bool { return k.OfServer() || k == Deaf }
 
 // Servers returns the names of the servers of an ensemble that zkbench starts.
 func Servers() []string { return []string{"zoo1", "zoo2", "zoo3"} }
+
+// OfServers reports whether a schedule has faults of servers.
+func OfServers(schedule []Fault) bool {
+	return slices.ContainsFunc(schedule, func(f Fault) bool { return f.Kind.OfServer() })
+}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -29,16 +30,11 @@ type client struct {
 	server ensemble.Server
 	ledger *wire.Ledger // of all its lives
 	hold   holdFunc     // set by the mode before the first step
-	*life
-}
+	doing  atomic.Pointer[doing]
 
-// life is what a client has from when it joins the recipe until it stops dead or loses its session.
-type life struct {
-	conn        *zk.Conn
-	monitor     *variants.Monitor
-	session     *variants.Session
-	log         *variants.Log
-	participant variants.Participant
+	mu sync.Mutex // guards life and former; only the client's own goroutine changes life
+	*life
+	former []*variants.Log // of lives that are over, until their events are taken
 }
 
 // atRest reports whether the client waits for a watch that has not fired, with nothing outstanding.
@@ -46,9 +42,6 @@ func (c *client) atRest() bool {
 	wait, _ := c.session.Waiting()
 	return wait != nil && !wait.Fired() && c.ledger.Idle()
 }
-
-// lost reports whether the session is lost.
-func (c *client) lost() bool { return c.session.Alive() != nil }
 
 // pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
 func (c *client) pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
@@ -59,6 +52,7 @@ func (c *client) pause(ctx context.Context, asked <-chan struct{}, d time.Durati
 type clientPool struct {
 	epoch   time.Time
 	clients []*client
+	closed  bool
 }
 
 // since returns the time on the measurement's clock.
@@ -68,20 +62,23 @@ func (p *clientPool) since() time.Duration { return time.Since(p.epoch) }
 type setting struct {
 	servers   []ensemble.Server
 	clients   int
-	size      int    // see [variants.Env]
-	root      string // an empty znode that only the participants use
-	bystander string // the small znode that bystanders read
+	size      int           // see [variants.Env]
+	timeout   time.Duration // the session timeout to ask for; 0 means the default
+	roam      bool          // a client whose server fails connects to another one
+	root      string        // an empty znode that only the participants use
+	bystander string        // the small znode that bystanders read
 }
 
 // connectAll opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
 func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
 	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
 	for i := range p.clients {
+		ledger := wire.NewLedger(p.epoch)
 		p.clients[i] = &client{
 			id:     i,
 			server: at.servers[i%len(at.servers)],
-			ledger: wire.NewLedger(p.epoch),
-			life:   &life{monitor: variants.NewMonitor(ensemble.SessionTimeout), log: variants.NewLog(p.epoch, i)},
+			ledger: ledger,
+			life:   newLife(0, ledger, variants.NewLog(p.epoch, i)),
 		}
 	}
 	late := fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)",
@@ -91,7 +88,7 @@ func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPoo
 	connect, stop := context.WithCancelCause(connect)
 	defer stop(nil)
 	err := p.each(func(c *client) error {
-		err := c.join(connect, v, at)
+		err := c.begin(connect, v, at)
 		if err != nil {
 			stop(c.explain(err)) // the others stop trying: each would meet the same error
 		}
@@ -102,26 +99,6 @@ func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPoo
 		return nil, context.Cause(connect)
 	}
 	return p, nil
-}
-
-// join opens the client's session and lets it join the recipe.
-func (c *client) join(ctx context.Context, v variants.Variant, at setting) error {
-	conn, err := ensemble.Connect(ctx, c.server.Addr, c.ledger, c.monitor.Observe)
-	if err != nil {
-		return err
-	}
-	c.conn = conn
-	c.monitor.Guard(conn)
-	c.monitor.SetTimeout(c.ledger.SessionTimeout())
-	c.session = variants.NewSession(conn, c.monitor.Lost())
-	c.participant, err = v.Join(ctx, variants.Env{
-		Clients: at.clients, Index: c.id, Size: at.size,
-		Session: c.session,
-		Root:    at.root,
-		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,
-		Hold:    func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
-	})
-	return err
 }
 
 // each runs do for all clients, several at a time, and returns the first error with its client's name.
@@ -210,7 +187,7 @@ func (p *clientPool) requested() int64 {
 func (p *clientPool) passed() int64 {
 	passed := int64(math.MaxInt64)
 	for _, c := range p.clients {
-		if !c.lost() {
+		if !c.present().over() {
 			passed = min(passed, c.ledger.LastZxid())
 		}
 	}
@@ -221,14 +198,19 @@ func (p *clientPool) passed() int64 {
 // for a silent server.
 const leaveTimeout = 10 * time.Second
 
-// closeAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them.
+// closeAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call has no
+// effect.
 func (p *clientPool) closeAll(ctx context.Context) {
+	if p.closed {
+		return
+	}
+	p.closed = true
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, p.closeConns)()
 	_ = p.each(func(c *client) error {
 		var err error
-		if c.participant != nil {
+		if c.participant != nil && !c.over() {
 			err = c.participant.Leave(ctx)
 		}
 		c.monitor.Dismiss()

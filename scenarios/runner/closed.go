@@ -47,7 +47,7 @@ func (operationsMode) rehearsal(m *measurement) bool {
 }
 
 func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
-	m.pool.setHold(m.hold)
+	m.pool.setHold(m.faults.hold(m.hold))
 	if m.scenario.WarmUp > 0 {
 		if err := m.loop(ctx, 0, m.warmUp); err != nil {
 			return observation{}, err
@@ -57,10 +57,14 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 	if err != nil {
 		return observation{}, err
 	}
+	m.faults.start(ctx)
 	if err := m.loop(ctx, m.scenario.Operations, nil); err != nil {
 		return observation{}, err
 	}
 	m.stream.closeWindow()
+	if err := m.faults.finish(ctx); err != nil {
+		return observation{}, err
+	}
 	end, err := m.snapshotAtRest(ctx)
 	return between(begin, end), err
 }
@@ -76,7 +80,7 @@ func (durationMode) rehearsal(m *measurement) bool {
 }
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
-	m.pool.setHold(m.hold)
+	m.pool.setHold(m.faults.hold(m.hold))
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
@@ -85,12 +89,13 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 			return err
 		}
 		_, before := m.stream.openWindow()
+		m.faults.start(ctx)
 		if err := sleep(ctx, time.Duration(m.scenario.Duration)); err != nil {
 			return err
 		}
 		_, o.counts = m.stream.closeWindow()
 		o.counts.Sub(before)
-		return nil
+		return m.faults.finish(ctx)
 	})
 	if err != nil {
 		return observation{}, err
@@ -115,21 +120,10 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 		rounds.until = time.Now().Add(m.atMost)
 	}
 	var steps atomic.Int64
-	stop := m.watchProgress(&steps, cancel)
+	stop := m.watchProgress(&steps, rounds, cancel)
 	defer stop()
 	for _, c := range m.pool.clients {
-		group.Go(func() error {
-			for i := 0; rounds.begin(i); i++ {
-				if err := c.participant.Step(ctx); err != nil {
-					return c.explain(err)
-				}
-				steps.Add(1)
-				if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		group.Go(func() error { return m.work(ctx, c, rounds, &steps) })
 	}
 	if until != nil {
 		group.Go(func() error {
@@ -138,10 +132,35 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 		})
 	}
 	err := group.Wait()
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStuck) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errJudged):
+		return nil
+	case errors.Is(cause, ErrStuck):
 		return cause
 	}
 	return err
+}
+
+// work lets a client take its steps, with a pause after each.
+func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps *atomic.Int64) error {
+	failures := 0
+	for i := 0; rounds.begin(i); {
+		err := m.step(ctx, c)
+		if err != nil {
+			failures++
+			if err := m.recover(ctx, c, failures, err); err != nil {
+				return err
+			}
+			continue
+		}
+		failures = 0
+		i++
+		steps.Add(1)
+		if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rounds decides how many steps each client takes.
@@ -183,6 +202,13 @@ func (r *rounds) end() {
 	r.close()
 }
 
+// ending reports whether clients are not to begin any number of further steps.
+func (r *rounds) ending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limit < math.MaxInt
+}
+
 // close is end for callers that hold the mutex.
 func (r *rounds) close() {
 	r.limit = 0
@@ -194,9 +220,12 @@ func (r *rounds) close() {
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
 var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 
+// errJudged is the cause of the end of a load with faults in which clients still waited when they could no longer be served.
+var errJudged = errors.New("clients wait in vain")
+
 // watchProgress cancels a load in which no client completes a step between two ticks. The ticks are as far apart as the
 // longest step that is accepted. The caller ends the watching with stop.
-func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
+func (m *measurement) watchProgress(steps *atomic.Int64, rounds *rounds, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -211,8 +240,13 @@ func (m *measurement) watchProgress(steps *atomic.Int64, cancel context.CancelCa
 			case <-ticks:
 			}
 			now := steps.Load()
-			if now == last {
+			switch {
+			case now != last:
+			case m.faults == nil:
 				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
+			case rounds.ending():
+				m.faults.judge()
+				cancel(errJudged)
 			}
 			last = now
 		}

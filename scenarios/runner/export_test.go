@@ -22,7 +22,7 @@ func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants
 	for _, one := range c.clients {
 		steps = append(steps, one.participant.Step)
 	}
-	s := newStream(c, recipe, recorder.New(recorder.Config{Operation: recipe.Operation}))
+	s := newStream(c, recipe, recorder.New(recorder.Config{Operation: recipe.Operation}), nil)
 	s.start()
 	return steps, func() { s.finish(false); c.closeAll(context.WithoutCancel(ctx)) }, nil
 }

@@ -71,7 +71,7 @@ func (h *holder) cutShort() bool {
 	case <-h.asked:
 		return true
 	default:
-		return h.lost()
+		return h.over()
 	}
 }
 

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -25,10 +27,13 @@ type measurement struct {
 	setting  setting
 	patience time.Duration    // the longest time without progress, after which the load fails with ErrStuck
 	ticks    <-chan time.Time // when watchProgress looks; nil means once in each patience
+	faults   *failing         // nil without a schedule of faults
+	tick     time.Duration    // of the servers, which look for sessions that have run out once a tick
 	atMost   time.Duration    // after which a load of counted operations is cut short; 0 means never
 	floor    *floorMeter      // nil in a rehearsal
 	pool     *clientPool
 	stream   *stream
+	onlooker *variants.Session // the run's own, which takes no part
 }
 
 // stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
@@ -55,12 +60,19 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 		record.CloseFailed(d)
 		return err
 	}
+	if err := m.countOrphans(ctx, record); err != nil {
+		return err
+	}
 	facts := m.facts(o)
 	if m.floor != nil {
 		m.floor.after(ctx)
 		facts.Floor = &m.floor.floor
 	}
-	return record.Close(d, facts)
+	if err := record.Close(d, facts); err != nil {
+		return err
+	}
+	d.Warnings = append(d.Warnings, m.faults.warnings()...)
+	return nil
 }
 
 // load applies the load while bystanders read, and streams everything that the clients record to the recorder.
@@ -69,11 +81,12 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if err := bystanders.start(ctx, m.setting.servers); err != nil {
 		return observation{}, err
 	}
-	m.stream = newStream(m.pool, m.recipe, record)
+	m.stream = newStream(m.pool, m.recipe, record, m.damage(record))
 	m.stream.bystanders = bystanders
 	m.stream.start()
 	before := takeVitals()
 	o, err := m.mode.run(ctx, m)
+	err = errors.Join(err, m.faults.finish(ctx))
 	o.health = takeVitals().since(before)
 	bystanders.finish()
 	m.stream.finish(err == nil)
@@ -86,14 +99,61 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 
 func (m *measurement) recorderConfig() recorder.Config {
 	return recorder.Config{
-		Operation:    m.recipe.Operation,
-		Waiting:      m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
-		Collective:   m.recipe.Collective,
-		Version:      m.version,
-		Clients:      m.setting.clients,
-		Lockstep:     m.mode.lockstep(),
-		WindowLength: time.Duration(m.scenario.Duration),
+		Operation:     m.recipe.Operation,
+		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
+		Collective:    m.recipe.Collective,
+		Version:       m.version,
+		Clients:       m.setting.clients,
+		Lockstep:      m.mode.lockstep(),
+		WindowLength:  time.Duration(m.scenario.Duration),
+		Faulty:        m.faults != nil,
+		Losses:        lossNames(m.recipe.Losses, func(variants.Loss) bool { return true }),
+		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
 	}
+}
+
+// lossNames returns the names of some losses.
+func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string {
+	var names []string
+	for _, l := range losses {
+		if wanted(l) {
+			names = append(names, string(l))
+		}
+	}
+	return names
+}
+
+// damage returns what takes the damage of failures: it counts, and it is a violation if the variant promises that it does not
+// happen. Without faults it returns nil, so that all damage is a violation.
+func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
+	if m.faults == nil {
+		return nil
+	}
+	return func(d variants.Damage) {
+		if slices.Contains(m.recipe.Losses, d.Loss) {
+			record.Damage(string(d.Loss), d.Amount)
+		}
+		if d.Loss.IsBreach() && !m.variant.Forgone(d.Loss) {
+			record.Violation(results.Violation{At: d.At, Text: d.Text})
+		}
+	}
+}
+
+// countOrphans counts the znodes that no client will remove. It lets all clients leave first.
+func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorder) error {
+	if m.faults == nil || m.recipe.Orphans == nil {
+		return nil
+	}
+	m.pool.closeAll(context.WithoutCancel(ctx))
+	n, err := m.recipe.Orphans(ctx, variants.Env{Clients: m.setting.clients, Size: m.setting.size, Root: m.setting.root, Session: m.onlooker})
+	if err != nil {
+		return fmt.Errorf("count the orphans: %w", err)
+	}
+	if n > 0 {
+		text := fmt.Sprintf("%d znodes are left that no client will remove", n)
+		m.damage(record)(variants.Damage{Loss: variants.Orphans, Amount: n, Violation: variants.Violation{At: m.pool.since(), Text: text}})
+	}
+	return nil
 }
 
 // facts returns the part of the result that does not come from events: counts, health, and the servers' accounts.
@@ -115,7 +175,8 @@ func (p *clientPool) examine(o *observation) {
 	h.Reconnects = p.reconnects()
 	for _, c := range p.clients {
 		h.UnmatchedReplies += c.ledger.Unmatched()
-		if c.lost() {
+		h.SessionsLost += c.number
+		if c.present().over() {
 			h.SessionsLost++
 		}
 	}

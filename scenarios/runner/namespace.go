@@ -25,12 +25,14 @@ type runRoot struct {
 	monitor *variants.Monitor
 }
 
-// openRoot creates a root at path through the first server.
+// openRoot creates a root at path through the first of the servers to which its session may connect.
 func openRoot(ctx context.Context, servers []ensemble.Server, path string) (*runRoot, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	ledger, monitor := wire.NewLedger(time.Now()), variants.NewMonitor(ensemble.SessionTimeout)
-	conn, err := ensemble.Connect(ctx, servers[0].Addr, ledger, monitor.Observe)
+	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
+		Servers: addresses(servers), Link: ensemble.NewLink(ledger), Observe: monitor.Observe,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +54,15 @@ func openRoot(ctx context.Context, servers []ensemble.Server, path string) (*run
 		r.closeSession()
 		return nil, err
 	}
+}
+
+// addresses returns the addresses of servers.
+func addresses(servers []ensemble.Server) []string {
+	var out []string
+	for _, s := range servers {
+		out = append(out, s.Addr)
+	}
+	return out
 }
 
 // closeSession closes the session that owns the root.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -103,7 +105,11 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	if err != nil {
 		return fmt.Errorf("describe the ensemble: %w", err)
 	}
-	root, err := openRoot(ctx, r.Ensemble.Servers(), namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
+	servers := r.Ensemble.Servers()
+	if !faults.OfServers(s.Faults) {
+		servers = servers[:1]
+	}
+	root, err := openRoot(ctx, servers, namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
 	if err != nil {
 		return err
 	}
@@ -192,9 +198,17 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	m := measurement{
 		ensemble: p.Ensemble, version: p.description.Version,
 		scenario: p.scenario, mode: modeOf(p.scenario), recipe: p.recipe, variant: t.variant,
-		setting:  setting{servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander},
+		setting: setting{
+			servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander,
+			timeout: time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam,
+		},
 		patience: stuckAfter,
 		ticks:    p.ticks,
+		tick:     tickOf(p.description),
+		onlooker: variants.NewSession(p.root.Conn, p.root.monitor.Lost()),
+	}
+	if t.repeat > 0 {
+		m.faults = newFailing(&m, t.repeat)
 	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
@@ -227,6 +241,7 @@ func (p scenarioRun) document(t task) *results.Document {
 			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Size: s.Size, Operations: s.Operations,
 			Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
 			Think: time.Duration(s.Think), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
+			Faults: textsOf(s.Faults), SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
 			ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Overview: s.Overview,
 		},
 		Recipe:        s.Recipe,
@@ -255,4 +270,24 @@ func (p scenarioRun) document(t task) *results.Document {
 		d.Environment.Servers = append(d.Environment.Servers, server.Addr)
 	}
 	return d
+}
+
+// defaultTick is the tick of servers that do not report theirs.
+const defaultTick = 2 * time.Second
+
+// tickOf returns the servers' tick.
+func tickOf(d ensemble.Description) time.Duration {
+	if millis, err := strconv.Atoi(d.Config["tickTime"]); err == nil {
+		return time.Duration(millis) * time.Millisecond
+	}
+	return defaultTick
+}
+
+// textsOf returns the faults of a schedule in the notation of the flag --fault.
+func textsOf(schedule []faults.Fault) []string {
+	var out []string
+	for _, f := range schedule {
+		out = append(out, f.String())
+	}
+	return out
 }

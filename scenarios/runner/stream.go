@@ -25,27 +25,60 @@ type stream struct {
 	observer   variants.Observer
 	recorder   *recorder.Recorder
 
+	damage func(variants.Damage)
+
 	stop chan struct{}
 	done sync.WaitGroup
+
+	noting sync.Mutex // guards notes
+	notes  []note     // since the last drain
 
 	mu            sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
 	events        []variants.Event
 	notifications []results.Notification
 	reads         []results.BystanderRead
+	noted         []note
+	judged        bool                // the observer has been told that nothing more will happen
 	taken         []wire.Notification // of one ledger; kept to reuse its memory
 }
 
-// newStream returns a stream that has handed on nothing.
-func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder) *stream {
+// note is something that the runner records, such as a fault.
+type note struct {
+	at time.Duration
+	do func(at time.Duration)
+}
+
+// newStream returns a stream that has handed on nothing. damage, if not nil, takes the damage that the observer finds.
+func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
 	return &stream{
 		pool: pool,
 		observer: recipe.NewObserver(variants.Findings{
 			Span:      func(s variants.Span) { r.Span(s.Phase, s.Client, s.Start, s.End) },
 			Violation: func(v variants.Violation) { r.Violation(results.Violation{At: v.At, Text: v.Text}) },
+			Damage:    damage,
 		}),
 		recorder: r,
+		damage:   damage,
 		stop:     make(chan struct{}),
 	}
+}
+
+// note lets the runner record something that happens now, in order of time with the events. It may be called concurrently.
+//
+// Note: as in [variants.Log], the time is taken under the mutex.
+func (s *stream) note(do func(at time.Duration)) {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	s.notes = append(s.notes, note{s.pool.since(), do})
+}
+
+// takeNotes moves the notes to those that wait to be handed on.
+func (s *stream) takeNotes() {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	s.noted = append(s.noted, s.notes...)
+	clear(s.notes)
+	s.notes = s.notes[:0]
 }
 
 // start drains until finish.
@@ -73,9 +106,21 @@ func (s *stream) finish(complete bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handOn(math.MaxInt64)
-	if complete {
+	if complete && !s.judged {
 		s.observer.Complete()
 	}
+}
+
+// judge tells the observer that nothing more will happen, although clients are still at work: they have waited in vain for longer
+// than it can take. What they do from now on is ignored. first is called before that, in the order of the events.
+func (s *stream) judge(first func(at time.Duration)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.drainLocked()
+	first(at)
+	s.observer.Complete()
+	s.observer = variants.Observers{}
+	s.judged = true
 }
 
 // drain hands on everything that was recorded before the call.
@@ -117,7 +162,7 @@ func (s *stream) drainLocked() (at time.Duration) {
 	passed := s.pool.passed()
 	at = s.pool.since()
 	for _, c := range s.pool.clients {
-		s.events = c.log.Take(s.events)
+		s.events = c.takeEvents(s.events)
 		s.taken = c.ledger.TakeNotifications(s.taken[:0])
 		for _, n := range s.taken {
 			s.notifications = append(s.notifications, results.Notification{
@@ -126,6 +171,7 @@ func (s *stream) drainLocked() (at time.Duration) {
 		}
 	}
 	clear(s.taken) // releases the paths
+	s.takeNotes()
 	if s.bystanders != nil {
 		s.reads = s.bystanders.take(s.reads)
 	}
@@ -140,14 +186,18 @@ func (s *stream) handOn(until time.Duration) {
 	slices.SortStableFunc(s.events, func(a, b variants.Event) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.notifications, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
-	events, notifications, reads := s.events, s.notifications, s.reads
+	events, notifications, reads, notes := s.events, s.notifications, s.reads, s.noted
 	for {
 		event, notification := timeOfFirst(events, eventTime), timeOfFirst(notifications, notificationTime)
-		read := timeOfFirst(reads, completed)
-		switch first := min(event, notification, read); {
+		read, noted := timeOfFirst(reads, completed), timeOfFirst(notes, noteTime)
+		switch first := min(event, notification, read, noted); {
 		case first > until || first == math.MaxInt64:
-			s.events, s.notifications, s.reads = keep(s.events, events), keep(s.notifications, notifications), keep(s.reads, reads)
+			s.events, s.notifications = keep(s.events, events), keep(s.notifications, notifications)
+			s.reads, s.noted = keep(s.reads, reads), keep(s.noted, notes)
 			return
+		case first == noted:
+			notes[0].do(noted)
+			notes = notes[1:]
 		case first == notification: // before the event that it may have caused
 			s.recorder.Notification(notifications[0])
 			notifications = notifications[1:]
@@ -163,6 +213,7 @@ func (s *stream) handOn(until time.Duration) {
 
 func eventTime(e variants.Event) time.Duration              { return e.At }
 func notificationTime(n results.Notification) time.Duration { return n.At }
+func noteTime(n note) time.Duration                         { return n.at }
 func completed(r results.BystanderRead) time.Duration       { return r.At + r.Response }
 
 // timeOfFirst returns the time of the first item, and the largest time if there is none.

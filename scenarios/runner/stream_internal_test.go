@@ -35,10 +35,10 @@ func (s *sink) Complete() { s.complete = true }
 func pool(n int) *clientPool {
 	p := &clientPool{epoch: time.Now()}
 	for i := range n {
-		p.clients = append(p.clients, &client{
-			id: i, ledger: wire.NewLedger(p.epoch),
-			life: &life{log: variants.NewLog(p.epoch, i), session: variants.NewSession(nil, nil)},
-		})
+		ledger := wire.NewLedger(p.epoch)
+		c := &client{id: i, ledger: ledger, life: newLife(0, ledger, variants.NewLog(p.epoch, i))}
+		c.session = variants.NewSession(nil, nil)
+		p.clients = append(p.clients, c)
 	}
 	return p
 }
@@ -48,7 +48,7 @@ func TestStreamOrdersEvents(t *testing.T) {
 	const clients, events = 8, 2000
 	p, seen := pool(clients), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
-	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: clients}))
+	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: clients}), nil)
 	var working sync.WaitGroup
 	for _, c := range p.clients {
 		working.Go(func() {
@@ -78,7 +78,7 @@ func TestStreamOfAFailedLoad(t *testing.T) {
 	p := pool(1)
 	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}
 	r := recorder.New(recorder.Config{Clients: 1})
-	s := newStream(p, recipe, r)
+	s := newStream(p, recipe, r, nil)
 	s.start()
 	p.clients[0].log.Record(0, 7)
 	s.finish(false)
@@ -99,7 +99,7 @@ func (g *gossip) Complete()                { g.out.Breach(variants.Event{}, "ope
 func TestStreamForgets(t *testing.T) {
 	p, seen := pool(1), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
-	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: 1}))
+	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: 1}), nil)
 	for i := range 100_000 {
 		p.clients[0].log.Record(0, int64(i+1))
 		if i%100 == 99 {

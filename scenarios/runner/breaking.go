@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/scenarios/faults"
+)
+
+// breakServer makes a server fail, and restores it when the time of the fault is over.
+func (f *failing) breakServer(ctx context.Context, o *occurrence) error {
+	breaker, ok := f.m.ensemble.(ensemble.Breaker)
+	if !ok {
+		return errors.New("this ensemble's servers cannot be made to fail") // refused before the run, see [Runner.Admit]
+	}
+	server, err := f.target(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := breaker.Break(ctx, server, ensemble.ServerFault(o.Kind)); err != nil {
+		f.free(server)
+		return err
+	}
+	f.begin(o, server.Name, nil)
+	if o.For == 0 || sleep(ctx, o.For) != nil {
+		return nil // restored at the end
+	}
+	return f.restore(context.WithoutCancel(ctx), breaker, server)
+}
+
+// target chooses the server that a fault hits, and reserves it. It waits for a leader while there is none.
+func (f *failing) target(ctx context.Context, o *occurrence) (ensemble.Server, error) {
+	for deadline := time.Now().Add(faultPatience); ; {
+		for _, s := range f.candidates(ctx, o.Whom) {
+			if f.reserve(s, o) {
+				return s, nil
+			}
+		}
+		if time.Now().After(deadline) || sleep(ctx, settlePoll) != nil {
+			return ensemble.Server{}, errMissed
+		}
+	}
+}
+
+// candidates returns the servers that a fault may hit, in random order.
+func (f *failing) candidates(ctx context.Context, whom string) []ensemble.Server {
+	var found []ensemble.Server
+	for _, s := range f.m.setting.servers {
+		switch whom {
+		case faults.Any:
+			found = append(found, s)
+		case faults.Leader, faults.Follower:
+			if status, err := ensemble.Srvr(ctx, s.Addr); err == nil && string(status.Role) == whom {
+				found = append(found, s)
+			}
+		default:
+			if s.Name == whom {
+				found = append(found, s)
+			}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.random.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	return found
+}
+
+// reserve reports whether a server has no fault, and gives it this one.
+func (f *failing) reserve(s ensemble.Server, o *occurrence) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[s.ID] != nil {
+		return false
+	}
+	f.broken[s.ID] = o
+	return true
+}
+
+// free returns the fault of a server, which no longer has it.
+func (f *failing) free(s ensemble.Server) *occurrence {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := f.broken[s.ID]
+	delete(f.broken, s.ID)
+	return o
+}
+
+// restore undoes the fault of a server.
+func (f *failing) restore(ctx context.Context, breaker ensemble.Breaker, s ensemble.Server) error {
+	if err := breaker.Restore(ctx, s); err != nil {
+		return fmt.Errorf("restore %s: %w", s.Name, err)
+	}
+	if o := f.free(s); o != nil {
+		f.end(o)
+	}
+	return nil
+}
+
+// restoreTimeout is how long the servers may take to have a quorum again when the schedule has ended.
+const restoreTimeout = 90 * time.Second
+
+// restoreAll undoes the faults of all servers, and waits until they have a quorum.
+func (f *failing) restoreAll(ctx context.Context) error {
+	breaker, ok := f.m.ensemble.(ensemble.Breaker)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout))
+	defer cancel()
+	var errs []error
+	for _, s := range f.m.setting.servers {
+		f.mu.Lock()
+		isBroken := f.broken[s.ID] != nil
+		f.mu.Unlock()
+		if isBroken {
+			errs = append(errs, f.restore(ctx, breaker, s))
+		}
+	}
+	return errors.Join(append(errs, ensemble.AwaitQuorum(ctx, f.m.setting.servers))...)
+}

@@ -1,0 +1,347 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// failing causes the faults of a scenario's schedule while the load runs.
+type failing struct {
+	m        *measurement
+	schedule []faults.Fault
+
+	stop    context.CancelFunc
+	working sync.WaitGroup
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	awaiting []*occurrence           // faults of the next client that begins to hold
+	broken   map[int]*occurrence     // of servers, by id, until they are restored
+	deaf     map[int]<-chan struct{} // of clients, by id: closed when they hear again
+	reports  []string                // failures that are worth a warning, the first few
+	err      error                   // why a fault could not be caused
+}
+
+// occurrence is one time that a fault of the schedule is due.
+type occurrence struct {
+	faults.Fault
+	id     int // in the recorder, once it has happened
+	struck chan struct{}
+}
+
+// newFailing returns what causes a scenario's faults, or nil if there are none.
+func newFailing(m *measurement, repeat int) *failing {
+	schedule := m.scenario.Faults
+	if len(schedule) == 0 {
+		return nil
+	}
+	return &failing{
+		m: m, schedule: schedule,
+		random: rand.New(rand.NewPCG(m.scenario.Seed, uint64(repeat))),
+		broken: map[int]*occurrence{}, deaf: map[int]<-chan struct{}{},
+	}
+}
+
+// start begins the schedule. It is to be ended by finish. Both may be called on nil.
+func (f *failing) start(ctx context.Context) {
+	if f == nil {
+		return
+	}
+	ctx, f.stop = context.WithCancel(ctx)
+	begin := f.m.pool.since()
+	f.working.Go(func() {
+		for o := range faults.Plan(f.schedule, time.Duration(f.m.scenario.Duration)) {
+			if sleep(ctx, begin+o.Due-f.m.pool.since()) != nil {
+				return
+			}
+			f.working.Go(func() { f.cause(ctx, &occurrence{Fault: o.Fault, struck: make(chan struct{})}) })
+		}
+	})
+}
+
+// faultPatience is how long a fault waits for a client at which it can be aimed.
+const faultPatience = 5 * time.Second
+
+// cause makes one fault happen, and undoes it when its time is over.
+func (f *failing) cause(ctx context.Context, o *occurrence) {
+	var err error
+	switch {
+	case o.Kind.OfServer():
+		err = f.breakServer(ctx, o)
+	case o.Whom == faults.Holder:
+		err = f.awaitHolder(ctx, o)
+	default:
+		err = f.strikeSome(ctx, o)
+	}
+	switch {
+	case errors.Is(err, errMissed):
+		f.m.stream.note(f.m.stream.recorder.MissedFault)
+	case err != nil && ctx.Err() == nil:
+		f.fail(fmt.Errorf("fault `%s`: %w", o.Fault, err))
+	}
+}
+
+// errMissed reports that there was no client at which the fault could be aimed.
+var errMissed = errors.New("no client was in a state that the fault needs")
+
+// strikeSome waits until clients fit, and lets the fault happen to them.
+func (f *failing) strikeSome(ctx context.Context, o *occurrence) error {
+	for deadline := time.Now().Add(faultPatience); ; {
+		f.mu.Lock()
+		victims := f.m.pool.victims(f.random, o.Whom)
+		f.mu.Unlock()
+		if len(victims) > 0 {
+			return f.strike(ctx, o, victims)
+		}
+		if time.Now().After(deadline) || sleep(ctx, time.Millisecond) != nil {
+			return errMissed
+		}
+	}
+}
+
+// awaitHolder waits until a client begins to hold and has met the fault, see meet.
+func (f *failing) awaitHolder(ctx context.Context, o *occurrence) error {
+	f.mu.Lock()
+	f.awaiting = append(f.awaiting, o)
+	f.mu.Unlock()
+	timer := time.NewTimer(faultPatience)
+	defer timer.Stop()
+	select {
+	case <-o.struck:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(f.awaiting, o); i >= 0 {
+		f.awaiting = slices.Delete(f.awaiting, i, i+1)
+		return errMissed
+	}
+	return nil // it is being met
+}
+
+// meet lets a fault that waits for a holder happen to a client that begins to hold.
+func (f *failing) meet(ctx context.Context, c *client) {
+	f.mu.Lock()
+	if len(f.awaiting) == 0 {
+		f.mu.Unlock()
+		return
+	}
+	o := f.awaiting[0]
+	f.awaiting = f.awaiting[1:]
+	f.mu.Unlock()
+	defer close(o.struck)
+	if err := f.strike(ctx, o, []*client{c}); err != nil && ctx.Err() == nil {
+		f.fail(fmt.Errorf("fault `%s`: %w", o.Fault, err))
+	}
+}
+
+// strike lets a fault happen to clients.
+func (f *failing) strike(ctx context.Context, o *occurrence, victims []*client) error {
+	var ids []int
+	for _, c := range victims {
+		ids = append(ids, c.id)
+	}
+	switch o.Kind {
+	case faults.Stop:
+		f.begin(o, clientsNamed(ids), ids)
+		for _, c := range victims {
+			c.present().die()
+		}
+	case faults.Deaf:
+		f.begin(o, clientsNamed(ids), ids)
+		f.deafen(ctx, o, victims)
+	case faults.Expire:
+		f.begin(o, clientsNamed(ids), ids)
+		return each(victims, func(c *client) error {
+			if err := c.present().link.Expire(ctx); !c.present().over() {
+				return err
+			}
+			return nil // its session has ended, by this or by an earlier fault
+		})
+	case faults.Cut:
+		return f.cut(ctx, o, victims, ids)
+	}
+	return nil
+}
+
+// clientsNamed names the victims of a fault for tables and figures.
+func clientsNamed(ids []int) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("client %d", ids[0])
+	}
+	return fmt.Sprintf("%d clients", len(ids))
+}
+
+// cut ends connections, at once or at the next request of a kind.
+func (f *failing) cut(ctx context.Context, o *occurrence, victims []*client, ids []int) error {
+	name := o.Before + o.After
+	op, _ := wire.OpcodeNamed(name)
+	var traps []*ensemble.Trap
+	for _, c := range victims {
+		switch link := c.present().link; {
+		case o.Before != "":
+			traps = append(traps, link.CutBefore(op))
+		case o.After != "":
+			traps = append(traps, link.CutAfter(op))
+		default:
+			link.Cut()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, faultPatience)
+	defer cancel()
+	missed := 0
+	for _, trap := range traps {
+		select {
+		case <-trap.Fired():
+		case <-ctx.Done():
+			if trap.Disarm() {
+				missed++
+			}
+		}
+	}
+	if len(traps) > 0 && missed == len(traps) {
+		return errMissed
+	}
+	f.begin(o, clientsNamed(ids), ids)
+	return nil
+}
+
+// endless is longer than any load.
+const endless = 1000 * time.Hour
+
+// deafen makes clients ignore requests of others until the time of the fault is over.
+func (f *failing) deafen(ctx context.Context, o *occurrence, victims []*client) {
+	over := make(chan struct{})
+	f.mu.Lock()
+	for _, c := range victims {
+		f.deaf[c.id] = over
+	}
+	f.mu.Unlock()
+	f.working.Go(func() {
+		defer close(over)
+		_ = sleep(ctx, cmp.Or(o.For, endless))
+		f.end(o)
+	})
+}
+
+// begin records that a fault has happened.
+func (f *failing) begin(o *occurrence, target string, victims []int) {
+	f.m.stream.note(func(at time.Duration) {
+		o.id = f.m.stream.recorder.FaultBegan(at, string(o.Kind), target, victims)
+	})
+}
+
+// end records that a fault is over.
+func (f *failing) end(o *occurrence) {
+	f.m.stream.note(func(at time.Duration) { f.m.stream.recorder.FaultEnded(o.id, at) })
+}
+
+// mostReports is how many failures are kept for the warnings.
+const mostReports = 3
+
+// report keeps what went wrong in a client for a warning.
+func (f *failing) report(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.reports) < mostReports {
+		f.reports = append(f.reports, err.Error())
+	}
+}
+
+// fail keeps the first reason why a fault could not be caused, which makes the measurement fail.
+func (f *failing) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// hold returns how clients hold in a run with faults.
+func (f *failing) hold(next func(*client) holdFunc) func(*client) holdFunc {
+	if f == nil {
+		return next
+	}
+	return func(c *client) holdFunc {
+		usual := next(c)
+		return func(ctx context.Context, asked <-chan struct{}) error {
+			c.enter(inHold)
+			defer c.enter(inStep)
+			f.meet(ctx, c)
+			if hears := f.deafness(c); hears != nil {
+				return c.pause(ctx, hears, endless)
+			}
+			return usual(ctx, asked)
+		}
+	}
+}
+
+// deafness returns a channel that is closed when a client hears again, or nil if it is not deaf.
+func (f *failing) deafness(c *client) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.deaf[c.id]
+}
+
+// finish ends the schedule and undoes all faults. It returns when the servers have a quorum again, with the error of a fault that
+// could not be caused or undone.
+func (f *failing) finish(ctx context.Context) error {
+	if f == nil || f.stop == nil {
+		return nil
+	}
+	f.stop()
+	f.working.Wait()
+	f.stop = nil
+	return errors.Join(f.err, f.restoreAll(context.WithoutCancel(ctx)))
+}
+
+// patience is how long no operation may complete after the faults before the clients that are still at work are taken to wait in
+// vain. A session that a fault ended has run out by then, and an election has ended.
+func (f *failing) patience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
+
+// judge reports that clients are in a step that does not end although all faults are over, and lets the observer conclude.
+func (f *failing) judge() {
+	stream := f.m.stream
+	stream.judge(func(at time.Duration) {
+		var waiting int
+		var longest time.Duration
+		for _, c := range f.m.pool.clients {
+			if d := c.does(); d.activity != outside && !c.present().over() {
+				waiting, longest = waiting+1, max(longest, time.Since(d.since))
+			}
+		}
+		if waiting == 0 {
+			return
+		}
+		text := fmt.Sprintf("%d clients still wait when all faults are over, the longest for %s: a wake-up was lost, or what a failed client held was left behind",
+			waiting, longest.Round(time.Millisecond))
+		stream.damage(variants.Damage{Loss: variants.Blocked, Amount: int64(longest), Violation: variants.Violation{At: at, Text: text}})
+	})
+}
+
+// warnings returns what is worth knowing of the failures of clients that go on.
+func (f *failing) warnings() []string {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, text := range f.reports {
+		out = append(out, "an operation failed although its client and its session lived on: "+text)
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package runner_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// schedule reads faults.
+func schedule(t *testing.T, texts ...string) []faults.Fault {
+	t.Helper()
+	var out []faults.Fault
+	for _, text := range texts {
+		f, err := faults.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// faulty returns a closed load with faults. Its sessions run out quickly on a server of quickTicks.
+func faulty(recipe string, clients int, schedule []faults.Fault) scenarios.Scenario {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Repeats = recipe+"-faults", recipe, []int{clients}, 1
+	s.Duration, s.Hold = scenarios.Duration(3*time.Second), scenarios.Duration(time.Millisecond)
+	s.SessionTimeout, s.Faults = scenarios.Duration(time.Second), schedule
+	return s
+}
+
+// quickTicks is a server whose sessions may be as short as a second.
+var quickTicks = embedded.Config{Tick: 200 * time.Millisecond}
+
+// Every lock keeps its promise while its clients, their sessions and their connections fail, and clients join again.
+func TestFaultsOfClients(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		faults []string
+		lives  bool // clients join again
+	}{
+		{"holders stop dead", []string{"stop: holder, every: 500ms"}, true},
+		{"waiters stop dead", []string{"stop: waiter, every: 500ms"}, true},
+		{"sessions of holders expire", []string{"expire: holder, every: 200ms"}, true},
+		{"sessions expire", []string{"expire: any, every: 200ms"}, true},
+		{"connections end", []string{"cut: all, every: 500ms"}, false},
+		{"requests are lost", []string{"cut: any, before: multi, every: 100ms", "cut: any, before: create, every: 100ms"}, false},
+		{"replies are lost", []string{"cut: any, after: multi, every: 100ms", "cut: any, after: create, every: 100ms"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := ensembletest.Embedded(t, quickTicks)
+			s := faulty("lock", 5, schedule(t, tt.faults...))
+			if !tt.lives { // after a cut, the client library waits for a second before it tries the same server again
+				s.SessionTimeout = scenarios.Duration(4 * time.Second)
+			}
+			err := measure(t.Context(), t, e, s, catalog.Recipes(), func(d *results.Document) {
+				f := d.Failure
+				switch {
+				case f == nil || len(f.Faults) == 0:
+					t.Fatalf("%s: no fault happened", d.Variant)
+				case tt.lives && f.Rejoins == 0:
+					t.Errorf("%s: no client joined again", d.Variant)
+				case len(d.Violations) > 0:
+					t.Errorf("%s: %v", d.Variant, d.Violations)
+				}
+				t.Logf("%s: %.0f ops/s, %d faults, %d missed, recovery %v, invalid %v, warnings %q, failed %d", d.Variant,
+					d.Metrics[results.OpsPerSecond].Value, len(f.Faults), f.Missed,
+					slices.MaxFunc(f.Faults, func(a, b results.Fault) int { return int(a.Recovery - b.Recovery) }).Recovery,
+					d.Invalid, d.Warnings, f.FailedOperations)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

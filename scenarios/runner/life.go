@@ -1,0 +1,204 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// life is what a client has from when it joins the recipe until it stops dead or loses its session. Then it joins again.
+type life struct {
+	number      int // from zero on
+	link        *ensemble.Link
+	conn        *zk.Conn
+	monitor     *variants.Monitor
+	session     *variants.Session
+	log         *variants.Log
+	participant variants.Participant
+	dead        context.Context // ends when the client stops dead
+	kill        context.CancelFunc
+}
+
+// newLife returns a life that has not begun.
+func newLife(number int, ledger *wire.Ledger, log *variants.Log) *life {
+	l := &life{number: number, link: ensemble.NewLink(ledger), log: log, monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+	l.monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
+	l.dead, l.kill = context.WithCancel(context.Background())
+	return l
+}
+
+// over reports whether the client has stopped dead or lost its session.
+func (l *life) over() bool {
+	return l.dead.Err() != nil || l.session != nil && l.session.Alive() != nil
+}
+
+// die makes the client stop dead. Nothing that it does from now on is recorded or reaches a server. Its session runs out.
+func (l *life) die() {
+	l.log.End(variants.Died, int64(l.number))
+	l.link.Sever()
+	l.monitor.Lose()
+	l.kill()
+}
+
+// reborn replaces the client's life. Only the client's own goroutine calls it.
+func (c *client) reborn(next *life) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.former = append(c.former, c.log)
+	c.life = next
+}
+
+// present returns the client's life, for other goroutines than the client's own.
+func (c *client) present() *life {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.life
+}
+
+// member returns the client's participant, for other goroutines than the client's own; nil if it has none, such as while the
+// client joins again.
+func (c *client) member() variants.Participant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over() {
+		return nil
+	}
+	return c.participant
+}
+
+// takeEvents appends the events that the client has recorded since the last call, in all its lives.
+func (c *client) takeEvents(dst []variants.Event) []variants.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, log := range c.former {
+		dst = log.Take(dst)
+	}
+	c.former = c.former[:0]
+	return c.log.Take(dst)
+}
+
+// begin opens the session of the client's present life and lets it join the recipe.
+func (c *client) begin(ctx context.Context, v variants.Variant, at setting) error {
+	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
+		Servers: addresses(at.serversOf(c.server)), Timeout: at.timeout, Link: c.link, Observe: c.monitor.Observe,
+	})
+	if err != nil {
+		return err
+	}
+	session := variants.NewSession(conn, c.monitor.Lost())
+	c.mu.Lock()
+	c.conn, c.session = conn, session
+	c.mu.Unlock()
+	c.monitor.Guard(conn)
+	c.monitor.SetTimeout(c.ledger.SessionTimeout())
+	if c.number > 0 {
+		c.log.Record(variants.Rejoined, int64(c.number))
+	}
+	participant, err := v.Join(ctx, variants.Env{
+		Clients: at.clients, Index: c.id, Size: at.size,
+		Session: session,
+		Root:    at.root,
+		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.participant = participant
+	return err
+}
+
+// serversOf returns the servers to which a client of a server may connect, its own first.
+func (at setting) serversOf(home ensemble.Server) []ensemble.Server {
+	servers := []ensemble.Server{home}
+	for _, s := range at.servers {
+		if at.roam && s != home {
+			servers = append(servers, s)
+		}
+	}
+	return servers
+}
+
+// rejoinPause is the time outside two attempts to join again.
+const rejoinPause = 100 * time.Millisecond
+
+// rejoin gives a client whose life is over the next one, as an application would start again. A client that has stopped dead
+// first stays dead until its session has run out. It returns an error only if ctx has ended.
+func (m *measurement) rejoin(ctx context.Context, c *client) error {
+	if c.dead.Err() != nil {
+		if err := sleep(ctx, m.runOut(c)); err != nil {
+			return err
+		}
+	}
+	c.retire()
+	for number := c.number + 1; ; {
+		c.reborn(newLife(number, c.ledger, variants.NewLog(m.pool.epoch, c.id)))
+		err := c.begin(ctx, m.variant, m.setting)
+		if err == nil {
+			m.stream.note(func(at time.Duration) { m.stream.recorder.Rejoined(at, c.id) })
+			return nil
+		}
+		if err := sleep(ctx, rejoinPause); err != nil {
+			return err
+		}
+		m.faults.report(c.explain(fmt.Errorf("join again: %w", err)))
+		c.retire()
+	}
+}
+
+// runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run out
+// once a tick.
+func (m *measurement) runOut(c *client) time.Duration { return c.ledger.SessionTimeout() + m.tick }
+
+// retire ends what is left of a life that is over. The session's close waits for an answer that may not come.
+func (c *client) retire() {
+	c.monitor.Dismiss()
+	c.kill()
+	if c.conn != nil {
+		go c.conn.Close()
+	}
+}
+
+// errFailedOften is wrapped by the error of a client whose operations do nothing but fail.
+var errFailedOften = errors.New("no operation of this client succeeds any more")
+
+// mostFailures is how many operations of a client may fail in a row.
+const mostFailures = 1000
+
+// step lets a client take one step. In a run with faults, the step ends when the client stops dead.
+func (m *measurement) step(ctx context.Context, c *client) error {
+	if m.faults == nil {
+		return c.participant.Step(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.dead, cancel)()
+	c.enter(inStep)
+	defer c.enter(outside)
+	return c.participant.Step(ctx)
+}
+
+// recover decides how a client goes on after a step that failed. Without faults, the error ends the load. Else the failure is
+// counted, and a client whose life is over joins again.
+func (m *measurement) recover(ctx context.Context, c *client, failures int, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case m.faults == nil:
+		return c.explain(err)
+	case failures > mostFailures:
+		return c.explain(fmt.Errorf("%w: %w", errFailedOften, err))
+	}
+	m.stream.note(func(at time.Duration) { m.stream.recorder.FailedOperation(at, c.id) })
+	if c.over() {
+		return m.rejoin(ctx, c)
+	}
+	m.faults.report(c.explain(err))
+	return sleep(ctx, rejoinPause)
+}
