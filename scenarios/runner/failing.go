@@ -79,7 +79,7 @@ func (f *failing) cause(ctx context.Context, o *occurrence) {
 	switch {
 	case o.Kind.OfServer():
 		err = f.breakServer(ctx, o)
-	case o.Whom == faults.Holder:
+	case o.Whom == faults.Holder && time.Duration(f.m.scenario.Hold) < longHold:
 		err = f.awaitHolder(ctx, o)
 	default:
 		err = f.strikeSome(ctx, o)
@@ -109,6 +109,10 @@ func (f *failing) strikeSome(ctx context.Context, o *occurrence) error {
 		}
 	}
 }
+
+// longHold is how long a hold must last for a fault to be aimed at a client that holds already. A shorter one may end before the
+// fault happens, so that the fault waits for the next client that begins to hold.
+const longHold = 100 * time.Millisecond
 
 // awaitHolder waits until a client begins to hold and has met the fault, see meet.
 func (f *failing) awaitHolder(ctx context.Context, o *occurrence) error {

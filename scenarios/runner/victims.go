@@ -49,8 +49,8 @@ func (c *client) fits(whom string) bool {
 		return c.does().activity == outside
 	case faults.Waiter:
 		return c.does().activity == inStep
-	case faults.Holder: // strikes when the next client begins to hold, see [failing.meet]
-		return false
+	case faults.Holder:
+		return c.does().activity == inHold
 	}
 	if number, ok := strings.CutPrefix(whom, "client "); ok {
 		return strconv.Itoa(c.id) == number
