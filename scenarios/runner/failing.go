@@ -169,12 +169,7 @@ func (f *failing) strike(ctx context.Context, o *occurrence, victims []*client) 
 		f.deafen(ctx, o, victims)
 	case faults.Expire:
 		f.begin(o, clientsNamed(ids), ids)
-		return each(victims, func(c *client) error {
-			if err := c.present().link.Expire(ctx); !c.present().over() {
-				return err
-			}
-			return nil // its session has ended, by this or by an earlier fault
-		})
+		return each(victims, func(c *client) error { return c.expire(ctx) })
 	case faults.Cut:
 		return f.cut(ctx, o, victims, ids)
 	}

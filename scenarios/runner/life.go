@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -22,6 +23,7 @@ type life struct {
 	session     *variants.Session
 	log         *variants.Log
 	participant variants.Participant
+	doomed      atomic.Bool     // its session has been ended by a fault, which the client may not know yet
 	dead        context.Context // ends when the client stops dead
 	kill        context.CancelFunc
 }
@@ -47,6 +49,16 @@ func (l *life) die() {
 	l.kill()
 }
 
+// expire ends the session of the client's present life at the servers. The client learns of it when it connects again.
+func (c *client) expire(ctx context.Context) error {
+	l := c.present()
+	l.doomed.Store(true)
+	if err := l.link.Expire(ctx); !errors.Is(err, ensemble.ErrNoSession) {
+		return err
+	}
+	return nil // it has run out meanwhile
+}
+
 // reborn replaces the client's life. Only the client's own goroutine calls it.
 func (c *client) reborn(next *life) {
 	c.mu.Lock()
@@ -63,11 +75,11 @@ func (c *client) present() *life {
 }
 
 // member returns the client's participant, for other goroutines than the client's own; nil if it has none, such as while the
-// client joins again.
+// client joins again, and when a fault has ended its session.
 func (c *client) member() variants.Participant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over() {
+	if c.over() || c.doomed.Load() {
 		return nil
 	}
 	return c.participant
