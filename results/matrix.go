@@ -1,0 +1,133 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Matrix is what each variant has made of each fault: one measurement in each cell.
+type Matrix struct {
+	Faults []string // the columns, in their order
+	cells  map[string]map[string]string
+	rows   []string // variants, in the order in which they were added
+}
+
+// NewMatrix returns a matrix without rows.
+func NewMatrix(faults []string) *Matrix {
+	return &Matrix{Faults: faults, cells: map[string]map[string]string{}}
+}
+
+// Add fills the cell of a fault with the measurement of a variant.
+func (m *Matrix) Add(fault string, d *Document) {
+	variant := d.Recipe + "/" + d.Variant
+	if m.cells[variant] == nil {
+		m.cells[variant] = map[string]string{}
+		m.rows = append(m.rows, variant)
+	}
+	m.cells[variant][fault] = cellOf(d)
+}
+
+// cellOf describes a measurement with faults: whether the promise was broken, else the longest recovery, and what was lost.
+func cellOf(d *Document) string {
+	f := d.Failure
+	var parts []string
+	switch {
+	case len(d.Violations) > 0:
+		parts = append(parts, "BROKEN")
+	case len(d.Invalid) > 0:
+		parts = append(parts, "INVALID")
+	case f == nil || len(f.Faults) == 0:
+		return "missed"
+	case f.Unrecovered > 0:
+		parts = append(parts, "none")
+	default:
+		longest := slices.MaxFunc(f.Faults, func(a, b Fault) int { return int(a.Recovery - b.Recovery) })
+		parts = append(parts, table.Latency(float64(longest.Recovery)))
+	}
+	if f == nil {
+		return parts[0]
+	}
+	for _, loss := range []struct{ name, word string }{
+		{"items-lost", "lost"}, {"items-doubled", "doubled"}, {"orphans", "left"}, {"fenced", "fenced"},
+	} {
+		if n := f.Losses[loss.name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, loss.word))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Missing returns the cells that no measurement has filled although the recipe has others in that column, as "variant under
+// fault".
+func (m *Matrix) Missing() []string {
+	var out []string
+	for _, fault := range m.Faults {
+		for _, variant := range m.rows {
+			recipe, _, _ := strings.Cut(variant, "/")
+			applies := slices.ContainsFunc(m.rows, func(o string) bool { return strings.HasPrefix(o, recipe+"/") && m.cells[o][fault] != "" })
+			if applies && m.cells[variant][fault] == "" {
+				out = append(out, variant+" under "+fault)
+			}
+		}
+	}
+	return out
+}
+
+// Write prints the matrix in at most width columns, as several tables if the faults do not fit into one.
+func (m *Matrix) Write(w io.Writer, width int) error {
+	fmt.Fprintln(w, "the longest recovery from each fault, and what was lost; – where the fault does not apply")
+	for left := m.present(); len(left) > 0; {
+		n := len(left)
+		for n > 1 && table.Width(m.table(left[:n]).String()) > width {
+			n--
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", m.table(left[:n])); err != nil {
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// present returns the faults of which there are measurements.
+func (m *Matrix) present() []string {
+	return slices.DeleteFunc(slices.Clone(m.Faults), func(fault string) bool {
+		return !slices.ContainsFunc(m.rows, func(v string) bool { return m.cells[v][fault] != "" })
+	})
+}
+
+// table returns some of the columns. Variants without a measurement there are left out.
+func (m *Matrix) table(faults []string) *table.Table {
+	t := table.New(append(table.Left("variant"), table.Right(faults...)...)...)
+	recipe := ""
+	for _, variant := range m.rows {
+		cells := []any{variant}
+		filled := false
+		for _, fault := range faults {
+			cell := m.cells[variant][fault]
+			filled = filled || cell != ""
+			if cell == "" {
+				cell = table.Missing
+			}
+			cells = append(cells, cell)
+		}
+		if !filled {
+			continue
+		}
+		if of, _, _ := strings.Cut(variant, "/"); of != recipe {
+			if recipe != "" {
+				t.Rule()
+			}
+			recipe = of
+		}
+		t.Row(cells...)
+	}
+	return t
+}
+
+// Markdown returns the matrix as one Markdown table.
+func (m *Matrix) Markdown() string { return m.table(m.present()).Markdown() }

@@ -1,0 +1,101 @@
+package scenarios
+
+import (
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// MatrixName is the name under which the scenarios of [Matrix] are run together.
+const MatrixName = "fault-matrix"
+
+// MatrixFault is one column of the fault matrix: a fault, as it is tried on every variant.
+type MatrixFault struct {
+	Name     string
+	Schedule []faults.Fault
+	Window   time.Duration
+	Roam     bool
+}
+
+// The lengths of the matrix. A session runs out and an election ends within the longer window.
+const (
+	matrixTimeout = 4 * time.Second
+	matrixShort   = 3 * time.Second
+	matrixLong    = 10 * time.Second
+	matrixClients = 6
+)
+
+// MatrixFaults returns the columns of the fault matrix.
+func MatrixFaults() []MatrixFault {
+	at := func(f faults.Fault) []faults.Fault {
+		f.At = time.Second
+		return []faults.Fault{f}
+	}
+	server := func(name string, kind faults.Kind, whom string) MatrixFault {
+		return MatrixFault{name, at(faults.Fault{Kind: kind, Whom: whom, For: matrixTimeout / 2}), matrixLong, true}
+	}
+	return []MatrixFault{
+		{"stop-holder", at(faults.Fault{Kind: faults.Stop, Whom: faults.Holder}), matrixLong, false},
+		{"stop-waiter", at(faults.Fault{Kind: faults.Stop, Whom: faults.Waiter}), matrixLong, false},
+		{"expire-holder", at(faults.Fault{Kind: faults.Expire, Whom: faults.Holder}), matrixShort, false},
+		{"expire-any", at(faults.Fault{Kind: faults.Expire, Whom: faults.Any}), matrixShort, false},
+		{"cut-all", at(faults.Fault{Kind: faults.Cut, Whom: faults.All}), matrixShort, false},
+		{"lose-requests", eachWrite(func(op string) faults.Fault { return faults.Fault{Before: op} }), matrixShort, false},
+		{"lose-replies", eachWrite(func(op string) faults.Fault { return faults.Fault{After: op} }), matrixShort, false},
+		server("kill-leader", faults.Kill, faults.Leader),
+		server("kill-follower", faults.Kill, faults.Follower),
+		server("pause-leader", faults.Pause, faults.Leader),
+		server("cut-off-follower", faults.Partition, faults.Follower),
+	}
+}
+
+// eachWrite returns a cut of a random client for each operation that writes, again and again.
+func eachWrite(at func(op string) faults.Fault) []faults.Fault {
+	var schedule []faults.Fault
+	for i, op := range []string{"create", "delete", "setData", "multi"} {
+		f := at(op)
+		f.Kind, f.Whom = faults.Cut, faults.Any
+		f.At, f.Every = time.Duration(2+i)*100*time.Millisecond, 400*time.Millisecond
+		schedule = append(schedule, f)
+	}
+	return schedule
+}
+
+// Matrix returns one scenario for each recipe and each fault that applies to it. A scenario has all variants of its recipe. can
+// reports whether the servers can have a fault; nil means that they can have all.
+func Matrix(recipes []variants.Recipe, can func(faults.Kind) bool) []Scenario {
+	var out []Scenario
+	for _, recipe := range recipes {
+		for _, f := range MatrixFaults() {
+			s := f.scenario(recipe)
+			if can != nil && !can(f.Schedule[0].Kind) || len(s.Validate(recipes)) > 0 {
+				continue
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// scenario tries the fault on a recipe.
+func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
+	s := Default()
+	s.Name, s.Recipe = strings.Join([]string{MatrixName, recipe.Name, f.Name}, "-"), recipe.Name
+	s.Question = "What does the fault " + f.Name + " do to " + recipe.Name + "?"
+	s.Clients, s.Repeats = []int{matrixClients}, 1
+	s.Duration, s.Hold, s.Think = Duration(f.Window), Duration(2*time.Millisecond), Duration(time.Millisecond)
+	s.SessionTimeout, s.Faults, s.Roam = Duration(matrixTimeout), f.Schedule, f.Roam
+	return s
+}
+
+// MatrixCell returns the recipe and the fault of a scenario of the matrix, and whether it is one.
+func MatrixCell(scenario string) (recipe, fault string, ok bool) {
+	rest, ok := strings.CutPrefix(scenario, MatrixName+"-")
+	if !ok {
+		return "", "", false
+	}
+	recipe, fault, ok = strings.Cut(rest, "-")
+	return recipe, fault, ok
+}
