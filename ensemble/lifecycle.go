@@ -16,10 +16,12 @@ var ErrNotStarted = errors.New("the servers could not be started")
 
 // Local is the part that all engines share which start their servers on this machine. Their ensembles embed it.
 type Local struct {
-	Members []Server
-	TxnLog  TxnLog
-	Found   bool // kept up since an earlier command: Close leaves it up
-	lock    *FileLock
+	*Breakage
+	Members  []Server
+	TxnLog   TxnLog
+	Found    bool   // kept up since an earlier command: Close leaves it up
+	LockName string // reserves the ensemble; set by Find
+	lock     *FileLock
 }
 
 // Servers implements [Ensemble].
@@ -31,16 +33,34 @@ func (l *Local) Owned() bool { return true }
 // Attached reports whether the ensemble was up before: Close leaves it up.
 func (l *Local) Attached() bool { return l.Found }
 
+// Lock locks an ensemble that was found, until Release. It returns [ErrBusy] if a run uses the ensemble.
+func (l *Local) Lock() (err error) {
+	l.lock, err = TryLock(l.LockName)
+	return err
+}
+
 // Release unlocks an ensemble that stays up.
 func (l *Local) Release() error { return l.lock.Release() }
 
-// CloseBy removes the ensemble, unless it was up before, and unlocks it.
-func (l *Local) CloseBy(remove func() error) error {
-	var err error
+// CloseBy removes the ensemble and unlocks it. If the ensemble was up before, CloseBy does not remove it, but restores the servers
+// that this process has broken.
+func (l *Local) CloseBy(ctx context.Context, remove func() error) error {
+	end := l.restoreBroken
 	if !l.Found {
-		err = remove()
+		end = func(context.Context) error { l.abandon(); return remove() }
 	}
-	return errors.Join(err, l.lock.Release())
+	return errors.Join(end(ctx), l.lock.Release())
+}
+
+// restoreBroken restores the servers that this process has broken, and waits for their quorum if there are any.
+func (l *Local) restoreBroken(ctx context.Context) error {
+	restored, err := l.RestoreAll(ctx, l.Members)
+	if err != nil || restored == 0 {
+		return err
+	}
+	ready, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return AwaitQuorum(ready, l.Members)
 }
 
 // SumHeaps adds up the bytes in use on the heaps of all servers; used returns those of the server with the given index.
@@ -112,10 +132,23 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	return e, nil
 }
 
-// attach returns an error unless the ensemble that is kept up has a quorum and is as the options ask for.
+// checkWell returns an error unless the ensemble that is kept up has a quorum of all servers.
+func checkWell(ctx context.Context, kept Ensemble, name string) error {
+	err := CheckFaults(ctx, kept)
+	if err == nil {
+		err = CheckQuorum(ctx, kept.Servers())
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble heal --name %s` restores its servers, and `zkbench ensemble down --name %s` ends it: %w",
+		name, name, name, err)
+}
+
+// attach returns an error unless the ensemble that is kept up is well and is as the options ask for.
 func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
-	if err := CheckQuorum(ctx, kept.Servers()); err != nil {
-		return fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble down --name %s` ends it: %w", opts.Name, opts.Name, err)
+	if err := checkWell(ctx, kept, opts.Name); err != nil {
+		return err
 	}
 	if len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "" {
 		return fmt.Errorf("ensemble %q is already up: `zkbench ensemble down --name %s` first to start it differently", opts.Name, opts.Name)

@@ -20,13 +20,17 @@ import (
 func ensembleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ensemble",
-		Short: "Start, inspect and end the servers to measure on",
+		Short: "Start, inspect, break and end the servers to measure on",
 		Long: `Start, inspect and end an ensemble of three servers that several runs use.
 
 'zkbench run' starts and ends an ensemble itself when none is up. The next 'up'
-or 'down' finds what a crash left behind by its label, and removes it.`,
+or 'down' finds what a crash left behind by its label, and removes it.
+
+'kill', 'pause' and 'partition' make a server fail, in an ensemble that 'up' has
+started. 'status' shows such a server, and 'heal' restores it.`,
 	}
-	addCommands(cmd, upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), imageCommand(a))
+	addCommands(cmd, upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), killCommand(a), pauseCommand(a), partitionCommand(a), healCommand(a),
+		imageCommand(a))
 	return cmd
 }
 
@@ -87,7 +91,7 @@ func (a *app) up(ctx context.Context, choice auto.Choice, opts ensemble.Options)
 	if r, ok := e.(releaser); ok {
 		defer r.Release() //nolint:errcheck // the lock ends with the process at the latest
 	}
-	return a.printStatus(ctx, e)
+	return a.printStatus(ctx, e, opts.Name)
 }
 
 func downCommand(a *app) *cobra.Command {
@@ -167,7 +171,7 @@ func statusCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printStatus(cmd.Context(), e)
+			return a.printStatus(cmd.Context(), e, f.name)
 		},
 	}
 	f.bindName(cmd)
@@ -208,14 +212,32 @@ func notUp(ctx context.Context, name string) error {
 	return fmt.Errorf("no ensemble %q is up, but a former one left %s; `%s` removes it", name, left, downHint(name))
 }
 
-func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble) error {
+// printStatus prints a row for each server. It does not ask servers with a fault: a paused one would not answer, and one that is cut
+// off may not know yet that it has lost its role.
+func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string) error {
 	t := table.New(table.Left("server", "role", "version", "client address", "sessions", "znodes", "watches")...)
-	var errs []error
+	faults := new(ensemble.FaultyError)
+	err := ensemble.CheckFaults(ctx, e)
+	if errors.As(err, &faults) {
+		err = fmt.Errorf("%w: `%s` restores the servers", err, healHint(name))
+	}
+	errs := []error{err}
 	for _, s := range e.Servers() {
+		missing := func(role string) {
+			t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
+		}
+		if fault, ok := faults.Faults[s.Name]; ok {
+			missing(fault.Condition())
+			continue
+		}
 		status, err := ensemble.Probe(ctx, s.Addr)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
-			t.Row(s.Name, "unreachable", table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
+			if errors.Is(err, ensemble.ErrNotServing) {
+				missing("not serving")
+			} else {
+				missing("unreachable")
+			}
 			continue
 		}
 		t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches))

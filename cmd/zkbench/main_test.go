@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asBinary) != "" {
 		main()
 	}
+	if name := os.Getenv(asVandal); name != "" {
+		os.Exit(vandal(name))
+	}
 	os.Exit(live.Main(m))
 }
 
@@ -89,6 +92,10 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown list", []string{"list", "varants"}, `did you mean "variants"?`},
 		{"unknown plot format", []string{"plot", "--format", "pgn"}, `did you mean "png"?`},
 		{"no lines", []string{"ensemble", "logs", "--lines", "0"}, "at least 1"},
+		{"no server to kill", []string{"ensemble", "kill"}, "wants one server: a name such as zoo1, leader or follower"},
+		{"two servers to pause", []string{"ensemble", "pause", "zoo1", "zoo2"}, "wants one server"},
+		{"two servers to heal", []string{"ensemble", "heal", "zoo1", "zoo2"}, "one server at most"},
+		{"a name that is a path, to heal", []string{"ensemble", "heal", "--name", ".."}, "lower-case letters"},
 		{"unknown ensemble command", []string{"ensemble", "dwon"}, `did you mean "down"?`},
 		{"no ensemble command", []string{"ensemble"}, "needs one of"},
 		{"a name that is a path", []string{"ensemble", "down", "--name", "../../.."}, "lower-case letters"},
@@ -273,6 +280,8 @@ func TestTexts(t *testing.T) {
 		"help-ensemble":      {"ensemble", "--help"},
 		"help-ensemble-up":   {"ensemble", "up", "--help"},
 		"help-ensemble-down": {"ensemble", "down", "--help"},
+		"help-ensemble-kill": {"ensemble", "kill", "--help"},
+		"help-ensemble-heal": {"ensemble", "heal", "--help"},
 		"list":               {"list"},
 		"help-explain":       {"explain", "--help"},
 		"help-clean":         {"clean", "--help"},

@@ -67,8 +67,9 @@ things: latency, notifications, and herd spikes.
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 3 regression; 4 a recipe broke its promise; 5 invalid or inconclusive run;
 130 interrupted by Ctrl-C, SIGTERM or the end of the terminal. An interrupted
-run keeps complete results and takes down the servers that it has started. A
-second Ctrl-C exits at once and prints what is left and how to remove it.`,
+run keeps complete results, takes down the servers that it has started, and
+restores those that it has broken. A second Ctrl-C exits at once, but restores
+them, too, and prints what is left and how to remove it.`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

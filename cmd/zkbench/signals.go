@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // catchSignals returns the signals that end zkbench: an interrupt, a request to terminate, and the end of its terminal,
@@ -27,8 +28,9 @@ func catchSignals() <-chan os.Signal {
 	return signals
 }
 
-// awaitSecond cancels the work at the first signal, and returns at the second. A hangup does not count as either: a
-// terminal that closes sends several, and a session manager may add more.
+// awaitSecond cancels the work at the first signal, and returns at the second, after it has restored the servers that this
+// process has broken, or at the third. A hangup cancels the work, but counts as neither: a terminal that closes sends several,
+// and a session manager may add more.
 func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app) {
 	stopping := sync.OnceFunc(func() {
 		fmt.Fprintln(a.stderr, "\nstopping: complete results are kept, started servers are taken down; a second interrupt exits at once")
@@ -40,7 +42,34 @@ func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app
 		cancel(errInterrupted)
 		stopping()
 	}
+	restoreOrThird(signals, a)
 	fmt.Fprintf(a.stderr, "exited at once%s\n", a.started.left())
+}
+
+// restoreTimeout bounds what an impatient user waits for. A server takes less than a second.
+const restoreTimeout = 15 * time.Second
+
+// restoreOrThird restores what this process has broken and would leave behind. A third signal ends that.
+func restoreOrThird(signals <-chan os.Signal, a app) {
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
+	defer cancel()
+	restored := make(chan struct{})
+	go func() {
+		a.started.restore(ctx)
+		close(restored)
+	}()
+	for {
+		select {
+		case <-restored:
+			return
+		case <-ctx.Done():
+			return
+		case signal := <-signals:
+			if signal != syscall.SIGHUP {
+				return
+			}
+		}
+	}
 }
 
 // started lists what zkbench would leave behind if it exited at once. It may be used concurrently. A nil list stays empty.
@@ -50,21 +79,44 @@ type started struct {
 }
 
 // item is something that was started and the command that removes it.
-type item struct{ what, command string }
+type item struct {
+	what, command string
+	restore       func(context.Context) error // of a server that may be broken: undoes that; else nil
+}
 
 // add appends something that is about to be started. done removes it from the list.
 func (s *started) add(what, command string) (done func()) {
+	return s.append(&item{what: what, command: command})
+}
+
+func (s *started) append(one *item) (done func()) {
 	if s == nil {
 		return func() {}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := &item{what, command}
 	s.items = append(s.items, one)
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.items = slices.DeleteFunc(s.items, func(i *item) bool { return i == one })
+	return func() { s.remove(one) }
+}
+
+func (s *started) remove(one *item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items = slices.DeleteFunc(s.items, func(i *item) bool { return i == one })
+}
+
+// restore undoes what can be undone at once. The items for which it fails stay in the list.
+func (s *started) restore(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	items := slices.Clone(s.items)
+	s.mu.Unlock()
+	for _, i := range items {
+		if i.restore != nil && i.restore(ctx) == nil {
+			s.remove(i)
+		}
 	}
 }
 
@@ -80,7 +132,11 @@ func (s *started) left() string {
 	}
 	var out strings.Builder
 	for _, i := range s.items {
-		fmt.Fprintf(&out, "\n  %s may be left; to remove: `%s`", i.what, i.command)
+		remedy := "remove"
+		if i.restore != nil {
+			remedy = "restore"
+		}
+		fmt.Fprintf(&out, "\n  %s may be left; to %s: `%s`", i.what, remedy, i.command)
 	}
 	return out.String()
 }

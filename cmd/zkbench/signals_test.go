@@ -113,6 +113,13 @@ func TestSecondSignal(t *testing.T) {
 	over := list.add(`ensemble "over"`, downHint("over"))
 	list.add("znodes below /zkbench-x", cleanHint("a:1,b:2"))
 	over()
+	var restored []string
+	for name, err := range map[string]error{"mended": nil, "dead": errors.New("no Docker engine answers")} {
+		list.append(&item{"servers of " + name, healHint(name), func(context.Context) error {
+			restored = append(restored, name)
+			return err
+		}})
+	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	signals := make(chan os.Signal)
 	returned := make(chan struct{})
@@ -136,12 +143,48 @@ func TestSecondSignal(t *testing.T) {
 	case signals <- os.Interrupt:
 	}
 	<-returned
-	for _, want := range []string{"`zkbench ensemble down --name mine`", "`zkbench clean --servers a:1,b:2`", "/zkbench-x"} {
+	for _, want := range []string{"`zkbench ensemble down --name mine`", "`zkbench clean --servers a:1,b:2`", "/zkbench-x", "to restore: `zkbench ensemble heal --name dead`"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%s is missing in\n%s", want, said.String())
 		}
 	}
-	if strings.Contains(said.String(), "over") {
-		t.Errorf("what was taken down is said to be left:\n%s", said.String())
+	if strings.Contains(said.String(), "over") || strings.Contains(said.String(), "mended") {
+		t.Errorf("what was taken down or restored is said to be left:\n%s", said.String())
+	}
+	if len(restored) != 2 {
+		t.Errorf("restored %v", restored)
+	}
+}
+
+// A third signal ends the wait for servers that cannot be restored.
+func TestThirdSignal(t *testing.T) {
+	var said strings.Builder
+	list := &started{}
+	begun := make(chan struct{})
+	list.append(&item{"servers of mine", healHint("mine"), func(ctx context.Context) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	_, cancel := context.WithCancelCause(t.Context())
+	signals := make(chan os.Signal)
+	returned := make(chan struct{})
+	go func() {
+		awaitSecond(signals, cancel, app{stderr: &said, started: list})
+		close(returned)
+	}()
+	signals <- os.Interrupt
+	signals <- os.Interrupt
+	<-begun
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		select {
+		case signals <- signal:
+		case <-returned:
+			t.Fatalf("before %s it gave the servers up", signal)
+		}
+	}
+	<-returned
+	if !strings.Contains(said.String(), "to restore: `zkbench ensemble heal --name mine`") {
+		t.Errorf("said %q", said.String())
 	}
 }

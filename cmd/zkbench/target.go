@@ -40,7 +40,9 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 	root := namespace.Root(base, run)
 	if t.stays {
 		done()
-		t.done = a.started.add(fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout), cleanHint(t.list))
+		restored := a.started.breaks(e, f.name)
+		cleaned := a.started.add(fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout), cleanHint(t.list))
+		t.done = func() { restored(); cleaned() }
 		a.printLeftovers(ctx, e.Servers(), base, t.list)
 	}
 	if !e.Owned() {
@@ -49,9 +51,12 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 	return t, nil
 }
 
-// close takes the ensemble down unless it stays up.
+// close takes the ensemble down, or restores the servers of one that stays up.
 func (t target) close(ctx context.Context) error {
+	_, canBreak := t.Ensemble.(ensemble.Breaker)
 	switch err := t.Close(ctx); {
+	case err != nil && t.stays && canBreak:
+		return fmt.Errorf("%w\n`%s` restores the servers", err, healHint(t.name))
 	case err != nil && t.stays:
 		return err
 	case err != nil:
@@ -75,6 +80,20 @@ func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
 		return func() {}
 	}
 	return s.add(fmt.Sprintf("ensemble %q", name), downHint(name))
+}
+
+// breaks registers an ensemble that stays up, whose servers this process may break.
+func (s *started) breaks(e ensemble.Ensemble, name string) (done func()) {
+	b, ok := e.(interface {
+		RestoreAll(ctx context.Context, servers []ensemble.Server) (int, error)
+	})
+	if !ok {
+		return func() {}
+	}
+	return s.append(&item{
+		what: fmt.Sprintf("broken servers in ensemble %q", name), command: healHint(name),
+		restore: func(ctx context.Context) error { _, err := b.RestoreAll(ctx, e.Servers()); return err },
+	})
 }
 
 // outlives reports whether an ensemble stays up after a run.

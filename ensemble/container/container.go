@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,10 +34,11 @@ type Ensemble struct {
 	image    string
 	ids      []string // container ids, in the servers' order
 	lifetime ensemble.Lifetime
-	started  bool // and not stopped since, such as by a reboot
+	started  bool   // at least one server, and not stopped since, such as by a reboot
+	quorum   string // the network by which the servers reach each other
 }
 
-var _ ensemble.Ensemble = (*Ensemble)(nil)
+var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // Up starts the ensemble of that name, or attaches to it if it is kept up. The ensemble is locked until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
@@ -87,7 +87,8 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 	})
 }
 
-// Find returns the ensemble of that name if it is kept up. It does not lock the ensemble, and Close leaves it up.
+// Find returns the ensemble of that name if it is kept up, also with some of its servers killed. After a reboot, none is running.
+// Find does not lock the ensemble, and Close leaves it up.
 func Find(ctx context.Context, name string) (*Ensemble, error) {
 	e, err := inspect(ctx, name)
 	if err != nil {
@@ -102,31 +103,20 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 
 // inspect reads the state of all containers of that name with one command.
 func inspect(ctx context.Context, name string) (*Ensemble, error) {
-	ids, err := list(ctx, name, "ps", "-a")
+	states, err := inspectAll(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if len(ids) == 0 {
-		return nil, ensemble.ErrNotUp
+	first := states[0]
+	e := &Ensemble{
+		name: name, image: first.image, lifetime: first.lifetime, quorum: first.quorum(),
+		Local: ensemble.Local{TxnLog: first.txnLog, LockName: name},
 	}
-	const format = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
-		`{{index .Config.Labels "` + lifetimeLabel + `"}} {{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
-		`{{with index .HostConfig.PortBindings "2181/tcp"}}{{(index . 0).HostPort}}{{end}}`
-	out, err := docker(ctx, append([]string{"inspect", "--format", format}, ids...)...)
-	if err != nil {
-		return nil, err
-	}
-	e := &Ensemble{name: name}
-	for _, line := range slices.Sorted(strings.Lines(out)) { // by service, and so by server id
-		f := strings.Fields(line)
-		if len(f) != 7 {
-			return nil, fmt.Errorf("docker inspect said %q of a container of ensemble %q", strings.TrimSpace(line), name)
-		}
-		e.Members = append(e.Members, ensemble.Server{ID: len(e.Members) + 1, Name: f[0], Addr: "127.0.0.1:" + f[6]})
-		e.ids = append(e.ids, f[1])
-		if len(e.ids) == 1 {
-			e.image, e.lifetime, e.TxnLog, e.started = f[2], ensemble.Lifetime(f[3]), ensemble.TxnLog(f[4]), f[5] == "running" || f[5] == "paused"
-		}
+	e.Breakage = &ensemble.Breakage{Possible: possibleFaults(), Cause: e.cause, Undo: e.undo}
+	for i, s := range states {
+		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: "127.0.0.1:" + s.port})
+		e.ids = append(e.ids, s.id)
+		e.started = e.started || s.status == "running" || s.status == "paused"
 	}
 	return e, nil
 }
@@ -180,5 +170,5 @@ func (e *Ensemble) Logs(ctx context.Context, w io.Writer, lines int) error {
 
 // Close implements [ensemble.Ensemble].
 func (e *Ensemble) Close(ctx context.Context) error {
-	return e.CloseBy(func() error { _, err := remove(ctx, e.name); return err })
+	return e.CloseBy(ctx, func() error { _, err := remove(ctx, e.name); return err })
 }

@@ -157,3 +157,19 @@ func TestLiveTransactionLogsInMemory(t *testing.T) {
 	}
 	nothingLeft(t)
 }
+
+func TestLiveBreaker(t *testing.T) {
+	require(t)
+	e := up(t, ensemble.Options{})
+	ensembletest.CheckBreaker(t, e)
+	// The containers can be removed in any state.
+	for i, fault := range e.ServerFaults() {
+		if err := e.Break(t.Context(), e.Servers()[i], fault); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t)
+}

@@ -24,7 +24,7 @@ type Ensemble struct {
 	home string // where the jars are
 }
 
-var _ ensemble.Ensemble = (*Ensemble)(nil)
+var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // lockName differs from that of a container ensemble of the same name.
 func lockName(name string) string { return "process-" + name }
@@ -79,7 +79,8 @@ func load(name string) (*Ensemble, error) {
 		return nil, ensemble.ErrNotUp
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty, or missing, for the default
-	e := &Ensemble{dir: dir, home: string(home), Local: ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk)}}
+	e := &Ensemble{dir: dir, home: string(home), Local: ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}}
+	e.Breakage = &ensemble.Breakage{Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause}, Cause: e.cause, Undo: e.undo}
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
 		if err != nil {
@@ -90,10 +91,11 @@ func load(name string) (*Ensemble, error) {
 	return e, nil
 }
 
-// Find returns the ensemble of that name if it is kept up. It does not lock the ensemble, and Close leaves it up.
+// Find returns the ensemble of that name if it is kept up, also with some of its servers killed. After a reboot, none is alive. Find
+// does not lock the ensemble, and Close leaves it up.
 func Find(name string) (*Ensemble, error) {
 	lifetime, err := os.ReadFile(filepath.Join(stateDir(name), lifetimeFile))
-	if alive, _ := Inventory(name); err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept || alive < ensemble.Size {
+	if alive, _ := Inventory(name); err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept || alive == 0 {
 		return nil, ensemble.ErrNotUp
 	}
 	e, err := load(name)
@@ -136,8 +138,8 @@ func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
 }
 
 // Close implements [ensemble.Ensemble].
-func (e *Ensemble) Close(context.Context) error {
-	return e.CloseBy(func() error { _, err := remove(e.dir); return err })
+func (e *Ensemble) Close(ctx context.Context) error {
+	return e.CloseBy(ctx, func() error { _, err := remove(e.dir); return err })
 }
 
 // Down ends the ensemble of that name, even if its run was killed, and returns how many processes it has ended.

@@ -176,3 +176,21 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("a machine without Java passed: %v", err)
 	}
 }
+
+func TestLiveBreaker(t *testing.T) {
+	state := require(t)
+	e := up(t, ensemble.Options{})
+	ensembletest.CheckBreaker(t, e)
+	// The processes can be ended in any state.
+	for i, fault := range e.ServerFaults() {
+		if err := e.Break(t.Context(), e.Servers()[i], fault); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left (%v)", state, err)
+	}
+}

@@ -48,7 +48,7 @@ const debianJar = "/usr/share/java/zookeeper.jar"
 func findInstallation(home string) (installation, error) {
 	inst := installation{home: cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"))}
 	switch home = inst.home; {
-	case home != "":
+	case home != "" && home != debianJar:
 		jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar"))
 		if len(jars) == 0 {
 			return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
@@ -141,7 +141,7 @@ func serverConfig(server, logs string) string {
 
 // launch starts one server in its own process session, so that it outlives both Ctrl-C and zkbench.
 func launch(inst installation, server string) error {
-	log, err := os.Create(filepath.Join(server, logFile))
+	log, err := os.OpenFile(filepath.Join(server, logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -170,6 +170,13 @@ func running(server string) (pid int, alive bool) {
 	}
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return pid, err == nil && strings.Contains(string(cmdline), filepath.Join(server, configFile))
+}
+
+// stopped reports whether a process is stopped by a signal.
+func stopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, fields, _ := strings.Cut(string(stat), ") ") // after the name, which may have spaces
+	return err == nil && strings.HasPrefix(fields, "T")
 }
 
 // stopTimeout is how long a server may take to end by itself.
@@ -210,8 +217,19 @@ func stop(server string, pid int) error {
 			}
 			signal, deadline = syscall.SIGKILL, time.Now().Add(stopTimeout)
 		}
-		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := send(pid, signal); err != nil {
 			return fmt.Errorf("end process %d: %w", pid, err)
 		}
+		if err := send(pid, syscall.SIGCONT); err != nil { // a paused process does not end before
+			return fmt.Errorf("continue process %d: %w", pid, err)
+		}
 	}
+}
+
+// send sends a signal to a process, which may have ended.
+func send(pid int, signal syscall.Signal) error {
+	if err := syscall.Kill(pid, signal); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// breakable is a kept ensemble whose servers can be broken and restored.
+type breakable interface {
+	ensemble.Breaker
+	ensemble.Diagnoser
+	CheckPossible(f ensemble.ServerFault) error
+	Lock() error
+	Release() error
+}
+
+// faultCommand makes the command for one fault.
+func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra.Command {
+	var f ensembleFlags
+	var force bool
+	cmd := &cobra.Command{
+		Use:   string(fault) + " <server|leader|follower>",
+		Short: short,
+		Long: long + `
+
+'leader' and 'follower' mean the servers that have these roles now; of several
+followers it is the first. 'zkbench ensemble heal' undoes the fault.
+
+The ensemble must have been started by 'zkbench ensemble up'. While a run uses
+it, the command is refused without --force: a fault that the run's scenario does
+not have makes the run invalid.`,
+		Example: fmt.Sprintf("  zkbench ensemble %[1]s leader\n  zkbench ensemble %[1]s zoo2 --name mine", fault),
+		Args:    oneServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBreakable(cmd.Context(), f, force, func(e breakable) error {
+				return a.breakServer(cmd.Context(), e, f.name, args[0], fault)
+			})
+		},
+	}
+	f.bindName(cmd)
+	bindForce(cmd, &force)
+	return cmd
+}
+
+func bindForce(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "also while a run uses the ensemble")
+}
+
+func killCommand(a *app) *cobra.Command {
+	return faultCommand(a, ensemble.Kill, "Kill a server, as a crash does", `Kill a server of an ensemble at once, as a crash does. Its data stays.`)
+}
+
+func pauseCommand(a *app) *cobra.Command {
+	return faultCommand(a, ensemble.Pause, "Stop a server without ending its connections",
+		`Stop a server of an ensemble without ending its connections, as a long garbage
+collection does. Its client port takes connections and answers nothing.`)
+}
+
+func partitionCommand(a *app) *cobra.Command {
+	return faultCommand(a, ensemble.Partition, "Cut a server off from the other servers",
+		`Cut a server off from the other servers, while clients still reach it. The
+servers notice within 10 s (syncLimit x tickTime); then it stops serving. Only
+containers can be cut off: local processes share one network.`)
+}
+
+func healCommand(a *app) *cobra.Command {
+	var f ensembleFlags
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "heal [server]",
+		Short: "Undo kill, pause and partition",
+		Long: `Undo the faults of one server or of all servers: start those that were killed or
+have crashed, continue paused ones, and connect those that were cut off. Then
+wait until one server leads and all others follow.
+
+The ensemble must have been started by 'zkbench ensemble up'. While a run uses
+it, the command is refused without --force: it would undo faults that the run's
+scenario has.`,
+		Example: "  zkbench ensemble heal\n  zkbench ensemble heal zoo2 --name mine",
+		Args:    atMostOneServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBreakable(cmd.Context(), f, force, func(e breakable) error {
+				return a.heal(cmd.Context(), e, f.name, args)
+			})
+		},
+	}
+	f.bindName(cmd)
+	bindForce(cmd, &force)
+	return cmd
+}
+
+func oneServer(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s wants one server: a name such as zoo1, leader or follower", cmd.CommandPath())
+	}
+	return nil
+}
+
+func atMostOneServer(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s wants one server at most: a name such as zoo1; without a name it heals all", cmd.CommandPath())
+	}
+	return nil
+}
+
+// withBreakable calls use with the kept ensemble. The ensemble is locked meanwhile, unless force is set.
+func withBreakable(ctx context.Context, f ensembleFlags, force bool, use func(breakable) error) (err error) {
+	found, err := find(ctx, f)
+	if err != nil {
+		return err
+	}
+	e, ok := found.(breakable)
+	if !ok {
+		return fmt.Errorf("the servers of ensemble %q cannot be made to fail", f.name)
+	}
+	if force {
+		return use(e)
+	}
+	switch err := e.Lock(); {
+	case errors.Is(err, ensemble.ErrBusy):
+		return fmt.Errorf("a run uses ensemble %q: wait for it, or add --force", f.name)
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Release()) }()
+	return use(e)
+}
+
+// breakServer causes the fault on the server that whom means now.
+func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, fault ensemble.ServerFault) error {
+	if err := e.CheckPossible(fault); err != nil {
+		return usage(err)
+	}
+	faults, err := e.Faults(ctx)
+	if err != nil {
+		return err
+	}
+	s, role, err := resolveServer(ctx, e.Servers(), faults, whom)
+	if err != nil {
+		return err
+	}
+	if already, ok := faults[s.Name]; ok {
+		return fmt.Errorf("%s is already %s: `%s` restores it", s.Name, already.Condition(), healHint(name))
+	}
+	if fault == ensemble.Kill && !othersRun(e.Servers(), faults, s) {
+		return fmt.Errorf("%s is the last server that runs: `%s` ends the ensemble", s.Name, downHint(name))
+	}
+	if err := e.Break(ctx, s, fault); err != nil {
+		return err
+	}
+	done := map[ensemble.ServerFault]string{ensemble.Kill: "killed", ensemble.Pause: "paused", ensemble.Partition: "cut off"}[fault]
+	fmt.Fprintf(a.stdout, "%s %s%s: `%s` restores it\n", done, s.Name, role, healHint(name))
+	return nil
+}
+
+// othersRun reports whether a server besides s has not been killed.
+func othersRun(servers []ensemble.Server, faults map[string]ensemble.ServerFault, s ensemble.Server) bool {
+	return slices.ContainsFunc(servers, func(other ensemble.Server) bool { return other != s && faults[other.Name] != ensemble.Kill })
+}
+
+// resolveServer returns the server with a name or a role. role is the role in parentheses if the server was found by it.
+func resolveServer(ctx context.Context, servers []ensemble.Server, faults map[string]ensemble.ServerFault, whom string) (s ensemble.Server, role string, err error) {
+	if whom != string(ensemble.Leader) && whom != string(ensemble.Follower) {
+		s, err = serverNamed(servers, whom, string(ensemble.Leader), string(ensemble.Follower))
+		return s, "", err
+	}
+	var seen []string
+	for _, s := range servers {
+		if f, broken := faults[s.Name]; broken { // it may not answer, or not know yet that it has lost its role
+			seen = append(seen, s.Name+" is "+f.Condition())
+			continue
+		}
+		switch status, err := ensemble.Srvr(ctx, s.Addr); {
+		case err != nil:
+			seen = append(seen, fmt.Sprintf("%s: %v", s.Name, err))
+		case string(status.Role) == whom:
+			return s, fmt.Sprintf(" (%s)", whom), nil
+		default:
+			seen = append(seen, fmt.Sprintf("%s is %s", s.Name, status.Role))
+		}
+	}
+	return ensemble.Server{}, "", fmt.Errorf("there is no %s now: %s", whom, strings.Join(seen, ", "))
+}
+
+// serverNamed returns the server with that name. more are other words that the command takes.
+func serverNamed(servers []ensemble.Server, name string, more ...string) (ensemble.Server, error) {
+	var names []string
+	for _, s := range servers {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	names = append(names, more...)
+	return ensemble.Server{}, usage(fmt.Errorf("there is no server %q: there are %s", name, strings.Join(names, ", ")))
+}
+
+// healTimeout is how long restored servers may take to follow. A killed server takes about two seconds on an idle machine.
+const healTimeout = time.Minute
+
+// heal restores the named server, or all that have a fault. It waits for a quorum of all servers unless some stay broken.
+func (a *app) heal(ctx context.Context, e breakable, name string, args []string) error {
+	faults, err := e.Faults(ctx)
+	if err != nil {
+		return err
+	}
+	chosen := e.Servers()
+	if len(args) > 0 {
+		s, err := serverNamed(e.Servers(), args[0])
+		if err != nil {
+			return err
+		}
+		chosen = []ensemble.Server{s}
+	}
+	start, healed := time.Now(), 0
+	for _, s := range chosen {
+		fault, ok := faults[s.Name]
+		if !ok {
+			continue
+		}
+		if err := e.Restore(ctx, s); err != nil {
+			return err
+		}
+		healed++
+		delete(faults, s.Name)
+		fmt.Fprintf(a.stdout, "%s was %s, and is restored\n", s.Name, fault.Condition())
+	}
+	if healed == 0 {
+		fmt.Fprintln(a.stdout, "no fault to undo")
+	}
+	if len(faults) > 0 {
+		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", &ensemble.FaultyError{Servers: e.Servers(), Faults: faults}, healHint(name))
+		return nil
+	}
+	return a.awaitHealed(ctx, e, start)
+}
+
+// awaitHealed waits until all servers have a quorum, and prints the time since start.
+func (a *app) awaitHealed(ctx context.Context, e ensemble.Ensemble, start time.Time) error {
+	ready, cancel := context.WithTimeout(ctx, healTimeout)
+	defer cancel()
+	if err := ensemble.AwaitQuorum(ready, e.Servers()); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var logs strings.Builder
+		_ = e.Logs(ctx, &logs, 3)
+		return fmt.Errorf("%w\nthe last lines of their logs:\n%s", err, logs.String())
+	}
+	fmt.Fprintf(a.stdout, "all %d servers are in the quorum after %.1f s\n", len(e.Servers()), time.Since(start).Seconds())
+	return nil
+}
+
+// healHint returns the command that restores the servers of an ensemble.
+func healHint(name string) string { return "zkbench ensemble heal --name " + name }

@@ -1,0 +1,224 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ServerFaultsOf returns the faults that an ensemble's engine can cause: none unless it is a [Breaker].
+func ServerFaultsOf(e Ensemble) []ServerFault {
+	if b, ok := e.(Breaker); ok {
+		return b.ServerFaults()
+	}
+	return nil
+}
+
+// Condition describes a server that has the fault, such as in "zoo2 is paused". A crashed server cannot be told from a killed one.
+func (f ServerFault) Condition() string {
+	switch f {
+	case Kill:
+		return "not running"
+	case Pause:
+		return "paused"
+	case Partition:
+		return "cut off"
+	}
+	return string(f)
+}
+
+// Diagnoser is an ensemble that finds the faults of its servers, including those that another process has caused.
+type Diagnoser interface {
+	// Faults returns the servers' faults by their names. It does not ask the servers: a paused one would not answer.
+	Faults(ctx context.Context) (map[string]ServerFault, error)
+}
+
+// FaultyError is the error for an ensemble with faulty servers. Restore undoes the faults.
+type FaultyError struct {
+	Servers []Server               // all servers of the ensemble
+	Faults  map[string]ServerFault // by the servers' names
+}
+
+// Error lists the faulty servers in the order of their ids, such as "zoo1 is paused, zoo3 is cut off".
+func (e *FaultyError) Error() string {
+	var parts []string
+	for _, s := range e.Servers {
+		if f, ok := e.Faults[s.Name]; ok {
+			parts = append(parts, s.Name+" is "+f.Condition())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// CheckFaults returns a [FaultyError] if servers of the ensemble have faults. It returns nil for engines that cannot find them.
+func CheckFaults(ctx context.Context, e Ensemble) error {
+	d, ok := e.(Diagnoser)
+	if !ok {
+		return nil
+	}
+	faults, err := d.Faults(ctx)
+	if err == nil && len(faults) > 0 {
+		err = &FaultyError{e.Servers(), faults}
+	}
+	return err
+}
+
+// Breakage is the part of a [Breaker] that all engines share. It records the faults that this process has caused, so that they
+// are undone on every way out. A nil Breakage causes no faults.
+type Breakage struct {
+	Possible []ServerFault
+	Cause    func(ctx context.Context, s Server, f ServerFault) error
+	Undo     func(ctx context.Context, s Server) error // any fault; no effect on a server without one
+
+	mu      sync.Mutex
+	servers map[int]*breakable // by the server's id
+	over    bool               // no more faults: the ensemble is being closed
+}
+
+// breakable is a server that this process has broken at least once.
+type breakable struct {
+	mu    sync.Mutex // held while a fault is caused or undone
+	fault ServerFault
+	free  func() // releases the ports of a killed server
+}
+
+// release frees the ports of the server.
+func (s *breakable) release() {
+	if s.free != nil {
+		s.free()
+		s.free = nil
+	}
+}
+
+// ServerFaults implements [Breaker].
+func (b *Breakage) ServerFaults() []ServerFault {
+	if b == nil {
+		return nil
+	}
+	return slices.Clone(b.Possible)
+}
+
+// CheckPossible returns an error that lists the possible faults unless the engine can cause f.
+func (b *Breakage) CheckPossible(f ServerFault) error {
+	possible := b.ServerFaults()
+	if slices.Contains(possible, f) {
+		return nil
+	}
+	if len(possible) == 0 {
+		return fmt.Errorf("this engine cannot %s a server", f)
+	}
+	names := make([]string, len(possible))
+	for i, p := range possible {
+		names[i] = string(p)
+	}
+	return fmt.Errorf("this engine cannot %s a server, only %s", f, strings.Join(names, " and "))
+}
+
+// errClosing is the error of a fault that comes too late to be undone.
+var errClosing = errors.New("the ensemble is being closed")
+
+// Break implements [Breaker]. After an error of the engine, the fault may exist: it counts until the server is restored.
+func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
+	if err := b.CheckPossible(f); err != nil {
+		return err
+	}
+	server := b.server(s)
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	switch {
+	case b.isOver():
+		return fmt.Errorf("%s %s: %w", f, s.Name, errClosing)
+	case server.fault != "":
+		return fmt.Errorf("%s %s: it is already %s", f, s.Name, server.fault.Condition())
+	}
+	server.fault = f
+	if err := b.Cause(ctx, s, f); err != nil {
+		return fmt.Errorf("%s %s: %w", f, s.Name, err)
+	}
+	if f == Kill {
+		server.free = reservePort(s.Addr)
+	}
+	return nil
+}
+
+// Restore implements [Breaker].
+func (b *Breakage) Restore(ctx context.Context, s Server) error {
+	server := b.server(s)
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	return b.restore(ctx, s, server)
+}
+
+func (b *Breakage) restore(ctx context.Context, s Server, server *breakable) error {
+	server.release()
+	if err := b.Undo(ctx, s); err != nil {
+		return fmt.Errorf("restore %s: %w", s.Name, err)
+	}
+	server.fault = ""
+	return nil
+}
+
+// RestoreAll undoes the faults that this process has caused, and refuses further ones. It returns the number of servers that it
+// has restored.
+func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored int, err error) {
+	if b == nil {
+		return 0, nil
+	}
+	b.finish()
+	var errs []error
+	for _, s := range servers {
+		server := b.server(s)
+		server.mu.Lock()
+		if server.fault != "" {
+			restored++
+			errs = append(errs, b.restore(ctx, s, server))
+		}
+		server.mu.Unlock()
+	}
+	return restored, errors.Join(errs...)
+}
+
+// abandon refuses further faults, and gives up the broken servers, which are about to be removed.
+func (b *Breakage) abandon() {
+	if b == nil {
+		return
+	}
+	b.finish()
+	b.mu.Lock()
+	servers := slices.Collect(maps.Values(b.servers))
+	b.mu.Unlock()
+	for _, server := range servers {
+		server.mu.Lock()
+		server.release()
+		server.mu.Unlock()
+	}
+}
+
+// finish refuses further faults.
+func (b *Breakage) finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+}
+
+func (b *Breakage) isOver() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
+}
+
+func (b *Breakage) server(s Server) *breakable {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.servers == nil {
+		b.servers = map[int]*breakable{}
+	}
+	if b.servers[s.ID] == nil {
+		b.servers[s.ID] = &breakable{}
+	}
+	return b.servers[s.ID]
+}

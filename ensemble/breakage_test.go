@@ -1,0 +1,178 @@
+package ensemble_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+)
+
+// engine is the part of a Breaker that causes faults, in memory.
+type engine struct {
+	faults map[string]ensemble.ServerFault
+	calls  []string
+	fails  bool // causing a fault is an error, although the fault exists then
+}
+
+func (e *engine) breakage() *ensemble.Breakage {
+	return &ensemble.Breakage{
+		Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause},
+		Cause: func(_ context.Context, s ensemble.Server, f ensemble.ServerFault) error {
+			e.calls = append(e.calls, string(f)+" "+s.Name)
+			e.faults[s.Name] = f
+			if e.fails {
+				return errors.New("no answer")
+			}
+			return nil
+		},
+		Undo: func(_ context.Context, s ensemble.Server) error {
+			e.calls = append(e.calls, "restore "+s.Name)
+			delete(e.faults, s.Name)
+			return nil
+		},
+	}
+}
+
+func newEngine() *engine { return &engine{faults: map[string]ensemble.ServerFault{}} }
+
+func two() []ensemble.Server {
+	return []ensemble.Server{{ID: 1, Name: "zoo1", Addr: "127.0.0.1:0"}, {ID: 2, Name: "zoo2", Addr: "127.0.0.1:0"}}
+}
+
+// A server has one fault at a time, of those that the engine can cause.
+func TestBreakageRefuses(t *testing.T) {
+	e := newEngine()
+	b, servers := e.breakage(), two()
+	if err := b.Break(t.Context(), servers[0], ensemble.Partition); err == nil || !strings.Contains(err.Error(), "only kill and pause") {
+		t.Errorf("a fault that the engine cannot cause: %v", err)
+	}
+	if err := b.Break(t.Context(), servers[0], ensemble.Pause); err != nil {
+		t.Error(err)
+	}
+	if err := b.Break(t.Context(), servers[0], ensemble.Kill); err == nil || !strings.Contains(err.Error(), "already paused") {
+		t.Errorf("a second fault: %v", err)
+	}
+	if err := b.Break(t.Context(), servers[1], ensemble.Kill); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := b.Restore(t.Context(), servers[0]); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := b.Break(t.Context(), servers[0], ensemble.Kill); err != nil {
+		t.Errorf("after it was restored: %v", err)
+	}
+}
+
+// What was broken is restored once, also if causing it was reported as an error, and nothing is broken afterwards.
+func TestRestoreAll(t *testing.T) {
+	e := newEngine()
+	b, servers := e.breakage(), two()
+	if err := b.Break(t.Context(), servers[0], ensemble.Kill); err != nil {
+		t.Error(err)
+	}
+	e.fails = true
+	if err := b.Break(t.Context(), servers[1], ensemble.Pause); err == nil {
+		t.Error("the engine's error was lost")
+	}
+	for _, want := range []int{2, 0} {
+		if n, err := b.RestoreAll(t.Context(), servers); err != nil || n != want {
+			t.Errorf("restored %d servers (%v), want %d", n, err, want)
+		}
+	}
+	if err := b.Break(t.Context(), servers[0], ensemble.Kill); err == nil || len(e.faults) > 0 {
+		t.Errorf("faults = %v, %v; want none after the end", e.faults, err)
+	}
+	if n, err := (*ensemble.Breakage)(nil).RestoreAll(t.Context(), servers); n != 0 || err != nil {
+		t.Errorf("an ensemble without faults: %d, %v", n, err)
+	}
+}
+
+// The port of a killed server refuses connections and cannot be bound, until the server is restored.
+func TestPortOfKilledServerIsReserved(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	listener.Close()
+	b, server := newEngine().breakage(), ensemble.Server{ID: 1, Name: "zoo1", Addr: addr}
+	if err := b.Break(t.Context(), server, ensemble.Kill); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.Dial("tcp", addr); err == nil {
+		conn.Close()
+		t.Error("the port of a killed server takes connections")
+	}
+	local, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := ensembletest.Listen(t, func(net.Conn) {})
+	if conn, err := (&net.Dialer{LocalAddr: local}).Dial("tcp", target); err == nil {
+		conn.Close()
+		t.Error("a connection got the port of a killed server")
+	}
+	if err := b.Restore(t.Context(), server); err != nil {
+		t.Fatal(err)
+	}
+	again, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatalf("the port is not free for the server that starts: %v", err)
+	}
+	again.Close()
+}
+
+// broken is a kept ensemble that finds its faults.
+type broken struct {
+	kept
+	*engine
+}
+
+func (b *broken) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
+	return b.faults, nil
+}
+
+// Close of an ensemble that was up before restores what this process has broken. An ensemble of this run is removed as it is.
+func TestCloseRestores(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	for _, found := range []bool{true, false} {
+		e := newEngine()
+		local := ensemble.Local{Breakage: e.breakage(), Members: server.Servers(), Found: found}
+		if err := local.Break(t.Context(), server.Servers()[0], ensemble.Pause); err != nil {
+			t.Fatal(err)
+		}
+		removed := false
+		if err := local.CloseBy(t.Context(), func() error { removed = true; return nil }); err != nil {
+			t.Error(err)
+		}
+		if restored := len(e.faults) == 0; restored != found || removed == found {
+			t.Errorf("found: %t, restored: %t, removed: %t", found, restored, removed)
+		}
+	}
+}
+
+// Up refuses a kept ensemble with a faulty server, and names the server, its fault and the command that restores it.
+func TestUpNamesFaults(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	e := newEngine()
+	e.faults[server.Servers()[0].Name] = ensemble.Partition
+	_, err := ensemble.Lifecycle[*broken]{
+		LockName: fmt.Sprintf("test-breakage-%d", os.Getpid()),
+		Find: func(context.Context) (*broken, error) {
+			return &broken{kept{ensemble.Local{Members: server.Servers(), Found: true}}, e}, nil
+		},
+	}.Up(t.Context(), ensemble.Options{Name: "x"})
+	faulty := new(ensemble.FaultyError)
+	if !errors.As(err, &faulty) || !strings.Contains(err.Error(), "`zkbench ensemble heal --name x`") || !strings.HasSuffix(err.Error(), "is cut off") {
+		t.Errorf("error = %v", err)
+	}
+}

@@ -1,0 +1,108 @@
+package container_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/container"
+)
+
+// servers is a docker command with the containers c1, c2 and c3 of a kept ensemble. For each there is a file with its status and
+// its networks. Commands that change them are logged.
+const servers = `#!/bin/sh
+cd "$ENGINE" || exit 1
+case "$1" in
+ps) ls -d c? ;;
+inspect)
+	shift 3
+	for id; do
+		echo "zoo${id#c} $id image:1 kept disk $(cat $id) 1234${id#c}"
+	done ;;
+*) echo "$@" >>log ;;
+esac
+`
+
+// fakeServers installs that docker command, with the state of each container, and returns a function that reads its log.
+func fakeServers(t *testing.T, states ...string) (log func() []string) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{"docker": servers}
+	for i, state := range states {
+		files[fmt.Sprintf("c%d", i+1)] = state
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("ENGINE", dir)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return func() []string {
+		text, _ := os.ReadFile(filepath.Join(dir, "log")) // missing before the first line
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+}
+
+// The states of containers, as docker inspect prints them.
+const (
+	well   = "running p p_clients,p_quorum,"
+	killed = "exited p p_clients,p_quorum,"
+	paused = "paused p p_clients,p_quorum,"
+	cutOff = "running p p_clients,"
+)
+
+// An ensemble with broken servers is found, with its faults, as long as one of its servers runs.
+func TestFindBroken(t *testing.T) {
+	fakeServers(t, killed, paused, cutOff)
+	e, err := container.Find(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := e.Faults(t.Context())
+	if err != nil || len(faults) != 3 || faults["zoo1"] != ensemble.Kill || faults["zoo2"] != ensemble.Pause || faults["zoo3"] != ensemble.Partition {
+		t.Errorf("faults = %v, %v", faults, err)
+	}
+	fakeServers(t, killed, killed, killed) // as after a reboot
+	if _, err := container.Find(t.Context(), "x"); !errors.Is(err, ensemble.ErrNotUp) {
+		t.Errorf("without a running server: %v, want ErrNotUp", err)
+	}
+}
+
+// Each fault is caused by one command, and a server is restored by the commands that its state calls for.
+func TestBreakerCommands(t *testing.T) {
+	for _, tt := range []struct {
+		fault ensemble.ServerFault
+		state string // of the container afterwards
+		want  []string
+	}{
+		{ensemble.Kill, killed, []string{"kill --signal KILL c2", "start c2"}},
+		{ensemble.Pause, paused, []string{"pause c2", "unpause c2"}},
+		{ensemble.Partition, cutOff, []string{"network disconnect p_quorum c2", "network connect --alias quorum2 p_quorum c2"}},
+		{ensemble.Partition, "exited p p_clients,", []string{"network disconnect p_quorum c2", "network connect --alias quorum2 p_quorum c2", "start c2"}},
+		{ensemble.Kill, well, []string{"kill --signal KILL c2"}}, // restored by hand meanwhile
+	} {
+		log := fakeServers(t, well, well, well)
+		e, err := container.Find(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Break(t.Context(), e.Servers()[1], tt.fault); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "c2"), []byte(tt.state), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Restore(t.Context(), e.Servers()[1]); err != nil {
+			t.Error(err)
+		}
+		if got := log(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s, then %q: docker was called with %q, want %q", tt.fault, tt.state, got, tt.want)
+		}
+	}
+}

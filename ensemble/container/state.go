@@ -1,0 +1,80 @@
+package container
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// state is what the Docker engine knows of one server.
+type state struct {
+	service  string // the server's name
+	id       string
+	image    string
+	lifetime ensemble.Lifetime
+	txnLog   ensemble.TxnLog
+	status   string // of the container, such as "running", "paused" or "exited"
+	project  string // the prefix that Compose gives to the networks' names
+	networks []string
+	port     string // of clients
+}
+
+// quorum returns the name of the network by which the servers reach each other.
+func (s state) quorum() string { return s.project + "_quorum" }
+
+// fault returns the server's fault, or an empty string.
+func (s state) fault() ensemble.ServerFault {
+	switch {
+	case s.status == "paused":
+		return ensemble.Pause
+	case s.status != "running":
+		return ensemble.Kill
+	case !slices.Contains(s.networks, s.quorum()):
+		return ensemble.Partition
+	}
+	return ""
+}
+
+// stateFormat prints the fields of a state in their order. The names and values have no spaces.
+const stateFormat = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
+	`{{index .Config.Labels "` + lifetimeLabel + `"}} {{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
+	`{{index .Config.Labels "com.docker.compose.project"}} {{range $name, $_ := .NetworkSettings.Networks}}{{$name}},{{end}} ` +
+	`{{with index .HostConfig.PortBindings "2181/tcp"}}{{(index . 0).HostPort}}{{end}}`
+
+// inspectAll returns the states of all containers of an ensemble by service, and so by server id. There is at least one.
+func inspectAll(ctx context.Context, name string) ([]state, error) {
+	ids, err := list(ctx, name, "ps", "-a")
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, ensemble.ErrNotUp
+	}
+	states, err := inspectEach(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("ensemble %q: %w", name, err)
+	}
+	return states, nil
+}
+
+func inspectEach(ctx context.Context, ids []string) ([]state, error) {
+	out, err := docker(ctx, append([]string{"inspect", "--format", stateFormat}, ids...)...)
+	if err != nil {
+		return nil, err
+	}
+	var states []state
+	for _, line := range slices.Sorted(strings.Lines(out)) {
+		f := strings.Fields(line)
+		if len(f) != 9 {
+			return nil, fmt.Errorf("docker inspect said %q of a container", strings.TrimSpace(line))
+		}
+		states = append(states, state{
+			service: f[0], id: f[1], image: f[2], lifetime: ensemble.Lifetime(f[3]), txnLog: ensemble.TxnLog(f[4]), status: f[5],
+			project: f[6], networks: strings.Split(f[7], ","), port: f[8],
+		})
+	}
+	return states, nil
+}

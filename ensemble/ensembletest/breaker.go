@@ -1,0 +1,189 @@
+package ensembletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/namespace"
+)
+
+// diagnosable is a Breaker that finds its servers' faults.
+type diagnosable interface {
+	ensemble.Breaker
+	ensemble.Diagnoser
+}
+
+// CheckBreaker checks each fault that an engine can cause on an ensemble that has a quorum: what the others make of it, and that
+// the server follows again, with its data, after it has been restored.
+func CheckBreaker(t *testing.T, e diagnosable) {
+	t.Helper()
+	for _, c := range []struct {
+		fault ensemble.ServerFault
+		check func(*testing.T, diagnosable)
+	}{{ensemble.Kill, checkKill}, {ensemble.Pause, checkPause}, {ensemble.Partition, checkPartition}} {
+		if slices.Contains(e.ServerFaults(), c.fault) {
+			t.Run(string(c.fault), func(t *testing.T) { c.check(t, e) })
+			continue
+		}
+		if err := e.Break(t.Context(), e.Servers()[0], c.fault); err == nil {
+			t.Errorf("the engine cannot %s a server, and was asked to without an error", c.fault)
+		}
+	}
+}
+
+// checkKill kills the leader: another server leads, and the killed one comes back as a follower with what it had missed.
+func checkKill(t *testing.T, e diagnosable) {
+	victim := withRole(t, e.Servers(), ensemble.Leader)
+	broken(t, e, victim, ensemble.Kill)
+	others := without(e.Servers(), victim)
+	awaitRole(t, others, ensemble.Leader)
+	path := fmt.Sprintf("/missed-%d", victim.ID)
+	create(t, others[0], path)
+	restored(t, e, victim)
+	if got := probe(t, victim).Role; got != ensemble.Follower {
+		t.Errorf("the restored server is %s, want %s", got, ensemble.Follower)
+	}
+	if names := Znodes(t, victim.Addr); !slices.Contains(names, path[1:]) {
+		t.Errorf("the restored server has %v, want %s", names, path)
+	}
+	remove(t, others[0], path)
+}
+
+// checkPause pauses the leader: another one leads, while the port of the paused one still takes connections.
+func checkPause(t *testing.T, e diagnosable) {
+	victim := withRole(t, e.Servers(), ensemble.Leader)
+	broken(t, e, victim, ensemble.Pause)
+	reachable(t, victim)
+	awaitRole(t, without(e.Servers(), victim), ensemble.Leader)
+	restored(t, e, victim)
+}
+
+// checkPartition cuts off a follower: it stops serving, while its port still takes connections, and the others have a quorum.
+func checkPartition(t *testing.T, e diagnosable) {
+	victim := withRole(t, e.Servers(), ensemble.Follower)
+	broken(t, e, victim, ensemble.Partition)
+	Await(t, func() string {
+		if _, err := ensemble.Srvr(t.Context(), victim.Addr); !errors.Is(err, ensemble.ErrNotServing) {
+			return fmt.Sprintf("%s: %v, want it to serve no requests", victim.Name, err)
+		}
+		return ""
+	})
+	reachable(t, victim)
+	awaitRole(t, without(e.Servers(), victim), ensemble.Leader)
+	restored(t, e, victim)
+}
+
+// broken breaks the server, and checks that it has this fault and that no other is caused on top of it.
+func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFault) {
+	t.Helper()
+	if err := e.Break(t.Context(), s, f); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // it has no effect after restored
+		if err := e.Restore(context.WithoutCancel(t.Context()), s); err != nil {
+			t.Error(err)
+		}
+	})
+	if faults, err := e.Faults(t.Context()); err != nil || len(faults) != 1 || faults[s.Name] != f {
+		t.Errorf("faults = %v, %v; want %s of %s", faults, err, f, s.Name)
+	}
+	if err := e.Break(t.Context(), s, e.ServerFaults()[0]); err == nil {
+		t.Error("a second fault of one server was no error")
+	}
+}
+
+// restored restores the server, which has no fault then, and returns when all servers have a quorum.
+func restored(t *testing.T, e diagnosable, s ensemble.Server) {
+	t.Helper()
+	for range 2 { // the second time without effect
+		if err := e.Restore(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if faults, err := e.Faults(t.Context()); err != nil || len(faults) > 0 {
+		t.Errorf("faults = %v, %v; want none", faults, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := ensemble.AwaitQuorum(ctx, e.Servers()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func without(servers []ensemble.Server, s ensemble.Server) []ensemble.Server {
+	return slices.DeleteFunc(slices.Clone(servers), func(other ensemble.Server) bool { return other == s })
+}
+
+// withRole returns the first server with a role.
+func withRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) ensemble.Server {
+	t.Helper()
+	for _, s := range servers {
+		if probe(t, s).Role == role {
+			return s
+		}
+	}
+	t.Fatalf("no server is %s", role)
+	return ensemble.Server{}
+}
+
+// awaitRole returns when one of the servers has the role and all of them serve.
+func awaitRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) {
+	t.Helper()
+	Await(t, func() string {
+		found := 0
+		for _, s := range servers {
+			status, err := ensemble.Srvr(t.Context(), s.Addr)
+			if err != nil {
+				return fmt.Sprintf("%s: %v", s.Name, err)
+			}
+			if status.Role == role {
+				found++
+			}
+		}
+		if found != 1 {
+			return fmt.Sprintf("%d of %v are %s", found, servers, role)
+		}
+		return ""
+	})
+}
+
+// reachable checks that the server's client port takes connections.
+func reachable(t *testing.T, s ensemble.Server) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		t.Errorf("clients do not reach %s: %v", s.Name, err)
+		return
+	}
+	conn.Close()
+}
+
+// create and remove a znode by a session of its own.
+func create(t *testing.T, s ensemble.Server, path string) {
+	t.Helper()
+	session(t, s, func(c *zk.Conn) error { _, err := c.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); return err })
+}
+
+func remove(t *testing.T, s ensemble.Server, path string) {
+	t.Helper()
+	session(t, s, func(c *zk.Conn) error { return c.Delete(path, -1) })
+}
+
+func session(t *testing.T, s ensemble.Server, use func(*zk.Conn) error) {
+	t.Helper()
+	c, err := namespace.Connect(t.Context(), []ensemble.Server{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Conn.Close()
+	if err := use(c.Conn); err != nil {
+		t.Fatal(err)
+	}
+}
