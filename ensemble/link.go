@@ -26,7 +26,7 @@ type Link struct {
 	address string     // the server of the current connection
 	severed bool
 	traps   []*Trap
-	held    sync.Mutex // is locked while no connection may begin
+	dialing sync.Mutex // is locked while a connection begins, and while none may begin
 }
 
 // NewLink returns a link whose frames are counted in ledger.
@@ -38,15 +38,12 @@ func (l *Link) Ledger() *wire.Ledger { return l.ledger }
 // errSevered is the error of connections through a severed link.
 var errSevered = errors.New("the link is severed")
 
-// dial opens a counted connection. It is an argument for zk.WithDialer.
+// dial opens a counted connection, when the last one has ended at the server. It is an argument for zk.WithDialer.
 func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	l.held.Lock()
-	defer l.held.Unlock()
-	l.mu.Lock()
-	severed := l.severed
-	l.mu.Unlock()
-	if severed {
-		return nil, errSevered
+	l.dialing.Lock()
+	defer l.dialing.Unlock()
+	if err := l.awaitEnd(context.Background()); err != nil {
+		return nil, err
 	}
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
@@ -54,12 +51,33 @@ func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.severed { // meanwhile
+	if l.severed {
 		conn.Close()
 		return nil, errSevered
 	}
 	l.current, l.address = l.ledger.Wrap(conn), address
 	return &thriftyConn{Conn: &trappedConn{Conn: l.current, link: l}}, nil
+}
+
+// awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
+// two seconds. It is an error if the link is severed.
+func (l *Link) awaitEnd(ctx context.Context) error {
+	l.mu.Lock()
+	current, severed := l.current, l.severed
+	l.mu.Unlock()
+	if current != nil {
+		if drained := current.Drained(); drained != nil {
+			select {
+			case <-drained:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+	if severed {
+		return errSevered
+	}
+	return nil
 }
 
 // Cut ends the current connection at once. The client library connects again.
@@ -77,6 +95,15 @@ func (l *Link) Sever() {
 	l.severed = true
 	l.mu.Unlock()
 	l.Cut()
+}
+
+// Settle returns when the counts of connections that were ended through the link are final. Before the client has connected
+// again, or when the link is severed, that is a round trip later, and at most two seconds.
+func (l *Link) Settle(ctx context.Context) error {
+	if err := l.awaitEnd(ctx); !errors.Is(err, errSevered) {
+		return err
+	}
+	return nil
 }
 
 // CutBefore ends the connection in place of sending the next request of a kind.
@@ -117,7 +144,7 @@ func (t *Trap) Disarm() bool {
 func (l *Link) spring(op wire.Opcode) *Trap {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.traps, func(t *Trap) bool { return t.op == op })
+	i := slices.IndexFunc(l.traps, func(t *Trap) bool { return kind(t.op) == kind(op) })
 	if i < 0 {
 		return nil
 	}
@@ -126,46 +153,62 @@ func (l *Link) spring(op wire.Opcode) *Trap {
 	return t
 }
 
+// kind returns one opcode for all requests of a kind: getChildren has two versions.
+func kind(op wire.Opcode) wire.Opcode {
+	if op == wire.OpGetChildren {
+		return wire.OpGetChildren2
+	}
+	return op
+}
+
 // trappedConn is a connection with the traps of its link.
 type trappedConn struct {
 	*wire.Conn
-	link *Link
+	link    *Link
+	greeted bool // the connect request, which has no opcode, has been sent
 }
 
-// Write sends one frame, unless a trap cuts the connection.
+// Write sends one frame, unless a trap cuts the connection. The client library calls it once for each frame.
 func (c *trappedConn) Write(p []byte) (int, error) {
 	const header = 12 // the length, the xid and the opcode
-	if len(p) < header {
+	if !c.greeted || len(p) < header || c.Ended() {
+		c.greeted = true
 		return c.Conn.Write(p)
 	}
 	t := c.link.spring(wire.Opcode(binary.BigEndian.Uint32(p[8:])))
-	if t == nil {
+	switch {
+	case t == nil:
 		return c.Conn.Write(p)
+	case t.after:
+		return c.WriteLast(p, func() { close(t.fired) })
+	default:
+		c.End()
+		close(t.fired)
+		return len(p), nil
 	}
-	defer close(t.fired)
-	defer c.Conn.End()
-	if t.after {
-		return c.Conn.Write(p)
-	}
-	return len(p), nil
 }
 
 // Expire ends the session at the servers by a second connection with the same id and password, which closes it. It is an error
-// if the session does not exist.
+// if the session does not exist. The client's own connection ends first, so that its counts are exact, and the client can
+// connect again, and learn of the end of its session, when Expire returns.
 func (l *Link) Expire(ctx context.Context) error {
-	l.held.Lock()
-	defer l.held.Unlock()
+	l.dialing.Lock()
+	defer l.dialing.Unlock()
 	s := l.ledger.Session()
 	if s.ID == 0 {
 		return ErrNoSession
 	}
 	l.Cut()
+	if err := l.Settle(ctx); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	address := l.address
 	l.mu.Unlock()
 	if err := closeSession(ctx, address, s); err != nil {
 		return fmt.Errorf("expire session %#x at %s: %w", s.ID, address, err)
 	}
+	l.ledger.Closed()
 	return nil
 }
 

@@ -78,7 +78,8 @@ type namedCase struct {
 func groups() []group {
 	return []group{
 		{"session", sessionCases()}, {"create", createCases()}, {"change", changeCases()}, {"read", readCases()},
-		{"multi", multiCases()}, {"watch", watchCases()}, {"rewatch", rewatchCases()}, {"wire", wireCases()},
+		{"multi", multiCases()}, {"watch", watchCases()}, {"rewatch", rewatchCases()}, {"removal", removalCases()},
+		{"wire", wireCases()},
 	}
 }
 

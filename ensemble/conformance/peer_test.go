@@ -491,3 +491,15 @@ func (p *peer) setWatches(since int64, data, exist, child []string) reply {
 		out.Texts(child)
 	})
 }
+
+// The kinds of watches that removeWatches removes.
+const (
+	childWatch = 1
+	dataWatch  = 2
+	anyWatch   = 3
+)
+
+func (p *peer) removeWatches(path string, kind int32) wire.Code {
+	p.t.Helper()
+	return p.call(wire.OpRemoveWatches, putPathVersion(path, kind)).code
+}

@@ -283,6 +283,57 @@ func watchCases() []namedCase {
 	}
 }
 
+// removalCases are about watches that a client removes.
+func removalCases() []namedCase {
+	return []namedCase{
+		{"each kind", func(s *site) {
+			p := s.peer()
+			p.mustCreate(s.at("x"), persistent)
+			for _, tt := range []struct {
+				kind int32
+				want string
+			}{
+				{childWatch, "NodeDataChanged /x"},
+				{dataWatch, "NodeChildrenChanged /x"},
+				{anyWatch, ""},
+			} {
+				p.getData(s.at("x"), true)
+				p.children(s.at("x"), true)
+				s.want("code", p.removeWatches(s.at("x"), tt.kind), wire.OK)
+				p.setData(s.at("x"), nil, -1)
+				p.mustCreate(s.at("x/child"), persistent)
+				p.mustDelete(s.at("x/child"))
+				s.want("events", p.events(), tt.want)
+			}
+		}},
+		{"none, or of another connection", func(s *site) {
+			p, other := s.peer(), s.peer()
+			p.mustCreate(s.at("x"), persistent)
+			other.sync("/")
+			other.getData(s.at("x"), true)
+			s.want("code", p.removeWatches(s.at("x"), anyWatch), wire.NoWatcher)
+			p.children(s.at("x"), true)
+			s.want("code of the other kind", p.removeWatches(s.at("x"), dataWatch), wire.NoWatcher)
+			p.mustDelete(s.at("x"))
+			s.want("events", p.events(), "NodeDeleted /x")
+			other.sync("/")
+			s.want("events of the other", other.events(), "NodeDeleted /x")
+		}},
+		{"on a znode that does not exist", func(s *site) {
+			p := s.peer()
+			p.exists(s.at("x"), true)
+			s.want("code", p.removeWatches(s.at("x"), dataWatch), wire.OK)
+			p.mustCreate(s.at("x"), persistent)
+			s.want("events", p.events(), "")
+		}},
+		{"unknown kind", func(s *site) {
+			p := s.peer()
+			p.exists(s.at("x"), true)
+			s.want("code", p.removeWatches(s.at("x"), 7), wire.MarshallingError)
+		}},
+	}
+}
+
 // rewatchCases are about watches that a client sets again after a reconnect.
 func rewatchCases() []namedCase {
 	return []namedCase{

@@ -23,6 +23,8 @@ func (c *connection) answer(r request) bool {
 		c.serveMulti(r)
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.setWatches(r)
+	case wire.OpRemoveWatches:
+		c.removeWatches(r)
 	case wire.OpAuth:
 		return c.authenticate(r)
 	case wire.OpClose:
@@ -40,7 +42,7 @@ func (c *connection) answer(r request) bool {
 // not exist. Requests that exist in ZooKeeper leave the connection open.
 func (c *connection) refuse(r request) bool {
 	switch r.op {
-	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opCheckWatches, opRemoveWatches, opDeleteContainer, opMultiRead,
+	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opCheckWatches, opDeleteContainer, opMultiRead,
 		opGetEphemerals, opGetAllChildrenNumber, opAddWatch, opWhoAmI:
 		c.reply(r.xid, wire.Unimplemented, nil)
 		return true
@@ -53,7 +55,6 @@ func (c *connection) refuse(r request) bool {
 // The requests of ZooKeeper 3.9 that package wire has no name for.
 const (
 	opCheckWatches         wire.Opcode = 17
-	opRemoveWatches        wire.Opcode = 18
 	opDeleteContainer      wire.Opcode = 20
 	opMultiRead            wire.Opcode = 22
 	opGetEphemerals        wire.Opcode = 103
@@ -185,6 +186,20 @@ func (c *connection) rewatch(w rewatch) {
 			s.watches.child.add(path, c)
 		}
 	}
+}
+
+// removeWatches removes the connection's watches on a path.
+func (c *connection) removeWatches(r request) {
+	path, kind := r.body.Text(), watchKind(r.body.Int())
+	code := malformed(r.body)
+	switch {
+	case code != wire.OK:
+	case kind < childWatch || kind > anyWatch:
+		code = wire.MarshallingError
+	case !c.server.watches.remove(kind, path, c):
+		code = wire.NoWatcher
+	}
+	c.reply(r.xid, code, nil)
 }
 
 // authenticate accepts any credentials of a known scheme. They have no effect, because all clients have all permissions.

@@ -45,6 +45,22 @@ func (w *watches) fire(e event) set[*connection] {
 	return watchers
 }
 
+// watchKind is the kind of watches that a client asks to remove, as the protocol numbers it.
+type watchKind int32
+
+// The kinds of watches.
+const (
+	childWatch watchKind = 1
+	dataWatch  watchKind = 2
+	anyWatch   watchKind = 3
+)
+
+// remove removes the watches of a connection on a path, and reports whether there were any.
+func (w *watches) remove(kind watchKind, path string, c *connection) bool {
+	removed := kind != childWatch && w.data.remove(path, c)
+	return kind != dataWatch && w.child.remove(path, c) || removed
+}
+
 // drop removes the watches of a connection.
 func (w *watches) drop(c *connection) {
 	w.data.drop(c)
@@ -96,6 +112,14 @@ func (t watchTable) take(path string) set[*connection] {
 		t.byConnection.remove(c, path)
 	}
 	return watchers
+}
+
+// remove removes one watch, and reports whether there was one.
+func (t watchTable) remove(path string, c *connection) bool {
+	_, found := t.byPath[path][c]
+	t.byPath.remove(path, c)
+	t.byConnection.remove(c, path)
+	return found
 }
 
 func (t watchTable) drop(c *connection) {

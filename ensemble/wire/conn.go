@@ -3,13 +3,16 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"net"
 	"slices"
+	"sync"
 	"time"
 )
 
 const (
 	xidNotification = -1 // the xid of frames that reply to no request
+	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9, and of those that are sent again
 	replyHeaderSize = 16
 )
 
@@ -19,22 +22,44 @@ type Conn struct {
 	net.Conn
 	ledger *Ledger
 
+	reading sync.Mutex // is locked while bytes are received
+	arrived []byte     // counted, but not read by the client yet
+	buffer  [readSize]byte
+	writing sync.Mutex // is locked while a request is counted and sent
+
+	// What follows is guarded by the ledger's lock.
 	out, in     frames
-	arrived     []byte // counted, but not read by the client yet
-	buffer      [readSize]byte
 	greetedOut  bool                 // the connect request has left
 	greetedIn   bool                 // the connect response has arrived
+	opens       bool                 // the connect request asks for a new session
 	outstanding []outstandingRequest // in the order of their replies
+	resetting   int                  // requests to set watches again that are outstanding
+	watching    bool                 // a request that sets watches has left
 	onRequest   func(prefix []byte, length int)
 	onReply     func(prefix []byte, length int)
+	ending      ending
 }
 
-// Write counts the frames in p, then sends them: a reply cannot overtake the count of its request.
+// Write counts the frames in p, then sends them: a reply cannot overtake the count of its request. After the end of the
+// connection, it has no effect, as when a network loses what is sent.
 func (c *Conn) Write(p []byte) (int, error) {
-	c.ledger.mu.Lock()
-	c.out.feed(p, c.onRequest)
-	c.ledger.mu.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if !c.count(p) {
+		return len(p), nil
+	}
 	return c.Conn.Write(p)
+}
+
+// count counts the frames of the client, and returns false if the connection has ended.
+func (c *Conn) count(p []byte) bool {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	if c.ending.ended {
+		return false
+	}
+	c.out.feed(p, c.onRequest)
+	return true
 }
 
 // readSize is how much is read from the network at once. The client reads a frame in two pieces, its length and its
@@ -43,6 +68,8 @@ const readSize = 4096
 
 // Read counts the frames that arrived.
 func (c *Conn) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
 	if len(c.arrived) > 0 {
 		n := copy(p, c.arrived)
 		c.arrived = c.arrived[n:]
@@ -56,12 +83,24 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n - len(c.arrived), err
 }
 
+// receive reads from the network, and returns how much of it is for the client.
 func (c *Conn) receive(p []byte) (int, error) {
+	if read(c.ledger, &c.ending.ended) {
+		return 0, io.EOF
+	}
 	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.ledger.mu.Lock()
-		c.in.feed(p[:n], c.onReply)
-		c.ledger.mu.Unlock()
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	c.in.feed(p[:n], c.onReply)
+	n = c.ending.admit(n)
+	switch {
+	case c.ending.ended && n == 0:
+		return 0, io.EOF
+	case c.ending.ended:
+		return n, nil
+	case err != nil && !isTimeout(err):
+		c.end()
+		c.settle()
 	}
 	return n, err
 }
@@ -70,15 +109,19 @@ func (c *Conn) receive(p []byte) (int, error) {
 type outstandingRequest struct {
 	xid          int32
 	op           Opcode
-	watch        bool
 	housekeeping bool
+	last         bool     // its reply ends the connection
+	watch        watchKey // the watch that it sets; zero if it sets none
+	removes      watchKey // the watch that it removes; zero if it removes none
 }
 
 // request counts one frame to the server. The ledger is locked.
 func (c *Conn) request(body []byte, length int) {
 	l := c.ledger
 	if !c.greetedOut { // the connect request has no header
+		const idAt = 16 // after the version, the last zxid and the timeout
 		c.greetedOut = true
+		c.opens = len(body) >= idAt+8 && binary.BigEndian.Uint64(body[idAt:]) == 0
 		l.counts.Housekeeping++
 		return
 	}
@@ -87,6 +130,11 @@ func (c *Conn) request(body []byte, length int) {
 		return
 	}
 	r := parseRequest(body)
+	r.last, c.ending.next = c.ending.next, false
+	c.watching = c.watching || r.watch != watchKey{} || r.op.resetsWatches()
+	if r.op.resetsWatches() {
+		c.resetting++
+	}
 	if r.xid >= 0 { // those below zero, such as pings, share one xid and are answered out of order
 		c.outstanding = append(c.outstanding, r)
 	}
@@ -104,22 +152,18 @@ func parseRequest(body []byte) outstandingRequest {
 	r := outstandingRequest{xid: int32(binary.BigEndian.Uint32(body)), op: Opcode(binary.BigEndian.Uint32(body[4:]))}
 	path, rest := jutePath(body[8:])
 	r.housekeeping = r.xid < 0 || r.op.isHousekeeping() || r.op == OpSync && string(path) == FencePath
-	if can, _ := r.op.armsWatch(); can && len(rest) > 0 {
-		r.watch = rest[0] != 0
+	if can, _ := r.op.armsWatch(); can && len(rest) > 0 && rest[0] != 0 {
+		r.watch = newWatchKey(path, r.op == OpGetChildren || r.op == OpGetChildren2)
 	}
 	return r
 }
 
 // reply counts one frame from the server. The ledger is locked.
 func (c *Conn) reply(body []byte, length int) {
+	defer c.ending.pass(length)
 	l := c.ledger
 	if !c.greetedIn {
-		c.greetedIn = true
-		l.counts.Housekeeping++
-		if len(body) >= 8 {
-			l.sessionTimeout = time.Duration(binary.BigEndian.Uint32(body[4:])) * time.Millisecond
-		}
-		l.session = parseSession(body)
+		c.greeting(body)
 		return
 	}
 	if len(body) < replyHeaderSize {
@@ -127,36 +171,60 @@ func (c *Conn) reply(body []byte, length int) {
 		return
 	}
 	xid, zxid := int32(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint64(body[4:]))
-	if xid != xidNotification {
-		l.lastZxid = max(l.lastZxid, zxid)
-	}
 	switch {
 	case xid == xidNotification:
 		c.notification(body, length)
+		return
 	case xid < 0:
 		l.counts.Housekeeping++
 	default:
 		c.answer(xid, body, length)
 	}
+	if !c.ending.ended {
+		l.lastZxid = max(l.lastZxid, zxid)
+	}
+}
+
+// greeting counts the connect response.
+func (c *Conn) greeting(body []byte) {
+	c.greetedIn = true
+	c.ledger.counts.Housekeeping++
+	const fixed = 16 // the version, the timeout and the id
+	if len(body) < fixed {
+		return
+	}
+	password, _ := jutePath(body[fixed:])
+	s := Session{ID: int64(binary.BigEndian.Uint64(body[8:])), Password: slices.Clone(password)}
+	if c.ending.ended {
+		if c.opens && s.ID != 0 { // the client never learns of this session
+			c.ledger.counts.SessionsOpened++
+		}
+		return
+	}
+	c.ledger.sessionTimeout = time.Duration(binary.BigEndian.Uint32(body[4:])) * time.Millisecond
+	c.ledger.begin(s)
 }
 
 func (c *Conn) notification(body []byte, length int) {
 	l := c.ledger
-	e := entry{at: time.Since(l.epoch), zxid: int64(binary.BigEndian.Uint64(body[4:]))}
+	n := Notification{At: time.Since(l.epoch), Zxid: int64(binary.BigEndian.Uint64(body[4:]))}
+	var path []byte
 	if event := body[replyHeaderSize:]; len(event) >= 8 {
-		e.typ = EventType(binary.BigEndian.Uint32(event))
-		path, _ := jutePath(event[8:])
-		l.paths = append(l.paths, path...)
+		n.Type = EventType(binary.BigEndian.Uint32(event))
+		path, _ = jutePath(event[8:])
 	}
-	e.pathEnd = len(l.paths)
-	l.entries = append(l.entries, e)
-	if e.typ > 0 && int(e.typ) < len(l.counts.Notifications) {
-		l.counts.Notifications[e.typ]++
-	} else {
-		l.counts.Notifications[0]++
+	resent := c.resetting > 0 && n.Zxid == zxidUnknown
+	c.ending.remaining.fire(n.Type, path)
+	if c.ending.ended {
+		if !resent {
+			l.counts.LostNotifications++
+		}
+		return
 	}
-	l.counts.BytesIn += int64(length) + 4
-	l.armed = max(l.armed-1, 0)
+	if resent {
+		l.counts.ResentNotifications++
+	}
+	l.record(n, path, length)
 }
 
 func (c *Conn) answer(xid int32, body []byte, length int) {
@@ -167,18 +235,44 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 	}
 	r := c.outstanding[0]
 	c.outstanding = slices.Delete(c.outstanding, 0, 1)
-	if r.housekeeping {
-		l.counts.Housekeeping++
-		return
+	if r.last && !c.ending.ended {
+		c.endAndDrain()
 	}
-	l.inFlight--
-	l.counts.BytesIn += int64(length) + 4
 	code := Code(binary.BigEndian.Uint32(body[12:]))
-	if code != OK || r.op == OpMulti && multiFailed(body[replyHeaderSize:]) {
-		l.counts.Failed[r.op]++
+	_, evenOnNoNode := r.op.armsWatch()
+	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
+	switch {
+	case r.housekeeping:
+		c.upkeep(r, code)
+	case c.ending.ended:
+		l.counts.LostReplies++
+		if armed {
+			c.ending.remaining.add(r.watch)
+		}
+	default:
+		l.inFlight--
+		l.counts.BytesIn += int64(length) + 4
+		if code != OK || r.op == OpMulti && multiFailed(body[replyHeaderSize:]) {
+			l.counts.Failed[r.op]++
+		}
+		if armed {
+			l.watches.add(r.watch)
+		}
 	}
-	if _, evenOnNoNode := r.op.armsWatch(); r.watch && (code == OK || evenOnNoNode && code == NoNode) {
-		l.armed++
+}
+
+// upkeep counts the reply to a request that no recipe causes.
+func (c *Conn) upkeep(r outstandingRequest, code Code) {
+	l := c.ledger
+	l.counts.Housekeeping++
+	switch {
+	case r.op.resetsWatches():
+		c.resetting--
+		l.resumed = !c.ending.ended
+	case r.op == OpClose && code == OK:
+		l.closed()
+	case r.removes != watchKey{} && (code == OK || code == NoWatcher):
+		delete(c.ending.remaining, r.removes)
 	}
 }
 
@@ -195,22 +289,3 @@ func jutePath(p []byte) (path, rest []byte) {
 	n := min(max(int(int32(binary.BigEndian.Uint32(p))), 0), len(p)-4)
 	return p[4 : 4+n], p[4+n:]
 }
-
-// Session identifies a session to the servers.
-type Session struct {
-	ID       int64 // zero if there is no session
-	Password []byte
-}
-
-// parseSession reads the session from the body of a connect response. It is zero if the response is malformed.
-func parseSession(body []byte) Session {
-	const fixed = 16 // the version, the timeout and the id
-	if len(body) < fixed {
-		return Session{}
-	}
-	password, _ := jutePath(body[fixed:])
-	return Session{ID: int64(binary.BigEndian.Uint64(body[8:])), Password: slices.Clone(password)}
-}
-
-// End ends the connection.
-func (c *Conn) End() { c.Close() }

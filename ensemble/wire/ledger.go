@@ -16,6 +16,17 @@ type Counts struct {
 	BytesOut      int64                // of requests, with their length prefixes
 	BytesIn       int64                // of replies and notifications, with their length prefixes
 	Housekeeping  int64                // frames in both directions that no recipe causes
+
+	// Of connections that ended. None of these is in the counts above, except ResentNotifications.
+	LostReplies          int64 // that arrived after the end
+	LostNotifications    int64 // that arrived after the end; the servers' counters include them
+	ResentNotifications  int64 // for watches that were set again; the servers' counters leave them out
+	UnknownWrites        int64 // that left and may have taken effect: the connection ended at the server before the reply
+	UnknownNotifications int64 // at most so many more were sent: watches that were set when a connection ended at the server
+
+	// Of sessions, each of which is opened and ended by a transaction.
+	SessionsOpened int64
+	SessionsClosed int64 // that the client knows to have ended; a session that it leaves to the servers runs out later
 }
 
 // Add adds o to c.
@@ -32,9 +43,19 @@ func (c *Counts) accumulate(o Counts, sign int64) {
 	for i := range c.Notifications {
 		c.Notifications[i] += sign * o.Notifications[i]
 	}
-	c.BytesOut += sign * o.BytesOut
-	c.BytesIn += sign * o.BytesIn
-	c.Housekeeping += sign * o.Housekeeping
+	theirs := o.scalars()
+	for i, field := range c.scalars() {
+		*field += sign * *theirs[i]
+	}
+}
+
+// scalars returns all fields that are numbers.
+func (c *Counts) scalars() []*int64 {
+	return []*int64{
+		&c.BytesOut, &c.BytesIn, &c.Housekeeping,
+		&c.LostReplies, &c.LostNotifications, &c.ResentNotifications, &c.UnknownWrites, &c.UnknownNotifications,
+		&c.SessionsOpened, &c.SessionsClosed,
+	}
 }
 
 // TotalRequests returns the number of requests of any kind.
@@ -77,15 +98,17 @@ type Ledger struct {
 
 	mu             sync.Mutex
 	counts         Counts
-	entries        []entry // the notifications since the last call of TakeNotifications
-	paths          []byte  // the paths of entries, one after another
-	armed          int     // watches that are set and have not fired
-	inFlight       int     // requests without a reply on the current connection; housekeeping is left out
-	dials          int     // connections so far
+	entries        []entry  // the notifications since the last call of TakeNotifications
+	paths          []byte   // the paths of entries, one after another
+	watches        watchSet // that the client holds
+	resumed        bool     // the watches are set on the current connection
+	inFlight       int      // requests without a reply on the current connection; housekeeping is left out
+	dials          int      // connections so far
 	sessionTimeout time.Duration
-	unmatched      int64 // frames that are malformed or answer no known request
-	lastZxid       int64 // the largest zxid in the header of a reply
-	session        Session
+	unmatched      int64   // frames that are malformed or answer no known request
+	lastZxid       int64   // the largest zxid in the header of a reply
+	session        Session // of the last handshake
+	alive          bool    // the session exists, as far as is known
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
@@ -118,6 +141,54 @@ func (l *Ledger) Wrap(conn net.Conn) *Conn {
 	c := &Conn{Conn: conn, ledger: l}
 	c.onRequest, c.onReply = c.request, c.reply
 	return c
+}
+
+// Session identifies a session to the servers.
+type Session struct {
+	ID       int64 // zero if there is no session
+	Password []byte
+}
+
+// begin records the session of a handshake; its ID is zero if the servers say that the session has ended.
+func (l *Ledger) begin(s Session) {
+	if s.ID == l.session.ID && l.alive { // moved to this connection
+		l.resumed = len(l.watches) == 0
+		return
+	}
+	l.closed()
+	l.session, l.alive, l.resumed = s, s.ID != 0, true
+	clear(l.watches)
+	if l.alive {
+		l.counts.SessionsOpened++
+	}
+}
+
+// closed counts the end of the session.
+func (l *Ledger) closed() {
+	if l.alive {
+		l.alive = false
+		l.counts.SessionsClosed++
+	}
+}
+
+// record records a notification that the client receives.
+func (l *Ledger) record(n Notification, path []byte, length int) {
+	l.paths = append(l.paths, path...)
+	l.entries = append(l.entries, entry{at: n.At, zxid: n.Zxid, typ: n.Type, pathEnd: len(l.paths)})
+	if n.Type > 0 && int(n.Type) < len(l.counts.Notifications) {
+		l.counts.Notifications[n.Type]++
+	} else {
+		l.counts.Notifications[0]++
+	}
+	l.counts.BytesIn += int64(length) + 4
+	l.watches.fire(n.Type, path)
+}
+
+// Closed records that the session has been closed by another connection.
+func (l *Ledger) Closed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed()
 }
 
 // read returns the value of one of the ledger's fields.
@@ -161,12 +232,11 @@ func (l *Ledger) TakeNotifications(dst []Notification) []Notification {
 }
 
 // Idle reports whether every request has been answered and at least one watch is set, so that the session waits only
-// for a notification. If a session sets a watch twice on one path, the watch counts twice and fires once, and Idle may
-// then return true too early. No recipe does this while it waits.
+// for a notification. It returns false from the end of a connection until the client's watches are set on the next one.
 func (l *Ledger) Idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.inFlight == 0 && l.armed > 0
+	return l.inFlight == 0 && len(l.watches) > 0 && l.resumed
 }
 
 // LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first

@@ -39,6 +39,7 @@ const (
 	OpMulti           Opcode = 14
 	OpCreate2         Opcode = 15
 	OpReconfig        Opcode = 16
+	OpRemoveWatches   Opcode = 18
 	OpCreateContainer Opcode = 19
 	OpCreateTTL       Opcode = 21
 	OpAuth            Opcode = 100
@@ -101,8 +102,11 @@ func (op Opcode) IsWrite() bool {
 
 // isHousekeeping reports whether clients send the request to maintain the session itself.
 func (op Opcode) isHousekeeping() bool {
-	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op == OpSetWatches || op == OpSetWatches2
+	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op.resetsWatches()
 }
+
+// resetsWatches reports whether clients send the request after a reconnect, to set the watches again that they hold.
+func (op Opcode) resetsWatches() bool { return op == OpSetWatches || op == OpSetWatches2 }
 
 // armsWatch reports whether the request can carry a watch flag (can), and whether the watch is set even if the reply is
 // NoNode (evenOnNoNode): exists sets it then, getData and getChildren do not.
@@ -155,6 +159,7 @@ const (
 	NotEmpty                Code = -111
 	InvalidACL              Code = -114
 	AuthFailed              Code = -115
+	NoWatcher               Code = -121
 )
 
 // String returns the code's name in ZooKeeper's documentation.
@@ -163,7 +168,7 @@ func (c Code) String() string {
 		OK: "OK", RuntimeInconsistency: "RuntimeInconsistency", MarshallingError: "MarshallingError",
 		Unimplemented: "Unimplemented", BadArguments: "BadArguments", NoNode: "NoNode", NoAuth: "NoAuth",
 		BadVersion: "BadVersion", NoChildrenForEphemerals: "NoChildrenForEphemerals", NodeExists: "NodeExists",
-		NotEmpty: "NotEmpty", InvalidACL: "InvalidACL", AuthFailed: "AuthFailed",
+		NotEmpty: "NotEmpty", InvalidACL: "InvalidACL", AuthFailed: "AuthFailed", NoWatcher: "NoWatcher",
 	}[c]
 	if !ok {
 		return fmt.Sprintf("code %d", int32(c))

@@ -1,0 +1,237 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"net"
+	"os"
+	"time"
+)
+
+// ending is the state of a connection that may end. It is guarded by the ledger's lock.
+type ending struct {
+	ended     bool // for the client: it receives nothing more, and nothing that it sends leaves
+	next      bool // the reply to the next request ends the connection
+	onEnd     []func()
+	drained   chan struct{} // closed when the connection has ended at the server, too; nil if that is not waited for
+	remaining watchSet      // while draining: watches that may be set at the server
+	consumed  int64         // bytes from the network
+	passed    int64         // bytes of frames that were counted before the end
+}
+
+// pass counts the bytes of a frame that is for the client.
+func (e *ending) pass(length int) {
+	if !e.ended {
+		e.passed += int64(max(length, 0)) + 4
+	}
+}
+
+// admit returns how many of the n bytes that arrived last are for the client.
+func (e *ending) admit(n int) int {
+	before := e.consumed
+	e.consumed += int64(n)
+	if !e.ended {
+		return n
+	}
+	return int(min(max(e.passed-before, 0), int64(n)))
+}
+
+// drainTimeout is how long a connection that has ended for the client may take to end at the server.
+const drainTimeout = 2 * time.Second
+
+// maxRemovals bounds how many watches are removed before the end of a connection.
+const maxRemovals = 1000
+
+// End ends the connection for the client at once. What the server has sent and will send is counted as lost: End takes the
+// watches away that are set on the connection, and then lets the server close it, so that nothing remains in doubt. It does not
+// wait for that; see Drained. A second call has no effect.
+func (c *Conn) End() {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	if !c.ending.ended {
+		c.endAndDrain()
+	}
+}
+
+// WriteLast sends one request, and ends the connection as End does in place of its reply. onEnd is called when the connection
+// ends for any reason, and must not block.
+func (c *Conn) WriteLast(p []byte, onEnd func()) (int, error) {
+	c.ledger.mu.Lock()
+	if c.ending.ended {
+		onEnd()
+	} else {
+		c.ending.next, c.ending.onEnd = true, append(c.ending.onEnd, onEnd)
+	}
+	c.ledger.mu.Unlock()
+	return c.Write(p)
+}
+
+// Ended reports whether the connection has ended for the client.
+func (c *Conn) Ended() bool { return read(c.ledger, &c.ending.ended) }
+
+// Drained returns a channel that is closed when the connection has ended at the server, too, and its counts are final. It is
+// nil unless End or WriteLast has ended the connection.
+func (c *Conn) Drained() <-chan struct{} { return read(c.ledger, &c.ending.drained) }
+
+// end ends the connection for the client. The ledger is locked.
+func (c *Conn) end() {
+	c.ending.ended = true
+	c.ledger.resumed = false
+	for _, f := range c.ending.onEnd {
+		f()
+	}
+}
+
+// endAndDrain ends the connection for the client, and drains it in the background. The ledger is locked.
+func (c *Conn) endAndDrain() {
+	c.end()
+	c.ending.drained = make(chan struct{})
+	if c.watching {
+		c.ending.remaining = maps.Clone(c.ledger.watches)
+	}
+	_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // ends a read of the client
+	go c.drain()
+}
+
+// drain counts what the server still sends, until it closes the connection.
+func (c *Conn) drain() {
+	defer close(c.ending.drained)
+	defer c.Conn.Close()
+	c.reading.Lock() // when the client's last read has ended
+	defer c.reading.Unlock()
+	_ = c.Conn.SetDeadline(time.Now().Add(drainTimeout))
+	if c.discardUntil(c.answered) && c.removeWatches() && c.discardUntil(c.answered) {
+		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+			c.discardUntil(func() bool { return false })
+		}
+	}
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	c.settle()
+}
+
+// answered reports whether no reply is missing. The ledger is locked.
+func (c *Conn) answered() bool {
+	return len(c.outstanding) == 0 && c.greetedIn == c.greetedOut
+}
+
+// discardUntil counts what arrives until a condition holds. It returns false if the connection ends before.
+func (c *Conn) discardUntil(done func() bool) bool {
+	for {
+		c.ledger.mu.Lock()
+		stop := done()
+		c.ledger.mu.Unlock()
+		if stop {
+			return true
+		}
+		n, err := c.Conn.Read(c.buffer[:])
+		c.ledger.mu.Lock()
+		c.in.feed(c.buffer[:n], c.onReply)
+		c.ledger.mu.Unlock()
+		if err != nil {
+			return false
+		}
+	}
+}
+
+// removalXid is the xid of requests to remove watches.
+const removalXid = 1<<31 - 2
+
+// removeWatches asks the server to remove the watches that are set on the connection: the server's counters include a
+// notification even if the end of the connection discards it. It returns false if the requests could not be sent.
+func (c *Conn) removeWatches() bool {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.Conn.Write(c.removals())
+	return err == nil
+}
+
+// removals returns the requests that remove the remaining watches, and counts them.
+func (c *Conn) removals() []byte {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	var out []byte
+	if len(c.ending.remaining) > maxRemovals {
+		return nil
+	}
+	for k := range c.ending.remaining {
+		if k.truncated() {
+			continue
+		}
+		out = appendRemoval(out, k)
+		c.outstanding = append(c.outstanding, outstandingRequest{xid: removalXid, op: OpRemoveWatches, housekeeping: true, removes: k})
+		c.ledger.counts.Housekeeping++
+	}
+	return out
+}
+
+// appendRemoval appends the frame of a request to remove a watch.
+func appendRemoval(out []byte, k watchKey) []byte {
+	typ := uint32(2) // a data watch
+	if k.child {
+		typ = 1
+	}
+	for _, v := range []uint32{uint32(16 + len(k.path)), removalXid, uint32(OpRemoveWatches), uint32(len(k.path))} {
+		out = binary.BigEndian.AppendUint32(out, v)
+	}
+	return binary.BigEndian.AppendUint32(append(out, k.path...), typ)
+}
+
+// settle counts what remains in doubt when the connection has ended at the server. The ledger is locked.
+func (c *Conn) settle() {
+	counts := &c.ledger.counts
+	for _, r := range c.outstanding {
+		if r.op.IsWrite() && !r.housekeeping {
+			counts.UnknownWrites++
+		}
+	}
+	if c.opens && !c.greetedIn { // the server may have opened a session
+		counts.UnknownWrites++
+	}
+	switch {
+	case c.ending.drained != nil:
+		counts.UnknownNotifications += int64(len(c.ending.remaining))
+	case c.watching:
+		counts.UnknownNotifications += int64(len(c.ledger.watches))
+	}
+	c.outstanding, c.ending.remaining = nil, nil
+}
+
+// Close closes the connection at once, unless it is being drained.
+func (c *Conn) Close() error {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	if c.ending.drained != nil {
+		return nil
+	}
+	if !c.ending.ended {
+		c.end()
+		c.settle()
+	}
+	return c.Conn.Close()
+}
+
+// SetDeadline implements [net.Conn] until the connection ends.
+func (c *Conn) SetDeadline(t time.Time) error { return c.unlessEnded(c.Conn.SetDeadline, t) }
+
+// SetReadDeadline implements [net.Conn] until the connection ends.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.unlessEnded(c.Conn.SetReadDeadline, t) }
+
+// SetWriteDeadline implements [net.Conn] until the connection ends.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.unlessEnded(c.Conn.SetWriteDeadline, t) }
+
+func (c *Conn) unlessEnded(set func(time.Time) error, t time.Time) error {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	if c.ending.ended {
+		return nil
+	}
+	return set(t)
+}
+
+// isTimeout reports whether an error leaves the connection open.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
