@@ -55,4 +55,3 @@ func TestSessionTimeout(t *testing.T) {
 		t.Errorf("without one, got %s", got)
 	}
 }
-
