@@ -2,7 +2,9 @@ package scenarios
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -35,13 +37,13 @@ func (s *Scenario) readFaults(value *yaml.Node, name string) strict.Mistakes {
 
 // faultLines returns the line of each fault in a file.
 func faultLines(root *yaml.Node) []int {
-	at := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == faultsField })
-	if at < 0 || at+1 >= len(root.Content) {
-		return nil
-	}
 	var lines []int
-	for _, f := range root.Content[at+1].Content {
-		lines = append(lines, f.Line)
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == faultsField {
+			for _, f := range root.Content[i+1].Content {
+				lines = append(lines, f.Line)
+			}
+		}
 	}
 	return lines
 }
@@ -51,6 +53,25 @@ func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 	return cmp.Or(time.Duration(s.SessionTimeout), ensemble.SessionTimeout)
 }
 
+// describeFailure says in words what fails during the load, after a description of the load; empty if nothing does.
+func (s *Scenario) describeFailure() string {
+	var parts []string
+	for _, f := range s.Faults {
+		parts = append(parts, f.Words())
+	}
+	text := ""
+	if len(parts) > 0 {
+		text = "; meanwhile " + strings.Join(parts, "; ")
+	}
+	if s.SessionTimeout > 0 {
+		text += fmt.Sprintf("; sessions time out after %s", time.Duration(s.SessionTimeout))
+	}
+	if s.Roam {
+		text += "; clients whose server fails connect to another one"
+	}
+	return text
+}
+
 // validateFaults checks everything about failure that does not depend on the engine; see [faults.Unable] for that.
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if t := time.Duration(s.SessionTimeout); t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
@@ -58,6 +79,9 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	}
 	if s.Mode != Closed || recipe == nil || len(s.Clients) == 0 {
 		return // without these there are mistakes that hide what the faults would be
+	}
+	if s.QuorumLoss && !slices.ContainsFunc(s.Faults, func(f faults.Fault) bool { return f.Kind.OfServer() }) {
+		p.add(quorumLossField, "means nothing without faults of servers")
 	}
 	terms := faults.Terms{
 		Window:         time.Duration(s.Duration),
@@ -69,6 +93,6 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		QuorumLoss:     s.QuorumLoss,
 	}
 	for _, f := range faults.Check(s.Faults, terms) {
-		*p = append(*p, Problem{Field: faultsField, Fault: f.Index + 1, Text: s.Faults[f.Index].String() + ": " + f.Text})
+		*p = append(*p, Problem{Field: faultsField, Fault: f.Index + 1, Text: fmt.Sprintf("`%s`: %s", s.Faults[f.Index], f.Text)})
 	}
 }

@@ -17,6 +17,14 @@ func (lockstepRules) validate(s *Scenario, p *problems) {
 			p.add(f.name, "means nothing in a lockstep run, which ends when all clients have had their turn")
 		}
 	}
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{faultsField, len(s.Faults) > 0}, {"roam", s.Roam}, {quorumLossField, s.QuorumLoss}} {
+		if f.given {
+			p.add(f.name, "means nothing in a lockstep run, which needs every client and every server to work")
+		}
+	}
 	if s.Published != nil {
 		p.add(publishedField, "means nothing in a lockstep run, whose pace zkbench sets")
 	}

@@ -143,10 +143,10 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 	return len(s.Clients) * len(s.Selected(*recipe))
 }
 
-// Load describes in words how the load is paced.
+// Load describes in words how the load is paced and what fails meanwhile.
 func (s *Scenario) Load() string {
 	rules, _ := s.Mode.rules()
-	return rules.describe(s)
+	return rules.describe(s) + s.describeFailure()
 }
 
 // The limits of a quick run, which shows that everything works but measures nothing.
@@ -158,16 +158,21 @@ const (
 )
 
 // Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims and the
-// published measurements are removed, because they are about the whole scenario.
+// published measurements are removed, because they are about the whole scenario. A schedule of faults needs its whole load and
+// its fewest clients, so that a scenario with one keeps these.
 func (s *Scenario) Quick() {
+	most := quickClients
+	if len(s.Faults) > 0 {
+		most = max(most, slices.Min(s.Clients))
+	} else {
+		s.Duration, s.Operations = min(s.Duration, quickDuration), min(s.Operations, quickOperations)
+	}
 	clients := []int{}
 	for _, n := range s.Clients {
-		if n = min(n, quickClients); !slices.Contains(clients, n) {
+		if n = min(n, most); !slices.Contains(clients, n) {
 			clients = append(clients, n)
 		}
 	}
 	s.Clients, s.Repeats, s.Expect, s.Published = clients, 1, nil, nil
-	s.WarmUp, s.Duration = 0, min(s.Duration, quickDuration)
-	s.Operations = min(s.Operations, quickOperations)
-	s.Size = min(s.Size, quickSize)
+	s.WarmUp, s.Size = 0, min(s.Size, quickSize)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
@@ -145,14 +146,36 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 	return evidence.Documents, nil
 }
 
+// arguments returns the arguments that give a flag the value that it has.
+func arguments(flag *pflag.Flag) []string {
+	var out []string
+	switch list, _ := flag.Value.(pflag.SliceValue); flag.Value.Type() {
+	case "stringArray":
+		for _, value := range list.GetSlice() {
+			out = append(out, "--"+flag.Name+"="+value)
+		}
+	case "bool":
+		out = append(out, "--"+flag.Name+"="+flag.Value.String())
+	default:
+		out = append(out, "--"+flag.Name, strings.Trim(flag.Value.String(), "[]"))
+	}
+	return out
+}
+
 // without returns flags, each with its value, but leaves out the flags that are in others. A list flag that is given
 // twice would concatenate its values.
 func without(flags, others []string) []string {
 	var out []string
-	for i := 0; i+1 < len(flags); i += 2 {
-		if !slices.Contains(others, flags[i]) {
-			out = append(out, flags[i], flags[i+1])
+	for i := 0; i < len(flags); {
+		name, _, joined := strings.Cut(flags[i], "=")
+		end := i + 2
+		if joined {
+			end = i + 1
 		}
+		if !slices.Contains(others, name) {
+			out = append(out, flags[i:end]...)
+		}
+		i = end
 	}
 	return out
 }
@@ -286,7 +309,7 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 	}
 	for _, name := range loadFlags() {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			c.args = append(c.args, "--"+name, strings.Trim(flag.Value.String(), "[]"))
+			c.args = append(c.args, arguments(flag)...)
 		}
 	}
 	if c.dir == "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -37,6 +38,7 @@ type runFlags struct {
 	warmUp     time.Duration
 	hold       time.Duration
 	think      time.Duration
+	faults     faultFlags
 	seed       uint64
 	out        string
 	summary    string
@@ -53,6 +55,12 @@ runs every scenario that comes with zkbench. The flags of the load (--clients,
 --duration, …) override the scenario's fields. If the scenario runs unchanged,
 its claims (expect:) are checked, too.
 
+With --fault, something fails during the load: a server (kill, pause, partition:
+leader, follower, any or zoo1), a session (expire), a connection (cut) or a
+client (stop, deaf: any, holder, waiter, idle or client 0). It happens 'at' a
+time after the warm-up, 'every' so often, and 'for' how long. A schedule that
+cannot happen is refused before the run.
+
 The variants run on the same ensemble, shuffled again in each repeat. Each
 measurement is stored in a JSON file. 'zkbench plot' draws the results.
 
@@ -65,6 +73,8 @@ an ensemble.`,
   zkbench run lock-drain --clients 50 --summary s.json
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
   zkbench run lock-drain --ensemble embedded
+  zkbench run lock-contention --fault 'kill: leader, at: 1s, for: 1s'
+  zkbench run lock-contention --fault 'cut: any, after: create, every: 100ms'
   zkbench run all --quick
   zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181
   zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
@@ -101,6 +111,7 @@ func (f *runFlags) bindLoad(cmd *cobra.Command) {
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "load before each measurement, not counted")
 	flags.DurationVar(&f.hold, "hold", 0, "time for which a client holds a lock")
 	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
+	f.faults.bind(cmd)
 }
 
 // allScenarios is the argument that selects every embedded scenario.
@@ -196,16 +207,19 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	case given("operations"):
 		s.Operations, s.Duration = f.operations, 0
 	}
+	if err := f.faults.override(&s, given); err != nil {
+		return s, err
+	}
 	var errs []error
 	for _, p := range s.Validate(recipes) {
-		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, p.Field, p.Text))
+		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text))
 	}
 	return s, errors.Join(errs...)
 }
 
 // loadFlags returns the names of the flags that change a scenario's load.
 func loadFlags() []string {
-	return []string{"clients", "variants", "size", "duration", "operations", "warm-up", "hold", "think"}
+	return append([]string{"clients", "variants", "size", "duration", "operations", "warm-up", "hold", "think"}, faultFlagNames()...)
 }
 
 // newRun returns a name for a run: the time and a random suffix.
@@ -224,9 +238,13 @@ func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensem
 	return engine, admit(selected, engine)
 }
 
-// admit returns an error if a scenario needs more files or memory on an engine than this process may use.
+// admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
+// process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
+		if err := faults.Unable(s.Faults, s.EffectiveSessionTimeout(), abilityOf(engine)); err != nil {
+			return usage(fmt.Errorf("%s: %w", s.Name, err))
+		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {
 			return usage(err)
 		}

@@ -8,15 +8,16 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 )
 
-// The limits of a fault. Values beyond them are taken for typing errors.
+// The limits of a schedule. Values beyond them are taken for typing errors.
 const (
+	maxFaults      = 20
 	maxSpan        = 24 * time.Hour
 	minEvery       = 10 * time.Millisecond // of a client's faults: a connection is made in less
 	minServerEvery = time.Second           // of a server's faults: a server takes longer to join its quorum
 )
 
-// whom returns the words for whom a fault of this kind can hit, in a recipe with these roles.
-func (k Kind) whom(roles []string) []string {
+// Whom returns the words for whom a fault of this kind can hit, in a recipe with these roles.
+func (k Kind) Whom(roles []string) []string {
 	switch {
 	case k.OfServer():
 		return append([]string{Leader, Follower, Any}, Servers()...)
@@ -102,17 +103,23 @@ type Problem struct {
 // Check returns every mistake in a schedule of faults that have been read.
 func Check(schedule []Fault, t Terms) []Problem {
 	var out []Problem
+	if len(schedule) > maxFaults {
+		return []Problem{{maxFaults, fmt.Sprintf("is the %dth fault, and a schedule has at most %d: every repeats one", maxFaults+1, maxFaults)}}
+	}
 	for i, f := range schedule {
 		add := func(format string, args ...any) { out = append(out, Problem{i, fmt.Sprintf(format, args...)}) }
 		f.checkWhom(t, add)
 		f.checkWindow(t, add)
+	}
+	if len(out) == 0 { // else the faults that overlap are not those that are meant
+		out = append(checkServers(schedule, t), checkStops(schedule, t)...)
 	}
 	return out
 }
 
 func (f Fault) checkWhom(t Terms, add func(format string, args ...any)) {
 	number, named := f.Client()
-	switch known := f.Kind.whom(t.Roles); {
+	switch known := f.Kind.Whom(t.Roles); {
 	case named && number >= t.Clients:
 		add("there is no client %d: the smallest measurement has %d, numbered from 0 on", number, t.Clients)
 	case named:

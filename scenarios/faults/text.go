@@ -100,7 +100,7 @@ func (r *reader) fields() []strict.Field {
 	for _, k := range Kinds() {
 		fields = append(fields, strict.Field{Name: string(k), Value: strict.Nested(func(value *yaml.Node, name string) strict.Mistakes {
 			r.Kind, r.kinds = k, append(r.kinds, k)
-			return readWord(&r.Whom, value, name, "whom, such as "+strings.Join(k.whom(nil), ", "))
+			return readWord(&r.Whom, value, name, "whom, such as "+strings.Join(k.Whom(nil), ", "))
 		})})
 	}
 	for _, f := range []struct {
@@ -126,7 +126,7 @@ func readWord(into *string, value *yaml.Node, name, wants string) strict.Mistake
 	err := strict.Decode(value, into)
 	// YAML reads the word null, but not in quotes, as a missing value. Refused in quotes, too, the word needs no quotes to be
 	// written.
-	if err == nil && *into != "null" && regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*( [0-9]+)?$`).MatchString(*into) {
+	if err == nil && *into != "null" && regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*( (0|[1-9][0-9]{0,5}))?$`).MatchString(*into) {
 		return nil
 	}
 	text := fmt.Sprintf("%s: wants %s", name, wants)

@@ -42,6 +42,8 @@ func TestParseMistakes(t *testing.T) {
 		{"kill: , at: 1s", "kill: wants whom, such as leader, follower, any, zoo1, zoo2, zoo3"},
 		{"stop: null, at: 1s", "stop: wants whom, such as any, holder, waiter, idle, client 0, not \"null\""},
 		{"stop: 'null', at: 1s", "stop: wants whom, such as any, holder, waiter, idle, client 0, not \"null\""},
+		{"cut: client 07, at: 1s", "cut: wants whom"},
+		{"cut: client 9999999, at: 1s", "cut: wants whom"},
 		{"cut: [any, all], at: 1s", "cut: wants whom, such as any, all, holder, waiter, idle, client 0"},
 		{"cut: any, at: 1", "at: wants a duration with its unit, such as 3s"},
 		{"cut: any, at: 0s", "at: wants a duration above 0, not 0s"},
@@ -67,7 +69,7 @@ func TestParseMistakes(t *testing.T) {
 // What can be read is written as it is read again.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"kill: leader, at: 2s, for: 3s", "cut: any, after: create, every: 500ms", "expire: client 07, at: 1m0.5s", "{deaf: 'any', every: 61s, for: 1h}",
+		"kill: leader, at: 2s, for: 3s", "cut: any, after: create, every: 500ms", "expire: client 7, at: 1m0.5s", "{deaf: 'any', every: 61s, for: 1h}",
 	} {
 		f.Add(seed)
 	}

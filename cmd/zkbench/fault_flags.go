@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
+)
+
+// faultFlags are the flags of `zkbench run` that make something fail.
+type faultFlags struct {
+	schedule       []string
+	sessionTimeout time.Duration
+	roam           bool
+	quorumLoss     bool
+}
+
+// The flags of failure, and the value of the first for a schedule without faults.
+const (
+	faultFlag          = "fault"
+	sessionTimeoutFlag = "session-timeout"
+	roamFlag           = "roam"
+	quorumLossFlag     = "quorum-loss"
+
+	noFaults = "none"
+)
+
+func faultFlagNames() []string {
+	return []string{faultFlag, sessionTimeoutFlag, roamFlag, quorumLossFlag}
+}
+
+func (f *faultFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.schedule, faultFlag, nil, "a `fault`, such as 'kill: leader, at: 1s', instead\nof the scenario's; repeatable; or none")
+	flags.DurationVar(&f.sessionTimeout, sessionTimeoutFlag, 0, "`time` until a silent session ends (default 30s)")
+	flags.BoolVar(&f.roam, roamFlag, false, "clients whose server fails connect to another")
+	flags.BoolVar(&f.quorumLoss, quorumLossFlag, false, "faults may take the quorum away for longer than\na session lives")
+	if err := cmd.RegisterFlagCompletionFunc(faultFlag, completeFault); err != nil {
+		panic(err) // the flag is bound above
+	}
+}
+
+// completeFault offers the beginnings of a fault: what fails, and whom.
+func completeFault(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out := []cobra.Completion{noFaults}
+	for _, k := range faults.Kinds() {
+		for _, whom := range k.Whom(nil) {
+			out = append(out, fmt.Sprintf("%s: %s, at: 1s", k, whom))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// override replaces a scenario's fields with the flags that were given.
+func (f *faultFlags) override(s *scenarios.Scenario, given func(flag string) bool) error {
+	if given(faultFlag) {
+		schedule, err := f.parse()
+		if err != nil {
+			return err
+		}
+		s.Faults, s.QuorumLoss = schedule, false
+	}
+	if given(sessionTimeoutFlag) {
+		s.SessionTimeout = scenarios.Duration(f.sessionTimeout)
+	}
+	if given(roamFlag) {
+		s.Roam = f.roam
+	}
+	if given(quorumLossFlag) {
+		s.QuorumLoss = f.quorumLoss
+	}
+	return nil
+}
+
+// parse reads the schedule that the flags give.
+func (f *faultFlags) parse() ([]faults.Fault, error) {
+	if slices.Equal(f.schedule, []string{noFaults}) {
+		return nil, nil
+	}
+	var schedule []faults.Fault
+	var errs []error
+	for _, text := range f.schedule {
+		fault, err := faults.Parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s %q: %s", faultFlag, text, strings.ReplaceAll(err.Error(), "\n", "; ")))
+		}
+		schedule = append(schedule, fault)
+	}
+	return schedule, errors.Join(errs...)
+}
+
+// flagOf returns the flag that overrides the field of a problem. Each gives one of the field "faults".
+func flagOf(p scenarios.Problem) string {
+	if p.Field == faultFlag+"s" {
+		return faultFlag
+	}
+	return p.Field
+}
+
+// abilityOf returns what can fail on an engine, before it is started.
+func abilityOf(engine ensemble.Engine) faults.Ability {
+	a := faults.Ability{Engine: string(engine), Kinds: faults.ClientKinds()}
+	const tick = 2 * time.Second // of the servers that zkbench starts
+	switch engine {
+	case ensemble.Container:
+		a.Kinds = faults.Kinds()
+	case ensemble.Process:
+		a.Kinds = append([]faults.Kind{faults.Kill, faults.Pause}, a.Kinds...)
+	default:
+		return a
+	}
+	a.Servers, a.MinSessionTimeout, a.MaxSessionTimeout = faults.Servers(), 2*tick, 20*tick
+	return a
+}

@@ -1,0 +1,90 @@
+package faults
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// maxChecked is how many occurrences the checks of overlaps look at: a day of a server fault each second. Later occurrences
+// overlap as these do.
+const maxChecked = 100_000
+
+// outage is an occurrence and when it is over.
+type outage struct {
+	Occurrence
+	end time.Duration
+}
+
+// overlaps finds the mistakes that depend on which faults last while others happen.
+type overlaps struct {
+	terms    Terms
+	open     []outage // sorted by their ends
+	problems []Problem
+}
+
+// add reports a mistake of an occurrence, once for each fault.
+func (l *overlaps) add(o Occurrence, format string, args ...any) {
+	if !slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Index == o.Index }) {
+		l.problems = append(l.problems, Problem{o.Index, fmt.Sprintf(format, args...)})
+	}
+}
+
+// begin opens an outage.
+func (l *overlaps) begin(o Occurrence, end time.Duration) {
+	at := slices.IndexFunc(l.open, func(other outage) bool { return other.end > end })
+	if at < 0 {
+		at = len(l.open)
+	}
+	l.open = slices.Insert(l.open, at, outage{o, end})
+}
+
+// endBefore removes the first outage that is over before a time.
+func (l *overlaps) endBefore(t time.Duration) (end time.Duration, over bool) {
+	if len(l.open) == 0 || l.open[0].end >= t {
+		return 0, false
+	}
+	end = l.open[0].end
+	l.open = slices.Delete(l.open, 0, 1)
+	return end, true
+}
+
+// occurrences returns the first occurrences of some of the faults.
+func occurrences(schedule []Fault, window time.Duration, wanted func(Fault) bool) iter.Seq[Occurrence] {
+	some := slices.Clone(schedule)
+	for i, f := range some {
+		if !wanted(f) {
+			some[i].At = never
+		}
+	}
+	return func(yield func(Occurrence) bool) {
+		n := 0
+		for o := range Plan(some, window) {
+			if n++; n > maxChecked || !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// checkStops finds clients that would stop while they are dead.
+func checkStops(schedule []Fault, t Terms) []Problem {
+	l := overlaps{terms: t}
+	for o := range occurrences(schedule, t.Window, func(f Fault) bool { return f.Kind == Stop }) {
+		for _, over := l.endBefore(o.Due); over; _, over = l.endBefore(o.Due) {
+		}
+		_, one := o.Client()
+		same := slices.ContainsFunc(l.open, func(other outage) bool { return other.Whom == o.Whom })
+		switch {
+		case len(l.open) >= t.Clients:
+			l.add(o, "at %s no client is left to stop: the smallest measurement has %d, and the session of a client that stops ends after %s",
+				span(o.Due), t.Clients, span(t.SessionTimeout))
+		case one && same:
+			l.add(o, "at %s %s is still dead: the session of a client that stops ends after %s", span(o.Due), o.Whom, span(t.SessionTimeout))
+		default:
+			l.begin(o, o.Due+t.SessionTimeout)
+		}
+	}
+	return l.problems
+}

@@ -1,0 +1,57 @@
+package scenarios
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+func faulty(t *testing.T) Scenario {
+	t.Helper()
+	s, err := Load("testdata/faults-sound.yaml", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestLoadSaysWhatFails(t *testing.T) {
+	s := faulty(t)
+	want := "20s at the clients' own pace after 0s of warm-up; meanwhile a holder ignores requests of other clients at 1s, to the end; " +
+		"zoo1 is killed at 2s, to the end; zoo2 is killed at 3s, for 5s; sessions time out after 4s; clients whose server fails connect to another one"
+	if got := s.Load(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A quick run of a scenario with faults has all of them, and is valid.
+func TestQuickKeepsFaults(t *testing.T) {
+	for _, tt := range []struct{ clients, want []int }{
+		{[]int{2, 10}, []int{2, 5}},
+		{[]int{50, 10}, []int{10}},
+		{[]int{5}, []int{5}},
+	} {
+		s := faulty(t)
+		s.Clients, s.Repeats = tt.clients, 5
+		s.Quick()
+		if !slices.Equal(s.Clients, tt.want) || len(s.Faults) != 3 || s.Duration != Duration(20*time.Second) || s.Repeats != 1 {
+			t.Errorf("clients %v: a quick run has %+v", tt.clients, s)
+		}
+		if p := s.Validate(catalog.Recipes()); len(p) > 0 {
+			t.Errorf("clients %v: a quick run is invalid: %v", tt.clients, p)
+		}
+	}
+}
+
+func TestSessionTimeout(t *testing.T) {
+	s := faulty(t)
+	if got := s.EffectiveSessionTimeout(); got != 4*time.Second {
+		t.Errorf("got %s", got)
+	}
+	s.SessionTimeout = 0
+	if got := s.EffectiveSessionTimeout(); got != 30*time.Second {
+		t.Errorf("without one, got %s", got)
+	}
+}
