@@ -118,7 +118,30 @@ func (c Claim) Evaluate(rows []Row, clients int) Evaluation {
 	if c.holds(got, limit) {
 		e.Outcome = outcome.Pass
 	}
+	if isRecovery(c.Metric) && c.mayChange(e, c.unrecovered(rows, c.Variant), c.unrecovered(rows, c.Of)) {
+		e.Outcome, e.Why = outcome.Inconclusive, e.Why+", and may be more: the load ended before a recovery"
+	}
 	return e
+}
+
+// unrecovered reports whether the true times until a recovery may be longer than those of a variant.
+func (c Claim) unrecovered(rows []Row, variant string) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool { return r.Variant == variant && r.Unrecovered > 0 })
+}
+
+// mayChange reports whether the outcome could be another one if the value, the limit, or both were larger.
+func (c Claim) mayChange(e Evaluation, largerValue, largerLimit bool) bool {
+	holds := e.Outcome == outcome.Pass
+	switch {
+	case strings.HasPrefix(c.Op, "<"):
+		return holds && largerValue || !holds && largerLimit
+	case strings.HasPrefix(c.Op, ">"):
+		return holds && largerLimit || !holds && largerValue
+	case holds:
+		return largerValue || largerLimit
+	default:
+		return largerValue && *e.Value < *e.Limit || largerLimit && *e.Value > *e.Limit
+	}
 }
 
 // measure returns the value and the limit that the claim compares. Of several repeats, times and heaps have their median. Of

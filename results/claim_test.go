@@ -133,7 +133,7 @@ func TestUnfailing(t *testing.T) {
 // Every metric of a document is one that a recipe with its phases can have.
 func TestMetricNames(t *testing.T) {
 	d := whole(t)
-	names := results.MetricNames(d.Phases, []results.Share{{Phase: "stale", Of: "read"}})
+	names := results.MetricNames(d.Phases, []results.Share{{Phase: "stale", Of: "read"}}, nil)
 	for name := range d.Metrics {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is missing in %q", name, names)

@@ -40,7 +40,7 @@ func (d *Document) Conditions() map[Condition]string {
 
 // conditions returns the part of the load that affects a single measurement.
 func (s Scenario) conditions() map[Condition]string {
-	return map[Condition]string{
+	out := map[Condition]string{
 		{LoadAspect, "mode"}:           s.Mode,
 		{LoadAspect, "size"}:           fmt.Sprint(max(s.Size, 1)),
 		{LoadAspect, "operations"}:     fmt.Sprint(s.Operations),
@@ -51,6 +51,16 @@ func (s Scenario) conditions() map[Condition]string {
 		{LoadAspect, "heap"}:           fmt.Sprint(s.Heap),
 		{LoadAspect, "bystander rate"}: fmt.Sprint(s.BystanderRate),
 	}
+	if s.Faulty() {
+		out[Condition{LoadAspect, "faults"}] = strings.Join(s.Faults, "; ")
+	}
+	if s.SessionTimeout > 0 {
+		out[Condition{LoadAspect, "session timeout asked for"}] = s.SessionTimeout.String()
+	}
+	if s.Roam {
+		out[Condition{LoadAspect, "roam"}] = "true"
+	}
+	return out
 }
 
 func (e Environment) conditions() map[Condition]string {

@@ -29,12 +29,16 @@ func texts(findings []finding) []string {
 }
 
 // disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these
-// may have caused.
+// may have caused. It leaves out what faults that were asked for explain.
 func (d *Document) disturbances() []finding {
 	var found []finding
 	for i, s := range d.Servers {
-		found = append(found, s.away()...)
-		found = append(found, d.stoodStill(i)...)
+		if !d.Scenario.explains(restart) {
+			found = append(found, s.away()...)
+		}
+		if !d.Scenario.explains(standstill) {
+			found = append(found, d.stoodStill(i)...)
+		}
 		found = append(found, d.diskOf(s)...)
 	}
 	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(b.took, a.took) })

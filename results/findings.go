@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Findings lists what the facts in a document say against its numbers.
@@ -27,11 +28,9 @@ func (d *Document) invalidReasons() []string {
 		"clients received %d notifications, servers sent %d: %+d", o.ClientNotifications, o.ServerNotifications, o.ClientNotifications-o.ServerNotifications)
 	f.invalid(o.Checked && o.ClientWrites != o.ServerTransactions,
 		"clients sent %d writes, servers made %d transactions: %+d", o.ClientWrites, o.ServerTransactions, o.ClientWrites-o.ServerTransactions)
-	f.invalid(h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
 	f.invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
-	f.invalid(h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
-	f.invalid(h.LeaderChanged, "the leader changed, or there was none")
-	f.invalid(h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
+	f.Invalid = append(f.Invalid, d.outages(false)...)
+	f.invalid(d.Failure != nil && len(d.Failure.Faults) == 0, "no fault happened in the window: %d met no victim", d.missed())
 	return f.Invalid
 }
 
@@ -45,8 +44,9 @@ func (d *Document) warnings() []string {
 	if d.Floor != nil {
 		f.warnOfFloor(d)
 	}
-	f.warn(!d.Oracle.Checked && !d.Health.LeaderChanged, "no second oracle: %s", d.Oracle.Why)
+	f.warn(!d.Oracle.Checked && (!d.Health.LeaderChanged || d.Scenario.explains(leaderChange)), "no second oracle: %s", d.Oracle.Why)
 	f.Warnings = append(f.Warnings, d.Delayed()...)
+	f.warnOfFaults(d)
 	f.warnOfHerds(d)
 	f.warn(d.Window.Starves(), "clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
 	return f.Warnings
@@ -93,6 +93,18 @@ func (f *Findings) warnOfHerds(d *Document) {
 		d.Herd.Ungrouped)
 }
 
+// warnOfFaults reports what the faults explain, and faults that did not happen or whose recovery was not seen.
+func (f *Findings) warnOfFaults(d *Document) {
+	if d.Failure == nil {
+		return
+	}
+	explained := d.outages(true)
+	f.warn(len(explained) > 0, "the faults explain this: %s", strings.Join(explained, "; "))
+	f.warn(d.Failure.Missed > 0 && len(d.Failure.Faults) > 0, "%d %s met no victim", d.Failure.Missed, Plural(int(d.Failure.Missed), "fault"))
+	f.warn(d.Failure.Unrecovered > 0, "after %d %s no other client completed an operation before the load ended: the true times until a recovery are longer",
+		d.Failure.Unrecovered, Plural(int(d.Failure.Unrecovered), "fault"))
+}
+
 // droppedLatencies returns a reason for each histogram that does not contain all latencies.
 func (d *Document) droppedLatencies() []string {
 	var out []string
@@ -101,13 +113,20 @@ func (d *Document) droppedLatencies() []string {
 			out = append(out, fmt.Sprintf("%d %s latencies were over an hour", n, phase))
 		}
 	}
+	if d.Failure != nil && d.Failure.Recovery.Dropped > 0 {
+		out = append(out, fmt.Sprintf("%d recoveries took over an hour", d.Failure.Recovery.Dropped))
+	}
 	return out
 }
 
 // compareWithFormulas compares the counts with the variant's formulas. A deviation from an exact formula makes the numbers
-// invalid: the run was disturbed, or the formula is wrong. A count above its upper bound is a warning.
+// invalid: the run was disturbed, or the formula is wrong. A count above its upper bound is a warning. Counts of a load with faults
+// are not compared, because a recovery costs more than the operations of the formulas.
 func (d *Document) compareWithFormulas() Findings {
 	var f Findings
+	if d.Scenario.Faulty() {
+		return f
+	}
 	for _, name := range CountMetrics() {
 		cost, stated := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]

@@ -28,6 +28,23 @@ const (
 	HeapPerWatch         = "heap-bytes/watch"
 )
 
+// The metrics of measurements with faults; see [Failure].
+const (
+	RecoveryP50           = "recovery-p50-ns"
+	RecoveryMax           = "recovery-max-ns"
+	Unavailable           = "unavailable-ns"
+	FailedOperationsPerOp = "operations-failed/op"
+)
+
+// The metrics of the losses that a recipe can have.
+const (
+	ItemsLost    = "items-lost"
+	ItemsDoubled = "items-doubled"
+	Orphans      = "orphans"
+	Blocked      = "blocked-ns"
+	FencedPerOp  = "fenced/op"
+)
+
 // BystanderPhase is the phase of the bystanders' response times, and BystanderService that of their service times, which do
 // not contain the delay before a read is sent.
 const (
@@ -49,7 +66,8 @@ type Share struct {
 
 // IsShare reports whether a metric is a [Share], by its name: other names with a slash are fixed, or multiples of the floor.
 func IsShare(metric string) bool {
-	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, SpuriousWakeupsPerOp, HeapPerWatch}
+	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, SpuriousWakeupsPerOp, HeapPerWatch,
+		FailedOperationsPerOp, FencedPerOp}
 	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric) && !IsFloorMultiple(metric)
 }
 
@@ -81,8 +99,10 @@ func CountMetrics() []string {
 	return []string{NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, HerdMax}
 }
 
-// IsMaximum reports whether the metric is the maximum of a phase.
-func IsMaximum(metric string) bool { return strings.HasSuffix(metric, "-max-ns") }
+// IsMaximum reports whether the metric is the maximum of a phase, or the longest of other times.
+func IsMaximum(metric string) bool {
+	return strings.HasSuffix(metric, "-max-ns") || metric == Unavailable || metric == Blocked
+}
 
 // HasDirection reports whether a smaller or a larger value of a metric is better. The spread of a herd has no direction: a
 // short spread is a higher load, and in a long one the last clients wait. The floor does not depend on the variant.

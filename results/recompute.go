@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ComputeMetrics returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, violations
-// and window. No other code computes a metric, so that a reader can check those in a document.
+// ComputeMetrics returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, failure,
+// violations and window. No other code computes a metric, so that a reader can check those in a document.
 func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 	metrics := map[string]Metric{
 		HerdMean:             {d.Herd.Mean(), "notifications"},
@@ -25,6 +25,9 @@ func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 		return nil, err
 	}
 	if err := d.addFloor(metrics); err != nil {
+		return nil, err
+	}
+	if err := d.addFailure(metrics); err != nil {
 		return nil, err
 	}
 	return metrics, nil

@@ -15,6 +15,9 @@ type Stall struct {
 	// SlowestReads has the slowest bystander read of each server that overlaps the stretch. It shows which server stopped, even
 	// if zkbench cannot read that server's counters.
 	SlowestReads []ServerRead `json:"slowest_reads"`
+	// AfterFault means that a fault was in effect during the stretch, or up to a session timeout before it. Such a stall is what
+	// the fault costs, and no disturbance.
+	AfterFault bool `json:"after_fault,omitempty"`
 }
 
 // ServerRead is the longest service time of a bystander's reads on one server.
@@ -23,19 +26,21 @@ type ServerRead struct {
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// stalled returns a sentence about the longest stall and the number of the others; none without stalls.
+// stalled returns a sentence about the longest stall and the number of the others; none without stalls. It leaves out those
+// that follow a fault.
 func (d *Document) stalled() []finding {
-	if len(d.Stalls) == 0 {
+	stalls := slices.DeleteFunc(slices.Clone(d.Stalls), func(s Stall) bool { return s.AfterFault })
+	if len(stalls) == 0 {
 		return nil
 	}
-	longest := slices.MaxFunc(d.Stalls, func(a, b Stall) int { return cmp.Compare(a.Length, b.Length) })
+	longest := slices.MaxFunc(stalls, func(a, b Stall) int { return cmp.Compare(a.Length, b.Length) })
 	text := fmt.Sprintf("no operation completed for %s, from %s into the window", show(longest.Length), show(longest.Start))
 	if meanwhile := d.meanwhile(longest); meanwhile != "" {
 		text += " (" + meanwhile + ")"
 	}
-	if others := len(d.Stalls) - 1; others > 0 {
+	if others := len(stalls) - 1; others > 0 {
 		var total time.Duration
-		for _, s := range d.Stalls {
+		for _, s := range stalls {
 			total += s.Length
 		}
 		text += fmt.Sprintf(", nor in %d other %s: %s in all", others, Plural(others, "stall"), show(total))

@@ -26,6 +26,10 @@ type Row struct {
 	Warnings []string              `json:"warnings"` // reasons why the numbers must not be used begin with "invalid: "
 	Invalid  bool                  `json:"invalid"`
 	Guessed  bool                  `json:"herds_guessed"` // notifications do not name the transaction that caused them
+	Faults   []string              `json:"faults,omitempty"`
+	// Unrecovered is the number of faults after which the load ended without a recovery. The true times until a recovery are
+	// then at least the measured ones.
+	Unrecovered int64 `json:"unrecovered,omitempty"`
 }
 
 // findings returns all reasons and warnings against the numbers of a measurement.
@@ -56,10 +60,13 @@ func Summarize(docs []*Document) Summary {
 		row := Row{
 			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients,
 			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
-			Metrics: Aggregate(group), Warnings: []string{},
+			Metrics: Aggregate(group), Warnings: []string{}, Faults: d.Scenario.Faults,
 		}
 		for _, d := range group {
 			row.Invalid = row.Invalid || len(d.Invalid) > 0
+			if d.Failure != nil {
+				row.Unrecovered += d.Failure.Unrecovered
+			}
 			row.Guessed = row.Guessed || d.Herd.Grouping == GroupedByPathAndTime
 			for _, w := range d.findings() {
 				if !slices.Contains(row.Warnings, w) {
@@ -72,8 +79,8 @@ func Summarize(docs []*Document) Summary {
 	return s
 }
 
-// Aggregate returns the median of each metric over the repeats that have it. Of violations it returns the sum, because the
-// median would hide a breach in one repeat of three.
+// Aggregate returns the median of each metric over the repeats that have it. Of violations and lost items it returns the sum,
+// and of the time for which clients were blocked the maximum: the median would hide what happened in one repeat of three.
 func Aggregate(group []*Document) map[string]Aggregated {
 	values, sums, units := map[string][]float64{}, map[string]float64{}, map[string]string{}
 	for _, d := range group {
@@ -87,8 +94,11 @@ func Aggregate(group []*Document) map[string]Aggregated {
 	for name, v := range values {
 		slices.Sort(v)
 		a := Aggregated{Value: median(v), Unit: units[name], Min: v[0], Max: v[len(v)-1]}
-		if name == Violations {
+		switch {
+		case addsUp(name):
 			a.Value = sums[name]
+		case name == Blocked:
+			a.Value = a.Max
 		}
 		out[name] = a
 	}

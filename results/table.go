@@ -53,7 +53,7 @@ func FormatMetric(name string, value float64) string {
 		return table.Latency(value)
 	case name == HeapPerWatch:
 		return table.Bytes(value)
-	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, Violations}, name):
+	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, Violations, ItemsLost, ItemsDoubled, Orphans}, name):
 		return table.Whole(value)
 	case IsShare(name):
 		return table.Percentage(value)
@@ -79,8 +79,10 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 		if len(dropped) > 0 {
 			fmt.Fprintln(w, table.Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
 		}
-		if floor := floorLine(rows); floor != "" {
-			fmt.Fprintln(w, table.Wrap(floor, width))
+		for _, line := range []string{floorLine(rows), faultsLine(rows)} {
+			if line != "" {
+				fmt.Fprintln(w, table.Wrap(line, width))
+			}
 		}
 	}
 	return nil
@@ -125,13 +127,17 @@ func Plural(n int, noun string) string {
 // byScenario returns the rows of each table.
 func (s Summary) byScenario() [][]Row {
 	return GroupBy(s.Rows, func(a, b Row) bool {
-		return a.Scenario == b.Scenario && a.serversText() == b.serversText() && a.Size == b.Size
+		return a.Scenario == b.Scenario && a.serversText() == b.serversText() && a.Size == b.Size && slices.Equal(a.Faults, b.Faults)
 	})
 }
 
 // tableOf returns the table of one scenario's rows, without the columns that have no values.
 func tableOf(rows []Row) *table.Table {
-	present := slices.DeleteFunc(columns(rows[0].Phases), func(c column) bool {
+	all := columns(rows[0].Phases)
+	if len(rows[0].Faults) > 0 {
+		all = failureFirst(all)
+	}
+	present := slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
 	})
 	header := append(table.Right("clients"), table.Left("variant")...)
@@ -155,7 +161,7 @@ func tableOf(rows []Row) *table.Table {
 // label returns the variant, marked if its numbers must not be used.
 func (r Row) label() string { return r.Recipe + "/" + r.Variant + r.mark() }
 
-// show formats a metric. Sizes of guessed herds are preceded by ~.
+// show formats a metric. Sizes of guessed herds are preceded by ~, and times that may be longer by ≥.
 func (r Row) show(metric string, format func(float64) string) string {
 	m, ok := r.Metrics[metric]
 	switch {
@@ -163,6 +169,8 @@ func (r Row) show(metric string, format func(float64) string) string {
 		return table.Missing
 	case metric == HerdMax && r.Guessed:
 		return "~" + format(m.Value)
+	case isRecovery(metric) && r.Unrecovered > 0:
+		return "≥" + format(m.Value)
 	default:
 		return format(m.Value)
 	}

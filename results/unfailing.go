@@ -38,8 +38,8 @@ func highest(metric string) float64 {
 	return LargestCount
 }
 
-// MetricNames returns every metric that a measurement of a recipe can have, by its phases and shares.
-func MetricNames(phases []string, shares []Share) []string {
+// MetricNames returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
+func MetricNames(phases []string, shares []Share, losses []string) []string {
 	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
 		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch}
 	for _, phase := range append([]string{BystanderPhase, BystanderService}, phases...) {
@@ -56,6 +56,10 @@ func MetricNames(phases []string, shares []Share) []string {
 	}
 	for _, operation := range floorOperations() {
 		names = append(names, FloorMetric(operation))
+	}
+	names = append(names, RecoveryP50, RecoveryMax, Unavailable, FailedOperationsPerOp)
+	for _, loss := range losses {
+		names = append(names, lossMetric(loss))
 	}
 	return names
 }

@@ -55,6 +55,7 @@ func (d *Document) Validate() error {
 	d.validateAroundHerd(&p)
 	d.validateSeries(&p)
 	d.validateExpected(&p)
+	d.validateFailure(&p)
 	d.validateOracle(&p)
 	d.validateMetrics(&p)
 	return p.err()
@@ -120,15 +121,16 @@ func (d *Document) validatePhases(p *problems) {
 	p.unless(len(slices.Compact(slices.Sorted(slices.Values(d.Phases)))) == len(d.Phases), "phases has one of them twice")
 }
 
-// CountsWhole reports whether the window begins and ends at rest, so that its counts belong to whole operations.
+// CountsWhole reports whether the window begins and ends at rest, so that its counts belong to whole operations. Faults leave
+// requests without a reply, and operations that never end.
 func (d *Document) CountsWhole() bool {
-	return d.Scenario.Mode == LockstepMode || d.Scenario.Operations > 0
+	return !d.Scenario.Faulty() && (d.Scenario.Mode == LockstepMode || d.Scenario.Operations > 0)
 }
 
 // CountsExactly reports whether the formulas are exact. They are upper bounds if the requests of clients can overlap, or if
-// the window contains parts of operations.
+// the window contains parts of operations. They are not checked if there are faults, because a recovery has a cost, too.
 func (d *Document) CountsExactly() bool {
-	return d.Scenario.Mode == LockstepMode || d.Clients == 1 && d.Scenario.Operations > 0
+	return d.CountsWhole() && (d.Scenario.Mode == LockstepMode || d.Clients == 1)
 }
 
 func (d *Document) validateWindow(p *problems) {

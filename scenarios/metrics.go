@@ -18,5 +18,9 @@ func SharesOf(recipe variants.Recipe) []results.Share {
 
 // MetricNames returns every metric that a measurement of a recipe can have.
 func MetricNames(recipe variants.Recipe) []string {
-	return results.MetricNames(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe))
+	var losses []string
+	for _, loss := range recipe.Losses {
+		losses = append(losses, string(loss))
+	}
+	return results.MetricNames(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
 }

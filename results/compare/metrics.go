@@ -11,9 +11,10 @@ import (
 )
 
 // defaultMetrics returns the metrics that are compared by default: throughput, the median of the first two phases, and the
-// counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them.
+// counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them. Of measurements with faults,
+// what the faults cost comes first.
 func defaultMetrics(phases []string) []string {
-	out := []string{results.OpsPerSecond}
+	out := append(results.FailureMetrics(), results.OpsPerSecond)
 	for _, phase := range phases[:min(len(phases), 2)] {
 		out = append(out, phase+"-p50-ns")
 	}

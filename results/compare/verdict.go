@@ -21,6 +21,7 @@ const (
 	noDirection    = "neither more nor less of it is better"
 	unsound        = "BROKEN or INVALID numbers must not be used, `zkbench report` says why"
 	guessed        = "the servers do not say which notifications have the same cause"
+	unrecovered    = "a lower bound: the load ended before a recovery"
 	maximum        = "a maximum rests on a single operation"
 	notByAll       = "not measured in every repeat"
 )
@@ -81,6 +82,8 @@ func (m match) excluded(metric string) string {
 		return notByAll
 	case isHerd(metric) && m.guessesHerds():
 		return guessed
+	case slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return d.AtLeast(metric) }):
+		return unrecovered
 	default:
 		return ""
 	}

@@ -35,10 +35,15 @@ type Load struct {
 	Mode       string `json:"mode"`
 	Size       int    `json:"size"`
 	Operations int    `json:"operations"` // of each client; 0 if the load ends otherwise
+	Faults     string `json:"faults,omitempty"`
 }
 
 func (l Load) String() string {
-	return fmt.Sprintf("%s of %s, size %d, %d operations", l.Mode, l.Recipe, l.Size, l.Operations)
+	text := fmt.Sprintf("%s of %s, size %d, %d operations", l.Mode, l.Recipe, l.Size, l.Operations)
+	if l.Faults != "" {
+		text += ", faults " + l.Faults
+	}
+	return text
 }
 
 // BaselineRow holds the counts of one variant with one number of clients.
@@ -50,7 +55,8 @@ type BaselineRow struct {
 }
 
 func loadOf(d *results.Document) Load {
-	return Load{Recipe: d.Recipe, Mode: d.Scenario.Mode, Size: max(d.Scenario.Size, 1), Operations: d.Scenario.Operations}
+	return Load{Recipe: d.Recipe, Mode: d.Scenario.Mode, Size: max(d.Scenario.Size, 1), Operations: d.Scenario.Operations,
+		Faults: strings.Join(d.Scenario.Faults, "; ")}
 }
 
 // BaselinesOf makes baselines of results. It refuses results that must not be used, and repeats whose exact counts differ.
@@ -89,7 +95,7 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 	return out, errors.Join(errs...)
 }
 
-// rowOf returns the counts of one group of repeats.
+// rowOf returns the counts of one group of repeats; none if there are faults, because no formula contains a recovery.
 func rowOf(group []*results.Document) (BaselineRow, error) {
 	d := group[0]
 	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Exact: d.Expected.Exact, Counts: map[string]float64{}}
@@ -102,7 +108,7 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 		cost, claimed := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]
 		switch {
-		case !claimed || d.Guessed(name):
+		case d.Scenario.Faulty() || !claimed || d.Guessed(name):
 		case !row.Exact:
 			row.Counts[name] = cost.Value
 		case !measured:

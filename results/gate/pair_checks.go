@@ -202,6 +202,9 @@ func valueOf(d *results.Document, metric string) (float64, error) {
 	if err := scarce(d, metric); err != nil {
 		return 0, err
 	}
+	if d.AtLeast(metric) {
+		return 0, fmt.Errorf("%s is only a lower bound: the load ended before a recovery", metric)
+	}
 	if h, ok := percentileOf(d, metric); ok && strings.HasSuffix(metric, "-p99.9-ns") { // a document does not list this metric
 		decoded, err := h.Decode()
 		if err != nil {

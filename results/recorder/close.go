@@ -32,7 +32,7 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 		return err
 	}
 	d.Timeline = r.timeline.timeline(r.window.stretch)
-	d.Stalls = r.stalls.found(r.frozen)
+	d.Stalls = r.stalls.found(r.frozen, f.SessionTimeout)
 	r.fillServers(d, f.Servers)
 	var err error
 	if d.Failure, err = r.failures.document(); err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// noFault is the id of a fault that the document does not list.
+// noFault is the id of a fault outside of the window.
 const noFault = -1
 
-// failures collects the faults of the window and what they cost. It keeps the faults that are listed, and those after which
-// no other client has completed an operation yet.
+// failures collects the faults of the window and what they cost. It keeps the faults that are listed, those after which no
+// other client has completed an operation yet, and the surroundings of the first one.
 type failures struct {
 	window  *window
 	faulty  bool
@@ -20,16 +20,20 @@ type failures struct {
 	last    time.Duration // the latest event
 
 	doc        results.Failure
+	faults     int                              // of the window; their ids are consecutive
+	began      [results.MaxFaults]time.Duration // when the latest faults began, by id modulo MaxFaults
 	recovery   results.LiveHistogram
-	unresolved []unresolved  // oldest first
-	completed  time.Duration // the latest completion in the window, or its start
+	unresolved []unresolved               // oldest first
+	completed  time.Duration              // the latest completion in the window, or its start
+	recent     queue[results.TimelineDot] // operations of the last second, until the first fault
+	around     *faultExcerpt              // of the first fault; nil before it
 }
 
 // unresolved is a fault after which no other client has completed an operation yet.
 type unresolved struct {
-	id      int // noFault if the document does not list it
+	id      int
 	at      time.Duration
-	victims []int // nil if no client is a victim
+	victims []int // none if every client is a victim
 	all     bool  // every client is a victim
 }
 
@@ -42,30 +46,29 @@ func newFailures(c Config, w *window) failures {
 	return f
 }
 
-// unavailableUntil ends a stretch in which no operation was completed.
-func (f *failures) unavailableUntil(at time.Duration) {
-	if f.window.isOpen() {
-		f.doc.Unavailable = max(f.doc.Unavailable, at-f.completed)
-		f.completed = at
-	}
-}
-
 // FaultBegan records a fault at the moment from which it is in effect, and returns its id for [Recorder.FaultEnded]. The
 // victims are the clients whose own operations do not count as a recovery.
 func (r *Recorder) FaultBegan(at time.Duration, kind, target string, victims []int) (id int) {
 	r.advance(at)
-	return r.failures.began(results.Fault{At: at, Kind: kind, Target: target, Victims: append([]int{}, victims...), Recovery: -1})
-}
-
-func (f *failures) began(fault results.Fault) (id int) {
+	f := &r.failures
 	if !f.window.isOpen() {
 		return noFault
 	}
-	slices.Sort(fault.Victims)
-	fault.Victims = slices.Compact(fault.Victims)
-	id = noFault
-	if len(f.doc.Faults) < results.MaxFaults {
-		id = len(f.doc.Faults)
+	victims = slices.Sorted(slices.Values(victims))
+	fault := results.Fault{At: at, Kind: kind, Target: target, Victims: append([]int{}, slices.Compact(victims)...), Recovery: -1}
+	if f.faults == 0 {
+		f.around = f.excerptAround(at, &r.recent)
+	}
+	r.stalls.fault = at
+	return f.add(fault)
+}
+
+// add lists or counts a fault, and returns its id.
+func (f *failures) add(fault results.Fault) (id int) {
+	id = f.faults
+	f.faults++
+	f.began[id%results.MaxFaults] = fault.At
+	if id < results.MaxFaults {
 		f.doc.Faults = append(f.doc.Faults, fault)
 	} else {
 		f.doc.MoreFaults++
@@ -78,59 +81,69 @@ func (f *failures) began(fault results.Fault) (id int) {
 	return id
 }
 
-// FaultEnded records that a fault was undone.
+// FaultEnded records that a fault was undone. It ignores a fault that is not among the last results.MaxFaults.
 func (r *Recorder) FaultEnded(id int, at time.Duration) {
 	r.advance(at)
-	if id != noFault {
-		r.failures.doc.Faults[id].Length = at - r.failures.doc.Faults[id].At
+	f := &r.failures
+	if id == noFault || id < f.faults-results.MaxFaults {
+		return
+	}
+	began := f.began[id%results.MaxFaults]
+	r.stalls.faultEnded(began, at)
+	if id < results.MaxFaults {
+		f.doc.Faults[id].Length = at - began
 	}
 }
 
 // MissedFault records that a fault was due and met no victim.
-func (r *Recorder) MissedFault(at time.Duration) {
-	r.advance(at)
-	if r.failures.window.isOpen() {
-		r.failures.doc.Missed++
-	}
-}
+func (r *Recorder) MissedFault(at time.Duration) { r.countIn(at, &r.failures.doc.Missed) }
 
 // FailedOperation records that a step of a client ended in an error.
 func (r *Recorder) FailedOperation(at time.Duration, _ int) {
-	r.advance(at)
-	if r.failures.window.isOpen() {
-		r.failures.doc.FailedOperations++
-	}
+	r.countIn(at, &r.failures.doc.FailedOperations)
 }
 
 // Rejoined records that a client joined again with a new session.
-func (r *Recorder) Rejoined(at time.Duration, _ int) {
+func (r *Recorder) Rejoined(at time.Duration, _ int) { r.countIn(at, &r.failures.doc.Rejoins) }
+
+// countIn counts an event if it is in the window.
+func (r *Recorder) countIn(at time.Duration, count *int64) {
 	r.advance(at)
-	if r.failures.window.isOpen() {
-		r.failures.doc.Rejoins++
+	if r.window.contains(at) {
+		*count++
 	}
 }
 
 // Damage records a loss, in the window or outside of it.
 func (r *Recorder) Damage(loss string, amount int64) {
+	losses := r.failures.doc.Losses
 	if slices.Contains(r.failures.longest, loss) {
-		r.failures.doc.Losses[loss] = max(r.failures.doc.Losses[loss], amount)
+		losses[loss] = max(losses[loss], amount)
 	} else {
-		r.failures.doc.Losses[loss] += amount
+		losses[loss] += amount
+	}
+}
+
+// unavailableUntil ends a stretch in which no operation was completed.
+func (f *failures) unavailableUntil(at time.Duration) {
+	if f.window.isOpen() {
+		f.doc.Unavailable = max(f.doc.Unavailable, at-f.completed)
+		f.completed = at
 	}
 }
 
 // operation records a completed operation, which ends the recovery from all faults of which its client is no victim.
 func (f *failures) operation(client int, s stretch) {
+	if !f.faulty {
+		return
+	}
 	f.unavailableUntil(s.end)
+	f.draw(results.TimelineDot{At: s.end, Client: client})
 	f.unresolved = slices.DeleteFunc(f.unresolved, func(one unresolved) bool {
 		if !one.endsWith(client, s) {
 			return false
 		}
-		took := s.end - one.at
-		f.recovery.Add(took)
-		if one.id != noFault {
-			f.doc.Faults[one.id].Recovery = took
-		}
+		f.recovered(one.id, s.end-one.at)
 		return true
 	})
 }
@@ -140,7 +153,17 @@ func (u unresolved) endsWith(client int, s stretch) bool {
 	if u.all {
 		return s.start >= u.at
 	}
-	return s.end >= u.at && !slices.Contains(u.victims, client)
+	return !slices.Contains(u.victims, client)
+}
+
+func (f *failures) recovered(id int, took time.Duration) {
+	f.recovery.Add(took)
+	if id < results.MaxFaults {
+		f.doc.Faults[id].Recovery = took
+	}
+	if id == 0 {
+		f.around.end = min(f.around.end, f.doc.Faults[0].At+took+margin)
+	}
 }
 
 // document returns the failure as a document keeps it; nil if the scenario has no faults.
@@ -152,6 +175,9 @@ func (f *failures) document() (*results.Failure, error) {
 	out.Unrecovered = int64(len(f.unresolved))
 	if out.Unrecovered > 0 {
 		out.LongestUnrecovered = f.last - f.unresolved[0].at
+	}
+	if f.around != nil {
+		out.Around = f.around.document(f.window.stretch)
 	}
 	var err error
 	out.Recovery, err = f.recovery.Encode()

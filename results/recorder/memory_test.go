@@ -36,23 +36,51 @@ func synthetic(rec *recorder.Recorder, n int) {
 	rec.CloseWindow(time.Duration(n+1) * step)
 }
 
+// syntheticFaults feeds a recorder with a fault in each second, from which the other clients recover at once.
+func syntheticFaults(rec *recorder.Recorder, n int) {
+	rec.OpenWindow(0)
+	for i := range n {
+		at := time.Duration(i+1) * time.Second
+		id := rec.FaultBegan(at, "stop", "holder", []int{i % 10, (i + 1) % 10})
+		rec.FailedOperation(at, i%10)
+		rec.Rejoined(at, i%10)
+		rec.Damage(results.Orphans, 1)
+		rec.Span("release", (i+5)%10, at, at+time.Millisecond)
+		if i%2 == 0 {
+			rec.FaultEnded(id, at+2*time.Millisecond)
+		}
+	}
+	rec.CloseWindow(time.Duration(n+1) * time.Second)
+}
+
+// heap returns the memory that a recorder holds after it was fed with n events.
+func heap(n int, feed func(rec *recorder.Recorder, n int)) uint64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10, Faulty: true, Losses: []string{results.Orphans}})
+	feed(rec, n)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(rec)
+	return after.HeapAlloc - before.HeapAlloc
+}
+
+// Ten times the faults take no more memory. 5,000 are enough for as many candidates for stalls as are kept.
+func TestMemoryOfFaultsDoesNotGrow(t *testing.T) {
+	short, long := heap(5_000, syntheticFaults), heap(50_000, syntheticFaults)
+	t.Logf("%d kB after 5,000 faults, %d kB after 50,000", short>>10, long>>10)
+	if float64(long) > 1.2*float64(short) {
+		t.Errorf("%d bytes after 5,000 faults, %d after 50,000", short, long)
+	}
+}
+
 // Ten times the operations take no more memory, on servers of an unknown version, which take the most.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("records 11 million operations")
 	}
-	heap := func(n int) uint64 {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10})
-		synthetic(rec, n)
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		runtime.KeepAlive(rec)
-		return after.HeapAlloc - before.HeapAlloc
-	}
-	short, long := heap(1_000_000), heap(10_000_000)
+	short, long := heap(1_000_000, synthetic), heap(10_000_000, synthetic)
 	t.Logf("%d kB after 1e6 operations, %d kB after 1e7", short>>10, long>>10)
 	if float64(long) > 1.2*float64(short) {
 		t.Errorf("%d bytes after 1e6 operations, %d after 1e7", short, long)

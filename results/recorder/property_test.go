@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
 // load makes random measurements.
@@ -68,7 +69,27 @@ func newLoad(seed uint64) *load {
 	for server := range 3 {
 		l.bystander(server, length)
 	}
+	if l.config.Faulty = l.IntN(3) > 0; l.config.Faulty {
+		l.fail()
+	}
 	return l
+}
+
+// fail adds faults to the window, some of which hit every client, and some of which are never undone.
+func (l *load) fail() {
+	inWindow := func() time.Duration { return l.window.Start + l.within(l.window.length()) }
+	for range l.IntN(6) {
+		f := recordertest.Fault{Kind: "expire", Target: "any", Start: inWindow()}
+		f.Victims = l.Perm(l.config.Clients)[:l.IntN(l.config.Clients+1)]
+		if l.IntN(2) == 0 {
+			f.End = f.Start + l.within(3*s)
+		}
+		l.faults = append(l.faults, f)
+	}
+	slices.SortFunc(l.faults, func(a, b recordertest.Fault) int { return cmp.Compare(a.Start, b.Start) })
+	for range l.IntN(20) {
+		l.failed, l.rejoined = append(l.failed, l.within(l.window.End+s)), append(l.rejoined, inWindow())
+	}
 }
 
 // client makes one client wait, hold and release.
@@ -137,6 +158,7 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 			l.compareWaits(t, d)
 			l.compareTimelines(t, d)
 			l.compareSeries(t, d)
+			l.compareFailure(t, d)
 		})
 	}
 }
@@ -153,6 +175,9 @@ func (l *load) document() *results.Document {
 		d.Scenario.Duration = min(l.config.WindowLength, l.window.length())
 	} else {
 		d.Scenario.Operations = 100
+	}
+	if l.config.Faulty {
+		d.Scenario.Faults = []string{"expire any"}
 	}
 	return d
 }

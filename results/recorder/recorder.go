@@ -184,6 +184,9 @@ func (r *Recorder) countNotification(n results.Notification) {
 	for e := range r.excerpts() {
 		e.notification(dot)
 	}
+	if a := r.failures.around; a != nil && a.contains(dot.At) {
+		a.dots.add(dot)
+	}
 }
 
 // Read records a bystander's read, after the read has completed. A read belongs to the window if it was due in the
@@ -204,6 +207,9 @@ func (r *Recorder) Read(b results.BystanderRead) {
 		r.recent.read(b)
 		for e := range r.excerpts() {
 			e.read(b)
+		}
+		if a := r.failures.around; a != nil && a.contains(b.At) {
+			a.reads.add(b)
 		}
 	default:
 		return

@@ -41,13 +41,16 @@ type raw struct {
 	notifications []results.Notification
 	reads         []results.BystanderRead
 	passed        map[time.Duration]int64 // what Passed is told, and when
+	faults        []recordertest.Fault
+	failed        []time.Duration // when a step ended in an error
+	rejoined      []time.Duration
 }
 
 // replay feeds a recorder with a measurement in order of time, and opens and closes the window.
 func (r raw) replay() *recorder.Recorder {
 	m := recordertest.Measurement{
 		Config: r.config, Window: recordertest.Stretch(r.window), Frozen: recordertest.Stretch(r.frozen),
-		Notifications: r.notifications, Reads: r.reads, Passed: r.passed,
+		Notifications: r.notifications, Reads: r.reads, Passed: r.passed, Faults: r.faults, Failed: r.failed, Rejoined: r.rejoined,
 	}
 	for _, s := range r.spans {
 		m.Spans = append(m.Spans, recordertest.Span(s))
@@ -269,7 +272,7 @@ func (r raw) stalls(by tolerance) []results.Stall {
 	}
 	for _, gap := range gaps {
 		if gap.length() > 500*ms && (r.frozen == stretch{} || !gap.overlaps(r.frozen)) && r.interrupted(gap, gaps, operations, cycles, by) {
-			out = append(out, results.Stall{Start: gap.Start - r.window.Start, Length: gap.length(), SlowestReads: r.slowestReads(gap)})
+			out = append(out, results.Stall{Start: gap.Start - r.window.Start, Length: gap.length(), SlowestReads: r.slowestReads(gap), AfterFault: r.afterFault(gap)})
 		}
 	}
 	return out

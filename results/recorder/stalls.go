@@ -63,16 +63,18 @@ type stalls struct {
 	operations byBand
 	cycles     byBand // from one completion of a client to its next
 	candidates []candidate
+	fault      time.Duration // when a fault last began or ended; never without one
 }
 
 // candidate is a gap that is long enough to be a stall.
 type candidate struct {
 	stretch
 	reads serverReads
+	fault time.Duration // when a fault last began or ended before its end; its end if one was in effect
 }
 
 func newStalls(collective bool) stalls {
-	s := stalls{collective: collective, lengths: lengths(3)}
+	s := stalls{collective: collective, lengths: lengths(3), fault: never}
 	for i := range s.ended {
 		s.ended[i] = never
 	}
@@ -115,7 +117,7 @@ func (s *stalls) endGap(at time.Duration) {
 		s.ended[0], s.ended[b] = at, at
 	}
 	if gap.length() > stallFloor {
-		s.keep(candidate{gap, slices.Clone(s.meanwhile)})
+		s.keep(candidate{gap, slices.Clone(s.meanwhile), s.fault})
 	}
 	s.last, s.meanwhile = at, s.meanwhile[:0]
 }
@@ -158,8 +160,21 @@ func (s *stalls) read(b results.BystanderRead) {
 	}
 }
 
+// faultEnded records that a fault which began at a moment has ended.
+func (s *stalls) faultEnded(began, at time.Duration) {
+	s.fault = at
+	for i := len(s.candidates) - 1; i >= 0 && s.candidates[i].end > began; i-- {
+		s.candidates[i].fault = s.candidates[i].end
+	}
+}
+
+// after reports whether a fault was in effect during the candidate, or up to a time before it.
+func (c candidate) after(atMost time.Duration) bool {
+	return c.fault != never && c.start-c.fault <= atMost
+}
+
 // found returns the stalls. A gap that overlaps a stretch in which zkbench stopped the servers is none.
-func (s *stalls) found(frozen []stretch) []results.Stall {
+func (s *stalls) found(frozen []stretch, sessionTimeout time.Duration) []results.Stall {
 	out := []results.Stall{}
 	gaps := distribution(s.lengths)
 	operations, cycles := s.operations.p99s(), s.cycles.p99s()
@@ -167,7 +182,7 @@ func (s *stalls) found(frozen []stretch) []results.Stall {
 		b := band(c.length() / 2)
 		slow := c.exceeds(stallFactor, operations[b]) && c.exceeds(rhythmFactor, cycles[b])
 		if !slices.ContainsFunc(frozen, c.overlaps) && (slow || s.interrupts(c, gaps)) {
-			out = append(out, results.Stall{Start: c.start - s.window.start, Length: c.length(), SlowestReads: c.reads.sorted()})
+			out = append(out, results.Stall{Start: c.start - s.window.start, Length: c.length(), SlowestReads: c.reads.sorted(), AfterFault: c.after(sessionTimeout)})
 		}
 	}
 	return out

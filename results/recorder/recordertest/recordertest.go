@@ -21,6 +21,13 @@ type Span struct {
 // Stretch is a span of time on the measurement's clock.
 type Stretch struct{ Start, End time.Duration }
 
+// Fault is something that goes wrong on purpose.
+type Fault struct {
+	Kind, Target string
+	Victims      []int
+	Start, End   time.Duration // it is never undone if End is 0
+}
+
 // Measurement is everything that happens in a measurement, in any order.
 type Measurement struct {
 	Config        recorder.Config
@@ -30,6 +37,11 @@ type Measurement struct {
 	Notifications []results.Notification
 	Reads         []results.BystanderRead
 	Passed        map[time.Duration]int64 // the zxid that all sessions have passed, by time
+	Faults        []Fault                 // of a measurement whose Config is faulty
+	Missed        []time.Duration         // when a fault met no victim
+	Failed        []time.Duration         // when a step ended in an error
+	Rejoined      []time.Duration
+	Damage        map[string]int64 // by loss
 }
 
 // event is one call of the recorder.
@@ -62,11 +74,40 @@ func (m Measurement) Replay() *recorder.Recorder {
 	for at, zxid := range m.Passed {
 		events = append(events, event{at, 3, func() { r.Passed(zxid) }})
 	}
+	events = append(events, m.failures(r)...)
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
 	for _, e := range events {
 		e.do()
 	}
 	return r
+}
+
+// failures returns the events of faults and what follows from them.
+func (m Measurement) failures(r *recorder.Recorder) []event {
+	var events []event
+	for _, f := range m.Faults {
+		var id int
+		events = append(events, event{f.Start, 1, func() { id = r.FaultBegan(f.Start, f.Kind, f.Target, f.Victims) }})
+		if f.End > 0 {
+			events = append(events, event{f.End, 1, func() { r.FaultEnded(id, f.End) }})
+		}
+	}
+	for _, list := range []struct {
+		times []time.Duration
+		do    func(at time.Duration)
+	}{
+		{m.Missed, r.MissedFault},
+		{m.Failed, func(at time.Duration) { r.FailedOperation(at, 0) }},
+		{m.Rejoined, func(at time.Duration) { r.Rejoined(at, 0) }},
+	} {
+		for _, at := range list.times {
+			events = append(events, event{at, 1, func() { list.do(at) }})
+		}
+	}
+	for loss, amount := range m.Damage {
+		events = append(events, event{m.Window.End, 3, func() { r.Damage(loss, amount) }})
+	}
+	return events
 }
 
 // Complete records the measurement into a document that already describes it. The facts of the measurement, such as its

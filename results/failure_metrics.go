@@ -1,0 +1,144 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// lossFenced is the only loss that is reported per operation.
+const lossFenced = "fenced"
+
+// losses returns the names of all losses.
+func losses() []string { return []string{ItemsLost, ItemsDoubled, Orphans, Blocked, lossFenced} }
+
+// lossMetric returns the name of the metric of a loss.
+func lossMetric(loss string) string {
+	if loss == lossFenced {
+		return FencedPerOp
+	}
+	return loss
+}
+
+// addsUp reports whether the amounts of a metric in several repeats are added up, because the median would hide what
+// happened in one repeat of three.
+func addsUp(metric string) bool {
+	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, Orphans}, metric)
+}
+
+// isRecovery reports whether a metric is about the time until a recovery.
+func isRecovery(metric string) bool { return metric == RecoveryP50 || metric == RecoveryMax }
+
+// FailureMetrics returns the metrics that only measurements with faults have.
+func FailureMetrics() []string {
+	out := []string{RecoveryP50, RecoveryMax, Unavailable, FailedOperationsPerOp}
+	for _, loss := range losses() {
+		out = append(out, lossMetric(loss))
+	}
+	return out
+}
+
+// missed returns the number of faults that met no victim.
+func (d *Document) missed() int64 {
+	if d.Failure == nil {
+		return 0
+	}
+	return d.Failure.Missed
+}
+
+// AtLeast reports whether the true value of a metric may be larger, because the load ended before a recovery did.
+func (d *Document) AtLeast(metric string) bool {
+	return isRecovery(metric) && d.Failure != nil && d.Failure.Unrecovered > 0
+}
+
+// addFailure adds the metrics of faults.
+func (d *Document) addFailure(metrics map[string]Metric) error {
+	f := d.Failure
+	if f == nil {
+		return nil
+	}
+	metrics[Unavailable] = Metric{float64(f.Unavailable), "ns"}
+	ops := float64(d.Window.Operations)
+	if ops > 0 {
+		metrics[FailedOperationsPerOp] = Metric{float64(f.FailedOperations) / ops, "per op"}
+	}
+	for loss, amount := range f.Losses {
+		switch {
+		case strings.HasSuffix(loss, "-ns"):
+			metrics[loss] = Metric{float64(amount), "ns"}
+		case loss != lossFenced:
+			metrics[loss] = Metric{float64(amount), map[bool]string{true: "znodes", false: "items"}[loss == Orphans]}
+		case ops > 0:
+			metrics[FencedPerOp] = Metric{float64(amount) / ops, "per op"}
+		}
+	}
+	median, longest, ok, err := f.recoveries()
+	if ok {
+		metrics[RecoveryP50], metrics[RecoveryMax] = Metric{float64(median), "ns"}, Metric{float64(longest), "ns"}
+	}
+	return err
+}
+
+// recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
+// recovery counts as the longest of all: as long as the load went on after the first such fault, or as long as the longest
+// recovery, whichever is longer.
+func (f *Failure) recoveries() (median, longest time.Duration, ok bool, err error) {
+	h, err := f.Recovery.Decode()
+	all := f.Recovery.Samples + f.Unrecovered
+	if err != nil || all == 0 {
+		return 0, 0, false, err
+	}
+	longest = time.Duration(h.Max())
+	if f.Unrecovered > 0 {
+		longest = max(longest, f.LongestUnrecovered)
+	}
+	rank := (all + 1) / 2
+	if rank > f.Recovery.Samples {
+		return longest, longest, true, nil
+	}
+	return time.Duration(h.ValueAtPercentile(100 * float64(rank) / float64(f.Recovery.Samples))), longest, true, nil
+}
+
+// failureFirst returns the columns of a table of measurements with faults: first what the faults cost, then the given ones,
+// which are dropped before those.
+func failureFirst(others []column) []column {
+	out := []column{
+		{"recovery max", 0, RecoveryMax, table.Latency},
+		{"recovery p50", 1, RecoveryP50, table.Latency},
+		{"unavailable", 0, Unavailable, table.Latency},
+		{"failed ops/op", 0, FailedOperationsPerOp, table.Count},
+		{"items lost", 0, ItemsLost, table.Whole},
+		{"items doubled", 0, ItemsDoubled, table.Whole},
+		{"orphans", 0, Orphans, table.Whole},
+		{"blocked", 0, Blocked, table.Latency},
+		{"fenced/op", 0, FencedPerOp, table.Count},
+		{"violations", 0, Violations, table.Whole},
+	}
+	for _, c := range others {
+		if c.metric != OpsPerSecond {
+			c.need += 2
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// faultsLine describes what happened to a faulty scenario's measurements, such as "faults: kill leader at 5s"; empty without
+// faults. The formulas of variants hold for loads without faults.
+func faultsLine(rows []Row) string {
+	if len(rows[0].Faults) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("faults: %s; counts contain recoveries, so that they are not compared with formulas", strings.Join(rows[0].Faults, "; "))
+	var unrecovered int64
+	for _, r := range rows {
+		unrecovered += r.Unrecovered
+	}
+	if unrecovered > 0 {
+		text += "; ≥: the load ended before a recovery"
+	}
+	return text
+}

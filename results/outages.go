@@ -1,0 +1,67 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// outage is a kind of disturbance that a fault can cause.
+type outage int
+
+const (
+	lostSession  outage = iota
+	reconnect           // of a client's session
+	failedRead          // by a bystander
+	leaderChange        // or no leader
+	restart             // of a server, or a server that does not answer after the measurement
+	standstill          // of a server
+)
+
+// explains reports whether the scenario asks for a kind of fault that causes such outages. This is the rule by which a fault
+// that was asked for does not make a measurement invalid, and one that was not asked for does.
+func (s Scenario) explains(o outage) bool {
+	switch o {
+	case lostSession:
+		return s.asksFor("kill", "pause", "partition", "expire", "stop")
+	case reconnect:
+		return s.asksFor("kill", "pause", "partition", "expire", "stop", "cut")
+	case failedRead, leaderChange, standstill:
+		return s.asksFor("kill", "pause", "partition")
+	case restart:
+		return s.asksFor("kill")
+	default:
+		return false
+	}
+}
+
+// asksFor reports whether the schedule has a fault of one of the kinds. Each fault names its kind as a word of its own.
+func (s Scenario) asksFor(kinds ...string) bool {
+	return slices.ContainsFunc(s.Faults, func(fault string) bool {
+		return slices.ContainsFunc(words(fault), func(word string) bool { return slices.Contains(kinds, word) })
+	})
+}
+
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// outages describes the outages that the schedule of faults explains, or those that it does not.
+func (d *Document) outages(explained bool) []string {
+	h := d.Health
+	var out []string
+	add := func(o outage, happened bool, format string, args ...any) {
+		if happened && d.Scenario.explains(o) == explained {
+			out = append(out, fmt.Sprintf(format, args...))
+		}
+	}
+	add(lostSession, h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
+	add(failedRead, h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
+	add(leaderChange, h.LeaderChanged, "the leader changed, or there was none")
+	add(reconnect, h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
+	for _, s := range d.Servers {
+		add(restart, d.Scenario.Faulty() && s.Restarted, "%s restarted during the measurement", s.title())
+	}
+	return out
+}

@@ -1,0 +1,283 @@
+package recorder_test
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+)
+
+// failure computes a document's failure from lists of everything, without the surroundings of the first fault.
+func (r raw) failure(t *testing.T) *results.Failure {
+	if !r.config.Faulty {
+		return nil
+	}
+	out := &results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
+	var recoveries []time.Duration
+	for _, f := range r.faults {
+		one := results.Fault{At: f.Start, Kind: f.Kind, Target: f.Target, Victims: append([]int{}, slices.Sorted(slices.Values(f.Victims))...), Recovery: -1}
+		if f.End > 0 {
+			one.Length = f.End - f.Start
+		}
+		if at, ok := r.recovery(f); ok {
+			one.Recovery = at - f.Start
+			recoveries = append(recoveries, one.Recovery)
+		} else {
+			out.Unrecovered++
+			out.LongestUnrecovered = max(out.LongestUnrecovered, r.end()-f.Start)
+		}
+		out.Faults = append(out.Faults, one)
+	}
+	out.Recovery = histogram(t, recoveries)
+	last := r.window.Start
+	operations, _ := r.operations()
+	for _, o := range append(operations, stretch{End: r.window.End}) {
+		if o.End >= r.window.Start {
+			out.Unavailable = max(out.Unavailable, o.End-last)
+			last = o.End
+		}
+	}
+	in := func(times []time.Duration) (n int64) {
+		for _, at := range times {
+			if r.window.contains(at) {
+				n++
+			}
+		}
+		return n
+	}
+	out.FailedOperations, out.Rejoins = in(r.failed), in(r.rejoined)
+	return out
+}
+
+// recovery returns when the first operation ended that shows that others can proceed after a fault.
+func (r raw) recovery(f recordertest.Fault) (at time.Duration, ok bool) {
+	for _, s := range r.spans {
+		victim := slices.Contains(f.Victims, s.Client)
+		if len(f.Victims) == r.config.Clients {
+			victim = s.Start < f.Start
+		}
+		if s.Phase == r.config.Operation && s.End >= f.Start && !victim && (!ok || s.End < at) {
+			at, ok = s.End, true
+		}
+	}
+	return at, ok
+}
+
+// end returns the time of the latest event.
+func (r raw) end() time.Duration {
+	end := r.window.End
+	for _, s := range r.spans {
+		end = max(end, s.End)
+	}
+	for _, n := range r.notifications {
+		end = max(end, n.At)
+	}
+	for _, b := range r.reads {
+		end = max(end, b.At+b.Response)
+	}
+	for _, f := range r.faults {
+		end = max(end, f.Start, f.End)
+	}
+	return max(end, slices.Max(append(slices.Concat(r.failed, r.rejoined), 0)))
+}
+
+// afterFault reports whether a fault was in effect during a stretch, or up to a second before it.
+func (r raw) afterFault(gap stretch) bool {
+	return slices.ContainsFunc(r.faults, func(f recordertest.Fault) bool {
+		return gap.overlaps(stretch{f.Start, max(f.Start, f.End) + s + 1})
+	})
+}
+
+// compareFailure compares the failure with the lists, and its excerpt with what happened around the first fault.
+func (l *load) compareFailure(t *testing.T, d *results.Document) {
+	t.Helper()
+	want := l.failure(t)
+	if want == nil || d.Failure == nil {
+		equal(t, "failure", d.Failure, want)
+		return
+	}
+	around := d.Failure.Around
+	d.Failure.Around = nil
+	equal(t, "failure", *d.Failure, *want)
+	if len(l.faults) == 0 {
+		equal(t, "around no fault", around, (*results.FaultExcerpt)(nil))
+		return
+	}
+	from := max(l.faults[0].Start-s, l.window.Start)
+	to := min(from+10*s, l.window.End)
+	if first := want.Faults[0]; first.Recovered() {
+		to = min(to, first.At+first.Recovery+s)
+	}
+	cut := l.cut(from, to)
+	sortTimeline(&around.Timeline)
+	if len(cut.Notifications) > results.MaxDots || len(cut.Bystander) > results.MaxDots { // thinned, see TestExcerptIsThinned
+		return
+	}
+	equal(t, "around the first fault", around.Timeline, cut)
+	var operations []results.TimelineDot
+	for _, s := range l.spans {
+		if s.Phase == l.config.Operation && from <= s.End && s.End <= to {
+			operations = append(operations, results.TimelineDot{At: s.End - from, Client: s.Client})
+		}
+	}
+	slices.SortFunc(operations, func(a, b results.TimelineDot) int { return cmp.Compare(a.At, b.At) })
+	equal(t, "operations around the first fault", around.Operations, append([]results.TimelineDot{}, operations...))
+}
+
+// The comparison with lists notices a recorder that takes a victim's own operation for a recovery.
+func TestVictimsMatter(t *testing.T) {
+	for seed := range uint64(20) {
+		l := newLoad(seed)
+		faults := slices.Clone(l.faults)
+		for i := range l.faults {
+			l.faults[i].Victims = nil
+		}
+		broken := l.record(t, l.document(), recorder.Facts{SessionTimeout: s}).Failure
+		if l.faults = faults; broken != nil && !reflect.DeepEqual(broken.Recovery, l.failure(t).Recovery) {
+			return
+		}
+	}
+	t.Error("no measurement distinguishes the operations of victims from those of others")
+}
+
+// faulty is a measurement of three clients, with a window from 1 s to 11 s.
+func faulty(faults ...recordertest.Fault) raw {
+	return raw{
+		config: recorder.Config{Operation: "release", Clients: 3, Faulty: true, Losses: []string{results.Orphans}, WindowLength: 10 * s},
+		window: stretch{s, 11 * s}, faults: faults,
+	}
+}
+
+func TestRecovery(t *testing.T) {
+	const none = -1
+	for _, tt := range []struct {
+		name        string
+		victims     []int
+		completions map[time.Duration]int // clients by time; each operation takes a second
+		want        time.Duration
+		unavailable time.Duration
+	}{
+		{"another client", []int{0}, map[time.Duration]int{3 * s: 1}, s, 8 * s},
+		{"the victim first", []int{0}, map[time.Duration]int{3 * s: 0, 4 * s: 1}, 2 * s, 7 * s},
+		{"the victim alone", []int{0}, map[time.Duration]int{3 * s: 0}, none, 8 * s},
+		{"a server", nil, map[time.Duration]int{3 * s: 0}, s, 8 * s},
+		{"all, in an operation from before", []int{2, 0, 1}, map[time.Duration]int{2500 * ms: 1, 4 * s: 1}, 2 * s, 7 * s},
+		{"before the fault", []int{0}, map[time.Duration]int{1500 * ms: 1}, none, 9500 * ms},
+		{"after the window", []int{0}, map[time.Duration]int{12 * s: 1}, 10 * s, 10 * s},
+		{"never", nil, nil, none, 10 * s},
+	} {
+		r := faulty(recordertest.Fault{Kind: "expire", Target: "holder", Victims: tt.victims, Start: 2 * s})
+		for at, client := range tt.completions {
+			r.spans = append(r.spans, span{"release", client, at - s, at})
+		}
+		f := r.record(t, &results.Document{}, recorder.Facts{}).Failure
+		if f.Faults[0].Recovery != tt.want || f.Unavailable != tt.unavailable || (f.Unrecovered == 1) != (tt.want == none) || f.Recovery.Samples+f.Unrecovered != 1 {
+			t.Errorf("%s: %+v", tt.name, f)
+		}
+	}
+}
+
+// Faults outside of the window do not count. Losses are those of the whole load.
+func TestFaultsOutsideOfTheWindow(t *testing.T) {
+	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{results.ItemsLost, results.Blocked}, LongestLosses: []string{results.Blocked}})
+	before := r.FaultBegan(0, "expire", "any", nil)
+	r.Damage(results.ItemsLost, 2)
+	r.OpenWindow(s)
+	r.FaultEnded(before, s)
+	r.CloseWindow(2 * s)
+	after := r.FaultBegan(3*s, "expire", "any", nil)
+	r.FaultEnded(after, 4*s)
+	for _, f := range []func(time.Duration){r.MissedFault, func(at time.Duration) { r.FailedOperation(at, 0); r.Rejoined(at, 0) }} {
+		f(3 * s)
+	}
+	r.Damage(results.ItemsLost, 1)
+	r.Damage(results.Blocked, 5)
+	r.Damage(results.Blocked, 3)
+	d := &results.Document{}
+	if err := r.Close(d, recorder.Facts{}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "failure", *d.Failure, results.Failure{
+		Faults: []results.Fault{}, Unavailable: s, Losses: map[string]int64{results.ItemsLost: 3, results.Blocked: 5},
+	})
+}
+
+// A document lists the first faults and counts the others. Each is still known when it ends.
+func TestManyFaults(t *testing.T) {
+	const many = results.MaxFaults + 50
+	r := recorder.New(recorder.Config{Operation: "release", Clients: 2, Faulty: true})
+	r.OpenWindow(0)
+	for i := range many {
+		at := time.Duration(i+1) * s
+		id := r.FaultBegan(at, "expire", "any", []int{0})
+		r.Span("release", 1, at, at+ms)
+		r.FaultEnded(id, at+2*ms)
+	}
+	r.FaultEnded(0, many*s)
+	r.CloseWindow((many + 1) * s)
+	d := &results.Document{}
+	if err := r.Close(d, recorder.Facts{}); err != nil {
+		t.Fatal(err)
+	}
+	f := d.Failure
+	if len(f.Faults) != results.MaxFaults || f.MoreFaults != 50 || f.Recovery.Samples != many || f.Unrecovered != 0 {
+		t.Errorf("%d faults, %d more, %d recoveries, %d without", len(f.Faults), f.MoreFaults, f.Recovery.Samples, f.Unrecovered)
+	}
+	for i, fault := range f.Faults {
+		if fault.Length != 2*ms || fault.Recovery != ms {
+			t.Fatalf("fault %d: %+v", i, fault)
+		}
+	}
+}
+
+// Of more events than are shown, every second, every fourth and so on is kept, from the first one on.
+func TestExcerptIsThinned(t *testing.T) {
+	for _, n := range []int{results.MaxDots, results.MaxDots + 1, 5 * results.MaxDots} {
+		r := faulty(recordertest.Fault{Kind: "expire", Target: "any", Start: 2 * s})
+		for i := range n {
+			r.notifications = append(r.notifications, results.Notification{At: 2*s + time.Duration(i)*time.Microsecond, Zxid: 1, Type: "NodeDeleted"})
+		}
+		dots := r.record(t, &results.Document{}, recorder.Facts{}).Failure.Around.Timeline.Notifications
+		step := dots[1].At - dots[0].At
+		for i, dot := range dots {
+			if dot.At != s+time.Duration(i)*step {
+				t.Fatalf("of %d: dot %d at %s, in steps of %s", n, i, dot.At, step)
+			}
+		}
+		if most := results.MaxDots; len(dots) > most || 2*len(dots) < most || len(dots)*int(step/time.Microsecond) < n {
+			t.Errorf("of %d: %d dots in steps of %s", n, len(dots), step)
+		}
+	}
+}
+
+// A stall follows a fault that was in effect during it, or up to a session timeout before it.
+func TestStallsAfterFaults(t *testing.T) {
+	for _, tt := range []struct {
+		fault recordertest.Fault
+		want  bool
+	}{
+		{recordertest.Fault{Start: 6 * s}, true},
+		{recordertest.Fault{Start: 4500 * ms}, true},             // 500 ms before the stall
+		{recordertest.Fault{Start: 3500 * ms}, false},            // 1.5 s before it
+		{recordertest.Fault{Start: 2 * s, End: 4500 * ms}, true}, // until 500 ms before it
+		{recordertest.Fault{Start: 2 * s, End: 10 * s}, true},
+		{recordertest.Fault{Start: 9 * s, End: 10 * s}, false}, // after it
+	} {
+		r := faulty(tt.fault)
+		for at := s; at < 11*s; at += 10 * ms {
+			if at <= 5*s || at >= 8*s {
+				r.spans = append(r.spans, span{"release", 0, at - ms, at})
+			}
+		}
+		stalls := r.record(t, &results.Document{}, recorder.Facts{SessionTimeout: s}).Stalls
+		if len(stalls) != 1 || stalls[0].AfterFault != tt.want {
+			t.Errorf("%s: stalls %+v, want one, after a fault: %t", fmt.Sprint(tt.fault), stalls, tt.want)
+		}
+	}
+}
