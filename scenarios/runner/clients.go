@@ -114,8 +114,8 @@ func (c *client) join(ctx context.Context, v variants.Variant, at setting) error
 		Clients: at.clients, Index: c.id, Size: at.size,
 		Session: c.session,
 		Root:    at.root,
-		Record:  c.log.Record,
-		Hold:    func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
+		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
 	})
 	return err
 }
