@@ -14,7 +14,15 @@ const (
 	// Rejoined is recorded when a client has joined again with a new session. What was still open in its former life never
 	// ends.
 	Rejoined
+	// Deafened is recorded when a client begins to ignore what other clients ask of it, because a fault makes it do so.
+	Deafened
+	// Hearing is recorded when a deaf client no longer ignores it.
+	Hearing
 )
+
+// EndsLife reports whether an event ends everything that its client still had open: the client is dead, or has begun another
+// life.
+func (e Event) EndsLife() bool { return e.Kind == Died || e.Kind == Rejoined }
 
 // Loss names something that a failure may cost the users of a recipe. It is also the name of a metric.
 type Loss string
