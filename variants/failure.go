@@ -14,9 +14,10 @@ const (
 	// Rejoined is recorded when a client has joined again with a new session. What was still open in its former life never
 	// ends.
 	Rejoined
-	// Deafened is recorded when a client begins to ignore what other clients ask of it, because a fault makes it do so.
+	// Deafened is recorded when a client no longer acts on what other clients ask of it: a fault makes it ignore them, or has cut
+	// it off from them.
 	Deafened
-	// Hearing is recorded when a deaf client no longer ignores it.
+	// Hearing is recorded when a deaf client acts on requests again.
 	Hearing
 )
 

@@ -87,6 +87,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromStart,
+		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
 	}
