@@ -14,7 +14,16 @@ const (
 	// Rejoined is recorded when a client has joined again with a new session. What was still open in its former life never
 	// ends.
 	Rejoined
+	// Deafened is recorded when a client no longer acts on what other clients ask of it: a fault makes it ignore them, or has cut
+	// it off from them.
+	Deafened
+	// Hearing is recorded when a deaf client acts on requests again.
+	Hearing
 )
+
+// EndsLife reports whether an event ends everything that its client still had open: the client is dead, or has begun another
+// life.
+func (e Event) EndsLife() bool { return e.Kind == Died || e.Kind == Rejoined }
 
 // Loss names something that a failure may cost the users of a recipe. It is also the name of a metric.
 type Loss string

@@ -110,8 +110,8 @@ func (n FencedNode) Give(ctx context.Context, token int64) error {
 		&zk.CheckVersionRequest{Path: n.Fence, Version: int32(token)},
 		&zk.DeleteRequest{Path: n.Path, Version: -1})
 	switch gone := errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode); {
-	case gone && repeated: // an attempt whose reply was lost has deleted it
-		return nil
+	case gone && repeated: // an attempt whose reply was lost has deleted it, or the session was lost first
+		return n.Session.Alive()
 	case gone:
 		return ErrSessionLost
 	default:

@@ -65,28 +65,35 @@ func StateOf[T any](clients map[int]*T, client int) *T {
 	return state
 }
 
-// Between reports the spans from each event of kind from to the same participant's next event of kind to.
+// Between reports the spans from each event of kind from to the same participant's next event of kind to, in one life.
 func (f Findings) Between(phase string, from, to EventKind) Observer {
-	return f.pairs(phase, from, to, func(e Event) int64 { return int64(e.Client) })
+	open := map[int]time.Duration{}
+	return ObserverFunc(func(e Event) {
+		start, begun := open[e.Client]
+		switch {
+		case e.Kind == from:
+			open[e.Client] = e.At
+		case e.Kind == to && begun:
+			f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+			delete(open, e.Client)
+		case e.EndsLife():
+			delete(open, e.Client)
+		}
+	})
 }
 
 // Across reports the spans from each event of kind from to the next event of kind to that has the same value, of any
 // participant.
 func (f Findings) Across(phase string, from, to EventKind) Observer {
-	return f.pairs(phase, from, to, func(e Event) int64 { return e.Value })
-}
-
-// pairs reports the spans between events of the same key.
-func (f Findings) pairs(phase string, from, to EventKind, key func(Event) int64) Observer {
 	open := map[int64]time.Duration{}
 	return ObserverFunc(func(e Event) {
 		switch e.Kind {
 		case from:
-			open[key(e)] = e.At
+			open[e.Value] = e.At
 		case to:
-			if start, ok := open[key(e)]; ok {
+			if start, ok := open[e.Value]; ok {
 				f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
-				delete(open, key(e))
+				delete(open, e.Value)
 			}
 		}
 	})

@@ -271,12 +271,12 @@ func (s *Session) Discard(ctx context.Context, path string) error {
 
 // Remove deletes an ephemeral znode of this session. If the first attempt finds no znode, the session that owned it
 // must have ended, and Remove returns ErrSessionLost. If a later attempt finds none, an earlier one has deleted it, and
-// Remove returns nil.
+// Remove returns nil, unless the session was lost meanwhile: the later attempt may have been that of a new one.
 func (s *Session) Remove(ctx context.Context, path string) error {
 	repeated, err := s.Delete(ctx, path, -1)
 	switch {
 	case errors.Is(err, zk.ErrNoNode) && repeated:
-		return nil
+		return s.Alive()
 	case errors.Is(err, zk.ErrNoNode):
 		return ErrSessionLost
 	default:

@@ -80,10 +80,9 @@ func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}
 	t.Helper()
 	env, member := c.env, len(c.members)
 	env.Index, env.Session = member, variants.NewSession(session, lost)
-	env.Record = func(kind variants.EventKind, value int64) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.events = append(c.events, variants.Event{At: time.Since(c.epoch), Client: member, Kind: kind, Value: value})
+	env.Record = func(kind variants.EventKind, value int64) { c.record(member, nil, kind, kind, value) }
+	env.RecordUnless = func(closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
+		c.record(member, closed, kind, otherwise, value)
 	}
 	p, err := c.variant.Join(testContext(t), env)
 	if err != nil {
@@ -92,6 +91,18 @@ func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}
 	handles.Store(p, env.Session)
 	c.members = append(c.members, p)
 	return p
+}
+
+// record appends an event of a member: otherwise if the channel is closed, else kind.
+func (c *company) record(member int, closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-closed:
+		kind = otherwise
+	default:
+	}
+	c.events = append(c.events, variants.Event{At: time.Since(c.epoch), Client: member, Kind: kind, Value: value})
 }
 
 // joinAll lets several join, and each know that all have, as a run does before its first step.

@@ -67,6 +67,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   phaseResign,
 		CountFrom:   variants.FromLineUp,
+		Losses:      []variants.Loss{variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -15,6 +15,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"campaigning": holding.Requested, "withdrew": holding.Withdrew, "elected": holding.Acquired,
 		"resigning": holding.Releasing, "resigned": holding.Released, "deposed": holding.Deposed,
+		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -28,12 +29,15 @@ func TestCheck(t *testing.T) {
 		{"the first epoch may be anything", "0:elected:-7 0:resigning 1:elected:-6", ""},
 		{"two at once", "0:elected:1 1:elected:2", "client 1 was elected while client 0 led"},
 		{"the same client twice", "0:elected:1 0:elected:2", "client 0 was elected while client 0 led"},
-		{"before the old leader was told", "0:elected:1 1:elected:2 0:deposed", "client 1 was elected while client 0 led"},
+		{"before the old leader was told", "0:elected:1 1:elected:2 0:deposed", ""},
+		{"before the old leader was told, which goes on", "0:elected:1 1:elected:2 0:lost 0:resigning", "client 0 went on leading after it could know that its session was lost, while client 1 led"},
 		{"after one that is not the leader has resigned", "0:elected:1 1:resigning 1:elected:2", "client 1 was elected while client 0 led"},
 		{"an epoch again", "0:elected:1 0:resigning 1:elected:1", "epoch 1 after epoch 1"},
 		{"an epoch backwards", "0:elected:5 0:deposed 1:elected:4", "epoch 4 after epoch 5"},
 		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "no client leads in the end, although 2 clients campaign"},
 		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "no client leads in the end, although 1 clients campaign"},
+		{"no successor after a death", "0:elected:1 1:campaigning 0:died 0:rejoined 0:campaigning", "no client leads in the end, although 2 clients campaign"},
+		{"nobody is left", "0:elected:1 1:campaigning 0:died 1:lost", ""},
 		{"nobody ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},
 	})
 }
@@ -60,6 +64,26 @@ func TestSpans(t *testing.T) {
 			"crash",
 			"0:campaigning 0:elected:1 1:campaigning 2:campaigning 2:withdrew 0:deposed 1:elected:2 1:resigning 1:resigned",
 			"campaign(0)=1ms campaign(1)=4ms lead(1)=1ms resign(1)=1ms failover-crash(1)=1ms",
+		},
+		{
+			"a death",
+			"0:campaigning 0:elected:1 1:campaigning 0:died - - 0:rejoined 0:campaigning 1:elected:2 1:resigning 0:elected:3",
+			"campaign(0)=1ms campaign(0)=3ms campaign(1)=6ms lead(1)=1ms failover-crash(1)=5ms failover-clean(0)=1ms",
+		},
+		{
+			"a death, and a new life before the other candidates ask",
+			"0:elected:1 1:campaigning 0:died 0:rejoined 0:campaigning 0:elected:2",
+			"campaign(0)=1ms failover-crash(0)=3ms",
+		},
+		{
+			"a death between two terms",
+			"0:elected:1 0:resigning 0:resigned 1:campaigning 0:died 1:elected:2",
+			"campaign(1)=2ms lead(0)=1ms resign(0)=1ms",
+		},
+		{
+			"a loss that the leader acts on later",
+			"0:elected:1 1:campaigning 0:lost - 0:deposed 1:elected:2",
+			"campaign(1)=4ms failover-crash(1)=3ms",
 		},
 		{
 			"told after the successor led",
@@ -95,8 +119,9 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
 			c := newCandidate(tt.election, variants.Env{
-				Record: func(kind variants.EventKind, _ int64) { got = append(got, kind) },
-				Hold:   func(context.Context, <-chan struct{}) error { return nil },
+				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
+				RecordUnless: variantstest.RecordUnless(&got),
+				Hold:         func(context.Context, <-chan struct{}) error { return nil },
 			})
 			err := c.Step(t.Context())
 			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, variants.ErrSessionLost) {

@@ -17,12 +17,12 @@ const (
 	phaseFailoverCrash = "failover-crash"
 )
 
-// phases returns what is timed, the most telling first. A failover after a crash begins when the leader itself learned of
-// its loss, if that was before its successor led.
+// phases returns what is timed, the most telling first. A failover after a crash begins when the leader died, or when it learned
+// that its session was lost, if that was before its successor led.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseFailoverClean, Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads", Floor: variants.FloorHandoff},
-		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader's session was lost"},
+		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader died, or could know that its session was lost"},
 		{Name: phaseCampaign, Meaning: "from the call until the client leads, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
 		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", UntimedInLockstep: true},
@@ -50,36 +50,63 @@ func newObserver(out variants.Findings) variants.Observer {
 		holding.Spans(out, phaseCampaign, phaseLead, phaseResign),
 		failovers(out),
 		holding.Exclusive(out, holding.Words{
-			Acquired: "was elected", Held: "led", Granted: "was elected for epoch", Value: "epoch", Holds: "leads", Wait: "campaign",
+			Acquired: "was elected", Held: "led", HeldOn: "went on leading", Granted: "was elected for epoch", Value: "epoch", Holds: "leads", Wait: "campaign",
 		}),
 	}
 }
 
 // failovers pairs the end of each term with the next election, if a client was campaigning by then. Otherwise the time in
-// between is idle time. A leader that succeeds itself has not failed over.
+// between is idle time. A leader that succeeds itself in the same life has not failed over.
 //
 // Note: a newcomer that wins ends the failover, too. To leave those out would leave out the longest ones of candidates that
 // poll, because the longer an office is vacant, the likelier a newcomer is.
 func failovers(out variants.Findings) variants.Observer {
-	waiting := holding.Waiting{}
-	leader, vacant, phase := -1, time.Duration(0), ""
-	end := func(e variants.Event, ended string) {
-		if e.Client == leader && len(waiting) > 0 {
-			vacant, phase = e.At, ended
+	return &vacancies{out: out, waiting: holding.Waiting{}, leader: none}
+}
+
+// none is the leader of a vacant office whose last leader began another life.
+const none = -1
+
+// vacancies is the observer of failovers.
+type vacancies struct {
+	out     variants.Findings
+	waiting holding.Waiting
+	leader  int // the last client that was elected
+	leads   bool
+	vacant  time.Duration
+	phase   string // which failover is under way, if any
+}
+
+// Observe implements [variants.Observer].
+func (v *vacancies) Observe(e variants.Event) {
+	v.waiting.Observe(e)
+	switch e.Kind {
+	case holding.Releasing:
+		v.end(e, phaseFailoverClean)
+	case holding.Deposed, variants.SessionLost, variants.Died:
+		v.end(e, phaseFailoverCrash)
+	case variants.Rejoined:
+		if e.Client == v.leader {
+			v.leader = none
 		}
+	case holding.Acquired:
+		if v.phase != "" && e.Client != v.leader {
+			v.out.Span(variants.Span{Phase: v.phase, Client: e.Client, Start: v.vacant, End: e.At})
+		}
+		v.leader, v.leads, v.phase = e.Client, true, ""
 	}
-	return variants.ObserverFunc(func(e variants.Event) {
-		waiting.Observe(e)
-		switch e.Kind {
-		case holding.Releasing:
-			end(e, phaseFailoverClean)
-		case holding.Deposed:
-			end(e, phaseFailoverCrash)
-		case holding.Acquired:
-			if phase != "" && e.Client != leader {
-				out.Span(variants.Span{Phase: phase, Client: e.Client, Start: vacant, End: e.At})
-			}
-			leader, phase = e.Client, ""
-		}
-	})
+}
+
+// Complete implements [variants.Observer].
+func (*vacancies) Complete() {}
+
+// end is called when a client no longer leads, perhaps more than once for one term: the first time counts.
+func (v *vacancies) end(e variants.Event, phase string) {
+	if e.Client != v.leader || !v.leads {
+		return
+	}
+	v.leads = false
+	if len(v.waiting) > 0 {
+		v.vacant, v.phase = e.At, phase
+	}
 }

@@ -18,8 +18,8 @@ const (
 	Requested variants.EventKind = iota
 	Withdrew                     // the acquire has failed
 	Acquired                     // value: what it was granted, such as the fencing token; likewise for all that follow
-	Heeded                       // it was asked to go on, and its hold has ended
-	Deposed                      // its session is lost, and it has stopped
+	Heeded                       // it was asked to go on, and its hold has ended; it may have been deaf to that until then
+	Deposed                      // its session is lost, and it has stopped; recorded in place of Releasing
 	Releasing
 	Released
 	// Further is the first kind of event that a recipe may define itself.
@@ -55,7 +55,9 @@ type Operation struct {
 type Grant struct {
 	Value int64           // recorded with every event from now on
 	Asked <-chan struct{} // closed when another client asks the holder to go on; nil if none can
-	Lost  <-chan struct{} // if it is closed when the hold ends, Deposed is recorded in place of Releasing; may be nil
+	// Lost is closed when the session is lost. If it is closed when the hold ends, Deposed is recorded in place of Releasing, in
+	// an exact order with [variants.SessionLost]. With nil, the client holds on after its session is lost.
+	Lost <-chan struct{}
 }
 
 // Worker is a participant that acquires, holds and releases, in the same way for every variant of a recipe.
@@ -85,14 +87,10 @@ func (w *Worker) Step(ctx context.Context) error {
 	}
 	env.Record(Acquired, grant.Value)
 	held := env.Hold(ctx, grant.Asked)
-	if closed(grant.Asked) {
+	if closed(grant.Asked) && !closed(grant.Lost) {
 		env.Record(Heeded, grant.Value)
 	}
-	if closed(grant.Lost) {
-		env.Record(Deposed, grant.Value)
-	} else {
-		env.Record(Releasing, grant.Value)
-	}
+	env.RecordUnless(grant.Lost, Releasing, Deposed, grant.Value)
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
 	if err := o.Release(ctx); err != nil {

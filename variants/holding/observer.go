@@ -1,6 +1,7 @@
 package holding
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -23,58 +24,55 @@ func Handoffs(out variants.Findings) variants.Observer {
 // Words name, in violations, what is held.
 type Words struct {
 	Acquired, Held string // "acquired the lock" and "held it"
+	HeldOn         string // "went on holding the lock"
 	Granted, Value string // "was granted fencing token" and "token"
 	Holds, Wait    string // "holds the lock" and "wait"
 }
 
 // LockWords returns the words for a lock.
 func LockWords() Words {
-	return Words{"acquired the lock", "held it", "was granted fencing token", "token", "holds the lock", "wait"}
+	return Words{
+		Acquired: "acquired the lock", Held: "held it", HeldOn: "went on holding the lock",
+		Granted: "was granted fencing token", Value: "token", Holds: "holds the lock", Wait: "wait",
+	}
 }
 
 // Exclusive returns an observer of something that one client holds at a time, with a value that grows from one holder to the
 // next, until no client wants it any more.
 func Exclusive(out variants.Findings, w Words) variants.Observer {
-	return variants.Observers{overlaps(out, w), Growth(out, w), Vacancy(out, w)}
+	return variants.Observers{NewFencing(out, w, &exclusive{Growth: Growth{Words: w}}), Vacancy(out, w)}
 }
 
-// none is the holder of what no client holds.
-const none = -1
+// exclusive are the rules of something that one client holds at a time.
+type exclusive struct{ Growth }
 
-// overlaps reports two holders at a time.
-func overlaps(out variants.Findings, w Words) variants.Observer {
-	holder := none
-	return variants.ObserverFunc(func(e variants.Event) {
-		switch e.Kind {
-		case Acquired:
-			if holder != none {
-				out.Breach(e, "client %d %s while client %d %s", e.Client, w.Acquired, holder, w.Held)
-			}
-			holder = e.Client
-		case Releasing, Deposed:
-			if holder == e.Client {
-				holder = none
-			}
-		}
-	})
+// Overlap implements [Rules].
+func (x *exclusive) Overlap(granted, held variants.Event) string {
+	return fmt.Sprintf("client %d %s while client %d %s", granted.Client, x.Words.Acquired, held.Client, x.Words.Held)
 }
 
-// Growth returns an observer that reports values that do not grow with each acquisition.
-func Growth(out variants.Findings, w Words) variants.Observer {
-	var last int64
-	granted := false
-	return variants.ObserverFunc(func(e variants.Event) {
-		if e.Kind != Acquired {
-			return
-		}
-		if granted && e.Value <= last {
-			out.Breach(e, "client %d %s %d after %s %d", e.Client, w.Granted, e.Value, w.Value, last)
-		}
-		last, granted = e.Value, true
-	})
+// Growth is the rule that tokens grow with each grant. The token is the event's value.
+type Growth struct {
+	Words   Words
+	largest int64
+	granted bool
 }
 
-// Vacancy returns an observer that reports clients that still wait at the end for what no client holds.
+// Token implements [Rules].
+func (*Growth) Token(granted variants.Event) int64 { return granted.Value }
+
+// Order implements [Rules].
+func (g *Growth) Order(granted variants.Event) (exceed int64, breach string) {
+	exceed = g.largest
+	if g.granted && granted.Value <= exceed {
+		return exceed, fmt.Sprintf("client %d %s %d after %s %d", granted.Client, g.Words.Granted, granted.Value, g.Words.Value, exceed)
+	}
+	g.largest, g.granted = granted.Value, true
+	return exceed, ""
+}
+
+// Vacancy returns an observer that reports clients that still wait at the end for what no client holds: a claim has outlived
+// its owner, or a waiter was not notified of its end.
 func Vacancy(out variants.Findings, w Words) variants.Observer {
 	return &vacancy{out: out, words: w, waiting: Waiting{}, holding: map[int]bool{}}
 }
@@ -94,7 +92,7 @@ func (v *vacancy) Observe(e variants.Event) {
 	switch e.Kind {
 	case Acquired:
 		v.holding[e.Client] = true
-	case Releasing, Deposed:
+	case Releasing, Deposed, variants.SessionLost, variants.Died, variants.Rejoined:
 		delete(v.holding, e.Client)
 	}
 }
@@ -106,7 +104,8 @@ func (v *vacancy) Complete() {
 	}
 }
 
-// Waiting is the clients that have asked for something and do not have it yet, with the times of their requests.
+// Waiting is the clients that have asked for something and do not have it yet, with the times of their requests. A client whose
+// session is lost no longer waits.
 type Waiting map[int]time.Duration
 
 // Observe takes the next event.
@@ -114,7 +113,7 @@ func (w Waiting) Observe(e variants.Event) {
 	switch e.Kind {
 	case Requested:
 		w[e.Client] = e.At
-	case Acquired, Withdrew:
+	case Acquired, Withdrew, variants.SessionLost, variants.Died, variants.Rejoined:
 		delete(w, e.Client)
 	}
 }

@@ -2,7 +2,8 @@
 //
 // The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing token
 // that is larger than that of any grant before it. A holder may not know yet that its session has expired, which no lock can
-// prevent by itself. A store that remembers the largest token it has seen can refuse such a holder.
+// prevent by itself. A store that remembers the largest token it has seen can refuse such a holder. When a client dies or loses
+// its session, the lock passes on as soon as its session has ended at the servers: a claim never outlives its session.
 //
 //	variant            znodes                    cost of one release with m waiters
 //	znode              <dir>/lock  ephemeral     m notifications, m new attempts of which m-1 fail
@@ -62,6 +63,7 @@ func Recipe() variants.Recipe {
 		Phases:      holding.Phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
+		Losses:      []variants.Loss{variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
 	}

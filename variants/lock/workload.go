@@ -7,16 +7,19 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
+// NewParticipant makes a participant of a lock: it acquires the lock, holds it and releases it.
+func NewParticipant(l Lock, env variants.Env) variants.Participant {
+	return holding.NewWorker(env, func(int) holding.Operation {
+		return holding.Operation{Release: l.Release, Acquire: func(ctx context.Context) (holding.Grant, error) {
+			grant, err := l.Acquire(ctx)
+			return holding.Grant{Value: grant.Token, Lost: grant.Lost}, err
+		}}
+	})
+}
+
 // join makes a variant's Join of its constructor.
 func join(open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
-	return variants.JoinBy(open, func(l Lock, env variants.Env) variants.Participant {
-		return holding.NewWorker(env, func(int) holding.Operation {
-			return holding.Operation{Release: l.Release, Acquire: func(ctx context.Context) (holding.Grant, error) {
-				grant, err := l.Acquire(ctx)
-				return holding.Grant{Value: grant.Token}, err
-			}}
-		})
-	})
+	return variants.JoinBy(open, NewParticipant)
 }
 
 // newObserver returns an observer of a lock's phases and promise.

@@ -58,6 +58,7 @@ func pollVariant() variants.Variant {
 		Summary: fmt.Sprintf("the holder reads its znode every %s", interval),
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks, without its watch",
 		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, which wait for the next read; and a holder that does not listen keeps the lock",
+		Forgoes: []variants.Loss{variants.Blocked},
 		Free: variants.Cost{
 			Requests: "no bound (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",

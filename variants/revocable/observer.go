@@ -1,6 +1,7 @@
 package revocable
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -11,44 +12,70 @@ import (
 
 // newObserver returns an observer of the lock's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
+	words := holding.LockWords()
 	return variants.Observers{
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
 		holding.Handoffs(out),
 		revocations(out),
-		&referee{out: out, holders: map[int]*holder{}, waiting: holding.Waiting{}},
-		holding.Growth(out, holding.LockWords()),
-		holding.Vacancy(out, holding.LockWords()),
+		newReferee(out, words),
+		holding.Vacancy(out, words),
 	}
 }
 
-// revocations are the times from when a client wants a lock that is held until its holder heeds that.
+// revocations are the times from when a client wants a lock that is held until its holder heeds that. A holder that is deaf when
+// its hold ends has not heeded it.
 func revocations(out variants.Findings) variants.Observer {
-	waiting, since := holding.Waiting{}, map[int]time.Duration{}
+	waiting, since, deaf := holding.Waiting{}, map[int]time.Duration{}, deafness{}
 	return variants.ObserverFunc(func(e variants.Event) {
 		waiting.Observe(e)
+		deaf.Observe(e)
 		switch e.Kind {
 		case holding.Acquired:
 			since[e.Client] = e.At
 		case holding.Heeded:
-			if asked, ok := waiting.Longest(); ok {
+			if asked, ok := waiting.Longest(); ok && !deaf[e.Client] {
 				out.Span(variants.Span{Phase: phaseRevoke, Client: e.Client, Start: max(asked, since[e.Client]), End: e.At})
 			}
 		}
 	})
 }
 
+// deafness is the clients that a fault makes ignore requests.
+type deafness map[int]bool
+
+// Observe takes the next event.
+func (d deafness) Observe(e variants.Event) {
+	switch {
+	case e.Kind == variants.Deafened:
+		d[e.Client] = true
+	case e.Kind == variants.Hearing, e.EndsLife():
+		delete(d, e.Client)
+	}
+}
+
 // patience is within how many graces a waiter has taken the lock away: up to one passes before it begins to wait for the
 // second, and the third is for what it takes to do so.
 const patience = 3
 
-// referee reports two holders at a time, force before the grace is over, and holders that hold on for longer than they may.
+// referee reports force before the grace is over, and holders that hold on for longer than they may. It is the rules by which two
+// holders at a time are judged.
 type referee struct {
+	holding.Growth
 	out     variants.Findings
+	fencing *holding.Fencing
 	terms   Terms
 	holders map[int]*holder
 	waiting holding.Waiting
+	deaf    deafness
 	freed   time.Duration // the next client to be granted the lock cannot have had it before
 	last    variants.Event
+}
+
+// newReferee returns a referee that has seen no event.
+func newReferee(out variants.Findings, words holding.Words) *referee {
+	r := &referee{Growth: holding.Growth{Words: words}, out: out, holders: map[int]*holder{}, waiting: holding.Waiting{}, deaf: deafness{}}
+	r.fencing = holding.NewFencing(out, words, r)
+	return r
 }
 
 // holder is a client that has not released yet, or whose release is under way.
@@ -57,6 +84,7 @@ type holder struct {
 	earliest  time.Duration // when it can have begun to, as seen by the others
 	forced    bool          // another client was granted the lock meanwhile
 	forcedAt  time.Duration
+	deaf      bool // a fault has made it ignore requests for some of the time
 	releasing bool
 	asked     time.Duration // once it releases: since when it may have been wanted
 	wanted    bool
@@ -64,33 +92,44 @@ type holder struct {
 
 // Observe implements [variants.Observer].
 func (r *referee) Observe(e variants.Event) {
+	r.deaf.Observe(e)
+	r.fencing.Observe(e) // it asks for overlaps before the client is taken from those that wait
 	if e.Kind == holding.Acquired {
-		r.grant(e) // before the client is taken from those that wait
+		r.holders[e.Client] = &holder{since: e.At, earliest: r.earliest(e), deaf: r.deaf[e.Client]}
 	}
 	r.waiting.Observe(e)
 	r.last = e
-	h := r.holders[e.Client]
 	switch e.Kind {
 	case agreed, agreedForced:
 		r.terms = Terms{Grace: time.Duration(e.Value), Forced: e.Kind == agreedForced}
+	case holding.Released, holding.Deposed, variants.Died, variants.Rejoined:
+		delete(r.holders, e.Client)
+	}
+	if h := r.holders[e.Client]; h != nil {
+		r.follow(e, h)
+	}
+}
+
+// follow takes the next event of a holder.
+func (r *referee) follow(e variants.Event, h *holder) {
+	switch e.Kind {
+	case variants.Deafened:
+		h.deaf = true
 	case holding.Releasing:
-		if h != nil {
-			r.overdue(e, e.Client, h)
-			h.asked, h.wanted = r.asked(h.earliest)
-			h.releasing = true
-			r.freed = e.At
-		}
+		r.overdue(e, e.Client, h)
+		h.asked, h.wanted = r.asked(h.earliest)
+		h.releasing = true
+		r.freed = e.At
 	case ousted:
-		if h != nil && !h.forced && h.wanted && e.At-h.asked < r.terms.Grace {
+		if !h.forced && h.wanted && e.At-h.asked < r.terms.Grace {
 			r.out.Breach(e, "client %d lost the lock to force %s after it was asked; the grace is %s", e.Client, e.At-h.asked, r.terms.Grace)
 		}
-	case holding.Released:
-		delete(r.holders, e.Client)
 	}
 }
 
 // Complete implements [variants.Observer]. A client that holds until then was not forced out later.
 func (r *referee) Complete() {
+	r.fencing.Complete()
 	for _, client := range slices.Sorted(maps.Keys(r.holders)) {
 		if h := r.holders[client]; !h.releasing {
 			r.overdue(r.last, client, h)
@@ -104,23 +143,23 @@ func (r *referee) asked(held time.Duration) (time.Duration, bool) {
 	return max(since, held), waiting
 }
 
-// grant compares a grant with the other holders. Where force may be used, it may be used after the grace.
-func (r *referee) grant(e variants.Event) {
-	for _, other := range slices.Sorted(maps.Keys(r.holders)) {
-		h := r.holders[other]
-		asked, _ := r.asked(h.earliest)
-		switch {
-		case h.releasing:
-		case !r.terms.Forced:
-			r.out.Breach(e, "client %d acquired the lock while client %d held it", e.Client, other)
-		case e.At-asked < r.terms.Grace:
-			r.out.Breach(e, "client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s", e.Client, other, e.At-asked, r.terms.Grace)
-		case !h.forced:
-			h.forced, h.forcedAt = true, e.At
-			r.freed = asked + r.terms.Grace
-		}
+// Overlap implements [holding.Rules]. Where force may be used, it may be used after the grace. It is then the token that stops the
+// old holder.
+func (r *referee) Overlap(granted, held variants.Event) string {
+	client, other, h := granted.Client, held.Client, r.holders[held.Client]
+	if !r.terms.Forced || h == nil {
+		return fmt.Sprintf("client %d acquired the lock while client %d held it", client, other)
 	}
-	r.holders[e.Client] = &holder{since: e.At, earliest: r.earliest(e)}
+	asked, _ := r.asked(h.earliest)
+	if waited := granted.At - asked; waited < r.terms.Grace {
+		return fmt.Sprintf("client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s", client, other, waited, r.terms.Grace)
+	}
+	r.fencing.Fence(granted, other)
+	if !h.forced {
+		h.forced, h.forcedAt = true, granted.At
+		r.freed = asked + r.terms.Grace
+	}
+	return ""
 }
 
 // earliest returns when a client that records that it holds can have begun to. It does so after the reply has come. Those
@@ -133,17 +172,22 @@ func (r *referee) earliest(e variants.Event) time.Duration {
 	return max(wanted, r.freed)
 }
 
-// overdue reports a holder that has held on for longer than it may.
+// overdue reports a holder that has held on for longer than it may. One that a fault has made deaf breaks no promise: where force
+// is not used in time, it blocks the others.
 func (r *referee) overdue(e variants.Event, client int, h *holder) {
 	asked, waiting := r.asked(h.since)
 	limit := r.terms.Grace
 	if r.terms.Forced {
 		limit *= patience
 	}
-	switch {
-	case h.forced && e.At-h.forcedAt > r.terms.Grace:
+	const late = "client %d held on for %s after it was asked; the grace is %s"
+	switch over := e.At - asked; {
+	case h.forced && !h.deaf && e.At-h.forcedAt > r.terms.Grace:
 		r.out.Breach(e, "client %d held on for %s after the lock had been taken away; the grace is %s", client, e.At-h.forcedAt, r.terms.Grace)
-	case !h.forced && waiting && e.At-asked > limit:
-		r.out.Breach(e, "client %d held on for %s after it was asked; the grace is %s", client, e.At-asked, r.terms.Grace)
+	case h.forced, !waiting, over <= limit:
+	case h.deaf:
+		r.out.Lose(e, variants.Blocked, int64(over-r.terms.Grace), late, client, over, r.terms.Grace)
+	default:
+		r.out.Breach(e, late, client, over, r.terms.Grace)
 	}
 }

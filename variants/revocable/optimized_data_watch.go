@@ -74,6 +74,7 @@ func dataWatchVariant() variants.Variant {
 		Summary: "the holder watches its znode, to which a client that wants the lock writes",
 		Source:  "ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "holders that do not listen: no client can take the lock away from them",
+		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{
 			Requests: "(8N-4)/N", Writes: "(3N-1)/N", FailedWrites: "0",
 			Notifications: "(2N-1)/N", HerdMax: "1",

@@ -111,6 +111,7 @@ func forcedVariant() variants.Variant {
 	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
 	v.Source = "ZooKeeper recipes page, Recoverable Shared Locks, last paragraph"
 	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, while the next one holds the lock already, and only fencing tokens distinguish them"
+	v.Forgoes = nil
 	v.Lockstep.Notifications = "(3N-2)/N"
 	v.Lockstep.HerdMax = "2 (1 for N=1)"
 	v.Free = variants.Cost{

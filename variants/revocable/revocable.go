@@ -88,6 +88,7 @@ func Recipe() variants.Recipe {
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromStart,
 		Revocable:   true,
+		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
 	}

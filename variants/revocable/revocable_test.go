@@ -18,6 +18,8 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"agreed": agreed, "forcible": agreedForced, "requested": holding.Requested, "withdrew": holding.Withdrew, "acquired": holding.Acquired,
 			"heeded": holding.Heeded, "releasing": holding.Releasing, "ousted": ousted, "released": holding.Released,
+			"deposed": holding.Deposed, "lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+			"deaf": variants.Deafened, "hears": variants.Hearing,
 		},
 		Apart: time.Second,
 		Value: func(t testing.TB, event string, parts []string) int64 {
@@ -54,6 +56,14 @@ func TestCheck(t *testing.T) {
 		{"force too early that is noticed at once", "0:forcible:9 0:acquired:1 1:requested 0:releasing 0:ousted 1:acquired:2", "client 0 lost the lock to force 2s after it was asked"},
 		{"force is not noticed", "0:forcible:1 0:acquired:1 1:requested 1:acquired:2 - - 0:releasing", "client 0 held on for 3s after the lock had been taken away"},
 		{"force is not used", "0:forcible:1 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked | no client holds the lock in the end"},
+		{"its session is lost", "0:agreed:3 0:acquired:1 1:requested 1:acquired:2 0:lost 0:deposed", ""},
+		{"its session is lost, and it goes on", "0:agreed:3 0:acquired:1 1:requested 0:lost 1:acquired:2 0:releasing", "client 0 went on holding the lock after it could know that its session was lost, while client 1 held it"},
+		{"dies", "0:agreed:3 0:acquired:1 1:requested 0:died - - - - 1:acquired:2", ""},
+		{"dies, and the lock with it", "0:agreed:3 0:acquired:1 1:requested 0:died 0:rejoined", "no client holds the lock in the end"},
+		{"the one that asked dies", "0:agreed:3 0:acquired:1 1:requested 1:died - - - - 0:releasing", ""},
+		{"is deaf, and blocks", "0:agreed:1 0:acquired:1 0:deaf 1:requested - - 0:hears 0:heeded 0:releasing 1:acquired:2", "client 0 held on for 5s after it was asked; the grace is 1s"},
+		{"is deaf when the lock is taken away", "0:forcible:1 0:deaf 0:acquired:1 1:requested - 1:acquired:2 - - 0:releasing", ""},
+		{"is deaf, and force is not used", "0:forcible:1 0:deaf 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked | no client holds the lock in the end"},
 		{"force and a token again", "0:forcible:1 0:acquired:1 1:requested 1:acquired:1", "fencing token 1 after token 1"},
 	})
 }
@@ -64,6 +74,10 @@ func TestSpans(t *testing.T) {
 		"0:requested 0:acquired:1 - 1:requested - 0:heeded 0:releasing 0:released 0:requested 1:acquired:2 - 1:heeded 1:releasing 0:acquired:3 1:released 0:releasing 0:released",
 		"acquire(0)=1s acquire(1)=6s acquire(0)=5s hold(0)=5s hold(1)=3s hold(0)=2s release(0)=1s release(1)=2s release(0)=1s " +
 			"handoff(1)=3s handoff(0)=1s revoke(0)=2s revoke(1)=2s",
+	}, {
+		"client 0 is deaf to the end of its hold, and does not heed the request",
+		"0:agreed:9 0:deaf 0:acquired:1 1:requested 0:heeded 0:releasing 1:acquired:2",
+		"acquire(1)=3s hold(0)=3s handoff(1)=1s",
 	}})
 }
 
@@ -78,25 +92,29 @@ func (s scripted) Release(context.Context) error          { return s.stays }
 
 // What a participant records is what happened to it, however its step ends.
 func TestStepRecordsHowAHoldEnds(t *testing.T) {
-	asked := make(chan struct{})
-	close(asked)
+	over := make(chan struct{})
+	close(over)
 	for _, tt := range []struct {
 		name string
 		lock scripted
+		lost chan struct{} // closed if the session is lost
 		want []variants.EventKind
 		err  error
 	}{
-		{"nobody asks", scripted{}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
-		{"is asked", scripted{grant: Grant{Revoked: asked}}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Heeded, holding.Releasing, holding.Released}, nil},
-		{"is forced", scripted{stays: ErrForced}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, ousted, holding.Released}, nil},
-		{"withdraws", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, variants.ErrSessionLost},
-		{"loses its session", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing}, variants.ErrSessionLost},
+		{"nobody asks", scripted{}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
+		{"is asked", scripted{grant: Grant{Revoked: over}}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Heeded, holding.Releasing, holding.Released}, nil},
+		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, ousted, holding.Released}, nil},
+		{"withdraws", scripted{refused: variants.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, variants.ErrSessionLost},
+		{"loses its session", scripted{grant: Grant{Revoked: over}, stays: variants.ErrSessionLost}, over, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Deposed}, variants.ErrSessionLost},
+		{"loses its session as it releases", scripted{stays: variants.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing}, variants.ErrSessionLost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
 			p := NewParticipant(tt.lock, Terms{Grace: grace}, variants.Env{
-				Record: func(kind variants.EventKind, _ int64) { got = append(got, kind) },
-				Hold:   func(context.Context, <-chan struct{}) error { return nil },
+				Session:      variants.NewSession(nil, tt.lost),
+				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
+				RecordUnless: variantstest.RecordUnless(&got),
+				Hold:         func(context.Context, <-chan struct{}) error { return nil },
 			})
 			if err := p.Step(t.Context()); !errors.Is(err, tt.err) {
 				t.Errorf("err = %v, want %v", err, tt.err)
@@ -148,5 +166,14 @@ func TestObserverMemory(t *testing.T) {
 			{Client: holder, Kind: holding.Releasing, Value: token}, {Client: holder, Kind: holding.Released, Value: token},
 			{Client: next, Kind: holding.Withdrew},
 		}
+	})
+}
+
+func TestDamage(t *testing.T) {
+	teller().Damage(t, Recipe(), []variantstest.Case{
+		{"a deaf holder blocks", "0:agreed:1 0:acquired:1 0:deaf 1:requested - - 0:hears 0:releasing 1:acquired:2", "blocked-ns=3000000000"},
+		{"a deaf holder is forced out", "0:forcible:1 0:deaf 0:acquired:1 1:requested - 1:acquired:2 - - 0:releasing 0:ousted", "fenced=1"},
+		{"two take the lock away from one", "0:forcible:1 0:deaf 0:acquired:1 1:requested - 1:acquired:2 1:releasing 1:released 2:acquired:3 0:releasing", "fenced=1"},
+		{"an expired holder", "0:agreed:3 0:acquired:1 1:requested 1:acquired:2 0:lost 0:deposed", "fenced=1"},
 	})
 }

@@ -39,7 +39,7 @@ func NewParticipant(l Lock, terms Terms, env variants.Env) variants.Participant 
 	var grant Grant
 	acquire := func(ctx context.Context) (_ holding.Grant, err error) {
 		grant, err = l.Acquire(ctx)
-		return holding.Grant{Value: grant.Token, Asked: grant.Revoked}, err
+		return holding.Grant{Value: grant.Token, Asked: grant.Revoked, Lost: env.Session.Lost()}, err // not when it is forced out
 	}
 	release := func(ctx context.Context) error {
 		err := l.Release(ctx)

@@ -1,8 +1,7 @@
 package rwlock
 
 import (
-	"maps"
-	"slices"
+	"fmt"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -14,7 +13,7 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
 		handoffs(out),
-		&exclusion{out: out, holders: map[int]Mode{}},
+		holding.NewFencing(out, holding.LockWords(), &exclusion{}),
 		&sharing{out: out, clients: map[int]*client{}, suspects: map[int]*suspect{}},
 		holding.Vacancy(out, holding.LockWords()),
 	}
@@ -41,6 +40,8 @@ func handoffs(out variants.Findings) variants.Observer {
 			if len(holders) == 0 {
 				free[Write] = e.At
 			}
+		case holding.Deposed, variants.SessionLost, variants.Died, variants.Rejoined:
+			delete(holders, e.Client)
 		case holding.Acquired:
 			if waitingSince[e.Client] < free[mode] {
 				out.Span(variants.Span{Phase: holding.PhaseHandoff, Client: e.Client, Start: free[mode], End: e.At})
@@ -54,10 +55,8 @@ func handoffs(out variants.Findings) variants.Observer {
 	})
 }
 
-// exclusion reports writers that do not hold alone, and fencing tokens that do not grow.
+// exclusion is the rules of the lock: writers hold alone, and fencing tokens grow from each writer to the next.
 type exclusion struct {
-	out     variants.Findings
-	holders map[int]Mode
 	largest [Write + 1]token // by mode, the largest granted so far
 }
 
@@ -66,42 +65,35 @@ type token struct {
 	granted bool
 }
 
-// Observe implements [variants.Observer].
-func (x *exclusion) Observe(e variants.Event) {
-	switch e.Kind {
-	case holding.Acquired:
-		x.overlap(e)
-		x.order(e)
-	case holding.Releasing:
-		delete(x.holders, e.Client)
-	}
+// Token implements [holding.Rules].
+func (*exclusion) Token(granted variants.Event) int64 {
+	_, value := unstamp(granted.Value)
+	return value
 }
 
-// Complete implements [variants.Observer].
-func (*exclusion) Complete() {}
-
-// overlap reports the holders that the client must not meet: itself, a writer, and for a writer every other client.
-func (x *exclusion) overlap(e variants.Event) {
-	mode, _ := unstamp(e.Value)
-	for _, client := range slices.Sorted(maps.Keys(x.holders)) {
-		if held := x.holders[client]; client == e.Client || mode == Write || held == Write {
-			x.out.Breach(e, "client %d acquired the lock as a %s while client %d held it as a %s", e.Client, mode, client, held)
-		}
+// Overlap implements [holding.Rules]. A client must not meet itself, a writer, and as a writer any other client.
+func (*exclusion) Overlap(granted, held variants.Event) string {
+	mode, _ := unstamp(granted.Value)
+	other, _ := unstamp(held.Value)
+	if granted.Client != held.Client && mode == Read && other == Read {
+		return ""
 	}
-	x.holders[e.Client] = mode
+	return fmt.Sprintf("client %d acquired the lock as a %s while client %d held it as a %s", granted.Client, mode, held.Client, other)
 }
 
-// order compares the token of a reader with all earlier ones of writers, and that of a writer with all earlier ones.
-func (x *exclusion) order(e variants.Event) {
-	mode, value := unstamp(e.Value)
+// Order implements [holding.Rules]. It compares the token of a reader with all earlier ones of writers, and that of a writer with
+// all earlier ones.
+func (x *exclusion) Order(granted variants.Event) (exceed int64, breach string) {
+	mode, value := unstamp(granted.Value)
 	before := x.largest[Write]
 	if mode == Write {
 		before = before.or(x.largest[Read])
 	}
 	if before.granted && value <= before.value {
-		x.out.Breach(e, "client %d was granted fencing token %d as a %s after token %d", e.Client, value, mode, before.value)
+		breach = fmt.Sprintf("client %d was granted fencing token %d as a %s after token %d", granted.Client, value, mode, before.value)
 	}
 	x.largest[mode] = x.largest[mode].or(token{value, true})
+	return before.value, breach
 }
 
 // or returns the larger one of those that were granted.

@@ -81,6 +81,7 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
+		Losses:      []variants.Loss{variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -17,9 +17,10 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"requested": holding.Requested, "withdrew": holding.Withdrew, "waited": waited, "acquired": holding.Acquired,
-			"releasing": holding.Releasing, "released": holding.Released,
+			"releasing": holding.Releasing, "released": holding.Released, "deposed": holding.Deposed,
+			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
-		Value: func(t testing.TB, _ string, parts []string) int64 {
+		Value: func(t testing.TB, _ string, parts []string) int64 { // the runner's events have none
 			mode, known := map[string]Mode{"r": Read, "w": Write}[parts[0]]
 			if !known {
 				t.Fatalf("%q is no mode", parts[0])
@@ -55,6 +56,31 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// A reader or a writer that has lost its session is judged with what it could know.
+func TestLives(t *testing.T) {
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"a reader that is told after a writer has it", "0:acquired:r:1 1:acquired:w:2 0:lost 0:deposed:r", ""},
+		{"a writer that is told after readers have it", "0:acquired:w:1 1:acquired:r:2 2:acquired:r:3 0:lost 0:deposed:w", ""},
+		{"a writer that learns it from its release", "0:acquired:w:1 1:acquired:w:2 0:releasing:w 0:lost 0:rejoined", ""},
+		{"a reader that is late to record its grant", "0:acquired:w:2 1:acquired:r:1 1:lost 1:deposed:r 0:releasing:w 0:released:w", ""},
+		{"a dead writer", "0:acquired:w:1 0:died 1:acquired:w:2", ""},
+		{"a dead reader beside a live one", "0:acquired:r:1 1:acquired:r:2 0:died 2:requested:w 1:releasing:r 2:acquired:w:3", ""},
+		{"a reader that was alive", "0:acquired:r:1 1:acquired:w:2 0:releasing:r 0:released:r 0:lost", "client 1 acquired the lock as a writer while client 0 held it as a reader"},
+		{"a reader that goes on", "0:acquired:r:1 0:lost 1:acquired:w:2 0:releasing:r", "client 0 went on holding the lock after it could know that its session was lost, while client 1 held it"},
+		{"a writer that goes on", "0:acquired:w:1 0:lost 0:releasing:w", "client 0 went on holding the lock after it could know that its session was lost"},
+		{"a claim that outlives its owner", "0:acquired:r:1 1:requested:w 0:died 0:rejoined 0:requested:r", "no client holds the lock in the end, although 2 clients wait"},
+	})
+	teller().Damage(t, Recipe(), []variantstest.Case{
+		{"a writer beside two readers that are lost", "0:acquired:r:1 1:acquired:r:2 2:acquired:w:3 0:lost 0:deposed:r 1:lost 1:deposed:r", "fenced=1 fenced=1"},
+		{"readers beside a writer that is lost", "0:acquired:w:1 1:acquired:r:2 2:acquired:r:3 0:lost 0:deposed:w", "fenced=1"},
+	})
+	teller().Intervals(t, Recipe(), []variantstest.Case{{
+		"a reader dies, and the release of the other leaves the lock free",
+		"0:acquired:r:1 1:acquired:r:2 2:requested:w 0:died 1:releasing:r 2:acquired:w:3",
+		"acquire(2)=3-6 hold(1)=2-5 handoff(2)=5-6",
+	}})
+}
+
 const waitedInVain = "client 1 waited for the lock as a reader although no writer was ahead of it"
 
 // Readers that exclude each other keep every other promise of the lock.
@@ -74,6 +100,9 @@ func TestReadersThatWait(t *testing.T) {
 		{"for a writer that withdraws, beside one that is behind", "0:acquired:r:1 2:requested:w 3:requested:w 1:requested:r 1:waited:r:3 1:acquired:r:3 0:releasing:r 1:releasing:r 3:acquired:w:4 3:releasing:w 2:withdrew:w", ""},
 		{"for a writer whose session ends while it holds", "0:requested:w 0:acquired:w:1 0:releasing:w 1:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r", ""},
 		{"for a writer that comes back without its znode", "0:requested:w 1:requested:r 0:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r 0:acquired:r:3 0:releasing:r", ""},
+		{"for the znode of a writer that died as it waited", "0:acquired:r:1 2:requested:w 1:requested:r 2:died 1:waited:r:3 1:acquired:r:3 0:releasing:r 1:releasing:r", ""},
+		{"for the znode of a writer that died as it held", "0:acquired:w:1 0:died 0:rejoined 0:requested:r 1:requested:r 1:waited:r:3 1:acquired:r:3 1:releasing:r 0:acquired:r:4", ""},
+		{"for a reader that died, with a dead writer long gone", "0:requested:w 0:died 0:rejoined 0:requested:r 0:acquired:r:2 1:requested:r 0:died 1:waited:r:3 1:acquired:r:3 1:releasing:r", waitedInVain},
 		{"for a znode of its own client, which has withdrawn", "1:requested:w 1:withdrew:w 1:requested:r 1:waited:r:2 1:acquired:r:2 1:releasing:r", ""},
 	})
 }

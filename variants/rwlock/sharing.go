@@ -15,8 +15,8 @@ import (
 // one of these is in the history by then:
 //
 //   - A writer holds or releases the lock, or has released it since the reader's request.
-//   - An earlier operation of a client has failed as a writer, and may have left its znode behind. That ends when the client
-//     acquires the lock.
+//   - An earlier operation of a client has failed as a writer, or ended with a life of the client, and may have left its znode
+//     behind. That ends when the client acquires the lock.
 //   - A writer has requested the lock and has not recorded more. It excuses the reader if it then withdraws, and does not if
 //     it is granted a larger token than the reader. Until this is known the reader is suspect.
 //
@@ -45,6 +45,13 @@ type suspect struct {
 
 // Observe implements [variants.Observer].
 func (s *sharing) Observe(e variants.Event) {
+	switch {
+	case e.EndsLife():
+		s.endLife(e.Client)
+		return
+	case e.Kind > waited: // of no recipe
+		return
+	}
 	mode, _ := unstamp(e.Value)
 	c := s.clients[e.Client]
 	if c == nil {
@@ -77,6 +84,14 @@ func (s *sharing) Observe(e variants.Event) {
 
 // Complete implements [variants.Observer]. The requests that are still open may have been given up.
 func (s *sharing) Complete() {}
+
+// endLife is called when a client's operation, if there is one, never ends.
+func (s *sharing) endLife(id int) {
+	if c := s.clients[id]; c != nil {
+		s.abandon(id, c)
+		c.stage = holding.Withdrew
+	}
+}
 
 // abandon is called when a client's operation has not ended with a release. If it wrote, its znode may still be there.
 func (s *sharing) abandon(id int, c *client) {

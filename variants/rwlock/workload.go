@@ -62,7 +62,7 @@ func join[L Lock](open func(*variants.Session, string) L) variants.JoinFunc {
 				if _, after := env.Session.Waiting(); err == nil && after != before {
 					env.Record(waited, value)
 				}
-				return holding.Grant{Value: value}, err
+				return holding.Grant{Value: value, Lost: grant.Lost}, err
 			}}
 		}), nil
 	}

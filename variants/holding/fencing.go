@@ -1,0 +1,183 @@
+package holding
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Rules are what a recipe promises of its holders. The events are of kind Acquired.
+type Rules interface {
+	// Token returns the fencing token of a grant.
+	Token(granted variants.Event) int64
+	// Overlap returns, in words, why a client must not have been granted what another one, or itself, still holds. It is empty if
+	// both may hold.
+	Overlap(granted, held variants.Event) string
+	// Order takes the next grant. If its token is not larger than all that it must exceed, Order returns the largest one of these,
+	// and the breach in words.
+	Order(granted variants.Event) (exceed int64, breach string)
+}
+
+// Fencing is an observer that holds clients to rules, as far as they could know. A session that has ended at the servers may have
+// a successor before its client can know. A resource that checks fencing tokens then refuses the old holder. So of two grants
+// that break the rules, that with the smaller token is suspect:
+//
+//   - If the client's session turns out to be lost before its release has succeeded, or the client dies, the hold is counted as
+//     fenced.
+//   - Otherwise the rules are broken, which is certain when the release has succeeded or when all has ended.
+//
+// A client that holds to the end although it could know that its session is lost breaks the promise in any case.
+type Fencing struct {
+	out   variants.Findings
+	words Words
+	rules Rules
+	holds map[int]*hold // by client
+	lost  map[int]bool  // the clients that can know that their session is lost
+}
+
+// hold is what a client was granted, until its release has succeeded or its session is lost.
+type hold struct {
+	granted   variants.Event
+	releasing bool
+	fenced    bool
+	rival     int // the last other client that held it, too, or none
+	suspicion []variants.Violation
+}
+
+// none is the rival of a client that holds alone.
+const none = -1
+
+// suspicionsKept bounds how many breaches of a client that holds on for long are reported.
+const suspicionsKept = 4
+
+// NewFencing returns an observer that has seen no event.
+func NewFencing(out variants.Findings, w Words, rules Rules) *Fencing {
+	return &Fencing{out: out, words: w, rules: rules, holds: map[int]*hold{}, lost: map[int]bool{}}
+}
+
+// Observe implements [variants.Observer].
+func (f *Fencing) Observe(e variants.Event) {
+	switch e.Kind {
+	case Acquired:
+		f.grant(e)
+	case Releasing:
+		f.release(e)
+	case Released, Requested:
+		f.convict(e.Client)
+	case Deposed:
+		f.excuse(e)
+		delete(f.holds, e.Client)
+	case variants.SessionLost:
+		f.excuse(e)
+		f.lost[e.Client] = true
+	case variants.Died, variants.Rejoined:
+		f.excuse(e)
+		delete(f.holds, e.Client)
+		delete(f.lost, e.Client)
+	}
+}
+
+// Complete implements [variants.Observer].
+func (f *Fencing) Complete() {
+	for _, client := range slices.Sorted(maps.Keys(f.holds)) {
+		f.convict(client)
+	}
+}
+
+// Fence counts a client's hold as fenced, once: another client was granted what it holds.
+func (f *Fencing) Fence(e variants.Event, client int) {
+	if h := f.holds[client]; h != nil && !h.fenced {
+		h.fenced = true
+		f.out.Lose(e, variants.Fenced, 1, "client %d had fencing token %d when another client was granted a larger one", client, f.rules.Token(h.granted))
+	}
+}
+
+// grant compares a grant with all holders, and its token with earlier ones.
+func (f *Fencing) grant(e variants.Event) {
+	clients := slices.Sorted(maps.Keys(f.holds))
+	before := f.holds[e.Client]
+	h := &hold{granted: e, rival: none}
+	for _, client := range clients {
+		other := f.holds[client]
+		if other.releasing {
+			continue
+		}
+		if breach := f.rules.Overlap(e, other.granted); breach != "" {
+			f.overlap(e, h, other, breach)
+		}
+	}
+	if before != nil {
+		f.convict(e.Client)
+	}
+	f.holds[e.Client] = h
+	switch exceed, breach := f.rules.Order(e); {
+	case breach == "":
+	case f.rules.Token(e) == exceed:
+		f.out.Breach(e, "%s", breach)
+	default:
+		f.suspect(h, e.Violation("%s", breach))
+	}
+	if f.lost[e.Client] {
+		f.excuse(e)
+	}
+}
+
+// overlap suspects one of two holds. A client that already holds, or has the same token, is excused by nothing.
+func (f *Fencing) overlap(e variants.Event, h, other *hold, breach string) {
+	newer, older := f.rules.Token(e), f.rules.Token(other.granted)
+	h.rival, other.rival = other.granted.Client, e.Client
+	switch {
+	case e.Client == other.granted.Client, newer == older:
+		f.out.Breach(e, "%s", breach)
+	case newer < older:
+		f.suspect(h, e.Violation("%s", breach))
+	default:
+		f.suspect(other, e.Violation("%s", breach))
+		if f.lost[other.granted.Client] {
+			f.excuse(variants.Event{At: e.At, Client: other.granted.Client})
+		}
+	}
+}
+
+func (f *Fencing) suspect(h *hold, v variants.Violation) {
+	if len(h.suspicion) < suspicionsKept {
+		h.suspicion = append(h.suspicion, v)
+	}
+}
+
+// excuse drops what a client is suspected of: its session has ended.
+func (f *Fencing) excuse(e variants.Event) {
+	if h := f.holds[e.Client]; h != nil && len(h.suspicion) > 0 {
+		h.suspicion = nil
+		f.Fence(e, e.Client)
+	}
+}
+
+// convict reports what a client is suspected of: its session had not ended.
+func (f *Fencing) convict(client int) {
+	h := f.holds[client]
+	if h == nil {
+		return
+	}
+	for _, v := range h.suspicion {
+		f.out.Violation(v)
+	}
+	delete(f.holds, client)
+}
+
+// release is called when a client has held to the end.
+func (f *Fencing) release(e variants.Event) {
+	h := f.holds[e.Client]
+	if h == nil {
+		return
+	}
+	h.releasing = true
+	switch {
+	case !f.lost[e.Client]:
+	case h.rival == none:
+		f.out.Breach(e, "client %d %s after it could know that its session was lost", e.Client, f.words.HeldOn)
+	default:
+		f.out.Breach(e, "client %d %s after it could know that its session was lost, while client %d %s", e.Client, f.words.HeldOn, h.rival, f.words.Held)
+	}
+}
