@@ -229,9 +229,22 @@ func (f *failing) deafen(ctx context.Context, o *occurrence, victims []*client) 
 		f.deaf[c.id] = over
 	}
 	f.mu.Unlock()
+	each := func(kind variants.EventKind) {
+		for _, c := range victims {
+			l := c.present()
+			l.log.Record(kind, int64(l.number))
+		}
+	}
+	each(variants.Deafened)
 	f.working.Go(func() {
-		defer close(over)
 		_ = sleep(ctx, cmp.Or(o.For, endless))
+		f.mu.Lock()
+		for _, c := range victims {
+			delete(f.deaf, c.id)
+		}
+		f.mu.Unlock()
+		each(variants.Hearing)
+		close(over)
 		f.end(o)
 	})
 }
@@ -251,12 +264,12 @@ func (f *failing) end(o *occurrence) {
 // mostReports is how many failures are kept for the warnings.
 const mostReports = 3
 
-// report keeps what went wrong in a client for a warning.
-func (f *failing) report(err error) {
+// report keeps a failure of a client for a warning.
+func (f *failing) report(what string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.reports) < mostReports {
-		f.reports = append(f.reports, err.Error())
+		f.reports = append(f.reports, fmt.Sprintf("%s: %v", what, err))
 	}
 }
 
@@ -331,16 +344,12 @@ func (f *failing) judge() {
 	})
 }
 
-// warnings returns what is worth knowing of the failures of clients that go on.
+// warnings returns the failures of clients that are worth a warning.
 func (f *failing) warnings() []string {
 	if f == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []string
-	for _, text := range f.reports {
-		out = append(out, "an operation failed although its client and its session lived on: "+text)
-	}
-	return out
+	return f.reports
 }

@@ -64,10 +64,7 @@ func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) 
 // Note: opening the sessions may take as long as opening those of participants. With a shorter limit, a silent server could
 // create a session later, after it was given up here. That session would expire during the time that the cross-check compares.
 func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
-	var err error
-	f.sessions, err = connectAll(ctx, setting{servers: servers, clients: max(2, len(servers))}, onlooker())
-	if err != nil {
-		f.floor.Why = err.Error()
+	if !f.open(ctx, servers) {
 		return
 	}
 	ctx, cancel := f.limit(ctx)
@@ -78,6 +75,27 @@ func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 		}
 		return f.measure(ctx)
 	})
+}
+
+// open opens the sessions, and reports whether that was possible.
+func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) bool {
+	var err error
+	f.sessions, err = connectAll(ctx, setting{servers: servers, clients: max(2, len(servers))}, onlooker())
+	if err != nil {
+		f.floor.Why = err.Error()
+	}
+	return err == nil
+}
+
+// renew replaces the sessions, which servers that failed may have ended.
+func (f *floorMeter) renew(ctx context.Context, servers []ensemble.Server) {
+	f.close(ctx)
+	if f.floor.Why != "" || !f.open(ctx, servers) {
+		return
+	}
+	if err := f.createZnodes(ctx); err != nil {
+		f.floor.Why = err.Error()
+	}
 }
 
 // after measures the second half, unless the first one failed.

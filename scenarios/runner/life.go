@@ -159,7 +159,7 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 		if err := sleep(ctx, rejoinPause); err != nil {
 			return err
 		}
-		m.faults.report(c.explain(fmt.Errorf("join again: %w", err)))
+		m.faults.report("a client could not join again at once", c.explain(err))
 		c.retire()
 	}
 }
@@ -211,6 +211,6 @@ func (m *measurement) recover(ctx context.Context, c *client, failures int, err 
 	if c.over() {
 		return m.rejoin(ctx, c)
 	}
-	m.faults.report(c.explain(err))
+	m.faults.report("an operation failed although its client and its session live", c.explain(err))
 	return sleep(ctx, rejoinPause)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -65,6 +66,9 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	facts := m.facts(o)
 	if m.floor != nil {
+		if faults.OfServers(m.scenario.Faults) {
+			m.floor.renew(ctx, m.setting.servers)
+		}
 		m.floor.after(ctx)
 		facts.Floor = &m.floor.floor
 	}
