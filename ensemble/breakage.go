@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -83,15 +82,6 @@ type Breakage struct {
 type breakable struct {
 	mu    sync.Mutex // held while a fault is caused or undone
 	fault ServerFault
-	free  func() // releases the ports of a killed server
-}
-
-// release frees the ports of the server.
-func (s *breakable) release() {
-	if s.free != nil {
-		s.free()
-		s.free = nil
-	}
 }
 
 // ServerFaults implements [Breaker].
@@ -139,9 +129,6 @@ func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 	if err := b.Cause(ctx, s, f); err != nil {
 		return fmt.Errorf("%s %s: %w", f, s.Name, err)
 	}
-	if f == Kill {
-		server.free = reservePort(s.Addr)
-	}
 	return nil
 }
 
@@ -154,7 +141,6 @@ func (b *Breakage) Restore(ctx context.Context, s Server) error {
 }
 
 func (b *Breakage) restore(ctx context.Context, s Server, server *breakable) error {
-	server.release()
 	if err := b.Undo(ctx, s); err != nil {
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
@@ -168,7 +154,9 @@ func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored i
 	if b == nil {
 		return 0, nil
 	}
-	b.finish()
+	b.mu.Lock()
+	b.over = true
+	b.mu.Unlock()
 	var errs []error
 	for _, s := range servers {
 		server := b.server(s)
@@ -180,29 +168,6 @@ func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored i
 		server.mu.Unlock()
 	}
 	return restored, errors.Join(errs...)
-}
-
-// abandon refuses further faults, and gives up the broken servers, which are about to be removed.
-func (b *Breakage) abandon() {
-	if b == nil {
-		return
-	}
-	b.finish()
-	b.mu.Lock()
-	servers := slices.Collect(maps.Values(b.servers))
-	b.mu.Unlock()
-	for _, server := range servers {
-		server.mu.Lock()
-		server.release()
-		server.mu.Unlock()
-	}
-}
-
-// finish refuses further faults.
-func (b *Breakage) finish() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.over = true
 }
 
 func (b *Breakage) isOver() bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"testing"
@@ -94,41 +93,6 @@ func TestRestoreAll(t *testing.T) {
 	if n, err := (*ensemble.Breakage)(nil).RestoreAll(t.Context(), servers); n != 0 || err != nil {
 		t.Errorf("an ensemble without faults: %d, %v", n, err)
 	}
-}
-
-// The port of a killed server refuses connections and cannot be bound, until the server is restored.
-func TestPortOfKilledServerIsReserved(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := listener.Addr().String()
-	listener.Close()
-	b, server := newEngine().breakage(), ensemble.Server{ID: 1, Name: "zoo1", Addr: addr}
-	if err := b.Break(t.Context(), server, ensemble.Kill); err != nil {
-		t.Fatal(err)
-	}
-	if conn, err := net.Dial("tcp", addr); err == nil {
-		conn.Close()
-		t.Error("the port of a killed server takes connections")
-	}
-	local, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := ensembletest.Listen(t, func(net.Conn) {})
-	if conn, err := (&net.Dialer{LocalAddr: local}).Dial("tcp", target); err == nil {
-		conn.Close()
-		t.Error("a connection got the port of a killed server")
-	}
-	if err := b.Restore(t.Context(), server); err != nil {
-		t.Fatal(err)
-	}
-	again, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Fatalf("the port is not free for the server that starts: %v", err)
-	}
-	again.Close()
 }
 
 // broken is a kept ensemble that finds its faults.

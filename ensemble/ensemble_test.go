@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,6 +104,22 @@ func TestFileSystemOf(t *testing.T) {
 		if got := ensemble.FileSystemOf(mounts, path); got != want {
 			t.Errorf("FileSystemOf(%q) = %q, want %q", path, got, want)
 		}
+	}
+}
+
+// No outgoing connection can get a port that was found for a server, unless the system gives all ports to such connections.
+func TestFreePorts(t *testing.T) {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		t.Skip(err)
+	}
+	var first int
+	if _, err := fmt.Sscan(string(text), &first); err != nil || first < 22000 {
+		t.Skipf("outgoing connections have the ports from %d (%v)", first, err)
+	}
+	ports, err := ensemble.FreePorts(50)
+	if err != nil || slices.Max(ports) >= first || len(slices.Compact(slices.Sorted(slices.Values(ports)))) != len(ports) {
+		t.Errorf("found %v (%v), want different ones below %d", ports, err, first)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"os"
 	"syscall"
 	"time"
 )
@@ -49,11 +51,15 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 }
 
 // FreePorts returns n TCP ports of 127.0.0.1 that are not in use.
+//
+// Note: where possible, they are not among the ports from which the kernel takes those of outgoing connections. A connection could
+// otherwise get the port of a killed server before it starts again, or the one on which a follower listens once it leads.
 func FreePorts(n int) ([]int, error) {
+	limit := firstOutgoing()
 	ports := make([]int, 0, n)
 	for range n {
 		// The deferred calls keep all listeners open until the last port is found, so that all ports differ.
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := listenBelow(limit)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
@@ -61,6 +67,36 @@ func FreePorts(n int) ([]int, error) {
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
+}
+
+// The ports to try: those below are often used by installed services.
+const (
+	firstPort   = 20000
+	fewestPorts = 1000 // to choose from
+	attempts    = 100
+)
+
+// listenBelow listens on a random port from firstPort up to a limit, or on any free port if that fails.
+func listenBelow(limit int) (net.Listener, error) {
+	if limit >= firstPort+fewestPorts {
+		for range attempts {
+			port := firstPort + rand.IntN(limit-firstPort)
+			if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+				return listener, nil
+			}
+		}
+	}
+	return net.Listen("tcp", "127.0.0.1:0")
+}
+
+// firstOutgoing returns the lowest port that the kernel gives to outgoing connections.
+func firstOutgoing() int {
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // empty on other systems than Linux
+	var first int
+	if _, err := fmt.Sscan(string(text), &first); err != nil {
+		return 32768 // the default of Linux, below that of other systems
+	}
+	return first
 }
 
 // CheckPorts returns an error that names the ports that are not free.
