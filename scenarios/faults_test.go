@@ -1,10 +1,13 @@
 package scenarios
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -53,5 +56,37 @@ func TestSessionTimeout(t *testing.T) {
 	s.SessionTimeout = 0
 	if got := s.EffectiveSessionTimeout(); got != 30*time.Second {
 		t.Errorf("without one, got %s", got)
+	}
+}
+
+// The page about scenario files has every field, every fault, and a message as it is printed.
+func TestScenarioPage(t *testing.T) {
+	text, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	var s Scenario
+	for _, f := range s.fields() {
+		if !strings.Contains(page, "`"+f.Name+"`") {
+			t.Errorf("field %s is missing", f.Name)
+		}
+	}
+	for _, k := range faults.Kinds() {
+		if !strings.Contains(page, "\n| `"+string(k)+"` |") {
+			t.Errorf("fault %s is missing", k)
+		}
+		for _, whom := range k.Whom(nil) {
+			if word, _, _ := strings.Cut(whom, " "); !strings.Contains(page, "`"+word) {
+				t.Errorf("%s: %s is missing", k, whom)
+			}
+		}
+	}
+	message, err := os.ReadFile("testdata/faults-without-quorum.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, after, _ := strings.Cut(strings.TrimSpace(string(message)), ":"); !strings.Contains(page, "mine.yaml:"+after) {
+		t.Errorf("the message has become %s", message)
 	}
 }

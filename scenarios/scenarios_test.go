@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,6 +77,11 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(text)
 	}
+	text, err := os.ReadFile("testdata/faults-sound.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Parse("fuzz.yaml", text, catalog.Recipes())
 		if err == nil && len(s.Validate(catalog.Recipes())) > 0 {

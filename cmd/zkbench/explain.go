@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +104,26 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 		a.say("It never comes to rest, so that it cannot run in lockstep.")
 	}
 	a.say("Bad at: %s.", v.BadAt)
+	if len(v.Forgoes) > 0 {
+		a.say("When a client, a connection or a server fails: %s.", forgone(v.Forgoes))
+	}
 	return nil
+}
+
+// forgone describes what may happen to the users of a variant that forgoes some losses.
+func forgone(losses []variants.Loss) string {
+	words := map[variants.Loss]string{
+		variants.ItemsLost:    "an item or task may be lost",
+		variants.ItemsDoubled: "an item or task may be processed twice",
+		variants.Orphans:      "znodes may be left that no client removes",
+		variants.Blocked:      "clients that work may wait without end for one that failed",
+		variants.Fenced:       "a client may go on beside the next holder, which a check of its fencing token stops",
+	}
+	var parts []string
+	for _, l := range losses {
+		parts = append(parts, cmp.Or(words[l], string(l)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // costTable returns a table of a variant's formulas.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -44,5 +45,27 @@ func TestExplain(t *testing.T) {
 	}
 	if stdout, _, _ := command(t.Context(), "__complete", "explain", "lock/z"); !strings.Contains(stdout, "lock/znode") {
 		t.Errorf("variants are not completed: %q", stdout)
+	}
+}
+
+// A variant that does not promise everything says so, and in words.
+func TestExplainForgoes(t *testing.T) {
+	t.Setenv("COLUMNS", "200")
+	for _, r := range catalog.Recipes() {
+		for _, v := range r.Variants {
+			stdout, _, _ := command(t.Context(), "explain", r.Name+"/"+v.Name)
+			if said := strings.Contains(stdout, "server fails: "+forgone(v.Forgoes)); said != (len(v.Forgoes) > 0) {
+				t.Errorf("%s/%s forgoes %v, which is explained: %v\n%s", r.Name, v.Name, v.Forgoes, said, stdout)
+			}
+			for _, l := range append(v.Forgoes, r.Losses...) {
+				if forgone([]variants.Loss{l}) == string(l) {
+					t.Errorf("%s/%s: there are no words for %s", r.Name, v.Name, l)
+				}
+			}
+		}
+	}
+	const want = "an item or task may be lost; clients that work may wait without end for one that failed"
+	if got := forgone([]variants.Loss{variants.ItemsLost, variants.Blocked}); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

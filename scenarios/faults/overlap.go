@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -33,10 +34,7 @@ func (l *overlaps) add(o Occurrence, format string, args ...any) {
 
 // begin opens an outage.
 func (l *overlaps) begin(o Occurrence, end time.Duration) {
-	at := slices.IndexFunc(l.open, func(other outage) bool { return other.end > end })
-	if at < 0 {
-		at = len(l.open)
-	}
+	at := sort.Search(len(l.open), func(i int) bool { return l.open[i].end > end })
 	l.open = slices.Insert(l.open, at, outage{o, end})
 }
 
@@ -46,7 +44,7 @@ func (l *overlaps) endBefore(t time.Duration) (end time.Duration, over bool) {
 		return 0, false
 	}
 	end = l.open[0].end
-	l.open = slices.Delete(l.open, 0, 1)
+	l.open = l.open[1:]
 	return end, true
 }
 
@@ -72,15 +70,16 @@ func occurrences(schedule []Fault, window time.Duration, wanted func(Fault) bool
 func checkStops(schedule []Fault, t Terms) []Problem {
 	l := overlaps{terms: t}
 	for o := range occurrences(schedule, t.Window, func(f Fault) bool { return f.Kind == Stop }) {
-		for _, over := l.endBefore(o.Due); over; _, over = l.endBefore(o.Due) {
+		for over := true; over; {
+			_, over = l.endBefore(o.Due)
 		}
 		_, one := o.Client()
-		same := slices.ContainsFunc(l.open, func(other outage) bool { return other.Whom == o.Whom })
+		dead := func(other outage) bool { return other.Whom == o.Whom }
 		switch {
 		case len(l.open) >= t.Clients:
 			l.add(o, "at %s no client is left to stop: the smallest measurement has %d, and the session of a client that stops ends after %s",
 				span(o.Due), t.Clients, span(t.SessionTimeout))
-		case one && same:
+		case one && slices.ContainsFunc(l.open, dead):
 			l.add(o, "at %s %s is still dead: the session of a client that stops ends after %s", span(o.Due), o.Whom, span(t.SessionTimeout))
 		default:
 			l.begin(o, o.Due+t.SessionTimeout)
