@@ -103,24 +103,23 @@ func (f *Failure) recoveries() (median, longest time.Duration, ok bool, err erro
 }
 
 // failureFirst returns the columns of a table of measurements with faults: first what the faults cost, then the given ones,
-// which are dropped before those.
+// which are dropped before those. Violations are dropped early, because
+// the mark of a broken variant and the verdict below the table report them, too.
 func failureFirst(others []column) []column {
 	out := []column{
 		{"recovery max", 0, RecoveryMax, table.Latency},
-		{"recovery p50", 1, RecoveryP50, table.Latency},
+		{"recovery p50", 5, RecoveryP50, table.Latency},
 		{"unavailable", 0, Unavailable, table.Latency},
-		{"failed ops/op", 0, FailedOperationsPerOp, table.Count},
-		{"items lost", 0, ItemsLost, table.Whole},
-		{"items doubled", 0, ItemsDoubled, table.Whole},
+		{"failed ops/op", 3, FailedOperationsPerOp, table.Count},
+		{"lost", 0, ItemsLost, table.Whole},
+		{"doubled", 0, ItemsDoubled, table.Whole},
 		{"orphans", 0, Orphans, table.Whole},
 		{"blocked", 0, Blocked, table.Latency},
-		{"fenced/op", 0, FencedPerOp, table.Count},
-		{"violations", 0, Violations, table.Whole},
+		{"fenced/op", 1, FencedPerOp, table.Count},
+		{"violations", 2, Violations, table.Whole},
 	}
 	for _, c := range others {
-		if c.metric != OpsPerSecond {
-			c.need += 2
-		}
+		c.need += 5
 		out = append(out, c)
 	}
 	return out

@@ -27,10 +27,11 @@ type shape struct {
 	fields   map[reflect.Type]map[string]reflect.StructField // cache of fieldsOf
 }
 
-// mayBeNegative returns the leaves that may be below zero: a share that is unknown, and differences of the counters of
-// servers, which restart at zero.
-func mayBeNegative() []string {
-	return []string{"health.machine_cpu", "oracle.server_notifications", "oracle.server_transactions"}
+// mayBeNegative reports whether a leaf may be below zero: a share that is unknown, differences of the counters of servers,
+// which restart at zero, and the recovery of a fault that has none.
+func mayBeNegative(path string) bool {
+	return slices.Contains([]string{"health.machine_cpu", "oracle.server_notifications", "oracle.server_transactions"}, path) ||
+		strings.HasPrefix(path, "failure.faults[") && strings.HasSuffix(path, "].recovery_ns")
 }
 
 // shapeProblems returns the differences between a valid JSON text of a schema and a type.
@@ -101,7 +102,7 @@ func (s *shape) number(text string, t reflect.Type, path string) {
 		return
 	}
 	s.problems.unless(err == nil && !math.IsInf(value, 0), "%s is %s, which is no number of its kind", path, text)
-	s.problems.unless(value >= 0 || slices.Contains(mayBeNegative(), path), "%s is negative (%s)", path, text)
+	s.problems.unless(value >= 0 || mayBeNegative(path), "%s is negative (%s)", path, text)
 }
 
 func (s *shape) list(t reflect.Type, path string) error {

@@ -108,6 +108,7 @@ func TestDifferentLoadsAreRefused(t *testing.T) {
 		"think 0s and 5ms":            func(s *results.Scenario) { s.Think = 5 * time.Millisecond },
 		"heap false and true":         func(s *results.Scenario) { s.Heap = true },
 		"bystander rate 0 and 10":     func(s *results.Scenario) { s.BystanderRate = 10 },
+		"faults unset and kill any":   func(s *results.Scenario) { s.Faults = []string{"kill any"} },
 		"duration 3s and 1s, hold 0s": func(s *results.Scenario) { s.Duration, s.Hold = time.Second, time.Second },
 	} {
 		a, b := turns("ops/s", []float64{1, 1}, []float64{2, 2})

@@ -1,0 +1,309 @@
+package results_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+)
+
+// faultyRun returns a document of a closed load of 5 s with three faults, of which the first is undone after 2 s. The client
+// that completes an operation every 100 ms is the victim of the last one, from which no other recovers.
+func faultyRun(t *testing.T) *results.Document {
+	t.Helper()
+	d := described()
+	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, 5*time.Second
+	d.Scenario.Faults = []string{"kill leader at 1s for 2s", "expire holder at 2s every 2s"}
+	m := releases(time.Second, 6*time.Second)
+	for _, s := range m.Spans {
+		m.Notifications = append(m.Notifications, note(s.End, 0, int64(s.End)))
+	}
+	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
+	m.Config = recorder.Config{WindowLength: 5 * time.Second, Faulty: true, Losses: []string{results.Orphans, results.Blocked, "fenced"}, LongestLosses: []string{results.Blocked}}
+	m.Faults = []recordertest.Fault{
+		{Kind: "kill", Target: "zoo2", Start: 2*time.Second + ms, End: 4 * time.Second},
+		{Kind: "expire", Target: "holder", Victims: []int{4, 1}, Start: 3*time.Second + 50*ms},
+		{Kind: "expire", Target: "holder", Victims: []int{0}, Start: 5*time.Second + 50*ms},
+	}
+	m.Failed, m.Missed = []time.Duration{3 * time.Second}, []time.Duration{4 * time.Second}
+	m.Rejoined, m.Damage = []time.Duration{4 * time.Second}, map[string]int64{results.Orphans: 2, "fenced": 1, results.Blocked: int64(time.Second)}
+	m.Complete(t, d)
+	return d
+}
+
+func TestFailureMetrics(t *testing.T) {
+	d := faultyRun(t)
+	check(t, "whole", d, "")
+	ops := float64(d.Window.Operations)
+	for metric, want := range map[string]results.Metric{
+		results.RecoveryMax:           {Value: float64(950 * ms), Unit: "ns"}, // no recovery from the last one until the load ended
+		results.Unavailable:           {Value: float64(100 * ms), Unit: "ns"},
+		results.FailedOperationsPerOp: {Value: 1 / ops, Unit: "per op"},
+		results.Orphans:               {Value: 2, Unit: "znodes"},
+		results.Blocked:               {Value: 1e9, Unit: "ns"},
+		results.FencedPerOp:           {Value: 1 / ops, Unit: "per op"},
+	} {
+		if d.Metrics[metric] != want {
+			t.Errorf("%s is %v, want %v", metric, d.Metrics[metric], want)
+		}
+	}
+	if p50 := time.Duration(d.Metrics[results.RecoveryP50].Value).Round(ms); p50 != 99*ms {
+		t.Errorf("the median of 50 ms, 99 ms and none is %s", p50)
+	}
+	names := results.MetricNames(d.Phases, nil, []string{results.Orphans, results.Blocked, "fenced"})
+	for name := range d.Metrics {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is none of the metrics of the recipe", name)
+		}
+	}
+	for _, name := range results.FailureMetrics() {
+		if _, there := whole(t).Metrics[name]; there || results.IsShare(name) || results.MoreIsBetter(name) || !results.HasDirection(name) {
+			t.Errorf("%s: without faults: %t, a share: %t", name, there, results.IsShare(name))
+		}
+	}
+}
+
+// Faults without a recovery never make the recovery look better.
+func TestUnrecoveredFaultsAreTheLongest(t *testing.T) {
+	for _, tt := range []struct {
+		name                 string
+		recovered            []time.Duration
+		unrecovered          int64
+		waited, p50, longest time.Duration
+	}{
+		{"one short wait", []time.Duration{ms, 3 * ms}, 1, 2 * time.Microsecond, 3 * ms, 3 * ms},
+		{"one long wait", []time.Duration{ms, 3 * ms}, 1, time.Second, 3 * ms, time.Second},
+		{"most without", []time.Duration{ms}, 2, time.Second, time.Second, time.Second},
+		{"half without", []time.Duration{ms, 2 * ms}, 2, time.Second, 2 * ms, time.Second},
+		{"none with", nil, 2, time.Second, time.Second, time.Second},
+		{"all with", []time.Duration{ms, 2 * ms, 3 * ms}, 0, 0, 2 * ms, 3 * ms},
+	} {
+		recovery, err := results.NewHistogram(tt.recovered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &results.Document{Failure: &results.Failure{Recovery: recovery, Unrecovered: tt.unrecovered, LongestUnrecovered: tt.waited}}
+		metrics, err := d.ComputeMetrics()
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := func(metric string, want time.Duration) bool {
+			return time.Duration(metrics[metric].Value).Round(100*time.Microsecond) == want
+		}
+		if !near(results.RecoveryP50, tt.p50) || !near(results.RecoveryMax, tt.longest) || d.AtLeast(results.RecoveryMax) != (tt.unrecovered > 0) {
+			t.Errorf("%s: p50 %v, max %v", tt.name, metrics[results.RecoveryP50], metrics[results.RecoveryMax])
+		}
+	}
+	metrics, err := (&results.Document{Failure: &results.Failure{}}).ComputeMetrics()
+	if _, there := metrics[results.RecoveryMax]; there || err != nil {
+		t.Errorf("without faults: %v, %v", metrics, err)
+	}
+}
+
+// What a schedule explains is a warning, and everything else makes the measurement invalid.
+func TestOutages(t *testing.T) {
+	outages := []struct {
+		name   string
+		happen func(d *results.Document)
+		by     string // the kinds of faults that explain it
+	}{
+		{"sessions were lost", func(d *results.Document) { d.Health.SessionsLost = 2 }, "kill pause partition expire stop"},
+		{"had to reconnect", func(d *results.Document) { d.Health.Reconnects = 2 }, "kill pause partition expire stop cut"},
+		{"the leader changed", func(d *results.Document) { d.Health.LeaderChanged = true }, "kill pause partition"},
+		{"reads by bystanders failed", func(d *results.Document) { d.Health.BystanderErrors = 1 }, "kill pause partition"},
+		{"zoo1 restarted", func(d *results.Document) { d.Servers = []results.ServerReport{{Name: "zoo1", Restarted: true}} }, "kill"},
+		{"could not match 1 replies", func(d *results.Document) { d.Health.UnmatchedReplies = 1 }, ""},
+	}
+	for _, kind := range []string{"kill", "pause", "partition", "expire", "cut", "stop", "deaf"} {
+		for _, o := range outages {
+			d := &results.Document{
+				Scenario: results.Scenario{Faults: []string{kind + " any at 1s"}}, Window: results.Window{Operations: 1},
+				Failure: &results.Failure{Faults: make([]results.Fault, 1)}, Oracle: results.Oracle{Checked: true},
+			}
+			o.happen(d)
+			f := d.Findings()
+			explained := slices.Contains(strings.Fields(o.by), kind)
+			said := strings.Join(f.Invalid, "; ")
+			if explained {
+				said = strings.Join(f.Warnings, "; ")
+			}
+			if (len(f.Invalid) == 0) != explained || !strings.Contains(said, o.name) {
+				t.Errorf("%s with %s: invalid %q, warnings %q", o.name, kind, f.Invalid, f.Warnings)
+			}
+		}
+	}
+}
+
+func TestFindingsOfFaults(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		change        func(d *results.Document)
+		invalid, warn string
+	}{
+		{"unrecovered", func(*results.Document) {}, "", "after 1 fault no other client completed"},
+		{"missed", func(*results.Document) {}, "", "1 fault met no victim"},
+		{"counts over the formulas", func(d *results.Document) { d.Expected.Costs[results.WritesPerOp] = results.Cost{} }, "", "!bound"},
+		{"a stall after a fault", func(d *results.Document) { d.Stalls = []results.Stall{{Length: time.Hour, AfterFault: true}} }, "", "!no operation completed for"},
+		{"a stall before it", func(d *results.Document) { d.Stalls = []results.Stall{{Length: time.Hour}} }, "", "no operation completed for 1h"},
+		{"a server that is away", func(d *results.Document) { d.Servers = []results.ServerReport{{Name: "zoo1", Unread: "refused"}} }, "", "!did not answer"},
+		{"no fault", func(d *results.Document) { d.Failure.Faults = nil }, "no fault happened in the window: 1 met no victim", ""},
+		{"a recovery of more than an hour", func(d *results.Document) { d.Failure.Recovery.Dropped = 1 }, "1 recoveries took over an hour", ""},
+	} {
+		d := faultyRun(t)
+		tt.change(d)
+		f := d.Findings()
+		invalid, warnings := strings.Join(f.Invalid, "; "), strings.Join(f.Warnings, "; ")
+		absent, not := strings.CutPrefix(tt.warn, "!")
+		if (invalid == "") != (tt.invalid == "") || !strings.Contains(invalid, tt.invalid) || strings.Contains(warnings, absent) == not {
+			t.Errorf("%s: invalid %q, warnings %q", tt.name, invalid, warnings)
+		}
+	}
+}
+
+func TestValidateFailure(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(d *results.Document, f *results.Failure)
+		want   string
+	}{
+		{"whole", func(*results.Document, *results.Failure) {}, ""},
+		{"no failure", func(d *results.Document, _ *results.Failure) { d.Failure = nil }, "failure is missing"},
+		{"a failure without a schedule", func(d *results.Document, _ *results.Failure) { d.Scenario.Faults = nil }, "scenario.faults is empty"},
+		{"too few listed", func(_ *results.Document, f *results.Failure) { f.MoreFaults = 1 }, "failure.more_faults is 1"},
+		{"out of order", func(_ *results.Document, f *results.Failure) { f.Faults[1].At = f.Faults[0].At - 1 }, "failure.faults[1].at_ns"},
+		{"after the window", func(_ *results.Document, f *results.Failure) { f.Faults[2].At = time.Hour }, "failure.faults[2].at_ns"},
+		{"another kind", func(_ *results.Document, f *results.Failure) { f.Faults[0].Kind = "pause" }, "failure.faults[0].kind"},
+		{"half a kind", func(_ *results.Document, f *results.Failure) { f.Faults[0].Kind = "kil" }, "failure.faults[0].kind"},
+		{"no target", func(_ *results.Document, f *results.Failure) { f.Faults[0].Target = "" }, "failure.faults[0].target"},
+		{"an unknown victim", func(_ *results.Document, f *results.Failure) { f.Faults[2].Victims[0] = 10 }, "failure.faults[2].victims[0]"},
+		{"a victim twice", func(_ *results.Document, f *results.Failure) { f.Faults[1].Victims[0] = 4 }, "failure.faults[1].victims[1]"},
+		{"unsorted victims", func(_ *results.Document, f *results.Failure) { slices.Reverse(f.Faults[1].Victims) }, "not sorted"},
+		{"a longer recovery", func(_ *results.Document, f *results.Failure) { f.Faults[0].Recovery *= 2 }, "other recoveries"},
+		{"a recovery from nothing", func(_ *results.Document, f *results.Failure) { f.Faults[2].Recovery = 1 }, "other recoveries"},
+		{"more without a recovery", func(_ *results.Document, f *results.Failure) { f.Unrecovered++ }, "there are 3 faults"},
+		{"all with a recovery", func(_ *results.Document, f *results.Failure) { f.Unrecovered = 0 }, "longest_unrecovered_ns"},
+		{"another wait", func(_ *results.Document, f *results.Failure) { f.LongestUnrecovered *= 2 }, "metrics.recovery-max-ns"},
+		{"more than the window", func(_ *results.Document, f *results.Failure) { f.Unavailable = 6 * time.Second }, "of a window of 5s"},
+		{"less than a stall", func(d *results.Document, _ *results.Failure) { d.Stalls = []results.Stall{{Length: 200 * ms}} }, "stalls[0].length_ns"},
+		{"an unknown loss", func(_ *results.Document, f *results.Failure) { f.Losses["time"] = 0 }, "failure.losses"},
+		{"another loss", func(_ *results.Document, f *results.Failure) { f.Losses[results.Orphans]++ }, "metrics.orphans"},
+		{"more failed", func(_ *results.Document, f *results.Failure) { f.FailedOperations++ }, "metrics.operations-failed/op"},
+		{"no excerpt", func(_ *results.Document, f *results.Failure) { f.Around = nil }, "failure.around is missing"},
+		{"an excerpt after it", func(_ *results.Document, f *results.Failure) { f.Around.Timeline.Start = f.Faults[0].At + 1 }, "without the first fault"},
+		{"an excerpt that is too long", func(d *results.Document, f *results.Failure) { f.Around.Timeline.End = d.Window.End + 1 }, "within the window"},
+		{"too many dots", func(_ *results.Document, f *results.Failure) {
+			f.Around.Operations = make([]results.TimelineDot, results.MaxDots+1)
+		}, "of at most"},
+		{"an operation of an unknown client", func(_ *results.Document, f *results.Failure) { f.Around.Operations[0].Client = 10 }, "failure.around.operations[0]"},
+		{"exact formulas", func(d *results.Document, _ *results.Failure) { d.Expected.Exact = true }, "expected.exact"},
+	} {
+		d := faultyRun(t)
+		tt.change(d, d.Failure)
+		check(t, tt.name, d, tt.want)
+	}
+	d := whole(t)
+	d.Stalls = []results.Stall{{AfterFault: true}}
+	check(t, "after no fault", d, "after_fault without failure")
+}
+
+// A document with faults is read back as it was written.
+func TestFailureIsKept(t *testing.T) {
+	d := faultyRun(t)
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := results.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(read)
+	if err != nil || !bytes.Equal(text, again) {
+		t.Errorf("%v: %s, want %s", err, again, text)
+	}
+}
+
+// A claim that could turn out otherwise if the load had gone on is inconclusive.
+func TestClaimsAboutLowerBounds(t *testing.T) {
+	row := func(variant string, seconds float64, unrecovered int64) results.Row {
+		v := seconds * 1e9
+		return results.Row{Variant: variant, Unrecovered: unrecovered, Metrics: map[string]results.Aggregated{
+			results.RecoveryMax: {Value: v, Min: v, Max: v}, results.Orphans: {Value: 1, Min: 1, Max: 1},
+		}}
+	}
+	rows := []results.Row{row("a", 2, 1), row("b", 2, 0)}
+	for claim, want := range map[string]outcome.Outcome{
+		"a recovery-max < 3s":          outcome.Inconclusive,
+		"a recovery-max < 1s":          outcome.Regression,
+		"a recovery-max > 1s":          outcome.Pass,
+		"a recovery-max > 3s":          outcome.Inconclusive,
+		"a recovery-max == 2s":         outcome.Inconclusive,
+		"a recovery-max == 1s":         outcome.Regression,
+		"a recovery-max == 3s":         outcome.Inconclusive,
+		"b recovery-max < 3s":          outcome.Pass,
+		"b recovery-max > 3s":          outcome.Regression,
+		"b recovery-max-ns <= 1 x a":   outcome.Pass,
+		"b recovery-max-ns < 0.5 x a":  outcome.Inconclusive,
+		"b recovery-max-ns >= 1 x a":   outcome.Inconclusive,
+		"b recovery-max-ns >= 2 x a":   outcome.Regression,
+		"b recovery-max-ns == 0.5 x a": outcome.Inconclusive,
+		"b recovery-max-ns == 1.5 x a": outcome.Regression,
+		"a orphans <= 1":               outcome.Pass,
+	} {
+		c, err := results.ParseClaim(claim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := c.Evaluate(rows, 0); e.Outcome != want {
+			t.Errorf("%s: %+v, want %s", claim, e, want)
+		}
+	}
+}
+
+// Losses of one repeat of three are in the table.
+func TestLossesOfRepeats(t *testing.T) {
+	var docs []*results.Document
+	for i, lost := range []float64{0, 2, 0} {
+		docs = append(docs, document("a", "naive", 1, i+1, map[string]float64{results.ItemsLost: lost, results.Blocked: lost, results.Unavailable: lost}))
+	}
+	all := results.Aggregate(docs)
+	if all[results.ItemsLost].Value != 2 || all[results.Blocked].Value != 2 || all[results.Unavailable].Value != 0 {
+		t.Errorf("%v", all)
+	}
+}
+
+func TestTableOfFaults(t *testing.T) {
+	metrics := func(f float64) map[string]float64 {
+		return map[string]float64{
+			"ops/s": 200 / f, "acquire-p50-ns": 1e7 * f, "acquire-p99-ns": 4e9 * f, "notifications/op": 1 * f, "requests/op": 5, "herd-max": 49, "bystander-p99-ns": 8e5,
+			results.RecoveryMax: 4e9 * f, results.RecoveryP50: 2e9 * f, results.Unavailable: 4.1e9 * f, results.FailedOperationsPerOp: 0.01 * f,
+			results.Orphans: 0, results.Blocked: 4e9, results.FencedPerOp: 0.002, results.Violations: 0,
+		}
+	}
+	docs := []*results.Document{
+		document("children-watch", "naive", 50, 1, metrics(3)),
+		document("predecessor-watch", "optimized", 50, 1, metrics(1)),
+		document("predecessor-watch", "optimized", 50, 1, metrics(0.5)),
+	}
+	for _, d := range docs[:2] {
+		d.Scenario.Faults, d.Failure = []string{"stop holder at 2s every 8s", "kill leader at 5s for 3s"}, &results.Failure{}
+	}
+	docs[0].Failure.Unrecovered = 1
+	docs[2].Scenario.Faults = []string{"expire any at 1s"}
+	for width, name := range map[int]string{80: "table-faults-80.txt", 200: "table-faults-200.txt"} {
+		var out bytes.Buffer
+		if err := results.Summarize(docs).WriteTable(&out, width); err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
+	}
+}
