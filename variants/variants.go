@@ -189,6 +189,7 @@ type Refresher interface {
 type Env struct {
 	Clients int // how many participants there are
 	Index   int // which one of them this is, from 0 on
+	Life    int // how often this one has joined before, see [Rejoined]
 	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means 1
 
 	Session *Session // the participant's alone

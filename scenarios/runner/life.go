@@ -114,7 +114,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		c.log.Record(variants.Rejoined, int64(c.number))
 	}
 	participant, err := v.Join(ctx, variants.Env{
-		Clients: at.clients, Index: c.id, Size: at.size,
+		Clients: at.clients, Index: c.id, Life: c.number, Size: at.size,
 		Session: session,
 		Root:    at.root,
 		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,

@@ -25,28 +25,45 @@ func (o *Observer) Doubt(e variants.Event, report func(item *Stored), items ...*
 	if len(items) == 0 {
 		return
 	}
-	if o.attempts == 0 {
-		report(items[0])
+	d := &doubt{e, report, o.attempts, items}
+	if d.attempts == 0 {
+		o.decide(d)
 		return
 	}
 	if len(o.doubts) == maxDoubts {
 		o.doubts[0].conclude(func(item *Stored) bool { return !item.taken })
 		o.doubts = o.doubts[1:]
 	}
-	o.doubts = append(o.doubts, &doubt{e, report, o.attempts, items})
+	o.doubts = append(o.doubts, d)
+}
+
+// decide ends a doubt for which all attempts have ended. The items that are left in it were taken by attempts that ended with
+// their client's life, each at most one, or they were passed over.
+func (o *Observer) decide(d *doubt) {
+	for _, item := range slices.Clone(d.items) {
+		if o.attribute(item, d.event.At) {
+			d.excuse(item)
+		}
+	}
+	d.conclude(func(*Stored) bool { return false })
 }
 
 // settledBy takes the end of an attempt, and reports whether the doubt is over.
-func (d *doubt) settledBy(a attempt, item *Stored) bool {
+func (d *doubt) settledBy(o *Observer, a attempt, item *Stored) bool {
 	if a.Begun >= d.event.At {
 		return false
 	}
 	d.attempts--
-	d.items = slices.DeleteFunc(d.items, func(passed *Stored) bool { return passed == item })
+	d.excuse(item)
 	if d.attempts == 0 {
-		d.conclude(func(*Stored) bool { return false })
+		o.decide(d)
 	}
 	return d.attempts == 0 || len(d.items) == 0
+}
+
+// excuse takes an item out of the doubt.
+func (d *doubt) excuse(item *Stored) {
+	d.items = slices.DeleteFunc(d.items, func(passed *Stored) bool { return passed == item })
 }
 
 // conclude reports the first item that is not excused, if any.

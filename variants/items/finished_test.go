@@ -7,11 +7,11 @@ import (
 )
 
 func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
-	const clients, puts = 3, 2000
+	const clients, puts = 4, 2000 // clients of two lives each
 	var ids []int64
 	for client := range clients {
 		for n := range int64(puts) {
-			ids = append(ids, newID(uint8(n%2), client, n))
+			ids = append(ids, newID(uint8(n%2), client/2, client%2, n))
 		}
 	}
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // no secret
@@ -35,6 +35,6 @@ func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
 		}
 	}
 	if n := len(f.ranges); n != clients {
-		t.Errorf("%d ranges for %d clients whose items are all finished", n, clients)
+		t.Errorf("%d ranges for %d lives whose items are all finished", n, clients)
 	}
 }

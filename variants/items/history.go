@@ -13,6 +13,7 @@ const (
 	Done                                // it is gone for good
 	GivenUp                             // just before it is given back; or its claim was lost
 	Unordered                           // the variant promises no order
+	Removes                             // the variant takes items out of the queue before they are processed
 )
 
 // The phases that all these queues have.
@@ -20,6 +21,7 @@ const (
 	PhasePut     = "put"
 	PhaseTake    = "take"
 	PhaseSojourn = "sojourn"
+	PhaseReclaim = "reclaim"
 )
 
 // Phases returns these phases, the most telling first.
@@ -27,6 +29,7 @@ func Phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: PhaseTake, Meaning: "from the call until the client has an item", Floor: variants.FloorWrite},
 		{Name: PhaseSojourn, Meaning: "an item's stay in the queue, from just before its put is sent until a client has taken it", UntimedInLockstep: true},
+		{Name: PhaseReclaim, Meaning: "from when the client that had taken an item died, until a client has taken it again", UntimedInLockstep: true},
 		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 	}
 }

@@ -12,19 +12,29 @@ import (
 // Observer checks a queue's promise: each item that is taken was put, no other client has it, and no client finds the queue
 // empty while an item is there that no client takes. The recipe's [Order] decides in which order items must be taken.
 //
-// The observer keeps the items that are not finished, each client's attempt to take one, and the doubts that depend on
-// attempts which have not ended. Times are taken just before a call and just after its return, on one clock, so that an
-// order in the history was one in reality.
+// A client may fail. What that costs is a [variants.Loss]; see lives.go for what is certain of it.
+//
+// The observer keeps the items that are not finished, each client's attempt to take one, the last attempts of lives that have
+// ended, and the doubts that depend on attempts which have not ended. Times are taken just before a call and just after its
+// return, on one clock, so that an order in the history was one in reality.
 type Observer struct {
 	out       variants.Findings
 	order     Order
 	items     map[int64]*Stored
 	finished  Finished
 	clients   map[int]*client
-	attempts  int     // that have not ended
+	attempts  int     // of clients in their present lives, that have not ended
 	present   Waiting // items that no client has missed
 	doubts    []*doubt
 	unordered bool
+
+	now     time.Duration  // of the current event
+	before  time.Duration  // of the one before
+	failed  bool           // a client has failed
+	removes bool           // items are out of the queue before they are processed
+	broken  []*broken      // attempts that ended with their client's life, and may have taken an item
+	freeing []freeing      // items whose takers have died
+	again   []repeatedWork // that waits for a failure that explains it
 }
 
 // Order is a recipe's rule for which item is next.
@@ -41,9 +51,20 @@ type Stored struct {
 	ID       int64
 	PutBy    int
 	PutBegun time.Duration
-	PutEnded time.Duration // zero if it is not acknowledged
+	Since    time.Duration // when clients could find it: its put was acknowledged, or it was free again; zero if it is not
 	taken    bool          // a client has taken it, or may have
-	takes    []*Take       // in the order in which they ended, without those that were given up
+	takes    []*Take       // in the order in which they ended, without those that were given up or whose client's life has ended
+
+	unanswered bool          // its put never ends, because its client has failed
+	processed  *Take         // the last one whose client has processed it
+	forsaken   time.Duration // when the client that had taken it failed; zero if none did since it was taken last
+	freed      bool          // it must be free again because the session of the client that had taken it has ended
+}
+
+// FoundBy reports whether a client must have found an item if it is still there. Nothing but the client's own puts is known to
+// it before it has made a write.
+func (s *Stored) FoundBy(t *Take) bool {
+	return s.PutBy == t.Client && !s.freed && !t.unsure || s.Since < t.Known
 }
 
 // Take is an attempt of a client that ended with an item.
@@ -51,6 +72,7 @@ type Take struct {
 	variants.Event // took
 	attempt
 	Item     *Stored       // nil if it was never put
+	unsure   bool          // its server may not know of the client's own puts
 	done     time.Duration // zero if it is not
 	kept     bool          // the client has the item for good
 	reported bool
@@ -72,6 +94,10 @@ type client struct {
 	looking bool
 	attempt attempt
 	held    *Take // the last one, unless that has ended
+
+	put    *Stored // nil unless it waits for the answer to its put
+	unsure bool    // its session is not the first one, or is lost
+	ending *ending // of its life; nil while it lives
 }
 
 // NewObserver returns an observer of a queue.
@@ -82,14 +108,16 @@ func NewObserver(out variants.Findings, order Order) *Observer {
 // Observe implements [variants.Observer].
 func (o *Observer) Observe(e variants.Event) {
 	c := variants.StateOf(o.clients, e.Client)
+	o.before, o.now = o.now, e.At
+	o.freeDue()
 	switch e.Kind {
 	case Putting:
-		c.putting = e.At
-		o.items[e.Value] = &Stored{ID: e.Value, PutBy: e.Client, PutBegun: e.At}
+		c.putting, c.put = e.At, &Stored{ID: e.Value, PutBy: e.Client, PutBegun: e.At}
+		o.items[e.Value] = c.put
 	case Put:
-		c.known = c.putting
+		c.known, c.put = c.putting, nil
 		if item := o.items[e.Value]; item != nil && !item.taken {
-			item.PutEnded = e.At
+			item.Since = e.At
 			o.present.Add(item)
 			o.order.Add(item)
 		}
@@ -102,6 +130,10 @@ func (o *Observer) Observe(e variants.Event) {
 		o.beginAttempt(c, e.At)
 	case Took:
 		o.take(c, e)
+	case Finishing:
+		if t := c.held; t != nil && t.Value == e.Value {
+			o.process(t, e)
+		}
 	case Done, GivenUp:
 		if t := c.held; t != nil && t.Value == e.Value {
 			c.held = nil
@@ -109,6 +141,10 @@ func (o *Observer) Observe(e variants.Event) {
 		}
 	case Unordered:
 		o.unordered = true
+	case Removes:
+		o.removes = true
+	case variants.SessionLost, variants.Died, variants.Rejoined:
+		o.observeLife(c, e)
 	}
 }
 
@@ -124,21 +160,21 @@ func (o *Observer) endAttempt(c *client, item *Stored) {
 	}
 	c.looking = false
 	o.attempts--
-	o.doubts = slices.DeleteFunc(o.doubts, func(d *doubt) bool { return d.settledBy(c.attempt, item) })
+	o.doubts = slices.DeleteFunc(o.doubts, func(d *doubt) bool { return d.settledBy(o, c.attempt, item) })
 }
 
 // miss reports items that a client should have found, each once.
 func (o *Observer) miss(e variants.Event, known time.Duration) {
 	for _, item := range o.present.Until(known) {
 		o.Doubt(e, func(item *Stored) {
-			o.out.Breach(e, "client %d found nothing, although item %#x was there and no client took it", e.Client, item.ID)
+			o.Passed(e, item, "client %d found nothing, although item %#x was there and no client took it", e.Client, item.ID)
 		}, item)
 	}
 }
 
 // take ends a client's attempt with an item. If the client has neither finished its last item nor given it up, it keeps it.
 func (o *Observer) take(c *client, e variants.Event) {
-	t := &Take{Event: e, attempt: c.attempt, Item: o.find(e.Value)}
+	t := &Take{Event: e, attempt: c.attempt, Item: o.find(e.Value), unsure: c.unsure}
 	if !c.looking {
 		t.attempt = attempt{}
 	}
@@ -149,6 +185,7 @@ func (o *Observer) take(c *client, e variants.Event) {
 		o.out.Breach(e, "client %d took item %#x, which was never put", e.Client, e.Value)
 		return
 	}
+	o.reclaim(t)
 	t.Item.taken = true
 	t.Item.takes = append(t.Item.takes, t)
 	o.checkTakes(t.Item)
@@ -178,10 +215,15 @@ func (o *Observer) end(t *Take, e variants.Event) {
 	default:
 		t.done = e.At
 		o.keep(t)
-		if o.items[item.ID] == item {
-			delete(o.items, item.ID)
-			o.finished.Add(item.ID, Owner{t.Client, t.done})
-		}
+		o.finish(item, Owner{t.Client, t.done})
+	}
+}
+
+// finish records that an item is gone for good.
+func (o *Observer) finish(item *Stored, owner Owner) {
+	if o.items[item.ID] == item {
+		delete(o.items, item.ID)
+		o.finished.Add(item.ID, owner)
 	}
 }
 
@@ -207,7 +249,8 @@ func (o *Observer) checkTakes(item *Stored) {
 	}
 }
 
-// Complete implements [variants.Observer]. A client keeps the item that it holds then. Each attempt that has not ended, such
+// Complete implements [variants.Observer]. A client keeps the item that it holds then, unless clients have failed: it may not
+// know yet that its session has ended, and that another client has the item. Each attempt that has not ended, such
 // as that of a client that died, may have taken one item that no other client took.
 func (o *Observer) Complete() {
 	var begun []time.Duration
@@ -216,9 +259,14 @@ func (o *Observer) Complete() {
 		if c.looking {
 			begun = append(begun, c.attempt.Begun)
 		}
-		if c.held != nil && c.held.Item != nil {
+		if c.held != nil && c.held.Item != nil && !o.failed {
 			c.held.kept = true
 			held = append(held, c.held)
+		}
+	}
+	for _, b := range o.broken {
+		if !b.spent {
+			begun = append(begun, b.Begun)
 		}
 	}
 	slices.Sort(begun)
@@ -237,14 +285,17 @@ func (o *Observer) Complete() {
 	}
 }
 
-// Waiting is a list of items in the order of their acknowledgement. Items that a client has taken drop out.
+// Waiting is a list of items in the order in which clients could find them. Items that a client has taken drop out.
 type Waiting struct {
 	items []*Stored
 	limit int
 }
 
-// Add appends an item.
+// Add appends an item, which may have been in the list before.
 func (w *Waiting) Add(item *Stored) {
+	if item.freed {
+		w.items = slices.DeleteFunc(w.items, func(other *Stored) bool { return other == item })
+	}
 	if len(w.items) >= w.limit {
 		w.items = slices.DeleteFunc(w.items, func(item *Stored) bool { return item.taken })
 		w.limit = 2*len(w.items) + 16
@@ -252,7 +303,7 @@ func (w *Waiting) Add(item *Stored) {
 	w.items = append(w.items, item)
 }
 
-// Before returns the items that were acknowledged before a moment.
+// Before returns the items that clients could find before a moment.
 func (w *Waiting) Before(moment time.Duration) []*Stored {
 	found := slices.Clone(w.items[:w.countBefore(moment)])
 	return slices.DeleteFunc(found, func(item *Stored) bool { return item.taken })
@@ -266,5 +317,5 @@ func (w *Waiting) Until(moment time.Duration) []*Stored {
 }
 
 func (w *Waiting) countBefore(moment time.Duration) int {
-	return sort.Search(len(w.items), func(i int) bool { return w.items[i].PutEnded >= moment })
+	return sort.Search(len(w.items), func(i int) bool { return w.items[i].Since >= moment })
 }

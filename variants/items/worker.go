@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -12,17 +13,21 @@ import (
 // Worker is the part of a participant that puts and processes items and records it, the same way for every variant. A
 // client that has put more items than it has taken always finds one that is left for it.
 type Worker struct {
-	Queue Taker
-	Env   variants.Env
-	puts  int64
+	Queue   Taker
+	Env     variants.Env
+	puts    int64
+	removes bool // it has recorded so
 }
 
 // idBytes is the length of an item's data, which is its id.
 const idBytes = 8
 
+// longestPause is how long a client waits at most before it looks for an item again.
+const longestPause = 50 * time.Millisecond
+
 // newID returns the id of an item. No other item of the run has the same id, nor one that differs only in its class.
-func newID(class uint8, client int, puts int64) int64 {
-	return int64(class)<<56 | int64(client)<<32 | puts
+func newID(class uint8, client, life int, puts int64) int64 {
+	return int64(class)<<56 | int64(client)<<40 | int64(life)<<28 | puts
 }
 
 // ClassOf returns the class of an item.
@@ -49,7 +54,7 @@ func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put fu
 
 // put puts a new item.
 func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Context, data []byte) error) error {
-	id := newID(class, w.Env.Index, w.puts)
+	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
 	w.Env.Record(Putting, id)
 	if err := put(ctx, binary.BigEndian.AppendUint64(nil, uint64(id))); err != nil {
@@ -59,22 +64,36 @@ func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Cont
 	return nil
 }
 
-// process takes one item and holds it. If the run ends meanwhile, the item is given back.
+// process takes one item and holds it. If the run ends meanwhile, the item is given back. A client that has lost its claim
+// stops processing the item.
 func (w *Worker) process(ctx context.Context) error {
 	w.Env.Record(Taking, 0)
-	id, err := w.take(ctx)
+	id, lost, err := w.take(ctx)
 	if err != nil {
 		return fmt.Errorf("take: %w", err)
+	}
+	if lost == nil && !w.removes {
+		w.removes = true
+		w.Env.Record(Removes, 0)
 	}
 	w.Env.Record(Took, id)
 	held := w.Env.Hold(ctx, nil)
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
 	if held != nil {
-		w.Env.Record(GivenUp, id)
-		return errors.Join(held, w.Queue.Return(ctx))
+		return w.giveBack(ctx, id, held)
 	}
-	w.Env.Record(Finishing, id)
+	return w.finish(ctx, id, lost)
+}
+
+// finish says that an item has been processed, unless its claim was lost before.
+func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) error {
+	w.Env.RecordUnless(lost, Finishing, GivenUp, id)
+	select {
+	case <-lost:
+		return w.giveBack(ctx, id, variants.ErrSessionLost)
+	default:
+	}
 	if err := w.Queue.Done(ctx); err != nil {
 		if errors.Is(err, variants.ErrSessionLost) {
 			w.Env.Record(GivenUp, id)
@@ -85,21 +104,39 @@ func (w *Worker) process(ctx context.Context) error {
 	return nil
 }
 
-// take tries until there is an item.
-func (w *Worker) take(ctx context.Context) (id int64, err error) {
-	for {
+// giveBack gives an item back after err.
+func (w *Worker) giveBack(ctx context.Context, id int64, err error) error {
+	w.Env.Record(GivenUp, id)
+	return errors.Join(err, w.Queue.Return(ctx))
+}
+
+// take tries until there is an item, and returns its id and the channel that is closed when its claim is lost.
+func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err error) {
+	for attempt := 0; ; attempt++ {
 		item, ok, err := w.Queue.Take(ctx)
 		switch {
 		case err != nil:
-			return 0, err
+			return 0, nil, err
 		case !ok:
 			w.Env.Record(Empty, 0)
 		case len(item.Data) != idBytes:
-			return 0, fmt.Errorf("an item has %d bytes, want %d: no participant has put it", len(item.Data), idBytes)
+			return 0, nil, fmt.Errorf("an item has %d bytes, want %d: no participant has put it", len(item.Data), idBytes)
 		default:
-			return int64(binary.BigEndian.Uint64(item.Data)), nil
+			return int64(binary.BigEndian.Uint64(item.Data)), item.Lost, nil
+		}
+		if err := w.Env.Session.Sleep(ctx, pauseAfter(attempt)); err != nil {
+			return 0, nil, err
 		}
 	}
+}
+
+// pauseAfter returns how long a client waits that has found nothing so many times before in a row. Items that exist may all
+// be claimed by clients that have died, until their sessions end: no client is notified then that looks instead of waiting.
+func pauseAfter(attempts int) time.Duration {
+	if attempts == 0 {
+		return 0
+	}
+	return min(time.Millisecond<<min(attempts-1, 10), longestPause)
 }
 
 // Leave implements [variants.Participant] for the recipes' participants, which embed a worker.

@@ -45,15 +45,15 @@ func (b *byPriority) Took(o *items.Observer, t *items.Take, unordered bool) {
 			break
 		}
 		for _, item := range b.left[p].Before(t.Begun) {
-			if item.PutBy == t.Client || item.PutEnded < t.Known {
+			if item.FoundBy(t) {
 				passed = append(passed, item)
 			}
 		}
 	}
 	o.Doubt(t.Event, func(overtaken *items.Stored) {
-		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.PutEnded, End: t.At})
+		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.Since, End: t.At})
 		if !unordered {
-			b.out.Breach(t.Event, "client %d took item %#x of priority %d, although it knew of item %#x of priority %d",
+			o.Passed(t.Event, overtaken, "client %d took item %#x of priority %d, although it knew of item %#x of priority %d",
 				t.Client, t.Value, priorityOf(t.Value), overtaken.ID, priorityOf(overtaken.ID))
 		}
 	}, passed...)

@@ -34,6 +34,8 @@ import (
 //	requests  at most 1 put + N listings + N gets + N deletes
 //	writes    at most 1 + N, of which N-1 fail
 //
+// An item is lost if its taker dies after step 4 and before it has processed the item.
+//
 // Source: kazoo's Queue, which keeps its list although its items have priorities.
 type StaleList struct{ items.Cached }
 
@@ -57,6 +59,7 @@ func staleListVariant() variants.Variant {
 		Summary:  "takes from a list of items until it is exhausted, without regard to newer items",
 		Source:   "kazoo's Queue; ZooKeeper recipes page, Queues",
 		BadAt:    "urgent items, its very purpose: one waits until the takers' old lists are exhausted",
+		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.2 + 0.85(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "3N+1 (3.2 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
 		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {

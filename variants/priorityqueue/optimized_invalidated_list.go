@@ -38,6 +38,8 @@ import (
 //	writes         at most 1 + N, of which N-1 fail
 //	notifications  at most 2N-1
 //
+// An item is lost if its taker dies after step 4 and before it has processed the item.
+//
 // Source: ZooKeeper recipes page, Priority Queues.
 type InvalidatedList struct {
 	items.Deleting
@@ -100,6 +102,7 @@ func invalidatedListVariant() variants.Variant {
 		Summary:  "discards its list of items when the watch on them has fired",
 		Source:   "ZooKeeper recipes page, Priority Queues",
 		BadAt:    "long queues, which are listed for every item, and many clients: each put and each take wakes all that are about to take",
+		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"},
 		Free:     variants.Cost{Requests: "7N-3", Writes: "N+1", FailedWrites: "N-1", Notifications: "2N-1", HerdMax: "N"},
 		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {

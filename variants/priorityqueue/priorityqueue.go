@@ -2,7 +2,7 @@
 // at any time.
 //
 // The promise that both of them must keep: an item whose put was acknowledged is taken, and it is taken once. It is lost if
-// its taker dies at that moment, as in every queue in which a client takes by deleting. invalidated-list promises in
+// its taker dies before it has processed it, as in every queue in which a client takes by deleting. invalidated-list promises in
 // addition, and stale-list does not, that there are no priority inversions:
 //
 //	An inversion is a take of an item although its taker knew of a more urgent one, which no client had begun to take when
@@ -121,6 +121,7 @@ func Recipe() variants.Recipe {
 		Operation:   items.PhaseTake,
 		Batch:       batch,
 		CountFrom:   variants.FromStart,
+		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		NewObserver: newObserver,
 		Code:        code,
 	}

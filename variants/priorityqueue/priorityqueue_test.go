@@ -16,6 +16,7 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 			"done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
+			"removes": items.Removes, "sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
 			p, known := map[byte]int64{'x': 1, 'u': int64(urgent), 'o': int64(ordinary)}[parts[0][0]]
@@ -57,6 +58,19 @@ func TestCheck(t *testing.T) {
 		{"twice, by two", bothPut + "0:taking 1:taking 0:took:u2 1:took:u2", "client 1 took item 0xa00000000000002, which client 0 had taken"},
 		{"twice, without a promise of order", "0:unordered " + bothPut + "0:taking 1:taking 0:took:u2 1:took:u2", "which client 0 had taken"},
 		{"lost: not found", "0:unordered " + bothPut + "0:taking 0:empty", "client 0 found nothing"},
+	})
+}
+
+func TestCheckOfFailures(t *testing.T) {
+	const removes = "0:removes:o0 "
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"an urgent one went with its taker", bothPut + knows + "0:taking 0:died:o0 1:taking 1:took:o1 1:taking 1:took:o3 0:rejoined:o1", ""},
+		{"known in a former life", bothPut + knows + "1:died:o0 1:rejoined:o1 1:taking 1:took:o1", ""},
+		{"known before the session was lost", bothPut + knows + "1:taking 1:sessionLost:o0 1:took:o1", ""},
+		{"removed and not processed", removes + bothPut + "0:taking 0:took:u2 0:died:o0", "item 0xa00000000000002 is lost: client 0 had removed it"},
+		{"removed without a reply", removes + bothPut + knows + "0:taking 0:died:o0 1:taking 1:took:o1 1:taking 1:took:o3", "item 0xa00000000000002 is lost: client 0 was taking it"},
+		{"only one was removed", removes + "0:putting:u4 0:put:u4 " + bothPut + knows + "0:taking 0:died:o0 1:taking 1:took:o1", "item 0xa00000000000004 is lost: client 0 was taking it | " + passed},
+		{"known in the same life", bothPut + "1:died:o0 1:rejoined:o1 " + knows + "1:taking 1:took:o1", passed},
 	})
 }
 

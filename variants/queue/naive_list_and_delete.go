@@ -25,7 +25,7 @@ import (
 //	requests  at most 1 put + N listings + N gets + N deletes
 //	writes    at most 1 + N, of which N-1 fail
 //
-// Items are taken in the order in which they were put. An item is lost if its taker dies after step 4.
+// Items are taken in the order in which they were put. An item is lost if its taker dies after step 4 and before it has processed the item.
 //
 // Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera); DistributedQueue among
 // ZooKeeper's own recipes does the same.
@@ -64,6 +64,7 @@ func listAndDeleteVariant() variants.Variant {
 		Summary:  "every take lists the queue, then reads and deletes the first item",
 		Source:   "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:    "long queues, which are listed for every item, and many clients: all race for the same item, and each loser pays for a quorum write",
+		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
 		Join:     join(NewListAndDelete),

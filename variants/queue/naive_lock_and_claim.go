@@ -45,7 +45,8 @@ import (
 //	writes         at most 1 put, 3 by its taker, 2 by each other client  =  2N + 2, of which N-1 fail
 //	notifications  at most 2N
 //
-// Items are taken in the order in which they were put. An item survives its taker's death.
+// Items are taken in the order in which they were put. An item survives its taker's death: it can
+// be claimed again when the taker's session has ended. If the taker had processed it, it is processed again.
 //
 // Source: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
 type LockAndClaim struct{ claiming }
@@ -110,6 +111,7 @@ func lockAndClaimVariant() variants.Variant {
 		Summary:  "every take watches and lists the queue, and asks for each item's claim",
 		Source:   "kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:    "many clients: each asks for the claims of all others, one after another, and each put and removal notifies all of them",
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "6.05 + 0.95N", Writes: "4", FailedWrites: "0", Notifications: "1", HerdMax: "N"},
 		Free:     variants.Cost{Requests: "N²+6N", Writes: "2N+2", FailedWrites: "N-1", Notifications: "2N (1 for N=1)", HerdMax: "N"},
 		Join:     join(NewLockAndClaim),

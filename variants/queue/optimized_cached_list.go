@@ -31,7 +31,7 @@ import (
 //	requests  at most 1 put + N listings + N gets + N deletes
 //	writes    at most 1 + N, of which N-1 fail
 //
-// Items are taken in the order in which they were put. An item is lost if its taker dies after step 4.
+// Items are taken in the order in which they were put. An item is lost if its taker dies after step 4 and before it has processed the item.
 //
 // Source: ZooKeeper recipes page, Queues ("does not need to issue another getChildren until it exhausts the list").
 type CachedList struct{ items.Cached }
@@ -51,6 +51,7 @@ func cachedListVariant() variants.Variant {
 		Summary:  "lists the queue again only when its last list is exhausted",
 		Source:   "ZooKeeper recipes page, Queues",
 		BadAt:    "many clients: each tries every item, and finds most of them gone",
+		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1 + 0.9(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     cachedFree(),
 		Join:     join(NewCachedList),

@@ -35,7 +35,8 @@ import (
 //	requests  at most 1 put + N listings + N claims + 1 get + 1 removal
 //	writes    at most N + 2, of which N-1 fail
 //
-// Items are taken in the order in which they were put. An item survives its taker's death.
+// Items are taken in the order in which they were put. An item survives its taker's death: it can
+// be claimed again when the taker's session has ended. If the taker had processed it, it is processed again.
 //
 // Source: kropponline, My 1st ZooKeeper Recipe, with the multi of ZooKeeper 3.4; kazoo's LockingQueue removes likewise.
 type MultiClaim struct{ claiming }
@@ -101,6 +102,7 @@ func multiClaimVariant() variants.Variant {
 		Summary:  "one listing shows items and claims; multis claim and remove",
 		Source:   "kropponline, My 1st ZooKeeper Recipe, with multi",
 		BadAt:    "long queues, which are listed for every item, and short work: each item costs three quorum writes instead of two",
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "5", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "2N+3", Writes: "N+2", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
 		Join:     join(NewMultiClaim),

@@ -24,7 +24,7 @@ import (
 // When clients loop freely, lists are made at different times and so overlap; the bounds are those of [CachedList].
 //
 // There is no order: an item is taken when a client's list comes to it, and while items are put faster than they are
-// taken, the last one that was put may be taken first. An item is lost if its taker dies after step 4.
+// taken, the last one that was put may be taken first. An item is lost if its taker dies after step 4 and before it has processed the item.
 //
 // Source: ZooKeeper recipes page, Queues, for the list; the different starts are our own.
 type OffsetCachedList struct {
@@ -65,6 +65,7 @@ func offsetCachedListVariant() variants.Variant {
 		Summary:  "a cached list in which each client starts at another place",
 		Source:   "ZooKeeper recipes page, Queues; the different starts are our own",
 		BadAt:    "order: an item may be taken long after one that was put later",
+		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     cachedFree(),
 		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {

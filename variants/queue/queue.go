@@ -1,8 +1,8 @@
 // Package queue compares five ways for many clients to take items from one queue.
 //
 // The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. If its taker
-// dies, the claiming variants hand it to another client (at least once), while those that delete it first lose it (at
-// most once). Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client
+// dies or its session is lost before it is done, the claiming variants hand it to another client, which may process it again
+// (at least once), while those that delete it first lose it (at most once). No variant finishes an item twice. Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client
 // whose server lags behind the leader may find nothing although other clients have put items already.
 //
 //	variant             znodes                              cost of one take among N clients, its done included
@@ -52,6 +52,7 @@ func Recipe() variants.Recipe {
 		Operation:   items.PhaseTake,
 		Batch:       batch,
 		CountFrom:   variants.FromStart,
+		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		NewObserver: newObserver,
 		Code:        code,
 	}

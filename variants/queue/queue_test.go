@@ -16,6 +16,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 		"finishing": items.Finishing, "done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
+		"removes": items.Removes, "sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -58,11 +59,55 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// Client 0 fails. Items that it has claimed are free when twice the time from its death until it joins again has passed.
+func TestCheckOfFailures(t *testing.T) {
+	const (
+		onePut  = "1:putting:1 1:put:1 "
+		twoPut  = onePut + "1:putting:2 1:put:2 "
+		back    = "0:died 0:rejoined:1 - - "
+		another = "1:putting:3 1:put:3 "
+	)
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"claimed, and taken again", twoPut + "0:taking 0:took:1 0:died 1:taking 1:took:1 1:finishing:1 1:done:1 0:rejoined:1", ""},
+		{"claimed, and taken again by its next life", twoPut + "0:taking 0:took:1 " + back + "0:taking 0:took:1 0:finishing:1 0:done:1", ""},
+		{"claimed, and passed over while the claim stands", twoPut + "0:taking 0:took:1 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 0:taking 0:took:1", ""},
+		{"claimed, and passed over for an item that was put before the session had ended", twoPut + "0:taking 0:took:1 " + back + "1:taking 1:took:2 1:done:2 1:taking 1:took:1", ""},
+		{"claimed, and passed over just after the client has joined again", onePut + "0:taking 0:took:1 0:died - - 0:rejoined:1 " + another + "1:taking 1:took:3", ""},
+		{"claimed, and then claimed by a client that dies, too", onePut + "0:taking 0:took:1 " + back + another + "2:taking 2:died 1:taking 1:took:3 1:done:3", ""},
+		{"claimed, and about to be claimed again", onePut + "0:taking 0:took:1 " + back + another + "2:taking 1:taking 1:took:3 2:took:1", ""},
+		{"the claim of a client that was only cut off may stand", onePut + "0:taking 0:took:1 0:sessionLost 0:givenUp:1 0:rejoined:1 " + another + "1:taking 1:took:3", ""},
+		{"never free again", onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3", "client 1 took item 0x3, although item 0x1 had been put before it; it was not free again"},
+		{"never free again, and not found", "1:unordered " + onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:taking 1:empty", "client 1 found nothing, although item 0x1 was there and no client took it; it was not free again"},
+		{"never free again, by an attempt that died", twoPut + "0:taking 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 - - - - - - " + another + "1:taking 1:took:3", "item 0x1 had been put before it; it was not free again"},
+		{"reported once", onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:putting:4 1:put:4 1:taking 1:took:4", "item 0x1"},
+
+		{"removed, and the client goes on without a session", "0:removes " + onePut + "0:taking 0:took:1 0:sessionLost 0:finishing:1 0:done:1 0:rejoined:1", ""},
+		{"removed, processed, and not done", "0:removes " + onePut + "0:taking 0:took:1 0:finishing:1 0:died", ""},
+		{"removed and not processed", "0:removes " + onePut + "0:taking 0:took:1 0:died", "item 0x1 is lost: client 0 had removed it"},
+		{"removed by a request whose reply its client did not live to see", "0:removes " + twoPut + "0:taking 0:died 1:taking 1:took:2", "item 0x1 is lost: client 0 was taking it"},
+		{"removed by a client whose session was lost", "0:removes " + twoPut + "0:taking 0:sessionLost 1:taking 1:took:2 0:rejoined:1", "item 0x1 is lost: client 0 was taking it"},
+		{"two passed over, one of them removed", "0:removes 1:putting:3 1:put:3 " + twoPut + "0:taking 0:died 1:taking 1:took:2", "item 0x3 is lost: client 0 was taking it | client 1 took item 0x2, although item 0x1"},
+		{"an item that was put after its supposed taker had died", twoPut + "0:taking 0:died " + another + "1:putting:4 1:put:4 1:taking 1:took:1 1:done:1 1:taking 1:took:2 1:done:2 1:taking 1:took:4", "client 1 took item 0x4, although item 0x3"},
+		{"two attempts of one client", twoPut + "1:putting:3 1:put:3 0:taking 0:died 0:rejoined:1 0:taking 0:died 1:taking 1:took:3", ""},
+		{"one attempt, two items", twoPut + "1:putting:3 1:put:3 0:taking 0:died 0:rejoined:1 1:taking 1:took:3", "although item 0x2"},
+
+		{"processed again after a death", onePut + "0:taking 0:took:1 0:finishing:1 0:died 1:taking 1:took:1 1:finishing:1 1:done:1", "client 1 processed item 0x1, which client 0 had processed"},
+		{"processed again by a client that learns late", onePut + "0:taking 0:took:1 1:taking 1:took:1 1:finishing:1 1:done:1 0:finishing:1 0:sessionLost 0:givenUp:1", "client 0 processed item 0x1, which client 1 had processed"},
+		{"stopped in time", onePut + "0:taking 0:took:1 1:taking 1:took:1 0:sessionLost 0:givenUp:1 1:finishing:1 1:done:1 0:rejoined:1", ""},
+		{"done by two", onePut + "0:taking 0:took:1 1:taking 1:took:1 1:done:1 0:done:1 0:died", "client 1 took item 0x1, which client 0 had taken"},
+		{"put and not acknowledged", "0:putting:1 0:died 1:putting:2 1:put:2 1:taking 1:took:1 1:done:1 1:taking 1:took:2", ""},
+	})
+}
+
 func TestSpans(t *testing.T) {
 	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 1 finds nothing at first; then it takes what client 0 put, and client 0 what client 1 put",
 		"0:putting:1 0:put:1 1:putting:2 1:put:2 1:taking 1:empty 1:took:1 0:taking 0:took:2 1:finishing:1 1:done:1",
 		"put(0)=1ms put(1)=1ms take(1)=2ms take(0)=1ms sojourn(1)=6ms sojourn(0)=6ms done(1)=1ms",
+	}, {
+		"client 0 dies with an item, which client 1 takes; a take in which client 1 dies has no span",
+		"0:putting:1 0:put:1 0:taking 0:took:1 0:died 1:taking 1:took:1 1:done:1 1:taking 1:died 1:rejoined:1 1:taking 1:empty 1:took:1",
+		"put(0)=1ms take(0)=1ms take(1)=1ms take(1)=2ms sojourn(0)=3ms reclaim(1)=2ms",
 	}})
 }
 
@@ -236,4 +281,47 @@ func TestObserverMemory(t *testing.T) {
 		}
 		return h
 	})
+}
+
+// Clients put and take an item in turn. Now and then one dies: while it looks for an item, while it has one, or when it has
+// processed one. Each item is either lost or taken again, as the variant removes or claims it.
+func TestObserverMemoryWithDeaths(t *testing.T) {
+	const clients, everyNth = 8, 1000
+	var lives [clients]int64
+	for _, removes := range []bool{false, true} {
+		variantstest.ObserverMemory(t, recipeThatForgoesAll(), func(i int) []variants.Event {
+			c := i % clients
+			id := int64(c)<<40 | lives[c]<<28 | int64(i/clients)
+			events := []variants.Event{
+				{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}, {Kind: items.Taking},
+				{Kind: items.Took, Value: id}, {Kind: items.Finishing, Value: id}, {Kind: items.Done, Value: id},
+			}
+			if removes {
+				events = slices.Insert(events, 0, variants.Event{Kind: items.Removes})
+			}
+			if i%everyNth == 0 {
+				done := len(events) - 1
+				lives[c]++
+				events = append(events[:done-i/everyNth%3], variants.Event{Kind: variants.Died}, variants.Event{Kind: variants.Rejoined, Value: lives[c]})
+				if i/everyNth%3 < 2 && !removes {
+					events = append(events, variants.Event{Kind: items.Taking}, variants.Event{Kind: items.Took, Value: id}, variants.Event{Kind: items.Done, Value: id})
+				}
+			}
+			for j := range events {
+				events[j].Client = c
+			}
+			return events
+		})
+	}
+}
+
+// recipeThatForgoesAll returns the recipe with an observer that takes no damage for a violation.
+func recipeThatForgoesAll() variants.Recipe {
+	r := Recipe()
+	observer := r.NewObserver
+	r.NewObserver = func(out variants.Findings) variants.Observer {
+		out.Damage = func(variants.Damage) {}
+		return observer(out)
+	}
+	return r
 }

@@ -1,0 +1,250 @@
+package items
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// What is certain of an item when a client fails:
+//
+//   - An item that the client had, and had processed, is not lost. If another client processes it, too, it is doubled.
+//   - An item that the client had removed and not processed is lost.
+//   - An item that the client had claimed is free again when the session has ended at the servers. It is lost if clients pass it
+//     over afterwards. A client that has died joins again after the time in which its session runs out. If a leader was elected
+//     meanwhile, sessions run out as much later, so the item counts as free when that time has passed twice. A client whose
+//     session was lost may join again at once, even if the servers have not ended the session: it remains unknown when the
+//     item is free.
+//   - An attempt that ended with the life of its client may have taken one item that was put before that. It did so if an item
+//     was passed over that no other attempt has taken.
+//
+// Other items may be lost, too, such as one that was removed by a request whose reply its client did not live to see, and that
+// no client was expected to find afterwards. They are not counted.
+
+// ending is the end of a client's life.
+type ending struct {
+	client int
+	at     time.Duration
+	freed  time.Duration // when all claims of that life were free again; zero while that is unknown
+	unsure bool          // it remains unknown
+}
+
+// broken is an attempt that ended with its client's life. It may have taken an item that was put before that.
+type broken struct {
+	attempt
+	*ending
+	spent bool // an item that it may have taken is attributed to it
+}
+
+// mayHaveTaken reports whether the attempt can be why an item was passed over at a moment.
+func (b *broken) mayHaveTaken(item *Stored, moment time.Duration) bool {
+	return b.Begun < moment && item.PutBegun < b.at
+}
+
+// freeing is an item that is free again when the claims of these lives are.
+type freeing struct {
+	item  *Stored
+	lives []*ending
+}
+
+// at returns when the item is free; false while that is unknown.
+func (f freeing) at() (at time.Duration, known bool) {
+	for _, l := range f.lives {
+		if l.freed == 0 {
+			return 0, false
+		}
+		at = max(at, l.freed)
+	}
+	return at, true
+}
+
+// repeatedWork is the processing of an item that had been processed before.
+type repeatedWork struct {
+	event   variants.Event
+	earlier int // the client that had processed it
+}
+
+// observeLife takes an event of a client's life.
+func (o *Observer) observeLife(c *client, e variants.Event) {
+	o.failed = true
+	o.reportAgain()
+	switch e.Kind {
+	case variants.SessionLost: // the client library opens another one, whose server may lag behind
+		c.known, c.attempt.Known, c.unsure = 0, 0, true
+	case variants.Died:
+		c.ending = &ending{client: e.Client, at: e.At}
+		o.endLife(c, e)
+	case variants.Rejoined:
+		if c.ending == nil {
+			c.ending = &ending{client: e.Client, at: e.At, unsure: true}
+			o.endLife(c, e)
+		} else {
+			c.ending.freed = 2*e.At - c.ending.at
+		}
+		*c = client{unsure: true}
+	}
+}
+
+// endLife ends what is open of a client.
+func (o *Observer) endLife(c *client, e variants.Event) {
+	if t := c.held; t != nil && t.Item != nil {
+		t.Item.takes = slices.DeleteFunc(t.Item.takes, func(other *Take) bool { return other == t })
+		if len(t.Item.takes) == 0 {
+			o.forsake(t.Item, c, e)
+		}
+	}
+	if c.put != nil {
+		c.put.unanswered = true
+	}
+	c.held, c.put = nil, nil
+	if c.looking {
+		o.pruneBroken()
+		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: c.ending})
+		o.endAttempt(c, nil)
+	}
+}
+
+// forsake records that the client that had an item has failed.
+func (o *Observer) forsake(item *Stored, c *client, e variants.Event) {
+	item.forsaken = e.At
+	switch {
+	case o.removes && item.processed == nil:
+		o.lose(e, item, "item %#x is lost: client %d had removed it from the queue when it failed", item.ID, e.Client)
+	case o.removes:
+		o.finish(item, Owner{e.Client, e.At})
+	case item.processed == nil:
+		o.freeLater(item, c.ending)
+	}
+}
+
+// freeLater makes an item available again as soon as the claims of some lives have ended, of which one had it.
+func (o *Observer) freeLater(item *Stored, lives ...*ending) {
+	if !slices.ContainsFunc(lives, func(l *ending) bool { return l.unsure }) {
+		o.freeing = append(o.freeing, freeing{item, lives})
+	}
+}
+
+// freeDue makes the items available again that are free by now.
+func (o *Observer) freeDue() {
+	o.freeing = slices.DeleteFunc(o.freeing, func(f freeing) bool {
+		at, known := f.at()
+		due := known && at < o.now
+		if due {
+			o.free(f.item, at)
+		}
+		return due || f.item.forsaken == 0 // it is taken again
+	})
+}
+
+// free makes an item available again from some moment after the last event on, unless a client has taken it meanwhile.
+func (o *Observer) free(item *Stored, at time.Duration) {
+	if item.forsaken == 0 || o.items[item.ID] != item {
+		return
+	}
+	item.taken, item.freed, item.Since = false, true, max(at, o.before)
+	o.present.Add(item)
+	o.order.Add(item)
+}
+
+// attribute finds an attempt that may have taken an item which was passed over at a moment, and reports whether there is one.
+// Attempts take one item each. Of several it uses up the one that ended first, which can explain the fewest items that are put
+// later.
+func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
+	var taker *broken
+	var suspects []*ending
+	for _, b := range o.broken {
+		if !b.mayHaveTaken(item, moment) {
+			continue
+		}
+		suspects = append(suspects, b.ending)
+		if !b.spent && (taker == nil || b.at < taker.at) {
+			taker = b
+		}
+	}
+	if taker == nil {
+		return false
+	}
+	taker.spent = true
+	for _, d := range o.doubts {
+		d.excuse(item)
+	}
+	switch e := (variants.Event{At: taker.at, Client: taker.client}); {
+	case item.taken: // and given up, or lost with the session, so that another client could take it
+	case o.removes:
+		o.lose(e, item, "item %#x is lost: client %d was taking it when it failed", item.ID, e.Client)
+	default:
+		item.taken, item.forsaken = true, taker.at
+		o.freeLater(item, suspects...)
+	}
+	return true
+}
+
+// pruneBroken forgets the attempts that can have taken none of the items that are left.
+func (o *Observer) pruneBroken() {
+	if len(o.broken) == 0 {
+		return
+	}
+	oldest := time.Duration(-1)
+	for _, item := range o.items {
+		if !item.taken && !item.unanswered && (oldest < 0 || item.PutBegun < oldest) {
+			oldest = item.PutBegun
+		}
+	}
+	for _, d := range o.doubts {
+		for _, item := range d.items {
+			oldest = min(oldest, item.PutBegun)
+		}
+	}
+	o.broken = slices.DeleteFunc(o.broken, func(b *broken) bool { return oldest < 0 || oldest >= b.at })
+}
+
+// reclaim reports how long it took until an item was taken again whose taker had failed.
+func (o *Observer) reclaim(t *Take) {
+	if t.Item.forsaken > 0 {
+		o.out.Span(variants.Span{Phase: PhaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
+		t.Item.forsaken = 0
+	}
+}
+
+// process records that a client has processed its item. That it was processed before is damage if a client has failed;
+// otherwise both clients have the item for good, see [Observer.checkTakes].
+func (o *Observer) process(t *Take, e variants.Event) {
+	if t.Item == nil {
+		return
+	}
+	if earlier := t.Item.processed; earlier != nil && len(o.again) < maxDoubts {
+		o.again = append(o.again, repeatedWork{e, earlier.Client})
+	}
+	t.Item.processed = t
+	if o.failed {
+		o.reportAgain()
+	}
+}
+
+// reportAgain reports the items that were processed again.
+func (o *Observer) reportAgain() {
+	for _, a := range o.again {
+		o.out.Lose(a.event, variants.ItemsDoubled, 1, "client %d processed item %#x, which client %d had processed", a.event.Client, a.event.Value, a.earlier)
+	}
+	o.again = nil
+}
+
+// Passed reports an item that was passed over although it was there, in words. If it should have been free again after its
+// taker had failed, it is lost.
+func (o *Observer) Passed(e variants.Event, item *Stored, format string, args ...any) {
+	if !item.freed {
+		o.out.Breach(e, format, args...)
+		return
+	}
+	if o.items[item.ID] == item {
+		o.lose(e, item, format+"; it was not free again after the session of its taker had ended", args...)
+	}
+}
+
+// lose reports an item that no client will process.
+func (o *Observer) lose(e variants.Event, item *Stored, format string, args ...any) {
+	item.taken = true
+	o.out.Lose(e, variants.ItemsLost, 1, format, args...)
+	o.finish(item, Owner{e.Client, e.At})
+}
