@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -124,6 +125,20 @@ func (c *client) explain(err error) error {
 // fence returns when every session has received all notifications of the transactions that any session had seen before the
 // call.
 func (p *clientPool) fence(ctx context.Context) error { return fenceAll(ctx, p.clients, p.latest()) }
+
+// fenceLiving is fence for the clients whose lives are not over, such as those of a load in which clients fail.
+func (p *clientPool) fenceLiving(ctx context.Context) error {
+	zxid := p.latest()
+	return p.each(func(c *client) error {
+		if c.over() || c.session == nil {
+			return nil
+		}
+		if err := c.fence(ctx, zxid); !errors.Is(err, variants.ErrSessionLost) {
+			return err
+		}
+		return nil
+	})
+}
 
 // fenceAll fences some clients' sessions up to a transaction.
 func fenceAll(ctx context.Context, clients []*client, zxid int64) error {

@@ -38,7 +38,11 @@ func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 // The snapshot records which server does not answer. That is not returned as an error, which would discard the measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	var r snapshot
-	if err := m.pool.fence(ctx); err != nil {
+	fence := m.pool.fence
+	if m.faults != nil {
+		fence = m.pool.fenceLiving
+	}
+	if err := fence(ctx); err != nil {
 		return r, err
 	}
 	r.client, r.reconnects = m.pool.counts(), m.pool.reconnects()

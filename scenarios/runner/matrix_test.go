@@ -1,0 +1,62 @@
+package runner_test
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// Every variant keeps what it promises under every fault of clients, their sessions and their connections. The table is what
+// `zkbench run fault-matrix` prints, with sessions that run out sooner.
+func TestFaultMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred measurements")
+	}
+	ofClients := func(k faults.Kind) bool { return !k.OfServer() }
+	var columns []string
+	for _, f := range scenarios.MatrixFaults() {
+		columns = append(columns, f.Name)
+	}
+	var mu sync.Mutex
+	matrix := results.NewMatrix(columns)
+	t.Run("cells", func(t *testing.T) {
+		for _, s := range scenarios.Matrix(catalog.Recipes(), ofClients) {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				_, fault, _ := scenarios.MatrixCell(s.Name)
+				s.SessionTimeout = scenarios.Duration(time.Second)
+				s.Duration = min(s.Duration, scenarios.Duration(4*time.Second))
+				if fault[:3] == "cut" || fault[:4] == "lose" { // the client library waits for a second before it tries the same server again
+					s.SessionTimeout = scenarios.Duration(4 * time.Second)
+				}
+				err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, catalog.Recipes(), func(d *results.Document) {
+					mu.Lock()
+					defer mu.Unlock()
+					matrix.Add(fault, d)
+					for _, v := range d.Violations[:min(len(d.Violations), 3)] {
+						t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
+					}
+					if len(d.Invalid) > 0 {
+						t.Errorf("%s: %q", d.Variant, d.Invalid)
+					}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+	if missing := matrix.Missing(); len(missing) > 0 {
+		t.Errorf("without a measurement: %q", missing)
+	}
+	if err := matrix.Write(os.Stdout, 120); err != nil {
+		t.Error(err)
+	}
+}
