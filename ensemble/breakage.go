@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ServerFaultsOf returns the faults that an ensemble's engine can cause: none unless it is a [Breaker].
@@ -111,7 +112,11 @@ func (b *Breakage) CheckPossible(f ServerFault) error {
 // errClosing is the error of a fault that comes too late to be undone.
 var errClosing = errors.New("the ensemble is being closed")
 
-// Break implements [Breaker]. After an error of the engine, the fault may exist: it counts until the server is restored.
+// undoTimeout is how long undoing a fault that failed halfway may take.
+const undoTimeout = 30 * time.Second
+
+// Break implements [Breaker]. If the engine fails, the fault may exist, such as when the context ends during a command. Break then
+// undoes it. If that fails, too, the fault counts until the server is restored.
 func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 	if err := b.CheckPossible(f); err != nil {
 		return err
@@ -126,10 +131,13 @@ func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 		return fmt.Errorf("%s %s: it is already %s", f, s.Name, server.fault.Condition())
 	}
 	server.fault = f
-	if err := b.Cause(ctx, s, f); err != nil {
-		return fmt.Errorf("%s %s: %w", f, s.Name, err)
+	err := b.Cause(ctx, s, f)
+	if err == nil {
+		return nil
 	}
-	return nil
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	return errors.Join(fmt.Errorf("%s %s: %w", f, s.Name, err), b.restore(undo, s, server))
 }
 
 // Restore implements [Breaker].
