@@ -77,6 +77,7 @@ type Breakage struct {
 	mu      sync.Mutex
 	servers map[int]*breakable // by the server's id
 	over    bool               // no more faults: the ensemble is being closed
+	removed bool               // nothing is restored either: a server that is started now would be left behind
 }
 
 // breakable is a server that this process has broken at least once.
@@ -124,8 +125,9 @@ func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 	server := b.server(s)
 	server.mu.Lock()
 	defer server.mu.Unlock()
+	over, _ := b.ending()
 	switch {
-	case b.isOver():
+	case over:
 		return fmt.Errorf("%s %s: %w", f, s.Name, errClosing)
 	case server.fault != "":
 		return fmt.Errorf("%s %s: it is already %s", f, s.Name, server.fault.Condition())
@@ -149,6 +151,9 @@ func (b *Breakage) Restore(ctx context.Context, s Server) error {
 }
 
 func (b *Breakage) restore(ctx context.Context, s Server, server *breakable) error {
+	if _, removed := b.ending(); removed {
+		return fmt.Errorf("restore %s: %w", s.Name, errClosing)
+	}
 	if err := b.Undo(ctx, s); err != nil {
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
@@ -178,10 +183,25 @@ func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored i
 	return restored, errors.Join(errs...)
 }
 
-func (b *Breakage) isOver() bool {
+// abandon refuses further faults and restorations, and returns when none is under way: the servers are about to be removed.
+func (b *Breakage) abandon(servers []Server) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	b.over, b.removed = true, true
+	b.mu.Unlock()
+	for _, s := range servers {
+		server := b.server(s)
+		server.mu.Lock()
+		server.mu.Unlock() //nolint:staticcheck // it only waits
+	}
+}
+
+func (b *Breakage) ending() (over, removed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.over
+	return b.over, b.removed
 }
 
 func (b *Breakage) server(s Server) *breakable {

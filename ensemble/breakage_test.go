@@ -137,6 +137,9 @@ func TestCloseRestores(t *testing.T) {
 		if err := local.CloseBy(t.Context(), func() error { removed = true; return nil }); err != nil {
 			t.Error(err)
 		}
+		if err := local.Restore(t.Context(), server.Servers()[0]); (err == nil) != found {
+			t.Errorf("found: %t, restored after the end: %v", found, err)
+		}
 		if restored := len(e.faults) == 0; restored != found || removed == found {
 			t.Errorf("found: %t, restored: %t, removed: %t", found, restored, removed)
 		}
