@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // ServerFaultsOf returns the faults that an ensemble's engine can cause: none unless it is a [Breaker].
@@ -76,6 +77,7 @@ type Breakage struct {
 	mu      sync.Mutex
 	servers map[int]*breakable // by the server's id
 	over    bool               // no more faults: the ensemble is being closed
+	removed bool               // nothing is restored either: a server that is started now would be left behind
 }
 
 // breakable is a server that this process has broken at least once.
@@ -111,7 +113,11 @@ func (b *Breakage) CheckPossible(f ServerFault) error {
 // errClosing is the error of a fault that comes too late to be undone.
 var errClosing = errors.New("the ensemble is being closed")
 
-// Break implements [Breaker]. After an error of the engine, the fault may exist: it counts until the server is restored.
+// undoTimeout is how long undoing a fault that failed halfway may take.
+const undoTimeout = 30 * time.Second
+
+// Break implements [Breaker]. If the engine fails, the fault may exist, such as when the context ends during a command. Break then
+// undoes it. If that fails, too, the fault counts until the server is restored.
 func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 	if err := b.CheckPossible(f); err != nil {
 		return err
@@ -119,17 +125,21 @@ func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 	server := b.server(s)
 	server.mu.Lock()
 	defer server.mu.Unlock()
+	over, _ := b.ending()
 	switch {
-	case b.isOver():
+	case over:
 		return fmt.Errorf("%s %s: %w", f, s.Name, errClosing)
 	case server.fault != "":
 		return fmt.Errorf("%s %s: it is already %s", f, s.Name, server.fault.Condition())
 	}
 	server.fault = f
-	if err := b.Cause(ctx, s, f); err != nil {
-		return fmt.Errorf("%s %s: %w", f, s.Name, err)
+	err := b.Cause(ctx, s, f)
+	if err == nil {
+		return nil
 	}
-	return nil
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	return errors.Join(fmt.Errorf("%s %s: %w", f, s.Name, err), b.restore(undo, s, server))
 }
 
 // Restore implements [Breaker].
@@ -141,6 +151,9 @@ func (b *Breakage) Restore(ctx context.Context, s Server) error {
 }
 
 func (b *Breakage) restore(ctx context.Context, s Server, server *breakable) error {
+	if _, removed := b.ending(); removed {
+		return fmt.Errorf("restore %s: %w", s.Name, errClosing)
+	}
 	if err := b.Undo(ctx, s); err != nil {
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
@@ -170,10 +183,25 @@ func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored i
 	return restored, errors.Join(errs...)
 }
 
-func (b *Breakage) isOver() bool {
+// abandon refuses further faults and restorations, and returns when none is under way: the servers are about to be removed.
+func (b *Breakage) abandon(servers []Server) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	b.over, b.removed = true, true
+	b.mu.Unlock()
+	for _, s := range servers {
+		server := b.server(s)
+		server.mu.Lock()
+		server.mu.Unlock() //nolint:staticcheck // it only waits
+	}
+}
+
+func (b *Breakage) ending() (over, removed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.over
+	return b.over, b.removed
 }
 
 func (b *Breakage) server(s Server) *breakable {

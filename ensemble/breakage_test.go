@@ -16,15 +16,14 @@ import (
 // engine is the part of a Breaker that causes faults, in memory.
 type engine struct {
 	faults map[string]ensemble.ServerFault
-	calls  []string
 	fails  bool // causing a fault is an error, although the fault exists then
+	stuck  bool // faults cannot be undone
 }
 
 func (e *engine) breakage() *ensemble.Breakage {
 	return &ensemble.Breakage{
 		Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause},
 		Cause: func(_ context.Context, s ensemble.Server, f ensemble.ServerFault) error {
-			e.calls = append(e.calls, string(f)+" "+s.Name)
 			e.faults[s.Name] = f
 			if e.fails {
 				return errors.New("no answer")
@@ -32,7 +31,9 @@ func (e *engine) breakage() *ensemble.Breakage {
 			return nil
 		},
 		Undo: func(_ context.Context, s ensemble.Server) error {
-			e.calls = append(e.calls, "restore "+s.Name)
+			if e.stuck {
+				return errors.New("no engine answers")
+			}
 			delete(e.faults, s.Name)
 			return nil
 		},
@@ -71,16 +72,34 @@ func TestBreakageRefuses(t *testing.T) {
 	}
 }
 
-// What was broken is restored once, also if causing it was reported as an error, and nothing is broken afterwards.
+// A fault that failed halfway is undone at once, and at the latest with all others.
+func TestBreakUndoesHalfAFault(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		e := newEngine()
+		e.fails, e.stuck = true, stuck
+		b, servers := e.breakage(), two()
+		if err := b.Break(t.Context(), servers[0], ensemble.Kill); err == nil || (len(e.faults) > 0) != stuck {
+			t.Errorf("stuck: %t: faults = %v, %v", stuck, e.faults, err)
+		}
+		e.fails, e.stuck = false, false
+		if err := b.Break(t.Context(), servers[0], ensemble.Kill); (err != nil) != stuck {
+			t.Errorf("stuck: %t: the next fault: %v", stuck, err)
+		}
+		if n, err := b.RestoreAll(t.Context(), servers); n != 1 || err != nil || len(e.faults) > 0 {
+			t.Errorf("stuck: %t: restored %d servers (%v), faults = %v", stuck, n, err, e.faults)
+		}
+	}
+}
+
+// What was broken is restored once, and nothing is broken afterwards.
 func TestRestoreAll(t *testing.T) {
 	e := newEngine()
 	b, servers := e.breakage(), two()
 	if err := b.Break(t.Context(), servers[0], ensemble.Kill); err != nil {
 		t.Error(err)
 	}
-	e.fails = true
-	if err := b.Break(t.Context(), servers[1], ensemble.Pause); err == nil {
-		t.Error("the engine's error was lost")
+	if err := b.Break(t.Context(), servers[1], ensemble.Pause); err != nil {
+		t.Error(err)
 	}
 	for _, want := range []int{2, 0} {
 		if n, err := b.RestoreAll(t.Context(), servers); err != nil || n != want {
@@ -117,6 +136,9 @@ func TestCloseRestores(t *testing.T) {
 		removed := false
 		if err := local.CloseBy(t.Context(), func() error { removed = true; return nil }); err != nil {
 			t.Error(err)
+		}
+		if err := local.Restore(t.Context(), server.Servers()[0]); (err == nil) != found {
+			t.Errorf("found: %t, restored after the end: %v", found, err)
 		}
 		if restored := len(e.faults) == 0; restored != found || removed == found {
 			t.Errorf("found: %t, restored: %t, removed: %t", found, restored, removed)

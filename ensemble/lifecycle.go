@@ -45,11 +45,11 @@ func (l *Local) Release() error { return l.lock.Release() }
 // CloseBy removes the ensemble and unlocks it. If the ensemble was up before, CloseBy does not remove it, but restores the servers
 // that this process has broken.
 func (l *Local) CloseBy(ctx context.Context, remove func() error) error {
-	end := remove
 	if l.Found {
-		end = func() error { return l.restoreBroken(ctx) }
+		return errors.Join(l.restoreBroken(ctx), l.lock.Release())
 	}
-	return errors.Join(end(), l.lock.Release())
+	l.abandon(l.Members)
+	return errors.Join(remove(), l.lock.Release())
 }
 
 // restoreBroken restores the servers that this process has broken, and waits for their quorum if there are any.

@@ -35,12 +35,13 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 		done()
 		return target{}, err
 	}
-	t := target{Ensemble: e, stays: outlives(e), list: serverList(e, f), name: f.name, done: done}
+	t := target{Ensemble: e, stays: outlives(e), list: serverList(e, f), name: f.name}
+	restored := a.started.breaks(t)
+	t.done = func() { restored(); done() }
 	base := ensemble.ChrootOf(e)
 	root := namespace.Root(base, run)
 	if t.stays {
 		done()
-		restored := a.started.breaks(e, f.name)
 		cleaned := a.started.add(fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout), cleanHint(t.list))
 		t.done = func() { restored(); cleaned() }
 		a.printLeftovers(ctx, e.Servers(), base, t.list)
@@ -82,17 +83,22 @@ func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
 	return s.add(fmt.Sprintf("ensemble %q", name), downHint(name))
 }
 
-// breaks registers an ensemble that stays up, whose servers this process may break.
-func (s *started) breaks(e ensemble.Ensemble, name string) (done func()) {
-	b, ok := e.(interface {
+// breaks registers an ensemble whose servers this process may break.
+func (s *started) breaks(t target) (done func()) {
+	b, ok := t.Ensemble.(interface {
 		RestoreAll(ctx context.Context, servers []ensemble.Server) (int, error)
 	})
 	if !ok {
 		return func() {}
 	}
 	return s.append(&item{
-		what: fmt.Sprintf("broken servers in ensemble %q", name), command: healHint(name),
-		restore: func(ctx context.Context) error { _, err := b.RestoreAll(ctx, e.Servers()); return err },
+		what: fmt.Sprintf("broken servers in ensemble %q", t.name), command: healHint(t.name),
+		restore: func(ctx context.Context) error {
+			if _, err := b.RestoreAll(ctx, t.Servers()); t.stays {
+				return err
+			}
+			return nil // the ensemble itself is among the things that are left
+		},
 	})
 }
 
