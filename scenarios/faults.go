@@ -80,7 +80,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if s.Mode != Closed || recipe == nil || len(s.Clients) == 0 {
 		return // without these there are mistakes that hide what the faults would be
 	}
-	if s.QuorumLoss && !slices.ContainsFunc(s.Faults, func(f faults.Fault) bool { return f.Kind.OfServer() }) {
+	if s.QuorumLoss && !faults.OfServers(s.Faults) {
 		p.add(quorumLossField, "means nothing without faults of servers")
 	}
 	terms := faults.Terms{
