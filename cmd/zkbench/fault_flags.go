@@ -119,3 +119,25 @@ func abilityOf(engine ensemble.Engine) faults.Ability {
 	a.Servers, a.MinSessionTimeout, a.MaxSessionTimeout = faults.Servers(), 2*tick, 20*tick
 	return a
 }
+
+// abilityNow returns what can fail on an ensemble that is up. It may have been started by another version of zkbench.
+func abilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
+	a := abilityOf(engine)
+	a.Kinds, a.Servers = nil, nil
+	for _, f := range ensemble.ServerFaultsOf(e) {
+		a.Kinds = append(a.Kinds, faults.Kind(f))
+	}
+	a.Kinds = append(a.Kinds, faults.ClientKinds()...)
+	for _, s := range e.Servers() {
+		a.Servers = append(a.Servers, s.Name)
+	}
+	return a
+}
+
+// unable returns what an ensemble cannot do of a scenario.
+func unable(s scenarios.Scenario, can faults.Ability) error {
+	if err := faults.Unable(s.Faults, s.EffectiveSessionTimeout(), can); err != nil {
+		return usage(fmt.Errorf("%s: %w", s.Name, err))
+	}
+	return nil
+}
