@@ -22,8 +22,8 @@ const (
 	quorumLossField     = "quorum-loss"
 )
 
-// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s; the embedded server,
-// which can have a shorter tick, grants shorter ones.
+// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s, see [faults.Unable]. Those
+// with a shorter tick, such as an embedded server in a test, grant shorter ones.
 const (
 	minSessionTimeout = 100 * time.Millisecond
 	maxSessionTimeout = 40 * time.Second
