@@ -22,8 +22,8 @@ const (
 	quorumLossField     = "quorum-loss"
 )
 
-// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s; the embedded server,
-// which can have a shorter tick, grants shorter ones.
+// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s, see [faults.Unable]. Those
+// with a shorter tick, such as an embedded server in a test, grant shorter ones.
 const (
 	minSessionTimeout = 100 * time.Millisecond
 	maxSessionTimeout = 40 * time.Second
@@ -80,7 +80,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if s.Mode != Closed || recipe == nil || len(s.Clients) == 0 {
 		return // without these there are mistakes that hide what the faults would be
 	}
-	if s.QuorumLoss && !slices.ContainsFunc(s.Faults, func(f faults.Fault) bool { return f.Kind.OfServer() }) {
+	if s.QuorumLoss && !faults.OfServers(s.Faults) {
 		p.add(quorumLossField, "means nothing without faults of servers")
 	}
 	terms := faults.Terms{

@@ -106,8 +106,12 @@ func (s *Scenario) validateClaims(p *problems, names, metrics []string) {
 			p.add(field, "%s", err)
 			return
 		}
-		if len(metrics) > 0 && !slices.Contains(metrics, metric) {
+		switch {
+		case len(metrics) == 0:
+		case !slices.Contains(metrics, metric):
 			p.add(field, "recipe %s has no metric %q%s", s.Recipe, metric, strict.Nearest(metric, metrics))
+		case len(s.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric):
+			p.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
 		}
 		for _, name := range mentioned {
 			if name != "" && !slices.Contains(names, name) {

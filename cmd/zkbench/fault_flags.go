@@ -106,16 +106,37 @@ func flagOf(p scenarios.Problem) string {
 
 // abilityOf returns what can fail on an engine, before it is started.
 func abilityOf(engine ensemble.Engine) faults.Ability {
-	a := faults.Ability{Engine: string(engine), Kinds: faults.ClientKinds()}
-	const tick = 2 * time.Second // of the servers that zkbench starts
+	const tick = 2 * time.Second // of the servers that zkbench starts; a session lives for 2 to 20 ticks
+	a := faults.Ability{Engine: string(engine), Kinds: faults.ClientKinds(), MinSessionTimeout: 2 * tick, MaxSessionTimeout: 20 * tick}
 	switch engine {
 	case ensemble.Container:
-		a.Kinds = faults.Kinds()
+		a.Kinds, a.Servers = faults.Kinds(), faults.Servers()
 	case ensemble.Process:
-		a.Kinds = append([]faults.Kind{faults.Kill, faults.Pause}, a.Kinds...)
-	default:
-		return a
+		a.Kinds, a.Servers = append([]faults.Kind{faults.Kill, faults.Pause}, a.Kinds...), faults.Servers()
+	case ensemble.External:
+		a.MinSessionTimeout, a.MaxSessionTimeout = 0, 0 // unknown
 	}
-	a.Servers, a.MinSessionTimeout, a.MaxSessionTimeout = faults.Servers(), 2*tick, 20*tick
 	return a
+}
+
+// abilityNow returns what can fail on an ensemble that is up. It may have been started by another version of zkbench.
+func abilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
+	a := abilityOf(engine)
+	a.Kinds, a.Servers = nil, nil
+	for _, f := range ensemble.ServerFaultsOf(e) {
+		a.Kinds = append(a.Kinds, faults.Kind(f))
+	}
+	a.Kinds = append(a.Kinds, faults.ClientKinds()...)
+	for _, s := range e.Servers() {
+		a.Servers = append(a.Servers, s.Name)
+	}
+	return a
+}
+
+// unable returns what an ensemble cannot do of a scenario.
+func unable(s scenarios.Scenario, can faults.Ability) error {
+	if err := faults.Unable(s.Faults, s.EffectiveSessionTimeout(), can); err != nil {
+		return usage(fmt.Errorf("%s: %w", s.Name, err))
+	}
+	return nil
 }

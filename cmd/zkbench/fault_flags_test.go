@@ -81,6 +81,7 @@ func TestRefusedFaults(t *testing.T) {
 		{"lock-contention|--quorum-loss", "lock-contention, --quorum-loss: means nothing without faults of servers"},
 		{"lock-drain|--fault|cut: any, at: 1s", "lock-drain, --fault: means nothing in a lockstep run"},
 		{"lock-contention|--ensemble|embedded|--fault|kill: leader, at: 1s", "lock-contention: `kill: leader, at: 1s`: the servers of engine embedded cannot fail this way"},
+		{"lock-contention|--ensemble|embedded|--session-timeout|1s", "lock-contention: session-timeout: engine embedded grants at least 4s, not 1s"},
 		{"lock-contention|--servers|127.0.0.1:1|--fault|pause: any, at: 1s", "the servers of engine external cannot fail this way"},
 	} {
 		_, stderr, code := command(t.Context(), append([]string{"run", "--out", t.TempDir()}, strings.Split(tt.args, "|")...)...)

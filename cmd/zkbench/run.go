@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -242,8 +241,8 @@ func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensem
 // process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := faults.Unable(s.Faults, s.EffectiveSessionTimeout(), abilityOf(engine)); err != nil {
-			return usage(fmt.Errorf("%s: %w", s.Name, err))
+		if err := unable(s, abilityOf(engine)); err != nil {
+			return err
 		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {
 			return usage(err)
@@ -259,6 +258,11 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		return nil, asUsage(err)
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
+	for _, s := range selected {
+		if err := unable(s, abilityNow(e.Ensemble, engine)); err != nil {
+			return nil, err
+		}
+	}
 	progress := newProgress(a.stderr)
 	defer progress.close()
 	runner := runner.Runner{

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -77,8 +78,10 @@ func (f Fault) checkOperation(add func(format string, args ...any)) {
 		case o.value == "":
 		case f.Kind != Cut:
 			add("%s means nothing to %s: it is for cut", o.name, f.Kind)
-		case !slices.Contains(operations(), o.value):
-			add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, operations()))
+		default:
+			if _, known := wire.OpcodeNamed(o.value); !known {
+				add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, wire.OpcodeNames()))
+			}
 		}
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -177,17 +175,6 @@ func (f Fault) Client() (number int, ok bool) {
 	}
 	number, err := strconv.Atoi(digits)
 	return number, err == nil
-}
-
-// operations returns the names of the operations that a cut can wait for.
-func operations() []string {
-	var names []string
-	for op := wire.OpCreate; op <= wire.OpCreateTTL; op++ {
-		if name := op.String(); name != wire.Opcode(0).String() && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // joined lists words for a message: "a, b or c".
