@@ -206,6 +206,7 @@ func (s set) figures() ([]figure, error) {
 		figures = append(figures, s.herdSizes(n)...)
 		figures = append(figures, s.timelines(n)...)
 		figures = append(figures, s.overTime(n)...)
+		figures = append(figures, s.failures(n)...)
 	}
 	return figures, nil
 }

@@ -102,6 +102,81 @@ func TestSeries(t *testing.T) {
 	}
 }
 
+// withFailure is a result of 20 s with a leader that is killed for 3 s and a holder that stops dead. A naive variant takes
+// longer to recover.
+func withFailure(t *testing.T, variant, kind string) *results.Document {
+	t.Helper()
+	const clients = 20
+	d := withSeries(t, variant, kind)
+	outage := 1200 * ms
+	if kind == "naive" {
+		outage = 2900 * ms
+	}
+	d.Clients, d.Scenario.Faults = clients, []string{"kill leader at 8s for 3s", "stop holder at 14s"}
+	m := recordertest.Measurement{Config: recorder.Config{Faulty: true}, Window: recordertest.Stretch{Start: d.Window.Start, End: d.Window.End}}
+	m.Faults = []recordertest.Fault{
+		{Kind: "kill", Target: "zoo2", Start: 10 * time.Second, End: 13 * time.Second},
+		{Kind: "stop", Target: "holder", Victims: []int{3}, Start: 16 * time.Second},
+	}
+	for i := range 2000 {
+		at := d.Window.Start + time.Duration(10*i)*ms
+		if at < 10*time.Second || at > 10*time.Second+outage {
+			m.Spans = append(m.Spans, recordertest.Span{Phase: d.Operation, Client: 7 * i % clients, Start: at, End: at})
+			m.Notifications = append(m.Notifications, results.Notification{At: at, Client: 7 * i % clients, Zxid: int64(i + 1), Type: "NodeDeleted"})
+		}
+		read := results.BystanderRead{At: at, Service: ms, Response: time.Duration(i%5+1) * ms}
+		if at >= 10*time.Second && at <= 10*time.Second+outage {
+			read.Response = 10*time.Second + outage - at + ms
+		}
+		if i%2 == 0 {
+			m.Reads = append(m.Reads, read)
+		}
+	}
+	series := d.Series
+	m.Complete(t, d)
+	d.Series, d.Stalls = series, nil
+	return d
+}
+
+// Faults are marked over time, and the surroundings of the first one have a figure of their own.
+func TestFailures(t *testing.T) {
+	naive, optimized := withFailure(t, "children-watch", "naive"), withFailure(t, "predecessor-watch", "optimized")
+	dir, names := draw(t, []*results.Document{naive, optimized}, "svg")
+	for _, name := range []string{"lock-contention-container-failure-n20-children-watch.svg", "lock-contention-container-series-n20.svg"} {
+		if !slices.Contains(names, name) {
+			t.Fatalf("drew %v, want %s among them", names, name)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, filepath.Join("testdata", "failure", name), got)
+	}
+	_, names = draw(t, []*results.Document{optimized}, "svg")
+	if !slices.Contains(names, "lock-contention-container-failure-n20-predecessor-watch.svg") {
+		t.Errorf("without a naive variant: %v", names)
+	}
+}
+
+// A fault in the part of a timeline that is drawn is marked there.
+func TestTimelineWithFaults(t *testing.T) {
+	docs := []*results.Document{measured(t, "children-watch", "naive", 4, 1), measured(t, "predecessor-watch", "optimized", 4, 1)}
+	for _, d := range docs {
+		d.Scenario.Faults = []string{"expire any at 100ms"}
+		d.Failure = &results.Failure{Faults: []results.Fault{{At: 100 * ms, Kind: "expire", Target: "any", Recovery: -1}}}
+	}
+	const name = "lock-contention-container-timeline-n4-children-watch.svg"
+	dir, names := draw(t, docs, "svg")
+	if !slices.Contains(names, name) {
+		t.Fatalf("drew %v, want %s among them", names, name)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "failure", name), got)
+}
+
 func run(t *testing.T) []*results.Document {
 	t.Helper()
 	var docs []*results.Document

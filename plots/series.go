@@ -135,11 +135,35 @@ func (s set) overTime(n int) []figure {
 		s.addStalls(first, t, i)
 	}
 	first.Legend.Top = true
-	first.Y.Max /= 0.95 - seriesLegendEntry*float64(len(tracks))
-	showTimes(last, "time since the window began, s (shaded: outside the window; bars below operations/s: stalls)")
+	addHeadroom(first, tracks)
+	showTimes(last, seriesCaption(tracks))
 	return []figure{{name: fmt.Sprintf("%s-series-n%d", s.prefix, n), width: timelineWidth, height: seriesHeight, draw: func(c draw.Canvas) {
 		stack(panels, []float64{firstShare, middleShare, middleShare, lastShare}, c)
 	}}}
+}
+
+// faultsOf returns the faults of the first track; the schedule is the same for all of them.
+func faultsOf(tracks []track) []mark {
+	d := tracks[0].doc
+	return faultsSince(d, d.Window.Start, d.Window.End, time.Duration.Seconds)
+}
+
+// seriesCaption names the time axis, and explains what else is drawn.
+func seriesCaption(tracks []track) string {
+	if len(faultsOf(tracks)) > 0 {
+		return "time since the window began, s (gray: outside the window; lines, yellow: faults; bars below operations/s: stalls)"
+	}
+	return "time since the window began, s (shaded: outside the window; bars below operations/s: stalls)"
+}
+
+// addHeadroom makes room for the legend, and for the labels of faults below it.
+func addHeadroom(first *plot.Plot, tracks []track) {
+	rows := seriesLegendEntry * float64(len(tracks))
+	if marks := faultsOf(tracks); len(marks) > 0 {
+		first.Add(faultLabels{marks: marks, row: rows + 0.02})
+		rows += markRow
+	}
+	first.Y.Max /= 0.95 - rows
 }
 
 // seriesPanel draws one quantity of all tracks over a shade of what does not belong to the window.
@@ -159,7 +183,7 @@ func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.
 	if low > 0 && high > 100*low {
 		logarithmic(&p.Y, low*0.8, high*1.3)
 	}
-	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max})
+	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max}, faultMarks{marks: faultsOf(tracks)})
 	for _, t := range tracks {
 		addLine(p, "", line(t), draw.LineStyle{Color: s.colors[t.doc.Variant], Width: 1})
 	}

@@ -149,8 +149,9 @@ func plainTicks(low, high float64) []plot.Tick {
 }
 
 // unlabelledTicks are those of an axis whose numbers are shown by another panel.
-func unlabelledTicks(low, high float64) []plot.Tick {
-	ticks := plainTicks(low, high)
+func unlabelledTicks(low, high float64) []plot.Tick { return unlabelled(plainTicks(low, high)) }
+
+func unlabelled(ticks []plot.Tick) []plot.Tick {
 	for i := range ticks {
 		if ticks[i].Label != "" {
 			ticks[i].Label = " " // a tick without a label would be minor, without a grid line

@@ -62,6 +62,8 @@ func (s set) timeline(naive, optimized *results.Document) figure {
 // dotsPanel draws each notification as a dot at its time and client.
 func (s set) dotsPanel(d *results.Document) *plot.Plot {
 	p := newPlot("", "", "client")
+	faults := faultsSince(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds)
+	p.Add(faultMarks{marks: faults}, faultLabels{marks: faults})
 	var xys plotter.XYs
 	for _, n := range d.Timeline.Notifications {
 		if n.At <= timelineShown {
@@ -72,6 +74,9 @@ func (s set) dotsPanel(d *results.Document) *plot.Plot {
 	hideTimes(p)
 	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
 	p.Y.Min, p.Y.Max = -1, float64(d.Clients)
+	if len(faults) > 0 {
+		p.Y.Max /= 1 - markRow
+	}
 	p.Y.Tick.Marker = indexTicks(d.Clients)
 	return p
 }

@@ -34,7 +34,7 @@ type Fault struct {
 	Kind    string        `json:"kind"`      // such as "kill"
 	Target  string        `json:"target"`    // such as "zoo2" or "holder"
 	Victims []int         `json:"victims"`   // clients; see Failure.Recovery
-	// Recovery is a sample of Failure.Recovery. It is negative for a fault that is counted in Failure.Unrecovered.
+	// Recovery is a sample of Failure.Recovery. It is -1 for a fault that is counted in Failure.Unrecovered.
 	Recovery time.Duration `json:"recovery_ns"`
 }
 

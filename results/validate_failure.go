@@ -45,6 +45,7 @@ func (d *Document) validateFaults(p *problems) {
 		p.unless(previous <= fault.At && fault.At <= d.Window.End, "%s.at_ns is %s, before the previous fault or outside of the window", path, fault.At)
 		previous = fault.At
 		p.unless(d.Scenario.asksFor(fault.Kind), "%s.kind is %q, which scenario.faults does not ask for", path, fault.Kind)
+		p.unless(fault.Recovery >= -1, "%s.recovery_ns is %d", path, fault.Recovery)
 		p.unless(fault.Target != "", "%s.target is empty", path)
 		p.unless(slices.IsSorted(fault.Victims), "%s.victims are not sorted", path)
 		for j, victim := range fault.Victims {
@@ -66,8 +67,9 @@ func (d *Document) validateRecoveries(p *problems) {
 			listed = append(listed, fault.Recovery)
 		}
 	}
+	n := int64(len(listed))
+	p.unless(n == f.Recovery.All() || n < f.Recovery.All() && f.MoreFaults > 0, "failure.faults has %d recoveries, and failure.recovery %d", n, f.Recovery.All())
 	if f.MoreFaults > 0 {
-		p.unless(int64(len(listed)) <= f.Recovery.All(), "failure.faults has %d recoveries, and failure.recovery %d", len(listed), f.Recovery.All())
 		return
 	}
 	var live LiveHistogram

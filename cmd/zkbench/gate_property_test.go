@@ -29,8 +29,15 @@ var harmless = []struct{ path, why string }{
 	{`^timeline\.(notifications|bystander)\[`, "dots of a picture; how many there are is checked"},
 	{`^around_herd\.(start_ns|end_ns|notifications\[|bystander(\[|$))`, "the same; a figure's surroundings of the largest herd"},
 	{`^series\.(start_ns|(operations|requests|notifications|largest_herd|slowest_read_ns)\[)`, "points of a picture; how many there are is checked, and that they contain what the window has"},
+	{`^failure\.faults\[\d+\]\.(at_ns|length_ns|target|victims(\[|$))`, "marks of a picture; that they lie in the window and in order is checked, and recoveries are compared with their histogram"},
+	{`^failure\.faults\[\d+\]\.recovery_ns$`, "what differs in the first three digits is noticed: the histogram has it"},
+	{`^failure\.around\.(timeline\.(start_ns|end_ns|notifications(\[|$)|bystander(\[|$))|operations(\[|$))`, "a figure's surroundings of the first fault"},
+	{`^failure\.(missed|rejoins)$`, "no metric is made of it"},
 	{`^counts\.housekeeping$`, "what sessions cost besides the recipe; no metric is made of it"},
 }
+
+// ofFaults matches the leaves that differ in documents with faults. The others are changed in documents without.
+var ofFaults = regexp.MustCompile(`^(scenario|failure|health\.(reconnects|sessions_lost)|metrics\.(recovery|unavailable|operations-failed|orphans|blocked|fenced))`)
 
 // sampled is of how many changes one is shown to the gate under the race detector, which makes decoding histograms ten times as
 // slow. No data is shared there; the whole walk is for a test without it, such as on a machine without a C compiler.
@@ -43,7 +50,9 @@ func TestGateNoticesEveryChange(t *testing.T) {
 	lockstep.Hold = scenarios.Duration(20 * time.Millisecond) // so that bystanders read in each repeat
 	closed.Hold = scenarios.Duration(5 * time.Millisecond)    // so that the timeline is short
 	closed.Name, closed.Duration, closed.WarmUp = "looped", scenarios.Duration(100*time.Millisecond), scenarios.Duration(20*time.Millisecond)
-	for _, s := range []scenarios.Scenario{lockstep, closed} {
+	faulty := closed
+	faulty.Name = "faulty"
+	for _, s := range []scenarios.Scenario{lockstep, closed, faulty} {
 		s.Question, s.Recipe, s.Clients, s.Repeats = "does one leaf matter?", "lock", []int{3}, 2
 		s.Variants = []string{"children-watch", "predecessor-watch"}
 		t.Run(s.Name, func(t *testing.T) {
@@ -52,7 +61,7 @@ func TestGateNoticesEveryChange(t *testing.T) {
 			changes := 0
 			for change := range changesOf(t, text) {
 				changes++
-				if raceDetector && changes%sampled != 0 {
+				if s.Name == "faulty" && !ofFaults.MatchString(change.path) || raceDetector && changes%sampled != 0 {
 					continue
 				}
 				if r := judge(change.text); r.Passed() && !isHarmless(change.path) {
@@ -96,11 +105,14 @@ func measured(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text 
 	for _, d := range whole.Documents {
 		d.Health = results.Health{ClientCPU: 0.2, MachineCPU: 0.3, SchedulerP99: 1, GCPauseMax: 1, LatenessP99: 1} // however busy this machine is
 	}
-	baselines, err := gate.BaselinesOf(whole.Documents)
-	if err != nil {
+	rules := gate.Rules{VariantsOf: variantsOf}
+	if s.Name == "faulty" {
+		for _, d := range whole.Documents {
+			addFaults(t, d)
+		}
+	} else if rules.Baselines, err = gate.BaselinesOf(whole.Documents); err != nil {
 		return nil, nil, err
 	}
-	rules := gate.Rules{Baselines: baselines, VariantsOf: variantsOf}
 	others := whole.Documents[1:]
 	judge = func(text []byte) gate.Report {
 		d, err := results.Decode(text)
@@ -111,6 +123,33 @@ func measured(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text 
 	}
 	text, err = json.Marshal(whole.Documents[0])
 	return text, judge, err
+}
+
+// addFaults makes a document one of a load with two faults, as if nothing had followed from them but a short recovery and
+// some losses. No formula contains a recovery, so that there is no baseline.
+func addFaults(t *testing.T, d *results.Document) {
+	t.Helper()
+	d.Scenario.Faults = []string{"deaf any at 20ms every 60ms"}
+	at := d.Window.Start + d.Window.Length()/2
+	recovery, err := results.NewHistogram([]time.Duration{3 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	around := d.Timeline
+	around.Notifications, around.Bystander = around.Notifications[:1], []results.BystanderRead{{Service: 1, Response: 1}}
+	d.Failure = &results.Failure{
+		Faults: []results.Fault{
+			{At: at, Length: time.Millisecond, Kind: "deaf", Target: "any", Victims: []int{0, 2}, Recovery: 3 * time.Millisecond},
+			{At: at + time.Millisecond, Kind: "deaf", Target: "any", Victims: []int{}, Recovery: -1},
+		},
+		Missed: 1, Recovery: recovery, Unrecovered: 1, LongestUnrecovered: 5 * time.Millisecond, Unavailable: d.Window.Length() / 2,
+		FailedOperations: 2, Losses: map[string]int64{results.Orphans: 1, results.Blocked: 2, "fenced": 3}, Rejoins: 1,
+		Around: &results.FaultExcerpt{Timeline: around, Operations: []results.TimelineDot{{At: 1, Client: 1}}},
+	}
+	d.Stalls = []results.Stall{}
+	if d.Metrics, err = d.ComputeMetrics(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func isHarmless(path string) bool {

@@ -275,6 +275,29 @@ func strip(docs []*results.Document, metric string) {
 	}
 }
 
+// What faults cost comes first, and a recovery that may be longer is not compared.
+func TestFailuresAreCompared(t *testing.T) {
+	all := map[string]float64{"ops/s": 1, results.RecoveryMax: 1, results.RecoveryP50: 1, results.Orphans: 0}
+	a, b := doc("a", "znode", 1, 0, all), doc("b", "znode", 1, 1, all)
+	b.Failure = &results.Failure{Unrecovered: 1}
+	c, err := compare.Runs([]compare.Side{{Name: "a", Docs: []*results.Document{a}}, {Name: "b", Docs: []*results.Document{b}}}, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range c.Rows {
+		got = append(got, r.Metric)
+	}
+	if want := []string{results.RecoveryP50, results.RecoveryMax, results.Orphans, results.OpsPerSecond}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for _, r := range c.Rows[:2] {
+		if r.Verdict != compare.Unsure || !strings.HasPrefix(r.Reason, "a lower bound") {
+			t.Errorf("%s: %s (%s)", r.Metric, r.Verdict, r.Reason)
+		}
+	}
+}
+
 func TestGuessedHerdsAreNotCompared(t *testing.T) {
 	a, b := doc("a", "znode", 1, 0, one("herd-max", 4)), doc("b", "znode", 1, 1, one("herd-max", 9))
 	exact(a, b)

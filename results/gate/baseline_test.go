@@ -46,6 +46,11 @@ func TestBaselines(t *testing.T) {
 		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.ClientCounts = 10, "[10]" }), code: 5, says: "the results have not"},
 		{name: "one variant more", of: syntheticLockstep(1), docs: append(changed(func(d *results.Document) { d.Variant = "new" }), syntheticLockstep(1)), code: 0, says: "the baseline has no new"},
 		{name: "no baseline of this", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Name = "new" }), code: 5, says: "no measured scenario has a baseline"},
+		{name: "faults", of: free(0.5), docs: func() []*results.Document {
+			d := free(0.5)
+			d.Scenario.Faults = []string{"kill any at 1s"}
+			return []*results.Document{d}
+		}(), code: 5, says: "another load"},
 		{name: "guessed herds", of: func() *results.Document {
 			d := syntheticLockstep(1)
 			d.Expected.Costs[results.HerdMax] = results.Cost{}

@@ -257,6 +257,11 @@ func TestCheckPair(t *testing.T) {
 		{"a misspelt metric", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wiat-p50-ns"} }, "among: ops/s, wait-p50-ns, wait-p90-ns, wait-p99-ns"},
 		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, "each run needs 10000"},
 		{"no percentile of a phase", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"herd-spread-p99-ns"} }, "was not measured"},
+		{"a lower bound", func(p *[2][]*results.Document, r *PairRules) {
+			r.Metrics = []string{results.RecoveryP50}
+			p[1][0].Failure = &results.Failure{Unrecovered: 1}
+			p[0][0].Metrics[results.RecoveryP50], p[1][0].Metrics[results.RecoveryP50] = results.Metric{Value: 1}, results.Metric{Value: 1}
+		}, "only a lower bound"},
 		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "the first pair's head, synthetic: ops/s was not measured"},
 	} {
 		rules := DefaultPairRules(now)

@@ -1,0 +1,221 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// The proportions of a variant's two panels in the failure figure, of which it has one or two variants.
+const (
+	operationsShare = 0.62
+	failureHeight   = 3.5 * vg.Inch // of each variant
+)
+
+// markRow is the share of a panel's height that a row of labels of faults takes.
+const markRow = 0.1
+
+// failures draws what happened around the first fault: for each naive variant above the optimized variant, or for each
+// variant by itself if there are only variants of one kind.
+func (s set) failures(n int) []figure {
+	var naive, optimized, all []*results.Document
+	for _, g := range s.at(n) {
+		d := middle(g)
+		if d.Failure == nil || d.Failure.Around == nil {
+			continue
+		}
+		all = append(all, d)
+		if d.Kind == "naive" {
+			naive = append(naive, d)
+		} else {
+			optimized = append(optimized, d)
+		}
+	}
+	var out []figure
+	if len(naive) == 0 || len(optimized) == 0 {
+		for _, d := range all {
+			out = append(out, s.failure(d))
+		}
+		return out
+	}
+	for _, d := range naive {
+		out = append(out, s.failure(d, optimized[0]))
+	}
+	return out
+}
+
+// failure draws one or two variants below each other, aligned at their first faults.
+func (s set) failure(docs ...*results.Document) figure {
+	var panels []*plot.Plot
+	var shares []float64
+	for i, d := range docs {
+		operations := s.operationsPanel(d)
+		operations.Title.Text = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recoveryText(d.Failure.Faults[0]))
+		if i == 0 {
+			operations.Title.Text = fmt.Sprintf("Operations around the first fault, %s\n%s\n%s", clientsText(d.Clients), s.subject(), operations.Title.Text)
+		}
+		panels = append(panels, operations, readsAroundFault(d))
+		shares = append(shares, operationsShare/float64(len(docs)), (1-operationsShare)/float64(len(docs)))
+	}
+	align(panels)
+	last := panels[len(panels)-1]
+	showTimes(last, "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)")
+	last.X.Tick.Marker = plot.TickerFunc(wholeSeconds)
+	name := fmt.Sprintf("%s-failure-n%d-%s", s.prefix, docs[0].Clients, docs[0].Variant)
+	return figure{name: name, width: timelineWidth, height: vg.Length(len(docs)) * failureHeight, draw: func(c draw.Canvas) { stack(panels, shares, c) }}
+}
+
+// align gives all panels the same times, and the bystanders' panels, which are every second one, the same scale. It shades the
+// times that a panel has no record of.
+func align(panels []*plot.Plot) {
+	start, end := panels[0].X.Min, panels[0].X.Max
+	for _, p := range panels {
+		start, end = min(start, p.X.Min), max(end, p.X.Max)
+	}
+	slowest := max(panels[1].Y.Max, panels[len(panels)-1].Y.Max)
+	for i, p := range panels {
+		p.Add(shade{start, p.X.Min}, shade{p.X.Max, end})
+		p.X.Min, p.X.Max = start, end
+		if i%2 == 1 {
+			p.Y.Max = slowest
+		}
+		p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick { return unlabelled(wholeSeconds(low, high)) })
+	}
+}
+
+// wholeSeconds ticks an axis of a few seconds at each of them.
+func wholeSeconds(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for at := math.Ceil(low); at <= high; at++ {
+		ticks = append(ticks, plot.Tick{Value: at, Label: plainNumber(at)})
+	}
+	return ticks
+}
+
+// recoveryText describes the recovery from a fault.
+func recoveryText(f results.Fault) string {
+	if !f.Recovered() {
+		return "no recovery from " + f.Label()
+	}
+	return fmt.Sprintf("recovered from %s after %.3g s", f.Label(), f.Recovery.Seconds())
+}
+
+// operationsPanel draws each completed operation as a dot at its time and client, with the faults.
+func (s set) operationsPanel(d *results.Document) *plot.Plot {
+	p := newPlot("", "", "client")
+	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
+	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
+	marks := faultsSince(d, first.At, t.End, time.Duration.Seconds)
+	p.Add(faultMarks{marks, first.Recovery.Seconds(), first.Recovered()}, faultLabels{marks: marks})
+	var xys plotter.XYs
+	for _, o := range d.Failure.Around.Operations {
+		xys = append(xys, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
+	}
+	addDots(p, xys, s.colors[d.Variant], 1.3)
+	hideTimes(p)
+	p.X.Min, p.X.Max = since(t.Start), since(t.End)
+	p.Y.Min, p.Y.Max = -1, float64(d.Clients)/(1-markRow)
+	p.Y.Tick.Marker = indexTicks(d.Clients)
+	return p
+}
+
+// readsAroundFault draws each bystander read.
+func readsAroundFault(d *results.Document) *plot.Plot {
+	p := newPlot("", "", "bystander\nread, ms")
+	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0].At
+	p.Y.Min, p.Y.Max = 0, 1
+	for _, b := range t.Bystander {
+		at, took := (t.Start + b.At - first).Seconds(), milliseconds(b.Response)
+		addLine(p, "", plotter.XYs{{X: at, Y: 0}, {X: at, Y: took}}, draw.LineStyle{Color: gray(), Width: 0.6})
+		p.Y.Max = max(p.Y.Max, took*1.1)
+	}
+	hideTimes(p)
+	p.X.Min, p.X.Max = (t.Start - first).Seconds(), (t.End - first).Seconds()
+	return p
+}
+
+// mark is a fault in a figure over time.
+type mark struct {
+	at, length float64 // in the unit of the time axis
+	label      string
+}
+
+// faultsSince returns the listed faults of a document that are in effect between two moments, with their times since the first
+// of these in a unit of time.
+func faultsSince(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) []mark {
+	if d.Failure == nil {
+		return nil
+	}
+	var out []mark
+	for _, f := range d.Failure.Faults {
+		if f.At <= to && f.At+f.Length >= from {
+			out = append(out, mark{unit(f.At - from), unit(f.Length), f.Label()})
+		}
+	}
+	return out
+}
+
+// faultMarks draws faults as lines, and shades the time until each was undone.
+type faultMarks struct {
+	marks     []mark
+	recovery  float64 // from the first fault, which is at 0; drawn as a dashed line
+	recovered bool
+}
+
+// Plot implements [plot.Plotter].
+func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	within := func(at float64) vg.Length { return min(max(x(at), c.Min.X), c.Max.X) }
+	for _, one := range m.marks {
+		if left, right := within(one.at), within(one.at+one.length); right > left {
+			c.FillPolygon(color.RGBA{0xff, 0xf1, 0xc9, 0xff}, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+		}
+	}
+	style := draw.LineStyle{Color: faultColor(), Width: 1}
+	for _, one := range m.marks {
+		if at := x(one.at); at >= c.Min.X && at <= c.Max.X {
+			c.StrokeLine2(style, at, c.Min.Y, at, c.Max.Y)
+		}
+	}
+	if m.recovered {
+		style.Dashes = []vg.Length{3, 3}
+		c.StrokeLine2(style, within(m.recovery), c.Min.Y, within(m.recovery), c.Max.Y)
+	}
+}
+
+// faultLabels names faults to the right of their lines, or to the left at the end of the axis. A label that would overlap the
+// one before it is left out.
+type faultLabels struct {
+	marks []mark  // in order of time
+	row   float64 // the share of the panel's height that is left free above the labels
+}
+
+// Plot implements [plot.Plotter].
+func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	const gap = vg.Length(3)
+	x, _ := p.Transforms(&c)
+	style := p.Legend.TextStyle
+	style.Font.Size, style.Color = 9, faultColor()
+	top := c.Max.Y - vg.Length(l.row)*(c.Max.Y-c.Min.Y) - gap
+	free := c.Min.X
+	for _, one := range l.marks {
+		at, width := x(one.at)+gap, style.Width(one.label)
+		if at+width > c.Max.X {
+			at = x(one.at) - gap - width
+		}
+		if at >= free && at+width <= c.Max.X {
+			c.FillText(style, vg.Point{X: at, Y: top - style.Height(one.label)}, one.label)
+			free = at + width + gap
+		}
+	}
+}
+
+func faultColor() color.RGBA { return color.RGBA{0x33, 0x33, 0x33, 0xff} }
