@@ -23,6 +23,7 @@ type mortals struct {
 	ctx     context.Context
 	fail    func(m *mortals, holder, nth int) // called with each hold, from 1 on
 	failed  chan struct{}                     // for fail
+	begun   func(client int, l *mortal)       // called with each session, before the client joins; may be nil
 
 	mu    sync.Mutex
 	lives []*mortal // the current ones, by client
@@ -102,6 +103,9 @@ func (m *mortals) begin(client int, number int64) (context.Context, *mortal) {
 	ctx, stop := context.WithCancel(m.ctx)
 	l := &mortal{number: number, log: variants.NewLog(m.epoch, client), cable: &cable{}, stop: stop}
 	l.client = connect(m.t, m.v.Servers()[0].Addr, m.v.shortest, l.cable.wrap)
+	if m.begun != nil {
+		m.begun(client, l)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lives[client] = l
