@@ -1,0 +1,148 @@
+package planted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/lock"
+)
+
+// persistent is a connection that creates no ephemeral znodes.
+type persistent struct{ variants.Conn }
+
+// Create implements [variants.Conn].
+func (p persistent) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	return p.Conn.Create(path, data, flags&^zk.FlagEphemeral, acl)
+}
+
+// farewell is what is written to a znode just before it is deleted.
+const farewell = "released"
+
+// announced is a connection that announces its own deletions, and on which watches fire for announcements only.
+type announced struct{ variants.Conn }
+
+// Delete implements [variants.Conn].
+func (a announced) Delete(path string, version int32) error {
+	if _, err := a.Set(path, []byte(farewell), version); err != nil {
+		return err
+	}
+	return a.Conn.Delete(path, -1)
+}
+
+// GetW implements [variants.Conn]. A znode whose end has been announced counts as gone.
+func (a announced) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, events, err := a.Conn.GetW(path)
+	if err == nil && string(data) == farewell {
+		return nil, nil, nil, zk.ErrNoNode
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return data, stat, announcements(events), nil
+}
+
+// announcements passes on the event of a watch, unless it is a deletion.
+func announcements(events <-chan zk.Event) <-chan zk.Event {
+	passed := make(chan zk.Event, 1) // like the client library's: nothing may wait for the event
+	go func() {
+		if e, ok := <-events; ok && e.Type != zk.EventNodeDeleted {
+			passed <- e
+		}
+	}()
+	return passed
+}
+
+// undying is a lock whose grants are never lost. It counts them.
+type undying struct {
+	lock.Lock
+	grants *counter
+}
+
+// Acquire implements [lock.Lock].
+func (u undying) Acquire(ctx context.Context) (lock.Grant, error) {
+	grant, err := u.Lock.Acquire(ctx)
+	if err == nil {
+		u.grants.add()
+	}
+	return lock.Grant{Token: grant.Token}, err
+}
+
+// counter counts, and lets others wait for it.
+type counter struct {
+	mu   sync.Mutex
+	next chan struct{} // closed when the count grows
+}
+
+func newCounter() *counter { return &counter{next: make(chan struct{})} }
+
+func (c *counter) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.next)
+	c.next = make(chan struct{})
+}
+
+// await returns when the counter has grown so many times.
+func (c *counter) await(ctx context.Context, times int) error {
+	for range times {
+		c.mu.Lock()
+		next := c.next
+		c.mu.Unlock()
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// stale is a lock whose fencing token is one more than the last holder has written.
+type stale struct {
+	lock.Lock
+	session *variants.Session
+	path    string // of the last token
+	token   int64
+}
+
+func newStale(env variants.Env) *stale {
+	return &stale{Lock: lock.NewPredecessorWatch(env.Session, env.Root), session: env.Session.Fork(), path: path.Join(env.Root, "token")}
+}
+
+// Acquire implements [lock.Lock].
+func (s *stale) Acquire(ctx context.Context) (lock.Grant, error) {
+	grant, err := s.Lock.Acquire(ctx)
+	if err != nil {
+		return grant, err
+	}
+	data, _, err := s.session.Get(ctx, s.path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+	case err != nil:
+		return grant, errors.Join(err, s.Lock.Release(ctx))
+	}
+	last, _ := strconv.ParseInt(string(data), 10, 64)
+	s.token = last + 1
+	return lock.Grant{Token: s.token, Lost: grant.Lost}, nil
+}
+
+// Release implements [lock.Lock].
+func (s *stale) Release(ctx context.Context) error {
+	if err := s.session.Alive(); err != nil {
+		return err
+	}
+	if err := s.session.Ensure(ctx, s.path, nil, 0); err != nil {
+		return err
+	}
+	if _, err := s.session.Set(ctx, s.path, fmt.Append(nil, s.token), -1); err != nil {
+		return err
+	}
+	return s.Lock.Release(ctx)
+}

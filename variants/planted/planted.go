@@ -1,0 +1,78 @@
+// Package planted has locks that are broken on purpose: the checks of a run with faults must catch each of them. Only tests import
+// it.
+//
+// It takes one position: a broken lock is a correct one with one mistake, which does no harm as long as nothing fails. So a check
+// that catches it has seen the failure.
+package planted
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/lock"
+)
+
+// Locks returns all broken variants of the lock recipe.
+func Locks() []variants.Variant {
+	return []variants.Variant{NonEphemeralLock(), DeafSuccessorLock(), UndyingHolderLock(), StaleTokenLock()}
+}
+
+// NonEphemeralLock returns a lock whose znodes are persistent: the claim of a client that dies or loses its session stays, and no
+// other client gets the lock any more.
+func NonEphemeralLock() variants.Variant {
+	return broken("non-ephemeral", "predecessor-watch with persistent znodes", onConn(func(c variants.Conn) variants.Conn { return persistent{c} }))
+}
+
+// DeafSuccessorLock returns a lock whose waiters are notified by the holder that releases, not by the end of its znode: a client
+// whose predecessor dies or loses its session waits for ever.
+func DeafSuccessorLock() variants.Variant {
+	v := broken("deaf-successor", "predecessor-watch with waiters that ignore deletions", onConn(func(c variants.Conn) variants.Conn { return announced{c} }))
+	v.Free.Requests, v.Free.Writes, v.Free.Notifications = "7", "3", "2"
+	return v
+}
+
+// UndyingHolderLock returns a lock whose holder does not know of lost sessions, and holds on until other clients have held the lock
+// twice.
+func UndyingHolderLock() variants.Variant {
+	grants := newCounter()
+	return broken("undying-holder", "predecessor-watch with holders that ignore the loss of their session", func(env variants.Env) (variants.Participant, error) {
+		hold := env.Hold
+		env.Hold = func(ctx context.Context, asked <-chan struct{}) error {
+			err := hold(ctx, asked)
+			if err != nil || env.Session.Alive() == nil {
+				return err
+			}
+			return grants.await(ctx, 2)
+		}
+		return lock.NewParticipant(undying{lock.NewPredecessorWatch(env.Session, env.Root), grants}, env), nil
+	})
+}
+
+// StaleTokenLock returns a lock whose holders count the fencing token when they release: after a holder that did not come to that,
+// the next one is granted the same token.
+func StaleTokenLock() variants.Variant {
+	v := broken("stale-token", "predecessor-watch with fencing tokens that holders count as they release", func(env variants.Env) (variants.Participant, error) {
+		return lock.NewParticipant(newStale(env), env), nil
+	})
+	v.Free.Requests, v.Free.Writes = "8", "4"
+	return v
+}
+
+// broken returns a variant of the lock recipe that is not in the catalog.
+func broken(name, summary string, open func(variants.Env) (variants.Participant, error)) variants.Variant {
+	all := lock.Recipe().Variants
+	v := all[slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == "predecessor-watch" })]
+	v.Name, v.Kind, v.Summary, v.BadAt = name, variants.Naive, summary, "failures, on purpose"
+	v.Lockstep = variants.Cost{}
+	v.Join = func(_ context.Context, env variants.Env) (variants.Participant, error) { return open(env) }
+	return v
+}
+
+// onConn makes participants whose lock works on a connection with a mistake.
+func onConn(mistake func(variants.Conn) variants.Conn) func(variants.Env) (variants.Participant, error) {
+	return func(env variants.Env) (variants.Participant, error) {
+		session := variants.NewSession(mistake(env.Session.Conn()), env.Session.Lost())
+		return lock.NewParticipant(lock.NewPredecessorWatch(session, env.Root), env), nil
+	}
+}
