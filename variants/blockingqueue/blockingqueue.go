@@ -84,6 +84,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseTake,
 		CountFrom:   variants.FromLineUp,
 		Collective:  true,
+		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -1,6 +1,7 @@
 package blockingqueue
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -11,6 +12,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": putting, "put": put, "requested": requested, "claiming": claiming, "taken": taken,
 		"draining": draining, "drained": drained,
+		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -29,6 +31,24 @@ func TestCheck(t *testing.T) {
 		{"never put", "0:claiming:7 0:taken:7", "item 7, which was never put"},
 		{"taken before it was put", "0:claiming:1 0:taken:1 9:putting:1 9:put:1", "item 1, which was never put"},
 		{"the wrong order", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2 1:claiming:1 1:taken:1", "item 1 after item 2"},
+	})
+}
+
+func TestCheckOfFailures(t *testing.T) {
+	const twoPut = "9:putting:1 9:put:1 9:putting:2 9:put:2 "
+	later := fmt.Sprint("0:putting:", int64(spare|1), " 0:put:", int64(spare|1), " ")
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"a claim that did not take effect", twoPut + "0:claiming:1 0:died 1:claiming:1 1:taken:1 0:rejoined:1 0:claiming:2 0:taken:2", ""},
+		{"an item that is left for one who died", twoPut + "0:claiming:1 0:died 1:claiming:1 1:taken:1", ""},
+		{"a claim of the last item", twoPut + "1:claiming:1 1:taken:1 0:claiming:2 0:died", ""},
+		{"spare items have no order", twoPut + later + "0:died 1:claiming:" + fmt.Sprint(int64(spare|1)) + " 1:taken:" + fmt.Sprint(int64(spare|1)) + " 1:claiming:1 1:taken:1 1:claiming:2 1:taken:2", ""},
+		{"a put that its client did not live to see", "9:putting:1 9:died 9:rejoined:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2", ""},
+		{"taken, and the client died", twoPut + "0:claiming:1 0:taken:1 0:died 1:claiming:2 1:taken:2", ""},
+		{"an item that went with its claim", twoPut + "0:claiming:1 0:died 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
+		{"an item that went with a lost session", twoPut + "0:claiming:1 0:sessionLost 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
+		{"never taken, and not claimed by the one who died", twoPut + "0:died 1:claiming:2 1:taken:2", "item 1 was put and never taken"},
+		{"never taken, while a client waits", twoPut + "0:claiming:1 0:died 1:claiming:1 1:taken:1 2:requested", "item 2 was put and never taken, although a client waits"},
+		{"twice", twoPut + "0:claiming:1 0:died 1:claiming:1 1:taken:1 2:claiming:1 2:taken:1", "client 2 took item 1, which client 1 had taken"},
 	})
 }
 

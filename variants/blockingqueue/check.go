@@ -16,25 +16,44 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseTake, requested, taken),
 		out.Between(phaseDrain, draining, drained),
 		out.Across(phaseSojourn, putting, taken),
-		&takes{out: out, open: map[int64]variants.Event{}, claimed: map[int]int64{}},
+		newTakes(out),
 	}
 }
 
 // takes reports items that were taken twice, in the wrong order, before they were put, or never. There is one producer,
-// whose items are numbered in the order of its puts.
+// whose items are numbered in the order of its puts, beside clients that make up for what their failure may have cost.
 //
 // Two takes are known to be in the wrong order if the take of the later item had ended when the take of the earlier one was
 // not yet claimed: times are taken just before a claim is sent and just after it was answered, on one clock.
+//
+// A client that fails after it has sent a claim may have taken that item. It did so if a later item was taken and this one
+// never was: the item is lost. Items may be left then, because a client that fails takes fewer than were put for it.
 type takes struct {
 	out      variants.Findings
 	open     map[int64]variants.Event // the last event of each item that is not taken: putting or put
 	finished items.Finished
-	latest   int64         // the highest item that was taken
-	claimed  map[int]int64 // by client: latest when it claimed
+	latest   int64 // the highest item of the producer that was taken
+	clients  map[int]*consumer
+	failed   bool                     // a client has failed
+	broken   map[int64]variants.Event // by item that is not taken: the end of the life of a client that was claiming it
+}
+
+// consumer is what the observer knows of a client.
+type consumer struct {
+	waiting bool  // it has requested an item
+	claims  int64 // the item that it claims; zero if it claims none
+	latest  int64 // of takes, when it began to claim
+}
+
+func newTakes(out variants.Findings) *takes {
+	return &takes{
+		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
+	}
 }
 
 // Observe implements [variants.Observer].
 func (s *takes) Observe(e variants.Event) {
+	c := variants.StateOf(s.clients, e.Client)
 	switch e.Kind {
 	case putting:
 		if _, taken := s.finished.Owner(e.Value); !taken {
@@ -44,37 +63,71 @@ func (s *takes) Observe(e variants.Event) {
 		if _, open := s.open[e.Value]; open {
 			s.open[e.Value] = e
 		}
+	case requested:
+		c.waiting = true
 	case claiming:
-		s.claimed[e.Client] = s.latest
+		c.claims, c.latest = e.Value, s.latest
 	case taken:
-		s.take(e)
+		s.take(e, c.latest)
+		*c = consumer{}
+	case variants.SessionLost:
+		s.failed = true
+	case variants.Died, variants.Rejoined:
+		s.failed = true
+		if _, open := s.open[c.claims]; open {
+			s.broken[c.claims] = e
+		}
+		*c = consumer{}
 	}
 }
 
-func (s *takes) take(e variants.Event) {
+// take ends an item. latest is the highest one that was taken when the claim was sent.
+func (s *takes) take(e variants.Event, latest int64) {
 	owner, twice := s.finished.Owner(e.Value)
 	if _, open := s.open[e.Value]; !open && !twice {
 		s.out.Breach(e, "client %d took item %d, which was never put", e.Client, e.Value)
 	}
 	switch {
 	case twice:
-		s.out.Breach(e, "client %d took item %d, which %s had taken", e.Client, e.Value, owner)
+		s.out.Lose(e, variants.ItemsDoubled, 1, "client %d took item %d, which %s had taken", e.Client, e.Value, owner)
 		return
-	case s.claimed[e.Client] > e.Value:
-		s.out.Breach(e, "client %d took item %d after item %d had been taken", e.Client, e.Value, s.claimed[e.Client])
+	case latest > e.Value:
+		s.out.Breach(e, "client %d took item %d after item %d had been taken", e.Client, e.Value, latest)
 	}
 	delete(s.open, e.Value)
+	delete(s.broken, e.Value)
 	s.finished.Add(e.Value, items.Owner{Client: e.Client, Done: e.At})
-	s.latest = max(s.latest, e.Value)
+	if !isSpare(e.Value) {
+		s.latest = max(s.latest, e.Value)
+	}
 }
 
 // Complete implements [variants.Observer]: it reports the items that were put and not taken. A put that was not answered may
 // have failed.
 func (s *takes) Complete() {
 	left := slices.SortedFunc(maps.Values(s.open), func(a, b variants.Event) int { return cmp.Compare(a.Value, b.Value) })
+	waits := s.waits()
 	for _, e := range left {
-		if e.Kind == put {
+		end, broken := s.broken[e.Value]
+		passed := e.Value < s.latest // never a spare item
+		switch {
+		case e.Kind != put:
+		case !s.failed || passed && !broken:
 			s.out.Breach(e, "item %d was put and never taken", e.Value)
+		case passed:
+			s.out.Lose(end, variants.ItemsLost, 1, "item %d is lost: client %d was claiming it when it failed", e.Value, end.Client)
+		case waits && !broken:
+			s.out.Breach(e, "item %d was put and never taken, although a client waits for one", e.Value)
 		}
 	}
+}
+
+// waits reports whether a client waits for an item.
+func (s *takes) waits() bool {
+	for _, c := range s.clients {
+		if c.waiting {
+			return true
+		}
+	}
+	return false
 }

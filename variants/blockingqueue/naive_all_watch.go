@@ -37,6 +37,9 @@ import (
 // producer's check whether its last round has been taken (see worker) adds up to one request and one notification per
 // round.
 //
+// An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. A client that dies
+// keeps no other one from an item.
+//
 // Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads.
 type AllWatch struct {
 	*client
@@ -101,6 +104,7 @@ func allWatchVariant() variants.Variant {
 		Summary: "every waiting consumer watches the items' directory",
 		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
 		BadAt:   "many consumers: each item wakes all of them twice, and all but one make a quorum write in vain",
+		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
 			Requests: "2N (4 for N=1)", Writes: "1 + N/2 (2 for N=1)", FailedWrites: "(N-2)/2 (0 for N=1)",
 			Notifications: "N", HerdMax: "N-1 (1 for N=1)",

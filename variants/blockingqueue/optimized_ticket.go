@@ -39,6 +39,9 @@ import (
 // round. An item that is put between the two listings leaves the watch of the second one armed. So a delete notifies up to
 // three clients: the next in line, the producer, and the taker. Consumers are served in the order of their tickets.
 //
+// An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. The other consumers wait
+// for one that dies until its session has ended, and its ticket with it.
+//
 // Source: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
 // semaphores let only one client watch their leases in the same way.
 type Ticket struct {
@@ -155,6 +158,7 @@ func ticketVariant() variants.Variant {
 		Summary: "consumers stand in a line, only the first watches the items",
 		Source:  "ZooKeeper recipes page, Locks, applied to a queue's consumers",
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
+		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
 			Requests: "7 - 3/(N-1) (6 for N=1)", Writes: "2 (3 for N=1)", FailedWrites: "0",
 			Notifications: "2 - 1/(N-1) (0 for N=1)", HerdMax: "1 (0 for N=1)",

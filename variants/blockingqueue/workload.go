@@ -9,7 +9,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The values are the numbers of items, which grow by one from put to put.
+// What a participant records. The values are the numbers of items, which grow from put to put of
+// the producer.
 const (
 	putting   variants.EventKind = iota // just before the put is sent
 	put                                 // it has been acknowledged
@@ -43,11 +44,15 @@ func phases() []variants.Phase {
 //
 // The producer begins its next round when the last item of the round before has been taken. Otherwise it would put faster
 // than its consumers take, and no consumer would wait.
+//
+// A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a spare one,
+// or another consumer would wait for an item at the end.
 type worker struct {
 	queue  Queue
 	env    variants.Env
 	number int64 // of the last item put
 	last   *Item // of the last round
+	short  bool  // it has yet to put a spare item
 }
 
 var _ variants.Participant = (*worker)(nil)
@@ -56,13 +61,30 @@ var _ variants.Participant = (*worker)(nil)
 func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
-	}, func(q Queue, env variants.Env) variants.Participant { return &worker{queue: q, env: env} })
+	}, func(q Queue, env variants.Env) variants.Participant { return newWorker(q, env) })
 }
+
+func newWorker(q Queue, env variants.Env) *worker {
+	consumer := env.Index < env.Clients-1
+	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, short: consumer && env.Life > 0}
+	if consumer {
+		w.number |= spare | int64(env.Index)<<40
+	}
+	return w
+}
+
+// spare is a bit of the numbers of items that have no order among those of the producer.
+const spare = 1 << 55
+
+func isSpare(number int64) bool { return number&spare != 0 }
 
 // Step implements [variants.Participant].
 func (w *worker) Step(ctx context.Context) error {
 	switch {
 	case w.env.Index < w.env.Clients-1:
+		if err := w.replace(ctx); err != nil {
+			return err
+		}
 		return w.consume(ctx)
 	case w.env.Clients > 1:
 		return w.produceRound(ctx)
@@ -100,15 +122,35 @@ func (w *worker) produce(ctx context.Context) error {
 	if err := w.env.Hold(ctx, nil); err != nil {
 		return err
 	}
+	item, err := w.put(ctx)
+	if err != nil {
+		return err
+	}
+	w.last = &item
+	return w.env.Hold(ctx, nil)
+}
+
+// replace puts the spare item of a consumer that has begun another life.
+func (w *worker) replace(ctx context.Context) error {
+	if !w.short {
+		return nil
+	}
+	if _, err := w.put(ctx); err != nil {
+		return err
+	}
+	w.short = false
+	return nil
+}
+
+func (w *worker) put(ctx context.Context) (Item, error) {
 	w.number++
 	w.env.Record(putting, w.number)
 	item, err := w.queue.Put(ctx, binary.BigEndian.AppendUint64(nil, uint64(w.number)))
 	if err != nil {
-		return err
+		return Item{}, fmt.Errorf("put: %w", err)
 	}
 	w.env.Record(put, w.number)
-	w.last = &item
-	return w.env.Hold(ctx, nil)
+	return item, nil
 }
 
 // consume takes one item. It holds between the peek and the claim, so that in a lockstep run all consumers that were woken

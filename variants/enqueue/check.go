@@ -19,28 +19,31 @@ type item struct {
 	copies     int
 }
 
-// copies counts the copies of each item.
+// copies counts the copies of each item. A client has one item at a time. What became of one whose audit a failure of the
+// client has prevented remains unknown.
 func copies(out variants.Findings) variants.ObserverFunc {
-	open := map[int64]item{}
+	clients := map[int]*item{}
 	return func(e variants.Event) {
-		i := open[e.Value]
+		i := variants.StateOf(clients, e.Client)
 		switch e.Kind {
-		case enqueuingOnce:
-			i.once = true
+		case enqueuing, enqueuingOnce:
+			*i = item{once: e.Kind == enqueuingOnce}
 		case enqueued:
 			i.done = true
 		case found:
 			i.copies++
 		case audited:
-			switch {
-			case i.copies == 0 && i.done:
-				out.Breach(e, "client %d enqueued item %d, which is not in the queue", e.Client, e.Value)
-			case i.copies > 1 && i.once:
-				out.Breach(e, "client %d enqueued item %d once, and it is in the queue %d times", e.Client, e.Value, i.copies)
-			}
-			delete(open, e.Value)
-			return
+			i.judge(out, e)
 		}
-		open[e.Value] = i
+	}
+}
+
+// judge reports what an audit has found. Copies of an item are damage, and a breach only of a variant that promises one.
+func (i *item) judge(out variants.Findings, e variants.Event) {
+	switch {
+	case i.copies == 0 && i.done:
+		out.Lose(e, variants.ItemsLost, 1, "client %d enqueued item %d, which is not in the queue", e.Client, e.Value)
+	case i.copies > 1 && (i.once || out.Damage != nil):
+		out.Lose(e, variants.ItemsDoubled, int64(i.copies-1), "client %d enqueued item %d once, and it is in the queue %d times", e.Client, e.Value, i.copies)
 	}
 }

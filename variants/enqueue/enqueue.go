@@ -6,16 +6,22 @@
 //
 //	variant          znodes                                       writes  after a lost reply
 //	blind-retry      <dir>/items/<key>-item-<seq>                 1       a duplicate
-//	consumable-flag  the same                                     2       an orphan at worst, which no client consumes
-//	guid-marker      the same, and <dir>/markers/<key>            1       nothing
+//	consumable-flag  the same                                     2       an orphan of a producer that dies, which no client consumes
+//	guid-marker      the same, and <dir>/markers/<key>            1       the marker of a producer that dies
 //
-// As long as no reply is lost all three keep the promise, and a run measures the cost of their protection. Lost replies are
-// the subject of the conformance tests.
+// As long as no reply is lost all three keep the promise, and a run measures the cost of their protection.
+//
+// The promise is made to a producer that tries again within its session. When the session is lost, it is unknown whether the
+// last item was enqueued. A producer that tries again with a new session enqueues the item a second time with blind-retry, and
+// with consumable-flag if it had been marked. With guid-marker the item is enqueued once, also if two producers try at the
+// same time, as long as its marker stands: until the producer that has enqueued it enqueues its next item, or leaves.
 package enqueue
 
 import (
 	"context"
 	"embed"
+	"errors"
+	"fmt"
 	"path"
 
 	"github.com/go-zookeeper/zk"
@@ -49,6 +55,8 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   phaseEnqueue,
 		CountFrom:   variants.FromStart,
+		Losses:      []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
+		Orphans:     orphans,
 		NeverHolds:  true,
 		NewObserver: newObserver,
 		Code:        code,
@@ -110,4 +118,31 @@ func (p producer) run(ctx context.Context, op func(context.Context) error) error
 		}
 		return op(ctx)
 	}, nil)
+}
+
+// orphans counts the markers, and the items that may never be consumed. Other items that are left wait for a consumer.
+func orphans(ctx context.Context, env variants.Env) (int64, error) {
+	if err := env.Session.Sync(ctx, env.Root); err != nil {
+		return 0, fmt.Errorf("sync: %w", err)
+	}
+	markers, _, err := env.Session.Children(ctx, path.Join(env.Root, "markers"))
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return 0, fmt.Errorf("list markers: %w", err)
+	}
+	found := int64(len(markers))
+	dir := path.Join(env.Root, "items")
+	names, _, err := env.Session.Children(ctx, dir)
+	if err != nil {
+		return 0, fmt.Errorf("list items: %w", err)
+	}
+	for _, name := range names {
+		stored, _, err := env.Session.Get(ctx, path.Join(dir, name))
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %w", name, err)
+		}
+		if _, ok := Consumable(stored); !ok {
+			found++
+		}
+	}
+	return found, nil
 }

@@ -10,6 +10,7 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"enqueuing": enqueuing, "enqueuing-once": enqueuingOnce, "enqueued": enqueued, "found": found, "audited": audited,
+		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -22,9 +23,31 @@ func TestCheck(t *testing.T) {
 		{"failed, and not there", "0:enqueuing-once:1", ""},
 		{"twice, as one may who does not claim otherwise", "0:enqueuing:1 0:enqueued:1 0:found:1 0:found:1 0:audited:1", ""},
 		{"twice", "0:enqueuing-once:1 0:enqueued:1 0:found:1 0:found:1 0:audited:1", "in the queue 2 times"},
+		{"not enqueued by one who died", "0:enqueuing-once:1 0:died 0:rejoined:1 0:enqueuing-once:2 0:enqueued:2 0:found:2 0:audited:2", ""},
+		{"not audited by one who died", "0:enqueuing-once:1 0:enqueued:1 0:found:1 0:died 0:rejoined:1 0:enqueuing-once:2 0:enqueued:2 0:found:2 0:audited:2", ""},
+		{"twice, in the next life", "0:enqueuing-once:1 0:died 0:rejoined:1 0:enqueuing-once:2 0:enqueued:2 0:found:2 0:found:2 0:audited:2", "item 2 once, and it is in the queue 2 times"},
+		{"lost, in the next life", "0:enqueuing-once:1 0:enqueued:1 0:found:1 0:died 0:rejoined:1 0:enqueuing-once:2 0:enqueued:2 0:audited:2", "item 2, which is not in the queue"},
 		{"lost", "0:enqueuing-once:1 0:enqueued:1 0:audited:1", "not in the queue"},
 		{"lost by one who does not claim to enqueue once", "0:enqueuing:1 0:enqueued:1 0:audited:1", "not in the queue"},
 	})
+}
+
+// Each copy but one is damage, also of a variant that forgoes that there is none.
+func TestCopiesAreDamage(t *testing.T) {
+	for _, begin := range []string{"enqueuing", "enqueuing-once"} {
+		var damage []variants.Damage
+		o := newObserver(variants.Findings{
+			Span:      func(variants.Span) {},
+			Violation: func(v variants.Violation) { t.Errorf("%s: violation %v", begin, v) },
+			Damage:    func(d variants.Damage) { damage = append(damage, d) },
+		})
+		for _, e := range teller().Build(t, "0:"+begin+":1 0:enqueued:1 0:found:1 0:found:1 0:found:1 0:audited:1") {
+			o.Observe(e)
+		}
+		if len(damage) != 1 || damage[0].Loss != variants.ItemsDoubled || damage[0].Amount != 2 {
+			t.Errorf("%s: damage %v, want 2 items doubled", begin, damage)
+		}
+	}
 }
 
 func TestSpans(t *testing.T) {
@@ -57,6 +80,7 @@ func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
 		id := int64(i)
 		return []variants.Event{
+			{Kind: enqueuingOnce, Value: -id - 1}, {Kind: variants.Died}, {Kind: variants.Rejoined, Value: id},
 			{Kind: enqueuingOnce, Value: id}, {Kind: enqueued, Value: id}, {Kind: found, Value: id}, {Kind: audited, Value: id},
 		}
 	})

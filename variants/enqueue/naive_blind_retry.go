@@ -51,6 +51,7 @@ func blindRetryVariant() variants.Variant {
 		Summary:  "create the item again until a reply comes",
 		Source:   "Robinson, Failure modes, first approach",
 		BadAt:    "lost replies: each may leave another copy of the item",
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: costs("4", "2"),
 		Free:     costs("4", "2"),
 		Join:     join(enqueuing, NewBlindRetry),

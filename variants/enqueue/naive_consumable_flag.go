@@ -109,6 +109,7 @@ func consumableFlagVariant() variants.Variant {
 		Summary:  "create the item, then mark it as consumable",
 		Source:   "Robinson, Failure modes, two-phase protocol",
 		BadAt:    "cost: two quorum writes for each item, one after the other, and a second watch for consumers that wait",
+		Forgoes:  []variants.Loss{variants.Orphans},
 		Lockstep: costs("5", "3"),
 		Free:     costs("5", "3"),
 		Join:     join(enqueuingOnce, NewConsumableFlag),

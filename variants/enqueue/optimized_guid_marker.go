@@ -88,6 +88,7 @@ func guidMarkerVariant() variants.Variant {
 		Summary:  "one transaction creates the item and a marker named by its key",
 		Source:   "our own: an idempotency key made of a multi",
 		BadAt:    "short-lived producers: each that dies leaves a marker, which another client has to remove",
+		Forgoes:  []variants.Loss{variants.Orphans},
 		Lockstep: costs("4", "2"),
 		Free:     costs("4", "2"),
 		Join:     join(enqueuingOnce, NewGUIDMarker),

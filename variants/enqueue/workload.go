@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The values are the items' numbers, each used once.
+// What a participant records. The values are the items' numbers, each used once in all lives of all clients.
 const (
 	enqueuing     variants.EventKind = iota // by a variant that may enqueue duplicates
 	enqueuingOnce                           // by a variant that claims to enqueue each item once
@@ -50,7 +50,7 @@ func join[P Producer](begin variants.EventKind, open func(context.Context, *vari
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Producer, error) {
 		return open(ctx, env.Session, env.Root)
 	}, func(p Producer, env variants.Env) variants.Participant {
-		return &worker{producer: p, env: env, begin: begin, number: int64(env.Index) << 32}
+		return &worker{producer: p, env: env, begin: begin, number: int64(env.Index)<<40 | int64(env.Life)<<28}
 	})
 }
 
@@ -63,7 +63,7 @@ func (w *worker) Step(ctx context.Context) error {
 		return fmt.Errorf("enqueue: %w", err)
 	}
 	w.env.Record(enqueued, w.number)
-	if err := w.audit(ctx, key); err != nil {
+	if err := errors.Join(w.audit(ctx, key), w.env.Session.Alive()); err != nil { // else another session may have listed
 		return fmt.Errorf("audit: %w", err)
 	}
 	w.env.Record(audited, w.number)
