@@ -36,12 +36,15 @@ type SessionConfig struct {
 
 // Connect opens one session, pinned to one server, and returns when it exists. All its frames are counted in ledger. observe,
 // if not nil, is called with every event and must not block. Each participant has its own session: servers key watches by
-// connection, so that participants with a common session would share notifications and hide the herd.
+// connection, so that participants with a common session would share notifications and hide the herd. If the session expires,
+// the client library opens a new one.
 func Connect(ctx context.Context, addr string, ledger *wire.Ledger, observe func(zk.Event)) (*zk.Conn, error) {
-	return OpenSession(ctx, SessionConfig{Servers: []string{addr}, Link: NewLink(ledger), Observe: observe})
+	link := NewLink(ledger)
+	link.renews = true
+	return OpenSession(ctx, SessionConfig{Servers: []string{addr}, Link: link, Observe: observe})
 }
 
-// OpenSession opens one session, and returns when it exists.
+// OpenSession opens one session, and returns when it exists. When it has expired, all operations fail.
 func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	if len(c.Servers) == 0 {
 		return nil, errors.New("connect: no servers")
@@ -50,6 +53,7 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", home, context.Cause(ctx))
 	}
+	c.Link.serve(c.Servers)
 	opening := &opening{ready: make(chan struct{}), refusals: newRefusals(), observer: c.Observe}
 	conn, _, err := zk.Connect(c.Servers, cmp.Or(c.Timeout, SessionTimeout),
 		zk.WithHostProvider(newTurns(c.Servers)),
@@ -85,16 +89,17 @@ func (o *opening) observe(e zk.Event) {
 	}
 }
 
-// turns is the order in which a session's servers are tried: in turn, beginning with the first one. Like the client library's
-// own order, which begins at random, it asks for a pause of a second each time that it comes back to the server that was
-// connected last.
+// turns is the order in which a session's servers are tried: in turn, beginning with the first one. The client library's own
+// order begins at random. With one server, the library would pause for a second before the first attempt to reconnect, which is
+// a third of what a session with a short timeout has.
 type turns struct {
-	mu            sync.Mutex
-	servers       []string
-	current, last int // indexes in servers; -1 before the first
+	mu      sync.Mutex
+	servers []string
+	next    int // index in servers
+	tries   int // since the last connection
 }
 
-func newTurns(servers []string) *turns { return &turns{servers: servers, current: -1, last: -1} }
+func newTurns(servers []string) *turns { return &turns{servers: servers} }
 
 // Init implements [zk.HostProvider]. An unknown host is an error at once. The library has shuffled its list, which is ignored.
 func (t *turns) Init(shuffled []string) error { return zk.NewDNSHostProvider().Init(shuffled) }
@@ -102,21 +107,21 @@ func (t *turns) Init(shuffled []string) error { return zk.NewDNSHostProvider().I
 // Len implements [zk.HostProvider].
 func (t *turns) Len() int { return len(t.servers) }
 
-// Next implements [zk.HostProvider].
+// Next implements [zk.HostProvider]. It asks for a pause of a second after each round in which no server was connected.
 func (t *turns) Next() (server string, pause bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.current = (t.current + 1) % len(t.servers)
-	pause = t.current == t.last
-	t.last = max(t.last, 0)
-	return t.servers[t.current], pause
+	server, pause = t.servers[t.next], t.tries > 0 && t.tries%len(t.servers) == 0
+	t.next = (t.next + 1) % len(t.servers)
+	t.tries++
+	return server, pause
 }
 
 // Connected implements [zk.HostProvider].
 func (t *turns) Connected() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = t.current
+	t.tries = 0
 }
 
 func awaitSession(ctx context.Context, addr string, ready <-chan struct{}, refusals *refusals) error {

@@ -18,13 +18,18 @@ import (
 //
 // The client learns of the end of a connection at once, and the servers a round trip later: what they had sent is still counted,
 // as lost. A link waits for that before it lets the client connect again.
+//
+// A link serves one session. When the client has learned that the servers have ended it, the link refuses further connections:
+// the client library would open a new session, which has none of the old one's znodes.
 type Link struct {
 	ledger *wire.Ledger
 
 	mu      sync.Mutex
 	current *wire.Conn // nil before the first connection
 	address string     // the server of the current connection
+	servers []string   // of the session
 	severed bool
+	renews  bool // the client may open a new session when the first has ended
 	traps   []*Trap
 	dialing sync.Mutex // is locked while a connection begins, and while none may begin
 }
@@ -35,8 +40,18 @@ func NewLink(ledger *wire.Ledger) *Link { return &Link{ledger: ledger} }
 // Ledger returns the ledger in which the link's frames are counted.
 func (l *Link) Ledger() *wire.Ledger { return l.ledger }
 
-// errSevered is the error of connections through a severed link.
-var errSevered = errors.New("the link is severed")
+// serve sets the servers of the link's session.
+func (l *Link) serve(servers []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.servers = slices.Clone(servers)
+}
+
+// The errors of connections through a link that refuses them.
+var (
+	errSevered = errors.New("the link is severed")
+	errOver    = errors.New("the session of the link has ended")
+)
 
 // dial opens a counted connection, when the last one has ended at the server. It is an argument for zk.WithDialer.
 func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -44,6 +59,9 @@ func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	defer l.dialing.Unlock()
 	if err := l.awaitEnd(context.Background()); err != nil {
 		return nil, err
+	}
+	if l.ledger.Over() && !l.renews {
+		return nil, errOver
 	}
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
@@ -202,55 +220,86 @@ func (l *Link) Expire(ctx context.Context) error {
 	if err := l.Settle(ctx); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	address := l.address
-	l.mu.Unlock()
-	if err := closeSession(ctx, address, s); err != nil {
-		return fmt.Errorf("expire session %#x at %s: %w", s.ID, address, err)
+	if err := l.closeSession(ctx, s); err != nil {
+		return fmt.Errorf("expire session %#x: %w", s.ID, err)
 	}
 	l.ledger.Closed()
 	return nil
 }
 
+// closeSession closes a session through the server that it was connected to last, or through another one if that does not answer.
+func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
+	l.mu.Lock()
+	servers := append([]string{l.address}, slices.DeleteFunc(slices.Clone(l.servers), func(a string) bool { return a == l.address })...)
+	l.mu.Unlock()
+	var errs []error
+	for _, address := range servers {
+		err := closeSession(ctx, address, s)
+		if err == nil || errors.Is(err, ErrNoSession) {
+			return err
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", address, err))
+	}
+	return errors.Join(errs...)
+}
+
 // ErrNoSession is the error of Expire if the servers do not have the session.
 var ErrNoSession = errors.New("the session does not exist")
 
-// maxReply bounds the frames that closeSession reads.
+// maxReply bounds the frames that exchange reads.
 const maxReply = 1 << 20
 
-// closeSession resumes a session on a new connection and closes it.
+// closeTimeout is how long one server may take to close a session.
+const closeTimeout = 5 * time.Second
+
+// closeSession resumes a session on a new connection to a server, and closes it.
 func closeSession(ctx context.Context, address string, s wire.Session) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, closeTimeout, fmt.Errorf("the session was not closed within %s", closeTimeout))
+	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	err = resume(conn, s)
+	if err == nil {
+		out := jute.NewFrame(8)
+		out.Int(1) // the xid
+		out.Int(int32(wire.OpClose))
+		_, err = exchange(conn, out.Frame())
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// resume moves a session to a connection. It returns ErrNoSession if the server does not have the session.
+func resume(conn net.Conn, s wire.Session) error {
 	out := jute.NewFrame(64)
-	out.Int(0)
-	out.Long(0)
+	out.Int(0)  // the version of the protocol
+	out.Long(0) // the last zxid seen: any server will do
 	out.Int(int32(SessionTimeout.Milliseconds()))
 	out.Long(s.ID)
 	out.Buffer(s.Password)
-	if _, err := conn.Write(out.Frame()); err != nil {
-		return err
-	}
-	frame, err := jute.ReadFrame(conn, maxReply)
+	frame, err := exchange(conn, out.Frame())
 	if err != nil {
 		return err
 	}
 	d := jute.NewDecoder(frame)
-	d.Int()
-	d.Int()
-	if id := d.Long(); d.Err() != nil || id != s.ID {
+	d.Int() // the version
+	d.Int() // the timeout
+	if id := d.Long(); d.Err() == nil && id != s.ID {
 		return ErrNoSession
 	}
-	out = jute.NewFrame(8)
-	out.Int(1)
-	out.Int(int32(wire.OpClose))
-	if _, err := conn.Write(out.Frame()); err != nil {
-		return err
+	return d.Err()
+}
+
+// exchange sends a frame and returns the next one that arrives.
+func exchange(conn net.Conn, frame []byte) ([]byte, error) {
+	if _, err := conn.Write(frame); err != nil {
+		return nil, err
 	}
-	_, err = jute.ReadFrame(conn, maxReply)
-	return err
+	return jute.ReadFrame(conn, maxReply)
 }

@@ -206,17 +206,45 @@ type Cost struct {
 // running load, the snapshots enclose more than the window.
 type Oracle struct {
 	Checked             bool   `json:"checked"`
-	Why                 string `json:"why,omitempty"` // the reason if it was not checked
+	Why                 string `json:"why,omitempty"` // the reason if it was not checked, or why counts are in doubt
 	ClientNotifications int64  `json:"client_notifications"`
 	ServerNotifications int64  `json:"server_notifications"`
 	ClientWrites        int64  `json:"client_writes"`
 	ServerTransactions  int64  `json:"server_transactions"`
+
+	// What else the servers' counts contain, or lack, if connections and sessions ended.
+	LostNotifications   int64 `json:"lost_notifications,omitempty"`   // sent, and lost with a connection
+	ResentNotifications int64 `json:"resent_notifications,omitempty"` // received, and not in the servers' counters
+	SessionTransactions int64 `json:"session_transactions,omitempty"` // that opened and ended sessions
+
+	// What is in doubt.
+	UnknownNotifications int64 `json:"unknown_notifications,omitempty"` // at most so many more were sent
+	UnknownTransactions  int64 `json:"unknown_transactions,omitempty"`  // at most so many were not made
 }
 
-// Agrees reports whether both sides counted the same.
-func (o Oracle) Agrees() bool {
-	return o.ClientNotifications == o.ServerNotifications && o.ClientWrites == o.ServerTransactions
+// Agrees reports whether both sides counted the same, as far as is known.
+func (o Oracle) Agrees() bool { return o.notificationsAgree() && o.transactionsAgree() }
+
+// sent returns how many notifications the clients know to have been sent by the servers.
+func (o Oracle) sent() int64 {
+	return o.ClientNotifications - o.ResentNotifications + o.LostNotifications
 }
+
+// made returns how many transactions the clients' requests and sessions make, if all took place.
+func (o Oracle) made() int64 { return o.ClientWrites + o.SessionTransactions }
+
+func (o Oracle) notificationsAgree() bool {
+	more := o.ServerNotifications - o.sent()
+	return 0 <= more && more <= o.UnknownNotifications
+}
+
+func (o Oracle) transactionsAgree() bool {
+	fewer := o.made() - o.ServerTransactions
+	return 0 <= fewer && fewer <= o.UnknownTransactions
+}
+
+// Doubtful reports whether the comparison is not exact.
+func (o Oracle) Doubtful() bool { return o.UnknownNotifications > 0 || o.UnknownTransactions > 0 }
 
 // Health describes the load generator and the machine during the measurement.
 type Health struct {

@@ -24,10 +24,10 @@ func (d *Document) invalidReasons() []string {
 	f := Findings{Invalid: slices.Concat(d.droppedLatencies(), d.compareWithFormulas().Invalid)}
 	h, o := d.Health, d.Oracle
 	f.invalid(d.Window.Operations == 0, "no operation was completed in the window: lengthen the duration")
-	f.invalid(o.Checked && o.ClientNotifications != o.ServerNotifications,
-		"clients received %d notifications, servers sent %d: %+d", o.ClientNotifications, o.ServerNotifications, o.ClientNotifications-o.ServerNotifications)
-	f.invalid(o.Checked && o.ClientWrites != o.ServerTransactions,
-		"clients sent %d writes, servers made %d transactions: %+d", o.ClientWrites, o.ServerTransactions, o.ClientWrites-o.ServerTransactions)
+	f.invalid(o.Checked && !o.notificationsAgree(),
+		"clients received %d notifications, servers sent %d: %+d", o.sent(), o.ServerNotifications, o.sent()-o.ServerNotifications)
+	f.invalid(o.Checked && !o.transactionsAgree(),
+		"clients sent %d writes, servers made %d transactions: %+d", o.made(), o.ServerTransactions, o.made()-o.ServerTransactions)
 	f.invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
 	f.Invalid = append(f.Invalid, d.outages(false)...)
 	f.invalid(d.Failure != nil && len(d.Failure.Faults) == 0, "no fault happened in the window: %d met no victim", d.missed())

@@ -197,7 +197,10 @@ func (d *Document) validateExpected(p *problems) {
 // at rest, both are equal.
 func (d *Document) validateOracle(p *problems) {
 	o, c := d.Oracle, d.Counts
-	p.unless(o.Checked == (o.Why == ""), "oracle.checked is %t, and why it was not is %q", o.Checked, o.Why)
+	p.unless((o.Checked && !o.Doubtful()) == (o.Why == ""), "oracle.checked is %t, and why it was not, or not exactly, is %q", o.Checked, o.Why)
+	p.unless(min(o.LostNotifications, o.ResentNotifications, o.SessionTransactions, o.UnknownNotifications, o.UnknownTransactions) >= 0,
+		"the oracle has a count below zero")
+	p.unless(o.ResentNotifications <= o.ClientNotifications, "oracle.resent_notifications is %d, of %d", o.ResentNotifications, o.ClientNotifications)
 	p.unless(o.Checked || o.ServerNotifications == 0 && o.ServerTransactions == 0, "oracle.checked is false, and there are counts of servers")
 	p.unless(!o.Checked || !d.Health.LeaderChanged, "oracle.checked is true, although health.leader_changed is")
 	p.unless(c.Notified <= o.ClientNotifications, "counts.notified is %d, and oracle.client_notifications %d", c.Notified, o.ClientNotifications)

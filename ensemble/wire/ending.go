@@ -183,11 +183,12 @@ func (c *Conn) settle() {
 	counts := &c.ledger.counts
 	for _, r := range c.outstanding {
 		if r.op.IsWrite() && !r.housekeeping {
-			counts.UnknownWrites++
+			counts.UnknownTransactions++
 		}
 	}
-	if c.opens && !c.greetedIn { // the server may have opened a session
-		counts.UnknownWrites++
+	if c.opens && !c.greetedIn { // a session that may have been opened, and would run out
+		counts.SessionsOpened++
+		counts.UnknownTransactions += 2
 	}
 	switch {
 	case c.ending.drained != nil:

@@ -21,7 +21,7 @@ type Counts struct {
 	LostReplies          int64 // that arrived after the end
 	LostNotifications    int64 // that arrived after the end; the servers' counters include them
 	ResentNotifications  int64 // for watches that were set again; the servers' counters leave them out
-	UnknownWrites        int64 // that left and may have taken effect: the connection ended at the server before the reply
+	UnknownTransactions  int64 // of the writes and sessions, at most so many were not made: the reply is missing
 	UnknownNotifications int64 // at most so many more were sent: watches that were set when a connection ended at the server
 
 	// Of sessions, each of which is opened and ended by a transaction.
@@ -53,7 +53,7 @@ func (c *Counts) accumulate(o Counts, sign int64) {
 func (c *Counts) scalars() []*int64 {
 	return []*int64{
 		&c.BytesOut, &c.BytesIn, &c.Housekeeping,
-		&c.LostReplies, &c.LostNotifications, &c.ResentNotifications, &c.UnknownWrites, &c.UnknownNotifications,
+		&c.LostReplies, &c.LostNotifications, &c.ResentNotifications, &c.UnknownTransactions, &c.UnknownNotifications,
 		&c.SessionsOpened, &c.SessionsClosed,
 	}
 }
@@ -109,6 +109,7 @@ type Ledger struct {
 	lastZxid       int64   // the largest zxid in the header of a reply
 	session        Session // of the last handshake
 	alive          bool    // the session exists, as far as is known
+	over           bool    // the client knows that the session has ended
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
@@ -156,6 +157,7 @@ func (l *Ledger) begin(s Session) {
 		return
 	}
 	l.closed()
+	l.over = l.over || l.session.ID != 0 && s.ID == 0
 	l.session, l.alive, l.resumed = s, s.ID != 0, true
 	clear(l.watches)
 	if l.alive {
@@ -254,6 +256,9 @@ func (l *Ledger) SessionTimeout() time.Duration { return read(l, &l.sessionTimeo
 
 // Session returns the session that the last handshake opened or resumed. It is zero if there is none.
 func (l *Ledger) Session() Session { return read(l, &l.session) }
+
+// Over reports whether a handshake has told the client that its session has ended.
+func (l *Ledger) Over() bool { return read(l, &l.over) }
 
 // Unmatched returns the number of frames that are malformed or answer no request that the ledger saw. If it is not
 // zero, the counts are not reliable.

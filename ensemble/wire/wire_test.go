@@ -56,6 +56,12 @@ type pipe struct {
 	step     func() int
 }
 
+// The deadlines and the end of a pipe have no effect: it never blocks.
+func (p *pipe) SetDeadline(time.Time) error     { return nil }
+func (p *pipe) SetReadDeadline(time.Time) error { return nil }
+func (p *pipe) Close() error                    { return nil }
+func (p *pipe) CloseWrite() error               { return nil }
+
 func (p *pipe) Write(b []byte) (int, error) { return len(b), nil }
 
 func (p *pipe) Read(b []byte) (int, error) {
@@ -386,6 +392,22 @@ func TestLastZxid(t *testing.T) {
 		}
 		if got := l.LastZxid(); got != tt.want {
 			t.Errorf("%s: last zxid %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestOpcodeNames(t *testing.T) {
+	for _, name := range wire.OpcodeNames() {
+		if op, ok := wire.OpcodeNamed(name); !ok || op.String() != name {
+			t.Errorf("%s is opcode %d, %t", name, op, ok)
+		}
+	}
+	if op, _ := wire.OpcodeNamed("getChildren"); op != wire.OpGetChildren2 {
+		t.Errorf("getChildren is opcode %d, want the one that the client library sends", op)
+	}
+	for _, name := range []string{"", "other", "ping", "Create"} {
+		if op, ok := wire.OpcodeNamed(name); ok {
+			t.Errorf("%q is opcode %d", name, op)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -16,8 +17,8 @@ type snapshot struct {
 	servers       []serverReading
 	notifications int64 // sent by all servers since their start; only on an ensemble that zkbench owns
 	zxid          int64 // the last transaction that any server has applied
+	sessions      int64 // that exist at that transaction
 	leader        int   // zero if no server reports to be the leader
-	reconnects    int   // of all sessions
 	err           error // why a server's counters are missing
 }
 
@@ -45,12 +46,20 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if err := fence(ctx); err != nil {
 		return r, err
 	}
-	r.client, r.reconnects = m.pool.counts(), m.pool.reconnects()
-	r.servers = readServers(ctx, m.ensemble)
-	for _, s := range r.servers {
-		r.add(s)
+	r.client = m.pool.counts()
+	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may run out while the servers are read
+		zxid = r.zxid
+		r.read(readServers(ctx, m.ensemble))
 	}
 	return r, ctx.Err()
+}
+
+// read sets the servers' part of the snapshot.
+func (r *snapshot) read(servers []serverReading) {
+	*r = snapshot{client: r.client, servers: servers}
+	for _, s := range servers {
+		r.add(s)
+	}
 }
 
 // add includes a server's counters. The last transaction may be one that the leader has not applied yet: a follower can apply
@@ -58,36 +67,70 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 func (r *snapshot) add(s serverReading) {
 	r.err = errors.Join(r.err, s.err)
 	r.notifications += s.notifications
-	r.zxid = max(r.zxid, s.status.Zxid)
+	if s.status.Zxid >= r.zxid {
+		r.zxid, r.sessions = s.status.Zxid, s.counters["zk_global_sessions"]
+	}
 	if s.status.Role == ensemble.Leader || s.status.Role == ensemble.Standalone {
 		r.leader = s.ID
 	}
 }
 
 // crossCheck compares the sessions' counts between two snapshots with a second oracle, the servers. Their counters of sent
-// notifications are compared with the notifications received. The servers' transactions are compared with the writes, as they
-// include the failed writes that other counters of the servers leave out.
+// notifications are compared with the notifications that arrived, lost ones included. The servers' transactions are compared with
+// the writes, as they include the failed writes that other counters of the servers leave out, and with the sessions that were
+// opened and ended.
 func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	client := end.client
 	client.Sub(begin.client)
 	writes, _ := client.Writes()
-	o := results.Oracle{ClientNotifications: client.TotalNotifications(), ClientWrites: writes}
+	o := results.Oracle{
+		ClientNotifications: client.TotalNotifications(), LostNotifications: client.LostNotifications,
+		ResentNotifications: client.ResentNotifications, UnknownNotifications: client.UnknownNotifications,
+		ClientWrites: writes, UnknownTransactions: client.UnknownTransactions,
+		SessionTransactions: sessionTransactions(client, end.sessions-begin.sessions),
+	}
+	o.Why = whyUnchecked(owned, begin, end)
+	if o.Why != "" {
+		return o
+	}
+	o.Checked, o.Why = true, whyDoubtful(o)
+	o.ServerNotifications = end.notifications - begin.notifications
+	o.ServerTransactions = end.zxid - begin.zxid
+	return o
+}
+
+// sessionTransactions returns how many transactions opened and ended sessions. Only the servers know which of the sessions that
+// clients left without closing them have run out: their number of sessions, which grew by so many, shows it.
+func sessionTransactions(client wire.Counts, grew int64) int64 {
+	ranOut := client.SessionsOpened - client.SessionsClosed - grew
+	return client.SessionsOpened + client.SessionsClosed + max(ranOut, 0)
+}
+
+// whyUnchecked returns why the servers' counters cannot be compared with the clients', or nothing.
+func whyUnchecked(owned bool, begin, end snapshot) string {
 	switch {
 	case !owned:
-		o.Why = "other clients may use these servers, so that the servers' counters contain more than this run"
+		return "other clients may use these servers, so that the servers' counters contain more than this run"
 	case end.err != nil:
-		o.Why = strings.ReplaceAll(end.err.Error(), "\n", ", ")
+		return strings.ReplaceAll(end.err.Error(), "\n", ", ")
 	case begin.leader != end.leader || begin.leader == 0:
-		o.Why = "the leader changed, or there was none"
-	case begin.reconnects != end.reconnects:
-		o.Why = "a session had to reconnect: the servers' counters leave out notifications that are sent again, " +
-			"and contain those that were lost with a connection"
-	default:
-		o.Checked = true
-		o.ServerNotifications = end.notifications - begin.notifications
-		o.ServerTransactions = end.zxid - begin.zxid
+		return "the leader changed, or there was none"
 	}
-	return o
+	for i, s := range end.servers {
+		if restarted(begin.servers[i], s) {
+			return s.Name + " restarted, and lost its counters"
+		}
+	}
+	return ""
+}
+
+// whyDoubtful returns why the comparison is not exact, or nothing.
+func whyDoubtful(o results.Oracle) string {
+	if !o.Doubtful() {
+		return ""
+	}
+	return fmt.Sprintf("connections ended at the servers before all had been counted: up to %d notifications more may have been sent, and up to %d transactions fewer made",
+		o.UnknownNotifications, o.UnknownTransactions)
 }
 
 // reconnects returns how many times the sessions moved to a new connection.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -85,7 +86,8 @@ func TestSnapshotHasTheLastTransactionOfAnyServer(t *testing.T) {
 
 func TestCrossCheck(t *testing.T) {
 	begin := snapshot{notifications: 100, zxid: 1<<32 + 5, leader: 2}
-	end := snapshot{notifications: 107, zxid: 1<<32 + 9, leader: 2}
+	begin.servers = []serverReading{{asked: time.Now(), answered: time.Now()}}
+	end := snapshot{notifications: 107, zxid: 1<<32 + 9, leader: 2, servers: begin.servers}
 	end.client.Notifications[2] = 7
 	end.client.Requests[1], end.client.Requests[3] = 4, 20 // creates and reads
 	if o := crossCheck(true, begin, end); !o.Checked || !o.Agrees() {
@@ -107,12 +109,51 @@ func TestCrossCheck(t *testing.T) {
 	}
 	for name, change := range map[string]func(*snapshot){
 		"another leader": func(r *snapshot) { r.leader = 3 },
-		"a reconnect":    func(r *snapshot) { r.reconnects++ },
+		"a restart": func(r *snapshot) {
+			later := time.Now().Add(time.Minute)
+			r.servers = []serverReading{{asked: later, answered: later, counters: map[string]int64{"zk_uptime": 5}}}
+		},
 	} {
 		other := end
 		change(&other)
 		if o := crossCheck(true, begin, other); o.Checked || o.Why == "" {
 			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// Under faults, the servers' counts contain what was lost, leave out what was sent again, and contain the sessions.
+func TestCrossCheckUnderFaults(t *testing.T) {
+	begin := snapshot{leader: 2, sessions: 9}
+	end := snapshot{leader: 2, notifications: 11, zxid: 10, sessions: 10}
+	end.client = wire.Counts{LostNotifications: 4, ResentNotifications: 2, SessionsOpened: 3, SessionsClosed: 1} // one more has run out
+	end.client.Notifications[2], end.client.Requests[1] = 9, 5
+	if o := crossCheck(true, begin, end); !o.Checked || !o.Agrees() || o.Why != "" || o.SessionTransactions != 5 {
+		t.Errorf("equal counts do not agree: %+v", o)
+	}
+	for name, change := range map[string]func(*snapshot){
+		"lost notifications that are not counted":    func(r *snapshot) { r.client.LostNotifications = 0 },
+		"repeated notifications that are counted":    func(r *snapshot) { r.client.ResentNotifications = 0 },
+		"a session that is not counted":              func(r *snapshot) { r.client.SessionsOpened-- },
+		"a session that another client has opened":   func(r *snapshot) { r.zxid++; r.sessions++ },
+		"a write that took place twice":              func(r *snapshot) { r.zxid++; r.client.UnknownTransactions = 5 },
+		"a write that did not take place":            func(r *snapshot) { r.zxid-- },
+		"more notifications missing than in doubt":   func(r *snapshot) { r.notifications += 3; r.client.UnknownNotifications = 2 },
+		"fewer notifications, others being in doubt": func(r *snapshot) { r.notifications--; r.client.UnknownNotifications = 2 },
+	} {
+		other := end
+		change(&other)
+		if o := crossCheck(true, begin, other); !o.Checked || o.Agrees() {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	end.client.UnknownNotifications, end.client.UnknownTransactions = 2, 1
+	for _, notifications := range []int64{11, 12, 13} {
+		for _, zxid := range []int64{9, 10} {
+			end.notifications, end.zxid = notifications, zxid
+			if o := crossCheck(true, begin, end); !o.Agrees() || !strings.Contains(o.Why, "up to 2 notifications more") {
+				t.Errorf("%d notifications and %d transactions do not agree: %+v", notifications, zxid, o)
+			}
 		}
 	}
 }

@@ -1,0 +1,228 @@
+package ensemble_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// linked is a session over a link, with its events.
+type linked struct {
+	*zk.Conn
+	link   *ensemble.Link
+	states chan zk.State
+}
+
+func openLinked(t *testing.T, servers ...string) linked {
+	t.Helper()
+	l := linked{link: ensemble.NewLink(wire.NewLedger(time.Now())), states: make(chan zk.State, 1000)}
+	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
+		Servers: servers, Link: l.link, Timeout: 4 * time.Second,
+		Observe: func(e zk.Event) {
+			if e.Type == zk.EventSession {
+				l.states <- e.State
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	l.Conn = conn
+	l.await(t, zk.StateHasSession)
+	return l
+}
+
+// await waits until the session has come to a state.
+func (l linked) await(t *testing.T, want zk.State) {
+	t.Helper()
+	for timeout := time.After(30 * time.Second); ; {
+		select {
+		case got := <-l.states:
+			if got == want {
+				return
+			}
+		case <-timeout:
+			t.Fatalf("the session did not come to %s", want)
+		}
+	}
+}
+
+func (l linked) make(path string) error {
+	_, err := l.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+func exists(t *testing.T, c linked, path string) bool {
+	t.Helper()
+	found, _, err := c.Exists(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// A request that is cut before it leaves has no effect; one that is cut after has. The session goes on.
+func TestCuts(t *testing.T) {
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	for _, tt := range []struct {
+		name  string
+		cut   func(*ensemble.Link) *ensemble.Trap
+		made  bool
+		count int64
+	}{
+		{"before", func(l *ensemble.Link) *ensemble.Trap { return l.CutBefore(wire.OpCreate) }, false, 0},
+		{"after", func(l *ensemble.Link) *ensemble.Trap { return l.CutAfter(wire.OpCreate) }, true, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			victim, other := openLinked(t, addr), openLinked(t, addr)
+			id, path := victim.SessionID(), "/"+tt.name
+			trap := tt.cut(victim.link)
+			if exists(t, victim, path) {
+				t.Fatal("the znode exists already")
+			}
+			select {
+			case <-trap.Fired():
+				t.Fatal("another request has sprung the trap")
+			default:
+			}
+			if err := victim.make(path); !errors.Is(err, zk.ErrConnectionClosed) {
+				t.Errorf("the create returned %v", err)
+			}
+			<-trap.Fired()
+			if trap.Disarm() {
+				t.Error("a trap that has fired was disarmed")
+			}
+			victim.await(t, zk.StateHasSession)
+			l := victim.link.Ledger()
+			if got := exists(t, other, path); got != tt.made {
+				t.Errorf("made: %t, want %t", got, tt.made)
+			}
+			if c := l.Counts(); c.Requests[wire.OpCreate] != tt.count || c.LostReplies != tt.count || victim.SessionID() != id || l.Reconnects() != 1 {
+				t.Errorf("%d creates, %d lost replies, %d reconnects, session %x after %x", c.Requests[wire.OpCreate], c.LostReplies, l.Reconnects(), victim.SessionID(), id)
+			}
+		})
+	}
+}
+
+func TestDisarm(t *testing.T) {
+	victim := openLinked(t, ensembletest.Embedded(t, embedded.Config{}).Addr())
+	if trap := victim.link.CutAfter(wire.OpCreate); !trap.Disarm() || trap.Disarm() {
+		t.Error("disarmed other than once")
+	}
+	victim.link.CutBefore(wire.OpGetChildren) // the library sends getChildren2
+	if err := victim.make("/x"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := victim.Children("/"); !errors.Is(err, zk.ErrConnectionClosed) {
+		t.Errorf("getChildren returned %v", err)
+	}
+}
+
+// A severed session is left to the server: its znodes stay, and no close request leaves.
+func TestSever(t *testing.T) {
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	victim, other := openLinked(t, addr), openLinked(t, addr)
+	if err := victim.make("/x"); err != nil {
+		t.Fatal(err)
+	}
+	victim.link.Sever()
+	victim.await(t, zk.StateDisconnected)
+	victim.Close()
+	if err := victim.link.Settle(t.Context()); err != nil {
+		t.Error(err)
+	}
+	l := victim.link.Ledger()
+	if c := l.Counts(); !exists(t, other, "/x") || c.SessionsOpened != 1 || c.SessionsClosed != 0 || l.Reconnects() != 0 {
+		t.Errorf("exists %t, %d sessions opened, %d closed, %d reconnects", exists(t, other, "/x"), c.SessionsOpened, c.SessionsClosed, l.Reconnects())
+	}
+	if err := victim.link.Expire(t.Context()); err != nil || exists(t, other, "/x") {
+		t.Errorf("expired with %v, the znode exists: %t", err, exists(t, other, "/x"))
+	}
+}
+
+// Expire ends the session, its client learns of it, and gets no other session through the link.
+func TestExpire(t *testing.T) {
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	victim, other := openLinked(t, addr), openLinked(t, addr)
+	if err := victim.make("/x"); err != nil {
+		t.Fatal(err)
+	}
+	requests := victim.link.Ledger().Requested()
+	if err := victim.link.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if exists(t, other, "/x") {
+		t.Error("the session's znode is still there")
+	}
+	victim.await(t, zk.StateExpired)
+	if err := victim.link.Expire(t.Context()); !errors.Is(err, ensemble.ErrNoSession) {
+		t.Errorf("expired again: %v", err)
+	}
+	if err := victim.make("/y"); err == nil {
+		t.Error("the link leads to another session")
+	}
+	l := victim.link.Ledger()
+	if c := l.Counts(); c.SessionsOpened != 1 || c.SessionsClosed != 1 || l.Requested() != requests {
+		t.Errorf("%d sessions opened, %d closed, %d requests after %d", c.SessionsOpened, c.SessionsClosed, l.Requested(), requests)
+	}
+}
+
+func TestExpireReportsAMissingSession(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	if err := ensemble.NewLink(wire.NewLedger(time.Now())).Expire(t.Context()); !errors.Is(err, ensemble.ErrNoSession) {
+		t.Errorf("before any session: %v", err)
+	}
+	victim := openLinked(t, server.Addr())
+	victim.link.Sever()
+	if !server.Server.Expire(victim.SessionID()) {
+		t.Fatal("the server did not have the session")
+	}
+	if err := victim.link.Expire(t.Context()); !errors.Is(err, ensemble.ErrNoSession) {
+		t.Errorf("of a session that has run out: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := openLinked(t, server.Addr()).link.Expire(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+}
+
+// A session begins at its home, and goes to the next server when its connection ends.
+func TestSessionMovesInTurn(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	first, second := doorkeeper(t, 0, srvr, server), doorkeeper(t, 0, srvr, server)
+	c := openLinked(t, first, second)
+	var visited []string
+	for range 4 {
+		visited = append(visited, c.Server())
+		c.link.Cut()
+		c.await(t, zk.StateHasSession)
+	}
+	if want := []string{first, second, first, second}; !slices.Equal(visited, want) {
+		t.Errorf("servers %v, want %v", visited, want)
+	}
+	if n := c.link.Ledger().Counts().SessionsOpened; n != 1 {
+		t.Errorf("%d sessions, want one", n)
+	}
+}
+
+// A session with several servers is opened although its home does not answer.
+func TestOpenSessionElsewhere(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	if got := openLinked(t, "127.0.0.1:1", server).Server(); got != server {
+		t.Errorf("connected to %s", got)
+	}
+	if _, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{}); err == nil {
+		t.Error("connected to no server")
+	}
+}
