@@ -14,18 +14,20 @@ const maxDoubts = 256
 // items were taken by attempts that had begun before.
 type doubt struct {
 	event    variants.Event
+	proves   bool // that items which were passed over were not there
 	report   func(item *Stored)
 	attempts int       // that had begun before the event and have not ended
 	items    []*Stored // that no such attempt has taken, the one that was due first at the head
 }
 
 // Doubt calls report with the first of the items that a client passed over in the current event, as soon as it is certain
-// that the item was not just being taken. It never does so if all items were.
-func (o *Observer) Doubt(e variants.Event, report func(item *Stored), items ...*Stored) {
+// that the item was not just being taken. It never does so if all items were. proves says that the variant passes over no item
+// that is there, so that one which was passed over was taken.
+func (o *Observer) Doubt(e variants.Event, proves bool, report func(item *Stored), items ...*Stored) {
 	if len(items) == 0 {
 		return
 	}
-	d := &doubt{e, report, o.attempts, items}
+	d := &doubt{e, proves, report, o.attempts, items}
 	if d.attempts == 0 {
 		o.decide(d)
 		return
@@ -41,7 +43,7 @@ func (o *Observer) Doubt(e variants.Event, report func(item *Stored), items ...*
 // their client's life, each at most one, or they were passed over.
 func (o *Observer) decide(d *doubt) {
 	for _, item := range slices.Clone(d.items) {
-		if o.attribute(item, d.event.At) {
+		if d.proves && o.attribute(item, d.event.At) || !d.proves && o.mayBeTaken(item, d.event.At) {
 			d.excuse(item)
 		}
 	}

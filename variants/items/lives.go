@@ -180,6 +180,11 @@ func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
 	return true
 }
 
+// mayBeTaken reports whether an item that was passed over at a moment may have been taken by an attempt whose client has failed.
+func (o *Observer) mayBeTaken(item *Stored, moment time.Duration) bool {
+	return slices.ContainsFunc(o.broken, func(b *broken) bool { return !b.spent && b.mayHaveTaken(item, moment) })
+}
+
 // pruneBroken forgets the attempts that can have taken none of the items that are left.
 func (o *Observer) pruneBroken() {
 	if len(o.broken) == 0 {

@@ -166,7 +166,7 @@ func (o *Observer) endAttempt(c *client, item *Stored) {
 // miss reports items that a client should have found, each once.
 func (o *Observer) miss(e variants.Event, known time.Duration) {
 	for _, item := range o.present.Until(known) {
-		o.Doubt(e, func(item *Stored) {
+		o.Doubt(e, true, func(item *Stored) {
 			o.Passed(e, item, "client %d found nothing, although item %#x was there and no client took it", e.Client, item.ID)
 		}, item)
 	}
