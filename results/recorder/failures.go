@@ -95,8 +95,13 @@ func (r *Recorder) FaultEnded(id int, at time.Duration) {
 	}
 }
 
-// MissedFault records that a fault was due and met no victim.
-func (r *Recorder) MissedFault(at time.Duration) { r.countIn(at, &r.failures.doc.Missed) }
+// MissedFault records that a fault was due in the window and met no victim. That may only be known when the window has ended.
+func (r *Recorder) MissedFault(at time.Duration) {
+	r.advance(at)
+	if r.window.opened {
+		r.failures.doc.Missed++
+	}
+}
 
 // FailedOperation records that a step of a client ended in an error.
 func (r *Recorder) FailedOperation(at time.Duration, _ int) {

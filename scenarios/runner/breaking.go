@@ -49,6 +49,9 @@ func (f *failing) target(ctx context.Context, o *occurrence) (ensemble.Server, e
 func (f *failing) candidates(ctx context.Context, whom string) []ensemble.Server {
 	var found []ensemble.Server
 	for _, s := range f.m.setting.servers {
+		if f.isBroken(s) { // it would answer late, or not at all
+			continue
+		}
 		switch whom {
 		case faults.Any:
 			found = append(found, s)
@@ -66,6 +69,13 @@ func (f *failing) candidates(ctx context.Context, whom string) []ensemble.Server
 	defer f.mu.Unlock()
 	f.random.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
 	return found
+}
+
+// isBroken reports whether a server has a fault.
+func (f *failing) isBroken(s ensemble.Server) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken[s.ID] != nil
 }
 
 // reserve reports whether a server has no fault, and gives it this one.
@@ -112,10 +122,7 @@ func (f *failing) restoreAll(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	for _, s := range f.m.setting.servers {
-		f.mu.Lock()
-		isBroken := f.broken[s.ID] != nil
-		f.mu.Unlock()
-		if isBroken {
+		if f.isBroken(s) {
 			errs = append(errs, f.restore(ctx, breaker, s))
 		}
 	}

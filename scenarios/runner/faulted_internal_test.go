@@ -96,8 +96,9 @@ func (f *faulted) makeDir() {
 // begin opens a client's next session.
 func (f *faulted) begin(i int) {
 	const timeout = 4 * time.Second
-	c := &client{id: i, ledger: wire.NewLedger(f.epoch), monitor: variants.NewMonitor(timeout)}
-	link := ensemble.NewLink(c.ledger)
+	ledger := wire.NewLedger(f.epoch)
+	c := &client{id: i, ledger: ledger, life: newLife(0, ledger, variants.NewLog(f.epoch, i))}
+	link := c.link
 	f.mu.Lock()
 	f.lives = append(f.lives, link)
 	f.mu.Unlock()
@@ -137,7 +138,7 @@ func (f *faulted) loop(ctx context.Context, i int) {
 			f.t.Errorf("client %d: %v", i, err)
 		}
 	}
-	if f.live[i].lost() { // so that every client has a session in the end
+	if f.live[i].over() { // so that every client has a session in the end
 		f.begin(i)
 	}
 }
