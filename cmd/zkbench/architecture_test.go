@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"results/gate":          {"results", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
 	"plots":                 {"results"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
-	"ensemble":              {"ensemble/wire"},
+	"ensemble":              {"ensemble/jute", "ensemble/wire"},
 	"ensemble/namespace":    {"ensemble", "ensemble/wire"},
 	"ensemble/container":    {"ensemble"},
 	"ensemble/process":      {"ensemble"},
