@@ -184,7 +184,7 @@ func TestExpireReportsAMissingSession(t *testing.T) {
 	}
 	victim := openLinked(t, server.Addr())
 	victim.link.Sever()
-	if !server.Server.Expire(victim.SessionID()) {
+	if !server.Expire(victim.SessionID()) {
 		t.Fatal("the server did not have the session")
 	}
 	if err := victim.link.Expire(t.Context()); !errors.Is(err, ensemble.ErrNoSession) {

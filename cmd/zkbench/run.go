@@ -125,7 +125,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if slices.Equal(names, []string{allScenarios}) {
 		names = scenarios.Names()
 	}
-	for _, name := range expand(names) {
+	for _, name := range names {
 		s, err := f.scenario(cmd, name)
 		errs = append(errs, err)
 		selected = append(selected, s)

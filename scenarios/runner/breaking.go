@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
 )
 
 // breakServer makes a server fail, and restores it when the time of the fault is over.
@@ -25,6 +26,7 @@ func (f *failing) breakServer(ctx context.Context, o *occurrence) error {
 		return err
 	}
 	f.begin(o, server.Name, nil)
+	recordAll(f.m.pool.clients, variants.Deafened) // requests of others may reach none of them
 	if o.For == 0 || sleep(ctx, o.For) != nil {
 		return nil // restored at the end
 	}
@@ -104,6 +106,7 @@ func (f *failing) restore(ctx context.Context, breaker ensemble.Breaker, s ensem
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
 	if o := f.free(s); o != nil {
+		recordAll(f.m.pool.clients, variants.Hearing)
 		f.end(o)
 	}
 	return nil

@@ -29,8 +29,7 @@ type holdFunc func(ctx context.Context, asked <-chan struct{}) error
 type client struct {
 	id     int
 	server ensemble.Server
-	ledger *wire.Ledger // of all its lives
-	hold   holdFunc     // set by the mode before the first step
+	hold   holdFunc // set by the mode before the first step
 	doing  atomic.Pointer[doing]
 
 	mu sync.Mutex // guards life and former; only the client's own goroutine changes life
@@ -74,13 +73,7 @@ type setting struct {
 func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
 	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
 	for i := range p.clients {
-		ledger := wire.NewLedger(p.epoch)
-		p.clients[i] = &client{
-			id:     i,
-			server: at.servers[i%len(at.servers)],
-			ledger: ledger,
-			life:   newLife(0, ledger, variants.NewLog(p.epoch, i)),
-		}
+		p.clients[i] = &client{id: i, server: at.servers[i%len(at.servers)], life: newLife(0, p.epoch, i)}
 	}
 	late := fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)",
 		at.clients, connectTimeout)
@@ -130,6 +123,7 @@ func (p *clientPool) fence(ctx context.Context) error { return fenceAll(ctx, p.c
 func (p *clientPool) fenceLiving(ctx context.Context) error {
 	zxid := p.latest()
 	return p.each(func(c *client) error {
+		_ = c.link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
 		if c.over() || c.session == nil {
 			return nil
 		}
@@ -183,7 +177,7 @@ func (p *clientPool) setHold(hold func(*client) holdFunc) {
 func (p *clientPool) counts() wire.Counts {
 	var total wire.Counts
 	for _, c := range p.clients {
-		total.Add(c.ledger.Counts())
+		total.Add(c.counts())
 	}
 	return total
 }
@@ -192,7 +186,7 @@ func (p *clientPool) counts() wire.Counts {
 func (p *clientPool) requested() int64 {
 	var total int64
 	for _, c := range p.clients {
-		total += c.ledger.Requested()
+		total += c.requested()
 	}
 	return total
 }
@@ -202,8 +196,8 @@ func (p *clientPool) requested() int64 {
 func (p *clientPool) passed() int64 {
 	passed := int64(math.MaxInt64)
 	for _, c := range p.clients {
-		if !c.present().over() {
-			passed = min(passed, c.ledger.LastZxid())
+		if l := c.present(); !l.over() {
+			passed = min(passed, l.ledger.LastZxid())
 		}
 	}
 	return passed

@@ -218,6 +218,14 @@ func (f *failing) cut(ctx context.Context, o *occurrence, victims []*client, ids
 	return nil
 }
 
+// recordAll adds an event to the history of each client.
+func recordAll(clients []*client, kind variants.EventKind) {
+	for _, c := range clients {
+		l := c.present()
+		l.log.Record(kind, int64(l.number))
+	}
+}
+
 // endless is longer than any load.
 const endless = 1000 * time.Hour
 
@@ -229,13 +237,7 @@ func (f *failing) deafen(ctx context.Context, o *occurrence, victims []*client) 
 		f.deaf[c.id] = over
 	}
 	f.mu.Unlock()
-	each := func(kind variants.EventKind) {
-		for _, c := range victims {
-			l := c.present()
-			l.log.Record(kind, int64(l.number))
-		}
-	}
-	each(variants.Deafened)
+	recordAll(victims, variants.Deafened)
 	f.working.Go(func() {
 		_ = sleep(ctx, cmp.Or(o.For, endless))
 		f.mu.Lock()
@@ -243,7 +245,7 @@ func (f *failing) deafen(ctx context.Context, o *occurrence, victims []*client) 
 			delete(f.deaf, c.id)
 		}
 		f.mu.Unlock()
-		each(variants.Hearing)
+		recordAll(victims, variants.Hearing)
 		close(over)
 		f.end(o)
 	})

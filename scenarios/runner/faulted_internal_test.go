@@ -96,8 +96,7 @@ func (f *faulted) makeDir() {
 // begin opens a client's next session.
 func (f *faulted) begin(i int) {
 	const timeout = 4 * time.Second
-	ledger := wire.NewLedger(f.epoch)
-	c := &client{id: i, ledger: ledger, life: newLife(0, ledger, variants.NewLog(f.epoch, i))}
+	c := &client{id: i, life: newLife(0, f.epoch, i)}
 	link := c.link
 	f.mu.Lock()
 	f.lives = append(f.lives, link)

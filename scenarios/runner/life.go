@@ -17,6 +17,7 @@ import (
 // life is what a client has from when it joins the recipe until it stops dead or loses its session. Then it joins again.
 type life struct {
 	number      int // from zero on
+	ledger      *wire.Ledger
 	link        *ensemble.Link
 	conn        *zk.Conn
 	monitor     *variants.Monitor
@@ -28,9 +29,20 @@ type life struct {
 	kill        context.CancelFunc
 }
 
-// newLife returns a life that has not begun.
-func newLife(number int, ledger *wire.Ledger, log *variants.Log) *life {
-	l := &life{number: number, link: ensemble.NewLink(ledger), log: log, monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+// former is what a client has recorded in its lives that are over.
+type former struct {
+	logs          []*variants.Log     // whose events have not been taken
+	notifications []wire.Notification // that have not been taken
+	counts        wire.Counts
+	requested     int64
+	reconnects    int
+	unmatched     int64
+}
+
+// newLife returns a life of a client that has not begun.
+func newLife(number int, epoch time.Time, client int) *life {
+	ledger, log := wire.NewLedger(epoch), variants.NewLog(epoch, client)
+	l := &life{number: number, ledger: ledger, link: ensemble.NewLink(ledger), log: log, monitor: variants.NewMonitor(ensemble.SessionTimeout)}
 	l.monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
 	return l
@@ -59,12 +71,41 @@ func (c *client) expire(ctx context.Context) error {
 	return nil // it has run out meanwhile
 }
 
-// reborn replaces the client's life. Only the client's own goroutine calls it.
+// reborn replaces the client's life, whose counts are final. Only the client's own goroutine calls it.
 func (c *client) reborn(next *life) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.former = append(c.former, c.log)
+	f := &c.former
+	f.logs = append(f.logs, c.log)
+	f.notifications = c.ledger.TakeNotifications(f.notifications)
+	f.counts.Add(c.ledger.Counts())
+	f.requested += c.ledger.Requested()
+	f.reconnects += c.ledger.Reconnects()
+	f.unmatched += c.ledger.Unmatched()
 	c.life = next
+}
+
+// counts returns the counts of all the client's lives.
+func (c *client) counts() wire.Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	total := c.ledger.Counts()
+	total.Add(c.former.counts)
+	return total
+}
+
+// requested returns how many requests the client has sent in all its lives, housekeeping excluded.
+func (c *client) requested() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.former.requested + c.ledger.Requested()
+}
+
+// reconnects returns how many times the client's sessions moved to a new connection.
+func (c *client) reconnects() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.former.reconnects + c.ledger.Reconnects()
 }
 
 // present returns the client's life, for other goroutines than the client's own.
@@ -89,11 +130,20 @@ func (c *client) member() variants.Participant {
 func (c *client) takeEvents(dst []variants.Event) []variants.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, log := range c.former {
+	for _, log := range c.former.logs {
 		dst = log.Take(dst)
 	}
-	c.former = c.former[:0]
+	c.former.logs = c.former.logs[:0]
 	return c.log.Take(dst)
+}
+
+// takeNotifications appends the notifications that the client has received since the last call, in all its lives.
+func (c *client) takeNotifications(dst []wire.Notification) []wire.Notification {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dst = append(dst, c.former.notifications...)
+	c.former.notifications = nil
+	return c.ledger.TakeNotifications(dst)
 }
 
 // begin opens the session of the client's present life and lets it join the recipe.
@@ -148,9 +198,9 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 			return err
 		}
 	}
-	c.retire()
+	c.retire(ctx)
 	for number := c.number + 1; ; {
-		c.reborn(newLife(number, c.ledger, variants.NewLog(m.pool.epoch, c.id)))
+		c.reborn(newLife(number, m.pool.epoch, c.id))
 		err := c.begin(ctx, m.variant, m.setting)
 		if err == nil {
 			m.stream.note(func(at time.Duration) { m.stream.recorder.Rejoined(at, c.id) })
@@ -160,21 +210,23 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 			return err
 		}
 		m.faults.report("a client could not join again at once", c.explain(err))
-		c.retire()
+		c.retire(ctx)
 	}
 }
 
 // runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run out
-// once a tick.
-func (m *measurement) runOut(c *client) time.Duration { return c.ledger.SessionTimeout() + m.tick }
+// once a tick, and a follower may tell the leader late that it has heard of one.
+func (m *measurement) runOut(c *client) time.Duration { return c.ledger.SessionTimeout() + 2*m.tick }
 
-// retire ends what is left of a life that is over. The session's close waits for an answer that may not come.
-func (c *client) retire() {
+// retire ends what is left of a life that is over, and returns when its counts are final. The session's close waits for an answer
+// that may not come.
+func (c *client) retire(ctx context.Context) {
 	c.monitor.Dismiss()
 	c.kill()
 	if c.conn != nil {
 		go c.conn.Close()
 	}
+	_ = c.link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
 }
 
 // errFailedOften is wrapped by the error of a client whose operations do nothing but fail.

@@ -178,7 +178,7 @@ func (p *clientPool) examine(o *observation) {
 	h := &o.health
 	h.Reconnects = p.reconnects()
 	for _, c := range p.clients {
-		h.UnmatchedReplies += c.ledger.Unmatched()
+		h.UnmatchedReplies += c.former.unmatched + c.ledger.Unmatched()
 		h.SessionsLost += c.number
 		if c.present().over() {
 			h.SessionsLost++

@@ -137,7 +137,7 @@ func whyDoubtful(o results.Oracle) string {
 func (p *clientPool) reconnects() int {
 	var total int
 	for _, c := range p.clients {
-		total += c.ledger.Reconnects()
+		total += c.reconnects()
 	}
 	return total
 }

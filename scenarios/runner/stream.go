@@ -163,7 +163,7 @@ func (s *stream) drainLocked() (at time.Duration) {
 	at = s.pool.since()
 	for _, c := range s.pool.clients {
 		s.events = c.takeEvents(s.events)
-		s.taken = c.ledger.TakeNotifications(s.taken[:0])
+		s.taken = c.takeNotifications(s.taken[:0])
 		for _, n := range s.taken {
 			s.notifications = append(s.notifications, results.Notification{
 				At: n.At, Client: c.id, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path,

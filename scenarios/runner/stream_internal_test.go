@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/variants"
@@ -35,8 +34,7 @@ func (s *sink) Complete() { s.complete = true }
 func pool(n int) *clientPool {
 	p := &clientPool{epoch: time.Now()}
 	for i := range n {
-		ledger := wire.NewLedger(p.epoch)
-		c := &client{id: i, ledger: ledger, life: newLife(0, ledger, variants.NewLog(p.epoch, i))}
+		c := &client{id: i, life: newLife(0, p.epoch, i)}
 		c.session = variants.NewSession(nil, nil)
 		p.clients = append(p.clients, c)
 	}
