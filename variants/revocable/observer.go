@@ -150,6 +150,9 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 	if !r.terms.Forced || h == nil {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it", client, other)
 	}
+	if h.forced && client != other { // it holds nothing any more
+		return ""
+	}
 	asked, _ := r.asked(h.earliest)
 	if waited := granted.At - asked; waited < r.terms.Grace {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s", client, other, waited, r.terms.Grace)
