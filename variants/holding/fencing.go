@@ -123,17 +123,16 @@ func (f *Fencing) grant(e variants.Event) {
 	}
 }
 
-// overlap suspects one of two holds. A client that already holds is excused by nothing. If both have the same token, that is a
-// breach of the order, which is reported anyway.
+// overlap suspects one of two holds. A client that already holds, or has the same token, is excused by nothing.
 func (f *Fencing) overlap(e variants.Event, h, other *hold, breach string) {
 	newer, older := f.rules.Token(e), f.rules.Token(other.granted)
 	h.rival, other.rival = other.granted.Client, e.Client
 	switch {
-	case e.Client == other.granted.Client:
+	case e.Client == other.granted.Client, newer == older:
 		f.out.Breach(e, "%s", breach)
 	case newer < older:
 		f.suspect(h, e.Violation("%s", breach))
-	case newer > older:
+	default:
 		f.suspect(other, e.Violation("%s", breach))
 		if f.lost[other.granted.Client] {
 			f.excuse(variants.Event{At: e.At, Client: other.granted.Client})
