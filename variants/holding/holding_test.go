@@ -2,7 +2,7 @@ package holding_test
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,7 +50,7 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 			for _, e := range log.Take(nil)[2:] {
 				got = append(got, e.Kind)
 			}
-			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			if !slices.Equal(got, tt.want) {
 				t.Errorf("recorded %v after the acquisition, want %v", got, tt.want)
 			}
 		})

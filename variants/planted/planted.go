@@ -32,21 +32,26 @@ func DeafSuccessorLock() variants.Variant {
 	return v
 }
 
-// UndyingHolderLock returns a lock whose holder does not know of lost sessions, and holds on until other clients have held the lock
-// twice.
+// UndyingHolderLock returns a lock whose holder makes a request at the end, ignores that its session turns out to be lost, and holds
+// on until other clients have been granted the lock twice.
 func UndyingHolderLock() variants.Variant {
 	grants := newCounter()
-	return broken("undying-holder", "predecessor-watch with holders that ignore the loss of their session", func(env variants.Env) (variants.Participant, error) {
+	v := broken("undying-holder", "predecessor-watch with holders that ignore the loss of their session", func(env variants.Env) (variants.Participant, error) {
 		hold := env.Hold
 		env.Hold = func(ctx context.Context, asked <-chan struct{}) error {
-			err := hold(ctx, asked)
-			if err != nil || env.Session.Alive() == nil {
+			if err := hold(ctx, asked); err != nil {
 				return err
+			}
+			_, _, _ = env.Session.Exists(ctx, env.Root)
+			if env.Session.Alive() == nil {
+				return nil
 			}
 			return grants.await(ctx, 2)
 		}
 		return lock.NewParticipant(undying{lock.NewPredecessorWatch(env.Session, env.Root), grants}, env), nil
 	})
+	v.Free.Requests = "6"
+	return v
 }
 
 // StaleTokenLock returns a lock whose holders count the fencing token when they release: after a holder that did not come to that,

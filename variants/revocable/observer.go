@@ -40,15 +40,15 @@ func revocations(out variants.Findings) variants.Observer {
 	})
 }
 
-// deafness is the clients that a fault makes ignore requests.
+// deafness is the clients that a fault makes ignore requests, in all their lives until it is over.
 type deafness map[int]bool
 
 // Observe takes the next event.
 func (d deafness) Observe(e variants.Event) {
-	switch {
-	case e.Kind == variants.Deafened:
+	switch e.Kind {
+	case variants.Deafened:
 		d[e.Client] = true
-	case e.Kind == variants.Hearing, e.EndsLife():
+	case variants.Hearing:
 		delete(d, e.Client)
 	}
 }
@@ -149,6 +149,9 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 	client, other, h := granted.Client, held.Client, r.holders[held.Client]
 	if !r.terms.Forced || h == nil {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it", client, other)
+	}
+	if h.forced && client != other { // it holds nothing any more
+		return ""
 	}
 	asked, _ := r.asked(h.earliest)
 	if waited := granted.At - asked; waited < r.terms.Grace {

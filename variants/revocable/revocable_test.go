@@ -173,7 +173,8 @@ func TestDamage(t *testing.T) {
 	teller().Damage(t, Recipe(), []variantstest.Case{
 		{"a deaf holder blocks", "0:agreed:1 0:acquired:1 0:deaf 1:requested - - 0:hears 0:releasing 1:acquired:2", "blocked-ns=3000000000"},
 		{"a deaf holder is forced out", "0:forcible:1 0:deaf 0:acquired:1 1:requested - 1:acquired:2 - - 0:releasing 0:ousted", "fenced=1"},
-		{"two take the lock away from one", "0:forcible:1 0:deaf 0:acquired:1 1:requested - 1:acquired:2 1:releasing 1:released 2:acquired:3 0:releasing", "fenced=1"},
+		{"a holder that is deaf in its next life", "0:agreed:1 0:deaf 0:died 0:rejoined 0:acquired:1 1:requested - - 0:releasing 1:acquired:2", "blocked-ns=2000000000"},
+		{"others go on after a holder is forced out", "0:forcible:2 0:deaf 0:acquired:1 1:requested - - 1:acquired:2 1:releasing 1:released 2:requested 2:acquired:3 0:releasing", "fenced=1"},
 		{"an expired holder", "0:agreed:3 0:acquired:1 1:requested 1:acquired:2 0:lost 0:deposed", "fenced=1"},
 	})
 }
