@@ -32,9 +32,9 @@ type client struct {
 	hold   holdFunc // set by the mode before the first step
 	doing  atomic.Pointer[doing]
 
-	mu sync.Mutex // guards life and former; only the client's own goroutine changes life
+	mu sync.Mutex // guards what follows; only the client's own goroutine changes life
 	*life
-	former []*variants.Log // of lives that are over, until their events are taken
+	former former
 }
 
 // atRest reports whether the client waits for a watch that has not fired, with nothing outstanding.
