@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // writeMatrix prints what each variant has made of each fault, if some of the measurements are those of the fault matrix.
@@ -25,4 +28,16 @@ func writeMatrix(w io.Writer, docs []*results.Document, width int) error {
 		return nil
 	}
 	return m.Write(w, width)
+}
+
+// matrix returns the scenarios of the fault matrix with the flags that were given. Its faults are its own.
+func (f *runFlags) matrix(cmd *cobra.Command) ([]scenarios.Scenario, error) {
+	var selected []scenarios.Scenario
+	var errs []error
+	for _, s := range scenarios.Matrix(catalog.Recipes(), nil) {
+		s, err := f.override(cmd, s)
+		errs = append(errs, err)
+		selected = append(selected, s)
+	}
+	return selected, errors.Join(errs...)
 }

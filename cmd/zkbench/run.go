@@ -120,19 +120,9 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkEmpty(cmd); err != nil {
 		return err
 	}
-	var selected []scenarios.Scenario
 	var errs []error
-	if slices.Equal(names, []string{allScenarios}) {
-		names = scenarios.Names()
-	}
-	for _, name := range names {
-		s, err := f.scenario(cmd, name)
-		errs = append(errs, err)
-		selected = append(selected, s)
-		if line := s.OldNames.Line(name); line != "" {
-			fmt.Fprintln(a.stderr, line)
-		}
-	}
+	selected, err := a.selected(cmd, names, &f)
+	errs = append(errs, err)
 	for i, s := range selected {
 		if slices.ContainsFunc(selected[:i], func(o scenarios.Scenario) bool { return o.Name == s.Name && s.Name != "" }) {
 			errs = append(errs, fmt.Errorf("scenario %s is given twice: its results would overwrite each other", s.Name))
@@ -165,6 +155,27 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	return a.checkClaims(docs, selected)
 }
 
+// selected loads scenarios by their names.
+func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scenarios.Scenario, error) {
+	if slices.Equal(names, []string{scenarios.MatrixName}) {
+		return f.matrix(cmd)
+	}
+	if slices.Equal(names, []string{allScenarios}) {
+		names = scenarios.Names()
+	}
+	var selected []scenarios.Scenario
+	var errs []error
+	for _, name := range names {
+		s, err := f.scenario(cmd, name)
+		errs = append(errs, err)
+		selected = append(selected, s)
+		if line := s.OldNames.Line(name); line != "" {
+			fmt.Fprintln(a.stderr, line)
+		}
+	}
+	return selected, errors.Join(errs...)
+}
+
 // scenario loads a scenario and overrides its fields with the flags that were given.
 func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario, error) {
 	recipes := catalog.Recipes()
@@ -172,6 +183,11 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 	if err != nil {
 		return s, err
 	}
+	return f.override(cmd, s)
+}
+
+// override changes a scenario by the flags that were given, and checks the result.
+func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenarios.Scenario, err error) {
 	if f.quick {
 		s.Quick()
 	}
@@ -210,7 +226,7 @@ func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario
 		return s, err
 	}
 	var errs []error
-	for _, p := range s.Validate(recipes) {
+	for _, p := range s.Validate(catalog.Recipes()) {
 		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text))
 	}
 	return s, errors.Join(errs...)

@@ -322,9 +322,9 @@ func (f *failing) finish(ctx context.Context) error {
 	return errors.Join(f.err, f.restoreAll(context.WithoutCancel(ctx)))
 }
 
-// patience is how long no operation may complete after the faults before the clients that are still at work are taken to wait in
-// vain. A session that a fault ended has run out by then, and an election has ended.
-func (f *failing) patience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
+// faultyPatience is how long no operation may complete after the faults before the clients that are still at work are taken to
+// wait in vain. A session that a fault ended has run out by then, and an election has ended.
+func faultyPatience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
 
 // judge reports that clients are in a step that does not end although all faults are over, and lets the observer conclude.
 func (f *failing) judge() {

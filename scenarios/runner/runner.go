@@ -210,6 +210,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	if t.repeat > 0 {
 		m.faults = newFailing(&m, t.repeat)
 	}
+	if m.faults != nil {
+		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
+	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
 		if p.shortFloors {
