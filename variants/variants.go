@@ -192,6 +192,10 @@ type Env struct {
 	Life    int // how often this one has joined before, see [Rejoined]
 	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means 1
 
+	// Faults reports whether clients may fail during the run. The step of a participant that only serves others then must not
+	// wait for steps of others, which may have died.
+	Faults bool
+
 	Session *Session // the participant's alone
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone

@@ -2,6 +2,8 @@ package variants
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
@@ -96,29 +98,36 @@ func (w *Watch) channels() (events <-chan zk.Event, stale <-chan struct{}) {
 	return w.events, w.stale
 }
 
-// Wait is a wait for the first of two watches, either of which may be nil.
-type Wait struct{ one, other *Watch }
+// mostWatches is how many watches one wait can be for: a client that has several roles waits for what each of them needs.
+const mostWatches = 4
+
+// Wait is a wait for the first of several watches, any of which may be nil.
+type Wait struct{ watches [mostWatches]*Watch }
 
 // Fired reports whether the wait is over, even if the client that waits has not run since. It is exact once the session
 // has received a reply from after the event, because the client library passes events on in the order in which it receives
 // them.
-func (w *Wait) Fired() bool { return w.one.Fired() || w.other.Fired() }
+func (w *Wait) Fired() bool { return slices.ContainsFunc(w.watches[:], (*Watch).Fired) }
 
 // Await waits for a watch to fire. It does not say what the event was: a recipe reads again instead of guessing.
 func (s *Session) Await(ctx context.Context, watch *Watch) error {
-	return s.AwaitAny(ctx, watch, nil)
+	return s.AwaitAny(ctx, watch)
 }
 
-// AwaitAny waits for the first of two watches to fire. A nil watch never does.
-func (s *Session) AwaitAny(ctx context.Context, one, other *Watch) error {
-	_, err := s.await(ctx, one, other)
+// AwaitAny waits for the first of at most four watches to fire. A nil watch never does.
+func (s *Session) AwaitAny(ctx context.Context, watches ...*Watch) error {
+	w := &Wait{}
+	if copy(w.watches[:], watches) < len(watches) {
+		return fmt.Errorf("wait for %d watches: at most %d are possible", len(watches), mostWatches)
+	}
+	_, err := s.await(ctx, w)
 	return err
 }
 
 // AwaitEvent waits for a watch to fire and returns its event, for recipes that can rely on it: a deletion is a deletion
 // even if the znode exists again. The event of a watch that only counts as fired has no type.
 func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error) {
-	event, err := s.await(ctx, watch, nil)
+	event, err := s.await(ctx, &Wait{[mostWatches]*Watch{watch}})
 	if err == nil && event.Type == zk.EventNotWatching { // the client library gave the watch up with the session
 		err = ErrSessionLost
 	}
@@ -127,41 +136,46 @@ func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error
 
 // await does not report a wait for a watch that has already fired: the runner would count the client as idle. Nor does it
 // report a wait in the background.
-func (s *Session) await(ctx context.Context, one, other *Watch) (zk.Event, error) {
-	w := &Wait{one, other}
+func (s *Session) await(ctx context.Context, w *Wait) (zk.Event, error) {
 	if s.background {
-		return s.awaitEither(ctx, one, other)
+		return s.awaitFirst(ctx, w)
 	}
 	if !w.Fired() {
 		s.waits.Add(1)
 		s.waiting.Store(w)
 		defer s.waiting.Store(nil)
 	}
-	return s.awaitEither(ctx, one, other)
+	return s.awaitFirst(ctx, w)
 }
 
-func (s *Session) awaitEither(ctx context.Context, one, other *Watch) (zk.Event, error) {
-	for _, w := range []*Watch{one, other} {
-		if w.Fired() {
-			return w.lastEvent(), nil
+func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
+	var events [mostWatches]<-chan zk.Event
+	var stale [mostWatches]<-chan struct{}
+	for i, watch := range w.watches {
+		if watch.Fired() {
+			return watch.lastEvent(), nil
 		}
+		events[i], stale[i] = watch.channels()
 	}
-	first, stale := one.channels()
-	second, otherStale := other.channels()
 	select {
-	case event, ok := <-first:
-		return one.take(event, ok), nil
-	case event, ok := <-second:
-		return other.take(event, ok), nil
-	case <-stale:
-		return zk.Event{}, nil
-	case <-otherStale:
-		return zk.Event{}, nil
+	case event, ok := <-events[0]:
+		return w.watches[0].take(event, ok), nil
+	case event, ok := <-events[1]:
+		return w.watches[1].take(event, ok), nil
+	case event, ok := <-events[2]:
+		return w.watches[2].take(event, ok), nil
+	case event, ok := <-events[3]:
+		return w.watches[3].take(event, ok), nil
+	case <-stale[0]:
+	case <-stale[1]:
+	case <-stale[2]:
+	case <-stale[3]:
 	case <-s.lost:
 		return zk.Event{}, ErrSessionLost
 	case <-ctx.Done():
 		return zk.Event{}, ctx.Err()
 	}
+	return zk.Event{}, nil
 }
 
 // lastEvent returns the event of a watch that has fired; without a type if it only counts as fired.

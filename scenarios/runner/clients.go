@@ -64,6 +64,7 @@ type setting struct {
 	clients   int
 	size      int           // see [variants.Env]
 	timeout   time.Duration // the session timeout to ask for; 0 means the default
+	faults    bool          // clients may fail
 	roam      bool          // a client whose server fails connects to another one
 	root      string        // an empty znode that only the participants use
 	bystander string        // the small znode that bystanders read

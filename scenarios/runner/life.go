@@ -164,7 +164,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		c.log.Record(variants.Rejoined, int64(c.number))
 	}
 	participant, err := v.Join(ctx, variants.Env{
-		Clients: at.clients, Index: c.id, Life: c.number, Size: at.size,
+		Clients: at.clients, Index: c.id, Life: c.number, Size: at.size, Faults: at.faults,
 		Session: session,
 		Root:    at.root,
 		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,

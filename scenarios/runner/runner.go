@@ -200,7 +200,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		scenario: p.scenario, mode: modeOf(p.scenario), recipe: p.recipe, variant: t.variant,
 		setting: setting{
 			servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander,
-			timeout: time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam,
+			timeout: time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
 		},
 		patience: stuckAfter,
 		ticks:    p.ticks,

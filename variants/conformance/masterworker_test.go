@@ -96,7 +96,7 @@ func newMasterworkerShop(t *testing.T, v venue, variant masterworkerVariant) *ma
 
 // clear removes the directories, and says so if anything is left in them.
 func (s *masterworkerShop) clear(t *testing.T, c *client) {
-	for _, sub := range []string{"tasks", "assign", "status"} {
+	for _, sub := range []string{"workers", "tasks", "assign", "status"} {
 		dir := path.Join(s.dir, sub)
 		for _, name := range children(t, c, dir) {
 			t.Errorf("%s/%s is left", sub, name)

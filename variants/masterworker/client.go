@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -15,11 +16,14 @@ import (
 // Client submits tasks, a batch at a time, and learns their results. Its methods may be called concurrently and then run
 // one after another.
 //
-//  1. In one multi, create an empty status/<task> and a tasks/<task> for each task of the batch, so that the master is
-//     notified once. If the reply is lost, send the multi again: should a status exist, the first one took effect.
+//  1. In one multi, create an empty ephemeral status/<task> and a tasks/<task> for each task of the batch, so that the master
+//     is notified once. If the reply is lost, send the multi again: should a status exist, the first one took effect.
 //  2. Read each status with a watch. A status that has been written to is a result.
 //  3. When a watch fires, read that status.
 //  4. With all results, delete the statuses in one multi.
+//
+// The tasks of a client whose session ends are still executed. Its statuses end with the session, because no other client can
+// learn the results.
 type Client struct {
 	session *variants.Session
 	at      layout
@@ -67,7 +71,7 @@ func (c *Client) submit(ctx context.Context, tasks [][]byte) error {
 		c.number++
 		c.batch = append(c.batch, s)
 		ops = append(ops,
-			&zk.CreateRequest{Path: c.status(s), Acl: variants.WorldACL()},
+			&zk.CreateRequest{Path: c.status(s), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral},
 			&zk.CreateRequest{Path: path.Join(c.at.tasks, s.name), Data: data, Acl: variants.WorldACL()})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
@@ -93,6 +97,15 @@ func (c *Client) Result(ctx context.Context, task int) ([]byte, error) {
 		}
 		return s.result, nil
 	})
+}
+
+// awaited returns the watch on the status of the first task of the batch whose result is not known, and the task's index.
+func (c *Client) awaited() (*variants.Watch, int) {
+	i := slices.IndexFunc(c.batch, func(s *submission) bool { return !s.done })
+	if i < 0 {
+		return nil, i
+	}
+	return c.batch[i].watch, i
 }
 
 // advance waits for a notification of a status and reads it, or reads it with a watch if none is set.

@@ -32,25 +32,16 @@ func (b *inbox) sync(ctx context.Context) error {
 	return variants.Attempted("sync "+b.dir, b.session.Sync(ctx, b.dir))
 }
 
-// wait returns when there may be children.
-func (b *inbox) wait(ctx context.Context) error {
-	for !b.notified && len(b.found) == 0 {
-		if b.watch == nil {
-			if err := b.rearm(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := b.session.Await(ctx, b.watch); err != nil {
-			return err
-		}
-		b.notified, b.watch = true, nil
-	}
-	return nil
+// due reports whether there may be children, as far as the client has been notified.
+func (b *inbox) due() bool {
+	return b.notified || len(b.found) > 0 || b.watch == nil || b.watch.Fired()
 }
 
 // next returns the children in order. If there are none, a watch has been set.
 func (b *inbox) next(ctx context.Context) ([]string, error) {
+	if b.watch.Fired() {
+		b.notified, b.watch = true, nil
+	}
 	if b.notified {
 		names, err := list(ctx, b.session, b.dir)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -15,23 +16,26 @@ import (
 // window is how many assignments a pipelined master has outstanding.
 const window = 10
 
-// master is what the variants share: how tasks are found, and that each goes to the next worker. They differ in how a
-// task is moved, and in how many are moved at once.
+// master is what the variants share: how tasks are found, that each goes to the next worker, and which workers there are. They
+// differ in how a task is moved, in how many are moved at once, and in how the tasks of a dead worker are moved.
 type master struct {
 	session *variants.Session
 	at      layout
 	tasks   inbox
-	turn    int // how many tasks have been assigned
+	workers []string        // in order
+	changed *variants.Watch // on the list of workers; nil if that must be read again
+	turn    int             // how many tasks have been assigned
 
 	outstanding int                                     // how many assignments may be outstanding
 	move        func(context.Context, assignment) error // no error if another master has assigned the task
+	bury        func(context.Context, string) (int, error)
 }
 
 // assignment is one task on its way to one worker.
 type assignment struct {
-	pending  string // its path before
-	assigned string // and after
-	data     []byte
+	from string // its path before
+	to   string // and after
+	data []byte
 }
 
 func newMaster(session *variants.Session, dir string, outstanding int) *master {
@@ -42,47 +46,134 @@ func newMaster(session *variants.Session, dir string, outstanding int) *master {
 }
 
 // Wait implements [Master].
-func (m *master) Wait(ctx context.Context) error { return do(ctx, m.session, m.tasks.wait) }
+func (m *master) Wait(ctx context.Context) error {
+	return do(ctx, m.session, func(ctx context.Context) error {
+		for !m.due() {
+			if err := m.session.AwaitAny(ctx, m.watches()...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// watches returns what the master waits for while nothing is due. Without workers, tasks are of no use.
+func (m *master) watches() []*variants.Watch {
+	if len(m.workers) == 0 {
+		return []*variants.Watch{m.changed}
+	}
+	return []*variants.Watch{m.changed, m.tasks.watch}
+}
+
+// due reports whether there may be a task to assign or a dead worker, as far as the master has been notified.
+func (m *master) due() bool {
+	return m.outdated() || len(m.workers) > 0 && m.tasks.due()
+}
+
+// outdated reports whether the workers may have changed.
+func (m *master) outdated() bool { return m.changed == nil || m.changed.Fired() }
 
 // Assign implements [Master].
 func (m *master) Assign(ctx context.Context) (int, error) { return run(ctx, m.session, m.assignAll) }
 
 func (m *master) assignAll(ctx context.Context) (total int, err error) {
-	workers, err := list(ctx, m.session, m.at.assign)
-	switch {
-	case err != nil:
-		return 0, err
-	case len(workers) == 0:
-		return 0, ErrNoWorkers
-	}
 	for {
-		tasks, err := m.tasks.next(ctx)
-		if err != nil || len(tasks) == 0 {
-			return total, err
-		}
-		n, err := m.assign(ctx, tasks, workers)
-		if total += n; err != nil {
-			m.tasks.again()
+		n, done, err := m.assignSome(ctx)
+		total += n
+		switch {
+		case err == nil && done:
+			return total, nil
+		case err == nil || m.workerLeft(ctx, err):
+			continue
+		default:
 			return total, err
 		}
 	}
 }
 
-// assign gives each task to the next worker, as many at once as may be outstanding. It stops at an error, and returns how
-// many tasks it has given.
-func (m *master) assign(ctx context.Context, tasks, workers []string) (int, error) {
+// workerLeft reports whether an assignment has failed because the directory of its worker is gone. The list of workers is then
+// outdated even if the notification has not arrived yet.
+func (m *master) workerLeft(ctx context.Context, err error) bool {
+	if !errors.Is(err, zk.ErrNoNode) || errors.Is(err, variants.ErrSessionLost) || ctx.Err() != nil {
+		return false
+	}
+	m.changed = nil
+	return true
+}
+
+// assignSome brings the list of workers up to date and assigns the tasks of one listing. done reports that there were none.
+func (m *master) assignSome(ctx context.Context) (total int, done bool, err error) {
+	if m.outdated() {
+		if total, err = m.muster(ctx); err != nil {
+			return total, false, err
+		}
+	}
+	if len(m.workers) == 0 {
+		return total, false, ErrNoWorkers
+	}
+	tasks, err := m.tasks.next(ctx)
+	if err != nil || len(tasks) == 0 {
+		return total, err == nil, err
+	}
+	n, err := m.assign(ctx, m.at.tasks, tasks)
+	if err != nil {
+		m.tasks.again()
+	}
+	return total + n, false, err
+}
+
+// muster lists the workers with a watch, and assigns the tasks of those that are gone again. It returns how many tasks those were.
+//
+// Note: assign is listed before workers. A worker creates its znodes in both at once, so that a directory without a worker is
+// that of one that is gone, not that of one that is about to begin.
+func (m *master) muster(ctx context.Context) (total int, err error) {
+	m.changed = nil
+	if err := m.tasks.sync(ctx); err != nil {
+		return 0, err
+	}
+	dirs, err := list(ctx, m.session, m.at.assign)
+	if err != nil {
+		return 0, err
+	}
+	workers, _, watch, err := m.session.ChildrenW(ctx, m.at.workers)
+	if err != nil {
+		return 0, variants.Attempted("list "+m.at.workers, err)
+	}
+	slices.Sort(workers)
+	m.workers = workers
+	for _, name := range dirs {
+		if slices.Contains(workers, name) {
+			continue
+		}
+		n, err := m.bury(ctx, path.Join(m.at.assign, name))
+		if total += n; err != nil {
+			return total, err
+		}
+	}
+	m.changed = watch
+	return total, nil
+}
+
+// next returns the worker whose turn it is.
+func (m *master) next() string {
+	m.turn++
+	return m.workers[(m.turn-1)%len(m.workers)]
+}
+
+// assign moves each task from a directory to the next worker, as many at once as may be outstanding. It stops at an error, and
+// returns how many tasks it has moved.
+func (m *master) assign(ctx context.Context, from string, tasks []string) (int, error) {
 	var given atomic.Int64
 	errs := make([]error, len(tasks))
 	group, stop := errgroup.WithContext(ctx)
 	group.SetLimit(m.outstanding)
 	for i, task := range tasks {
-		worker := workers[m.turn%len(workers)]
-		m.turn++
+		a := assignment{from: path.Join(from, task), to: path.Join(m.at.assign, m.next(), task)}
 		group.Go(func() error {
 			if stop.Err() != nil {
 				return nil //nolint:nilerr // it is reported by the task that failed, or as the end of ctx
 			}
-			ok, err := m.give(ctx, task, worker)
+			ok, err := m.give(ctx, a)
 			if ok {
 				given.Add(1)
 			}
@@ -98,15 +189,10 @@ func (m *master) assign(ctx context.Context, tasks, workers []string) (int, erro
 
 // give moves one task to a worker, and returns false if the task is gone. A move that has begun is completed even if ctx
 // ends.
-func (m *master) give(ctx context.Context, task, worker string) (bool, error) {
-	a := assignment{pending: path.Join(m.at.tasks, task), assigned: path.Join(m.at.assign, worker, task)}
-	var err error
-	a.data, _, err = m.session.Get(ctx, a.pending)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	if err != nil {
-		return false, variants.Attempted("read "+a.pending, err)
+func (m *master) give(ctx context.Context, a assignment) (bool, error) {
+	there, err := m.read(ctx, &a)
+	if err != nil || !there {
+		return false, err
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
@@ -114,66 +200,20 @@ func (m *master) give(ctx context.Context, task, worker string) (bool, error) {
 	return err == nil, err
 }
 
-// createThenDelete moves a task in two steps. It may leave the task in both places, and so may be repeated.
-func (m *master) createThenDelete(ctx context.Context, a assignment) error {
-	if err := m.session.Ensure(ctx, a.assigned, a.data, 0); err != nil {
-		return err
+// read reads what a task holds, and returns false if the task is gone.
+func (m *master) read(ctx context.Context, a *assignment) (there bool, err error) {
+	a.data, _, err = m.session.Get(ctx, a.from)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
 	}
-	return m.session.Discard(ctx, a.pending)
+	return err == nil, variants.Attempted("read "+a.from, err)
 }
 
-// multi moves a task in one step. The deletion comes first, because a multi reports its first failure: if that is the
-// deletion, the task has been assigned, by another master or by an attempt whose reply was lost.
-func (m *master) multi(ctx context.Context, a assignment) error {
-	results, _, err := m.session.Multi(ctx,
-		&zk.DeleteRequest{Path: a.pending, Version: -1},
-		&zk.CreateRequest{Path: a.assigned, Data: a.data, Acl: variants.WorldACL()})
-	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
-		return nil
+// operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its first failure:
+// if that is the deletion, the task has been assigned, by another master or by an attempt whose reply was lost.
+func (a assignment) operations() []any {
+	return []any{
+		&zk.DeleteRequest{Path: a.from, Version: -1},
+		&zk.CreateRequest{Path: a.to, Data: a.data, Acl: variants.WorldACL()},
 	}
-	return variants.Attempted("move "+a.pending+" to "+a.assigned, err)
-}
-
-// takeOverDoubtful begins where a pending task may have been assigned. If a worker still has it, it is deleted from the
-// pending ones. A task that has been executed since then looks like a new one.
-func (m *master) takeOverDoubtful(ctx context.Context) error {
-	if err := m.tasks.sync(ctx); err != nil {
-		return err
-	}
-	pending, err := list(ctx, m.session, m.at.tasks)
-	if err != nil {
-		return err
-	}
-	assigned, err := m.assigned(ctx)
-	if err != nil {
-		return err
-	}
-	for _, task := range pending {
-		if !assigned[task] {
-			continue
-		}
-		if err := m.session.Discard(ctx, path.Join(m.at.tasks, task)); err != nil {
-			return err
-		}
-	}
-	return m.tasks.rearm(ctx)
-}
-
-// assigned returns the tasks of all workers.
-func (m *master) assigned(ctx context.Context) (map[string]bool, error) {
-	workers, err := list(ctx, m.session, m.at.assign)
-	if err != nil {
-		return nil, err
-	}
-	assigned := map[string]bool{}
-	for _, worker := range workers {
-		tasks, err := list(ctx, m.session, path.Join(m.at.assign, worker))
-		if err != nil && !errors.Is(err, zk.ErrNoNode) { // a worker that has just left has none
-			return nil, err
-		}
-		for _, task := range tasks {
-			assigned[task] = true
-		}
-	}
-	return assigned, nil
 }

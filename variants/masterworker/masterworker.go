@@ -3,31 +3,42 @@
 // It takes one position: the master is what differs. Clients and workers are the same for all variants, so that what is
 // compared is how a pending task becomes a task of one worker, and how many tasks are moved at once.
 //
-// The promise of all variants: a task whose submission was acknowledged is executed, and its client learns the result, even
-// if the master dies during an assignment and another one takes over. A task that is moved in one multi is given to one
-// worker only. A task that is moved in two steps may be executed twice, but only if the master died during its assignment or
-// lost a reply. Such duplicates are counted, and there may be no more of them than assignments that were interrupted.
+// The promise of all variants: a task whose submission was acknowledged is executed, and its client learns the result unless the
+// client's own session ends, even if the master dies during an assignment, or a worker with tasks.
+//
+// No variant promises that a task is executed once only. A worker that dies, or loses its session, after it has executed a task and
+// before its report has taken effect leaves a task that looks as if it had not been begun. It is executed again. That is inherent in
+// tasks with effects that ZooKeeper does not see. A task that is moved in two steps may also be executed twice if the master died
+// during the move or lost a reply. A task that is moved in one multi may not. All these are counted. Duplicates without such a cause
+// break the promise: there may be no more of them than assignments that were interrupted.
 //
 //	variant                       writes per assignment  assignments at once  a task after the master has died
-//	create-then-delete            2                      1                    may be pending and assigned, or executed
+//	create-then-delete            2                      1                    may be in two places, or executed
 //	create-then-delete-pipelined  2                      10                   as above, up to 10 tasks
-//	multi                         1                      1                    is pending or assigned
-//	multi-pipelined               1                      10                   is pending or assigned
+//	multi                         1                      1                    is in one place
+//	multi-pipelined               1                      10                   is in one place
 //
 // The znodes are those of the book's example, below a directory:
 //
+//	master                   the master's ephemeral znode, which the backup masters watch
+//	workers/<worker>         a worker's ephemeral znode; the master watches the list
 //	tasks/<task>             a pending task
 //	assign/<worker>/<task>   a task that a worker has to execute, with what tasks/<task> held
 //	status/<task>            empty until the task has been executed, then its result
 //
-// Two things differ from the book. There the worker creates the status. Here the client creates it together with the task,
-// and the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
-// meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. And the book deletes
-// neither the assignment nor the status. Here the worker deletes the assignment in the multi that writes the status, and the
-// client deletes the statuses of a batch in one multi: one more write per batch.
+// When a worker's znode is gone, the master moves the worker's tasks to others, in the way in which it moves pending tasks or all in
+// one multi, and removes its directory. A new master begins with the same for all directories that have no worker.
 //
-// Which client is master is the subject of the recipe election. Which workers are alive is that of membership: here, a worker
-// that dies keeps its tasks until a worker of the same name comes back.
+// Five things differ from the book. There the worker creates the status. Here the client creates it together with the task,
+// and the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
+// meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. The book deletes
+// neither the assignment nor the status. Here the worker deletes the assignment in the multi that writes the status, and the
+// client deletes the statuses of a batch in one multi: one more write per batch. The status is ephemeral, so that a client that dies
+// leaves none. A worker creates both of its znodes in one multi. And the book's master finds out which workers have died by
+// comparing two lists, which a new master does not have. Here it compares the directories with the workers.
+//
+// Which of many candidates is elected, and at what cost, is the subject of the recipe election. What a change of members costs is
+// that of membership.
 package masterworker
 
 import (
@@ -42,19 +53,25 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Master assigns the tasks that are pending. Its methods may be called concurrently and then run one after another. A client
-// that becomes master makes a new one, which first repairs what its predecessor has left half done.
+// Master assigns the tasks that are pending, and those of workers that are gone. Its methods may be called concurrently and then
+// run one after another. A client that becomes master, see [Candidate], makes a new one, which first repairs what its predecessor
+// has left half done. A master whose session is lost may be followed by another one while its last requests still take effect: a
+// task is not lost by that.
 type Master interface {
 	// Wait returns when there may be a task to assign.
 	Wait(ctx context.Context) error
-	// Assign assigns all tasks that are pending, to the workers in turn, and returns how many those were. An assignment
-	// that has begun is completed even if ctx ends. After an error Assign may be called again.
+	// Assign assigns all tasks that are pending, and those of workers that are gone, to the workers in turn, and returns how many
+	// those were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
 	Assign(ctx context.Context) (int, error)
+
+	// due and watches are for clients that wait for several things at once.
+	due() bool
+	watches() []*variants.Watch
 }
 
 // The errors of calls that are not possible at the moment.
 var (
-	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending.
+	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending, and Wait waits for a worker.
 	ErrNoWorkers = errors.New("there are no workers")
 	// ErrNoTask is returned by Done if no task is being executed.
 	ErrNoTask = errors.New("no task is being executed")
@@ -65,16 +82,19 @@ var (
 )
 
 // layout is where things are.
-type layout struct{ tasks, assign, status string }
+type layout struct{ master, workers, tasks, assign, status string }
 
 func layoutOf(dir string) layout {
-	return layout{path.Join(dir, "tasks"), path.Join(dir, "assign"), path.Join(dir, "status")}
+	return layout{
+		master: path.Join(dir, "master"), workers: path.Join(dir, "workers"),
+		tasks: path.Join(dir, "tasks"), assign: path.Join(dir, "assign"), status: path.Join(dir, "status"),
+	}
 }
 
 // Create creates the directories below an existing znode dir. Those that exist are left as they are.
 func Create(ctx context.Context, session *variants.Session, dir string) error {
 	at := layoutOf(dir)
-	for _, p := range []string{at.tasks, at.assign, at.status} {
+	for _, p := range []string{at.workers, at.tasks, at.assign, at.status} {
 		if err := session.Ensure(ctx, p, nil, 0); err != nil {
 			return err
 		}
@@ -103,11 +123,18 @@ func do(ctx context.Context, session *variants.Session, op func(context.Context)
 	return err
 }
 
+// orphans counts the statuses that are left when all clients have gone. The other znodes that failures leave behind, such as the
+// tasks of a client that has died, are dealt with by the next master and its workers.
+func orphans(ctx context.Context, env variants.Env) (int64, error) {
+	left, err := list(ctx, env.Session, layoutOf(env.Root).status)
+	return int64(len(left)), err
+}
+
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:    "masterworker",
-		Summary: "a master hands tasks to workers, and dies without losing any",
+		Summary: "a master hands tasks to workers; both die without losing any",
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants: []variants.Variant{
 			createThenDeleteVariant(), createThenDeletePipelinedVariant(), multiVariant(), multiPipelinedVariant(),
@@ -117,6 +144,9 @@ func Recipe() variants.Recipe {
 		Batch:       share,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Roles:       []string{roleMaster, roleWorker, roleSubmitter},
+		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Orphans, variants.Blocked},
+		Orphans:     orphans,
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -15,11 +15,16 @@ func teller() variantstest.HistoryBuilder {
 		"doubtful": Doubtful, "submitting": Submitting, "submitted": Submitted, "learned": Learned, "withdrawn": Withdrawn,
 		"resting": Resting, "assigning": Assigning, "assigned": Assigned, "idle": Idle, "notified": Notified,
 		"executing": Executing, "executed": Executed, "abandoned": Abandoned,
+		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
 func TestCheck(t *testing.T) {
 	const submitted = "9:submitting:7 9:submitted:7 "
+	const batches = "9:submitting:0x100000000 9:submitted:0x100000000 1:executing:0x100000000 1:executed:0x100000000 9:learned:0x100000000 " +
+		"9:submitting:0x100000001 9:submitted:0x100000001 1:executing:0x100000001 1:executed:0x100000001 9:learned:0x100000001 " +
+		"9:submitting:0x100000002 9:submitted:0x100000002 1:executing:0x100000002 1:executed:0x100000002 9:learned:0x100000002 " +
+		"9:submitting:0x100000003 9:submitted:0x100000003 1:executing:0x100000003 1:executed:0x100000003 9:learned:0x100000003 "
 	const done = "1:executing:7 1:executed:7 9:learned:7 "
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
@@ -39,6 +44,15 @@ func TestCheck(t *testing.T) {
 		{"a task given to two workers by a master that never rests", submitted + "0:assigning:0 " + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
 		{"more duplicates than lost replies", "0:doubtful:1 " + submitted + done + "2:executing:7 2:executed:7 3:executing:7 3:executed:7", "worker 3 executed task 7, which worker 1 had executed"},
 		{"two abandon, two do not", submitted + "1:executing:7 1:abandoned:7 2:executing:7 3:executing:7 9:learned:7", "worker 3 executed task 7, which worker 2 had executed"},
+		{"its client died", submitted + "9:died:0 1:executing:7 1:executed:7", ""},
+		{"its client died, and it is still pending", submitted + "9:died:0 9:rejoined:1", ""},
+		{"its client died, and it is lost", submitted + "9:died:0 9:rejoined:1 " + batches, "task 7 of client 9 was never executed"},
+		{"its client died, and the worker that has it", submitted + "9:died:0 1:died:0 9:rejoined:1 " + batches, ""},
+		{"its client died before the acknowledgement", "9:submitting:7 9:died:0 9:rejoined:1 " + batches, ""},
+		{"its worker died, and it is lost", submitted + "1:executing:7 1:died:0 1:rejoined:1", "executed, but its client never learned the result"},
+		{"its master died in a move", submitted + "0:assigning:1 0:died:0 " + done + "2:executing:7 2:executed:7", ""},
+		{"its master died in a move of one step", submitted + "0:assigning:0 0:died:0 " + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
+		{"its master died when it was at rest", submitted + "0:assigning:1 0:resting:0 0:died:0 " + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
 		{"lost", submitted, "task 7 of client 9 was never executed"},
 		{"lost, with duplicates allowed", "0:doubtful:1 " + submitted, "task 7 of client 9 was never executed"},
 		{"lost on the way back", submitted + "1:executing:7 1:executed:7", "executed, but its client never learned the result"},
@@ -47,6 +61,21 @@ func TestCheck(t *testing.T) {
 		{"a result from nowhere", "9:learned:3", "client 9 learned the result of task 3, which was never submitted"},
 		{"a result before the execution", submitted + "9:learned:7 1:executing:7", "client 9 learned the result of task 7, which no worker had executed"},
 		{"a result twice", submitted + done + "9:learned:7", "client 9 learned the result of task 7 twice"},
+	})
+}
+
+// What failures cost breaks no promise, but is counted.
+func TestDamage(t *testing.T) {
+	const submitted = "9:submitting:7 9:submitted:7 "
+	const done = "2:executing:7 2:executed:7 9:learned:7 "
+	teller().Damage(t, Recipe(), []variantstest.Case{
+		{"nothing", submitted + done, ""},
+		{"its worker died", submitted + "1:executing:7 1:died:0 " + done + "1:rejoined:1", "items-doubled=1"},
+		{"its worker gave up", submitted + "1:executing:7 1:lost:0 1:abandoned:7 " + done, "items-doubled=1"},
+		{"its worker learned late that it was dead", submitted + "1:executing:7 " + done + "1:lost:0 1:abandoned:7", "items-doubled=1"},
+		{"its worker died after its report", submitted + "1:executing:7 1:died:0 9:learned:7", ""},
+		{"its master died in a move", submitted + "0:assigning:1 0:died:0 1:executing:7 1:executed:7 " + done, "items-doubled=1"},
+		{"never executed", submitted, "items-lost=1"},
 	})
 }
 
@@ -128,7 +157,7 @@ func (b *bench) write(changed ...string) {
 // simulate walks through one batch.
 func simulate(variant string, n int) variantstest.Counts {
 	multi := strings.HasPrefix(variant, "multi")
-	b := &bench{Counts: variantstest.Counts{Operations: float64(share * n)}, armed: map[string]int{"tasks": 1}}
+	b := &bench{Counts: variantstest.Counts{Operations: float64(share * n)}, armed: map[string]int{"tasks": 1, "workers": 1, "master": n - 1}}
 	inbox := func(worker int) string { return fmt.Sprint("assign/", worker%n) }
 	status := func(task int) string { return fmt.Sprint("status/", task) }
 	for worker := range n {
@@ -138,7 +167,7 @@ func simulate(variant string, n int) variantstest.Counts {
 	for task := range share * n {
 		b.readW(status(task))
 	}
-	b.Read(2) // the workers and the tasks
+	b.Read(1) // the tasks
 	for task := range share * n {
 		b.Read(1)
 		if multi {
@@ -171,3 +200,26 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }
+
+// Clients and workers fail again and again. Of the tasks that are then given up, most are never executed.
+func TestObserverMemoryWithFailures(t *testing.T) {
+	const rare, more = 200, 500 // operations from one failure to the next, and tasks that are not acknowledged then
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		n := int64(i/rare)<<lifeBits + int64(i%rare)
+		events := []variants.Event{
+			{Client: 9, Kind: Submitting, Value: n}, {Client: 9, Kind: Submitted, Value: n}, {Client: 3, Kind: Executing, Value: n},
+		}
+		if i%rare != rare-1 {
+			return append(events, variants.Event{Client: 3, Kind: Executed, Value: n}, variants.Event{Client: 9, Kind: Learned, Value: n})
+		}
+		for j := range more {
+			events = append(events, variants.Event{Client: 9, Kind: Submitting, Value: n + int64(j) + 1})
+		}
+		return append(events, []variants.Event{
+			{Client: 3, Kind: variants.SessionLost}, {Client: 3, Kind: Abandoned, Value: n}, {Client: 3, Kind: variants.Rejoined},
+			{Client: 4, Kind: Assigning, Value: 1}, {Client: 4, Kind: variants.Died}, {Client: 4, Kind: variants.Rejoined},
+			{Client: 4, Kind: Executing, Value: n}, {Client: 4, Kind: Executed, Value: n},
+			{Client: 9, Kind: variants.Died}, {Client: 9, Kind: variants.Rejoined},
+		}...)
+	})
+}

@@ -16,40 +16,59 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseExecute, Executing, Executed),
 		out.Between(phaseIdle, Resting, Assigning),
 		out.Between(phaseIdle, Idle, Notified),
-		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]bool{}},
+		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]int64{}, failed: map[int]variants.Event{}},
 	}
 }
 
 // delivery reports the time from a task's submission to its result, tasks that are lost, and tasks that are executed twice.
-// An execution that its worker abandons does not count, even if the worker learns late that its session is gone. No more
-// tasks may be executed twice than the masters are in doubt about.
+// An execution that its worker abandons, or in which its worker dies, breaks no promise if it is repeated. No more tasks may
+// otherwise be executed twice than the masters are in doubt about.
 //
-// It keeps the tasks that are open. Clients number their tasks from 0 on without gaps, so that a task that was submitted
-// and is not open is done. Of the latest tasks that are done it keeps who executed them, for the message.
+// It keeps the tasks that are open. Clients number the tasks of each of their lives without gaps, so that a task that was submitted
+// and is not open is done. Of the latest tasks that are done it keeps who executed them, for the message. Of those that their clients
+// have given up it keeps the latest: any of them may still be executed.
 type delivery struct {
 	out     variants.Findings
 	open    map[int64]*task
+	life    int64                      // the client's latest
 	next    int64                      // larger than the number of each task that was submitted
-	skipped map[int64]bool             // smaller numbers that were not submitted; none in a run
+	skipped map[int64]bool             // smaller numbers of that life that were not submitted; none in a run
 	done    [firstsKept]variants.Event // the first executions of tasks that are done, by number modulo firstsKept
+	givenUp []int64                    // tasks, in the order in which they were
+	batch   int                        // how many batches clients have begun to submit
+	filling bool                       // the last event of a client was that it submits
+	failed  map[int]variants.Event     // the last failure of each participant
 
-	doubtful   int64        // how many tasks more may be executed twice
-	assigning  map[int]bool // the masters that assign tasks, and may yet be in doubt about them
-	duplicates []duplicate  // that are to be counted when no master assigns tasks
+	doubtful   int64         // how many tasks more may be executed twice
+	assigning  map[int]int64 // the masters that assign tasks, and in doubt about how many they leave if they die
+	duplicates []duplicate   // that are to be counted when no master assigns tasks
 }
 
-// firstsKept is how many of the latest tasks are remembered with the worker that executed them first.
-const firstsKept = 1024
+// firstsKept is how many of the latest tasks are remembered with the worker that executed them first, and givenUpKept how many of
+// those that were given up.
+const (
+	firstsKept  = 1024
+	givenUpKept = 4096
+)
 
 // task is a task that is not done: its client may yet learn the result, or a worker executes it.
 type task struct {
-	submitting variants.Event
-	submitted  bool
-	learned    bool
-	withdrawn  bool
-	begun      bool             // a worker has begun to execute it
-	running    []variants.Event // the executions that have not ended, in the order of their beginnings
-	first      *variants.Event  // of the executions that are complete; nil if there is none
+	submitting  variants.Event
+	submitted   bool
+	learned     bool
+	withdrawn   bool             // its client does not wait for the result any more
+	forsaken    bool             // so it is because the client's session ended: the task is executed all the same
+	batch       int              // how many batches had been begun when it was forsaken
+	begun       bool             // a worker has begun to execute it
+	running     []variants.Event // the executions that have not ended, in the order of their beginnings
+	interrupted *variants.Event  // the last execution that its worker did not report, or not for certain; nil if there is none
+	first       *variants.Event  // of the executions that are complete; nil if there is none
+}
+
+// isDone reports whether nothing more needs to happen to the task. A result that was learned proves that an execution which was
+// interrupted has been reported.
+func (t *task) isDone() bool {
+	return len(t.running) == 0 && ((t.learned || t.withdrawn) && t.first != nil || t.learned && t.interrupted != nil)
 }
 
 // duplicate is a task's first execution and another one.
@@ -62,21 +81,81 @@ func (d *delivery) Observe(e variants.Event) {
 		delete(d.assigning, e.Client)
 		d.count()
 	case Assigning:
-		d.assigning[e.Client] = true
+		d.assigning[e.Client] = e.Value
 	case Doubtful:
 		d.doubtful += e.Value
 	case Submitting:
+		if !d.filling {
+			d.batch++
+		}
+		d.filling = true
 		d.submit(e)
 	case Submitted:
+		d.filling = false
 		if t := d.open[e.Value]; t != nil {
 			t.submitted = true
 		}
 	case Withdrawn:
-		for _, t := range d.open {
-			t.withdrawn = t.withdrawn || t.submitting.Client == e.Client
-		}
+		d.giveUp(e, func(t *task) { t.withdrawn = true })
 	case Learned, Executing, Executed, Abandoned:
 		d.advance(e)
+	case variants.SessionLost:
+		d.depose(e)
+	case variants.Died, variants.Rejoined:
+		d.depose(e)
+		d.bury(e)
+	}
+}
+
+// depose takes the end of a client's session. If it assigns tasks as a master, it leaves doubts.
+func (d *delivery) depose(e variants.Event) {
+	d.failed[e.Client], d.filling = e, false
+	if doubtful, ok := d.assigning[e.Client]; ok {
+		d.doubtful += doubtful
+		delete(d.assigning, e.Client)
+		d.count()
+	}
+}
+
+// bury takes the end of a client's life: what it executed is interrupted, and it learns no results.
+func (d *delivery) bury(e variants.Event) {
+	by := func(x variants.Event) bool { return x.Client == e.Client }
+	for _, number := range d.openWhere(func(t *task) bool { return slices.ContainsFunc(t.running, by) }) {
+		t := d.open[number]
+		for slices.ContainsFunc(t.running, by) {
+			d.end(t, variants.Event{At: e.At, Client: e.Client, Kind: Abandoned, Value: number})
+		}
+		d.keep(number, t)
+	}
+	d.giveUp(e, func(t *task) { t.withdrawn, t.forsaken, t.batch = true, true, d.batch })
+}
+
+// openWhere returns the numbers of some of the open tasks, in order.
+func (d *delivery) openWhere(wanted func(*task) bool) []int64 {
+	var numbers []int64
+	for number, t := range d.open {
+		if wanted(t) {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// giveUp marks the open tasks of a client that it has not learned the results of.
+func (d *delivery) giveUp(e variants.Event, mark func(*task)) {
+	for _, number := range d.openWhere(func(t *task) bool { return t.submitting.Client == e.Client && !t.withdrawn && !t.learned }) {
+		t := d.open[number]
+		mark(t)
+		d.givenUp = append(d.givenUp, number)
+		d.keep(number, t)
+	}
+	for len(d.givenUp) > givenUpKept {
+		if t := d.open[d.givenUp[0]]; t != nil {
+			d.lost(t)
+			delete(d.open, d.givenUp[0])
+		}
+		d.givenUp = d.givenUp[1:]
 	}
 }
 
@@ -89,17 +168,43 @@ func (d *delivery) Complete() {
 		for _, x := range t.running {
 			d.executed(t, x)
 		}
-		switch {
-		case !t.submitted || t.withdrawn || t.learned:
-		case t.begun:
-			d.out.Breach(t.submitting, "task %d of client %d was executed, but its client never learned the result", number, t.submitting.Client)
-		default:
-			d.out.Breach(t.submitting, "task %d of client %d was never executed", number, t.submitting.Client)
-		}
+		d.lost(t)
 	}
 }
 
+// lost reports a task that ought to have been executed, or its result to have been learned.
+func (d *delivery) lost(t *task) {
+	e := t.submitting
+	switch {
+	case !t.submitted || t.learned || t.withdrawn && !t.forsaken:
+	case !t.begun && t.forsaken && !d.settled(t):
+	case !t.begun:
+		d.out.Lose(e, variants.ItemsLost, 1, "task %d of client %d was never executed", e.Value, e.Client)
+	case !t.forsaken:
+		d.out.Breach(e, "task %d of client %d was executed, but its client never learned the result", e.Value, e.Client)
+	}
+}
+
+// settledAfter is how many batches must have been begun after a client's death until its tasks have been executed: they are assigned
+// with those of the first at the latest, and each worker executes all that it finds before it looks for more.
+const settledAfter = 4
+
+// settled reports whether a task whose client died must have been executed by now. That is not known if another participant has
+// failed since: it may have the task until its session has run out.
+func (d *delivery) settled(t *task) bool {
+	for client, e := range d.failed {
+		if client != t.submitting.Client && e.At > t.submitting.At {
+			return false
+		}
+	}
+	return d.batch >= t.batch+settledAfter
+}
+
 func (d *delivery) submit(e variants.Event) {
+	if life := e.Value >> lifeBits; life > d.life {
+		d.life, d.next = life, life<<lifeBits
+		clear(d.skipped)
+	}
 	for ; d.next < e.Value; d.next++ {
 		d.skipped[d.next] = true
 	}
@@ -148,11 +253,14 @@ func (d *delivery) find(number int64) *task {
 
 // keep forgets a task that is done, but for its first execution, if that is not older than those that are remembered.
 func (d *delivery) keep(number int64, t *task) {
-	if !t.learned || t.first == nil || len(t.running) > 0 {
+	if !t.isDone() {
 		d.open[number] = t
 		return
 	}
 	delete(d.open, number)
+	if t.first == nil {
+		t.first = t.interrupted
+	}
 	if place := &d.done[number%firstsKept]; place.Value <= number {
 		*place = *t.first
 	}
@@ -180,14 +288,27 @@ func (d *delivery) end(t *task, e variants.Event) {
 		t.running = slices.Delete(t.running, i, i+1)
 		if e.Kind == Executed {
 			d.executed(t, x)
+		} else {
+			d.interrupted(t, x)
 		}
 		return
 	}
 }
 
+// interrupted takes an execution that was not reported for certain.
+func (d *delivery) interrupted(t *task, x variants.Event) {
+	if t.first != nil || t.interrupted != nil {
+		d.double(x)
+	}
+	t.interrupted = &x
+}
+
 // executed takes an execution that is complete. That there are two is only known now: either could have been abandoned.
 func (d *delivery) executed(t *task, x variants.Event) {
 	if t.first == nil {
+		if t.interrupted != nil {
+			d.double(x)
+		}
 		t.first = &x
 		return
 	}
@@ -201,6 +322,13 @@ func (d *delivery) executed(t *task, x variants.Event) {
 	d.count()
 }
 
+// double counts a task that was executed again for a reason that excuses it. No variant promises that this never happens.
+func (d *delivery) double(e variants.Event) {
+	if d.out.Damage != nil {
+		d.out.Lose(e, variants.ItemsDoubled, 1, "worker %d executed task %d again", e.Client, e.Value)
+	}
+}
+
 // count holds the duplicates to the number that the masters are in doubt about. A master that assigns tasks is waited for:
 // it may have lost a reply.
 func (d *delivery) count() {
@@ -210,6 +338,7 @@ func (d *delivery) count() {
 	for _, x := range d.duplicates {
 		if d.doubtful > 0 {
 			d.doubtful--
+			d.double(x.later)
 			continue
 		}
 		by := "a worker"

@@ -1,6 +1,7 @@
 package masterworker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -19,42 +20,61 @@ type Task struct {
 // Worker executes the tasks that are assigned to it, one after another. Its methods may be called concurrently and then
 // run one after another.
 //
-//  1. Create assign/<name>, sync, and list it with a watch.
+//  1. In one multi, create assign/<name> and an ephemeral workers/<name>. Sync, and list assign/<name> with a watch.
 //  2. When the watch fires, list it without one. Read each task and execute it.
 //  3. In one multi, write the result to status/<task>, at version 0, and delete the assignment. If the status has been
 //     written, or is gone, the task was a duplicate: delete the assignment alone.
 //  4. After all tasks, list with a watch again, and continue with the tasks that are there.
 //
-// A worker that comes back under its name finds the tasks that it left, and executes the one that it had begun again.
+// When its session ends, workers/<name> is gone, and the master assigns its tasks again. A client that comes back is a new worker
+// with another name.
+//
+// The book creates assign/<name> before workers/<name>, so that a master does not assign to a worker without a directory. With the
+// multi a directory without a worker is always that of a worker that is gone.
 type Worker struct {
 	session *variants.Session
 	at      layout
-	dir     string
+	member  string // its ephemeral znode
+	dir     string // of its assignments
 	inbox   inbox
 	names   []string // found, and not executed yet
 	current *Task
 }
 
-// NewWorker registers a worker below dir, which [Create] has prepared.
+// NewWorker registers a worker below dir, which [Create] has prepared. No worker may have had its name before, because the master
+// may still have to assign that one's tasks again.
 func NewWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
 	at := layoutOf(dir)
-	own := path.Join(at.assign, name)
-	w := &Worker{session: session, at: at, dir: own, inbox: inbox{session: session, dir: own}}
-	if err := session.Ensure(ctx, own, nil, 0); err != nil {
+	w := &Worker{session: session, at: at, member: path.Join(at.workers, name), dir: path.Join(at.assign, name)}
+	w.inbox = inbox{session: session, dir: w.dir}
+	if err := w.register(ctx); err != nil {
 		return nil, err
 	}
 	return w, w.inbox.open(ctx)
 }
 
+func (w *Worker) register(ctx context.Context) error {
+	_, repeated, err := w.session.Multi(ctx,
+		&zk.CreateRequest{Path: w.dir, Acl: variants.WorldACL()},
+		&zk.CreateRequest{Path: w.member, Acl: variants.WorldACL(), Flags: zk.FlagEphemeral})
+	if repeated && errors.Is(err, zk.ErrNodeExists) {
+		return nil
+	}
+	return variants.Attempted("register "+w.member, err)
+}
+
 // Wait returns when there may be a task to execute.
 func (w *Worker) Wait(ctx context.Context) error {
 	return do(ctx, w.session, func(ctx context.Context) error {
-		if w.current != nil || len(w.names) > 0 {
+		if w.due() {
 			return nil
 		}
-		return w.inbox.wait(ctx)
+		return w.session.Await(ctx, w.inbox.watch)
 	})
 }
+
+// due reports whether there may be a task to execute, as far as the worker has been notified.
+func (w *Worker) due() bool { return w.current != nil || len(w.names) > 0 || w.inbox.due() }
 
 // Next returns the next task, the same one until Done; false if there is none left, after which Wait waits for others.
 func (w *Worker) Next(ctx context.Context) (Task, bool, error) {
@@ -86,17 +106,18 @@ func (w *Worker) next(ctx context.Context) (*Task, error) {
 	return w.current, nil
 }
 
-// Done reports the result of the task that Next returned. After an error it may be tried again.
+// Done reports the result of the task that Next returned. After an error it may be tried again, but not after
+// variants.ErrSessionLost: then it is not known whether the report took effect, and another worker may get the task.
 func (w *Worker) Done(ctx context.Context, result []byte) error {
 	return do(ctx, w.session, func(ctx context.Context) error {
 		if w.current == nil {
 			return ErrNoTask
 		}
-		err := w.report(ctx, w.current.Name, result)
-		if err == nil {
-			w.current = nil
+		if err := cmp.Or(w.report(ctx, w.current.Name, result), w.session.Alive()); err != nil {
+			return err
 		}
-		return err
+		w.current = nil
+		return nil
 	})
 }
 
@@ -111,7 +132,16 @@ func (w *Worker) report(ctx context.Context, task string, result []byte) error {
 	return variants.Attempted("report "+status, err)
 }
 
-// Close removes the worker from the list of workers. A worker that still has tasks stays there, and gets zk.ErrNotEmpty.
+// Close removes the worker from the list of workers. If it still has tasks, the master assigns them again.
 func (w *Worker) Close(ctx context.Context) error {
-	return do(ctx, w.session, func(ctx context.Context) error { return w.session.Discard(ctx, w.dir) })
+	return do(ctx, w.session, func(ctx context.Context) error {
+		if err := w.session.Discard(ctx, w.member); err != nil {
+			return err
+		}
+		err := w.session.Discard(ctx, w.dir)
+		if errors.Is(err, zk.ErrNotEmpty) {
+			return nil
+		}
+		return err
+	})
 }

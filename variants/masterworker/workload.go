@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -19,7 +19,7 @@ const (
 	Learned                              // the client has the task's result
 	Withdrawn                            // the client gives up what it has not learned; no value
 	Resting                              // the master has nothing to assign; no value
-	Assigning                            // the master is notified of tasks; no value
+	Assigning                            // the master is notified of tasks, of workers, or takes over; value: as Doubtful, if it dies now
 	Assigned                             // the master has assigned all; no value
 	Idle                                 // a worker has nothing to do; no value
 	Notified                             // a worker is notified of tasks; no value
@@ -52,114 +52,275 @@ func phases() []variants.Phase {
 // the formulas contain this number.
 const share = 10
 
-// prepare creates the directories, those of the workers included: the first batch finds all of them.
-func prepare(ctx context.Context, env variants.Env) error {
-	if err := Create(ctx, env.Session, env.Root); err != nil {
-		return err
+// forgoes are the losses that no variant promises to avoid.
+func forgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled} }
+
+// The roles of participants. All of them are workers, too.
+const (
+	roleMaster    = "master"
+	roleWorker    = "worker"
+	roleSubmitter = "submitter"
+)
+
+// fewest is how many participants there must be for the client to be no candidate for master, so that a fault can be aimed at either.
+const fewest = 3
+
+func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) }
+
+// participant is a worker. The last one is also the client, the same way for every variant. The others are candidates for master,
+// the last one only if there are fewer than three. In a run without faults the first one is master.
+//
+// Without faults, a participant plays its roles in its steps alone, which are equally many for all. With faults it works and
+// assigns in the background, from when it joins until it leaves: how much it gets to do depends on which others are alive.
+type participant struct {
+	env       variants.Env
+	worker    *Worker
+	candidate *Candidate                            // nil for one that is none
+	open      func(context.Context) (Master, error) // takes over as master
+	master    Master                                // nil until it has taken over
+	client    *Client                               // nil for all but the last
+	window    int64                                 // how many tasks may be executed twice after an Assign that failed
+	service   *service                              // nil without faults
+
+	round     int   // how many steps have been begun
+	visiting  bool  // the worker executes the tasks that it was notified of
+	executed  int   // by the worker
+	submitted int64 // tasks
+	learned   int   // of the present batch
+	batch     int   // size of the present batch; 0 for none
+}
+
+var (
+	_ variants.Participant = (*participant)(nil)
+	_ variants.Refresher   = (*participant)(nil)
+	_ variants.Roled       = (*participant)(nil)
+)
+
+// join makes a variant's Join out of its constructor. window is how many tasks may be executed twice if a master dies.
+func join[M Master](open func(context.Context, *variants.Session, string) (M, error), window int64) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p := &participant{env: env, window: window}
+		if env.Index < env.Clients-1 || env.Clients < fewest {
+			p.candidate = NewCandidate(env.Session.Fork(), env.Root)
+		}
+		p.open = func(ctx context.Context) (Master, error) { return open(ctx, env.Session.Fork(), env.Root) }
+		return p, p.join(ctx)
 	}
-	for i := range env.Clients {
-		if err := env.Session.Ensure(ctx, path.Join(layoutOf(env.Root).assign, workerName(i)), nil, 0); err != nil {
+}
+
+// join registers the worker. The first participant is the first to contend for mastership, the others when they act for the first
+// time.
+func (p *participant) join(ctx context.Context) error {
+	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
+	var err error
+	if p.worker, err = NewWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
+		return fmt.Errorf("join as a worker: %w", err)
+	}
+	p.env.Record(Idle, 0)
+	if p.env.Index == p.env.Clients-1 {
+		p.client = NewClient(p.env.Session.Fork(), p.env.Root)
+	}
+	if p.env.Index == 0 {
+		if err := p.contend(ctx); err != nil {
+			return err
+		}
+	}
+	if p.env.Faults {
+		p.service = &service{session: p.env.Session.Background(), act: p.act, await: p.await}
+		p.service.start(ctx)
+	}
+	return nil
+}
+
+// lifeBits is how many bits of a task's number are its number within the life of its client.
+const lifeBits = 32
+
+// Role implements [variants.Roled].
+func (p *participant) Role() string {
+	switch {
+	case p.candidate != nil && p.candidate.Elected():
+		return roleMaster
+	case p.client != nil:
+		return roleSubmitter
+	default:
+		return roleWorker
+	}
+}
+
+// Refresh implements [variants.Refresher]. All contend for mastership, and the master learns which workers there are.
+func (p *participant) Refresh(ctx context.Context) error {
+	for p.service == nil && p.leads() {
+		if err := p.lead(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func workerName(i int) string { return fmt.Sprintf("worker-%d", i) }
-
-// participant is a worker. The first one is also the master and the last one also the client, the same way for every variant.
-type participant struct {
-	env    variants.Env
-	worker *Worker
-	master Master  // nil for all but the first
-	client *Client // nil for all but the last
-	window int64   // how many tasks may be executed twice after an Assign that failed
-
-	round     int // how many steps have been begun
-	assigned  int // by the master, in all steps
-	executed  int // by the worker
-	submitted int64
-}
-
-var _ variants.Participant = (*participant)(nil)
-
-// join makes a variant's Join out of its constructor. window is how many tasks may be executed twice if a master dies.
-func join[M Master](open func(context.Context, *variants.Session, string) (M, error), window int64) variants.JoinFunc {
-	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		p := &participant{env: env, window: window}
-		var err error
-		if p.worker, err = NewWorker(ctx, env.Session, env.Root, workerName(env.Index)); err != nil {
-			return nil, fmt.Errorf("join as a worker: %w", err)
-		}
-		env.Record(Idle, 0)
-		if env.Index == 0 {
-			if p.master, err = open(ctx, env.Session.Fork(), env.Root); err != nil {
-				return nil, fmt.Errorf("take over as master: %w", err)
-			}
-			env.Record(Resting, 0)
-		}
-		if env.Index == env.Clients-1 {
-			p.client = NewClient(env.Session.Fork(), env.Root)
-		}
-		return p, nil
-	}
-}
-
-// Step implements [variants.Participant]: one batch of tasks, in which each participant plays its roles one after another.
-// No participant gets ahead of the others, because the client submits no batch before it has all results of the last one.
+// Step implements [variants.Participant]: one batch of tasks.
 func (p *participant) Step(ctx context.Context) error {
 	p.round++
-	batch := share * p.env.Clients
+	if p.service != nil {
+		return p.stepAside(ctx)
+	}
 	if p.client != nil {
-		if err := p.submit(ctx, batch); err != nil {
+		if err := p.submit(ctx, share*p.env.Clients); err != nil {
 			return fmt.Errorf("submit: %w", err)
 		}
 	}
-	for p.master != nil && p.assigned < p.round*batch {
-		if err := p.assign(ctx); err != nil {
-			return fmt.Errorf("assign: %w", err)
+	for p.visiting || p.batch > 0 || p.executed < p.round*share {
+		if acted, err := p.act(ctx); acted || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if p.learns() {
+			if err := p.learn(ctx); err != nil {
+				return fmt.Errorf("learn: %w", err)
+			}
+			continue
+		}
+		if err := p.await(ctx); err != nil {
+			return err
 		}
 	}
-	for p.executed < p.round*share {
+	return nil
+}
+
+// stepAside is a step beside the service. That of a participant that only serves is a pause, so that its end does not depend on any
+// other participant.
+func (p *participant) stepAside(ctx context.Context) error {
+	const pause = 20 * time.Millisecond
+	if err := p.service.failure(); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	if p.client == nil {
+		return p.env.Session.Sleep(ctx, pause)
+	}
+	if err := p.submit(ctx, share*p.env.Clients); err != nil {
+		return fmt.Errorf("submit: %w", errors.Join(err, p.giveUp(ctx)))
+	}
+	for p.batch > 0 {
+		if err := p.learn(ctx); err != nil {
+			return fmt.Errorf("learn: %w", errors.Join(err, p.giveUp(ctx)))
+		}
+	}
+	return nil
+}
+
+// giveUp withdraws the present batch, so that the next step can submit another one.
+func (p *participant) giveUp(ctx context.Context) error {
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
+	p.env.Record(Withdrawn, 0)
+	p.batch = 0
+	return p.client.Finish(ctx)
+}
+
+// await waits for anything that concerns the participant.
+func (p *participant) await(ctx context.Context) error {
+	watches := []*variants.Watch{p.worker.inbox.watch}
+	switch {
+	case p.master != nil:
+		watches = append(watches, p.master.watches()...)
+	case p.candidate != nil:
+		watches = append(watches, p.candidate.watch)
+	}
+	if p.service != nil {
+		return p.service.session.AwaitAny(ctx, watches...)
+	}
+	if p.batch > 0 {
+		watch, _ := p.client.awaited()
+		watches = append(watches, watch)
+	}
+	return p.env.Session.AwaitAny(ctx, watches...)
+}
+
+// act does one thing that is due, as a master or as a worker. It returns false if nothing is.
+func (p *participant) act(ctx context.Context) (bool, error) {
+	switch {
+	case p.leads():
+		if err := p.lead(ctx); err != nil {
+			return false, fmt.Errorf("assign: %w", err)
+		}
+	case p.visiting || p.worker.due():
 		if err := p.work(ctx); err != nil {
-			return fmt.Errorf("execute: %w", err)
+			return false, fmt.Errorf("execute: %w", err)
 		}
+	default:
+		return false, nil
 	}
-	if p.client != nil {
-		if err := p.learn(ctx, batch); err != nil {
-			return fmt.Errorf("learn: %w", err)
+	return true, nil
+}
+
+// leads reports whether there is something to do for a master or a candidate.
+func (p *participant) leads() bool {
+	if p.master != nil {
+		return p.master.due()
+	}
+	return p.candidate != nil && (p.candidate.Elected() || p.candidate.due())
+}
+
+func (p *participant) lead(ctx context.Context) error {
+	if p.master != nil {
+		return p.assign(ctx)
+	}
+	return p.contend(ctx)
+}
+
+// contend tries to become master, and takes over if that succeeds.
+func (p *participant) contend(ctx context.Context) error {
+	elected, err := p.candidate.Run(ctx)
+	if err != nil || !elected {
+		return err
+	}
+	err = p.assigning(func() error {
+		m, err := p.open(ctx)
+		if err == nil {
+			p.master = m
 		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("take over as master: %w", err)
 	}
 	return nil
 }
 
 // submit submits a batch of tasks that carry their numbers.
 func (p *participant) submit(ctx context.Context, batch int) error {
-	first := p.submitted
+	first := int64(p.env.Life)<<lifeBits + p.submitted
 	tasks := make([][]byte, batch)
 	for i := range tasks {
-		tasks[i] = binary.BigEndian.AppendUint64(nil, uint64(p.submitted))
-		p.env.Record(Submitting, p.submitted)
+		number := first + int64(i)
+		tasks[i] = binary.BigEndian.AppendUint64(nil, uint64(number))
+		p.env.Record(Submitting, number)
 		p.submitted++
 	}
 	if err := p.client.Submit(ctx, tasks); err != nil {
 		return err
 	}
-	for number := first; number < p.submitted; number++ {
-		p.env.Record(Submitted, number)
+	p.batch, p.learned = batch, 0
+	for i := range tasks {
+		p.env.Record(Submitted, first+int64(i))
 	}
 	return nil
 }
 
-// assign waits for tasks and assigns them.
+// assign assigns the tasks that are pending.
 func (p *participant) assign(ctx context.Context) error {
-	if err := p.master.Wait(ctx); err != nil {
+	return p.assigning(func() error {
+		_, err := p.master.Assign(ctx)
 		return err
-	}
-	p.env.Record(Assigning, 0)
+	})
+}
+
+// assigning records an assignment of tasks.
+func (p *participant) assigning(assign func() error) error {
+	p.env.Record(Assigning, p.window)
 	outages := p.env.Session.Outages()
-	n, err := p.master.Assign(ctx)
-	p.assigned += n
+	err := assign()
 	p.doubt(p.env.Session.Outages()-outages, err)
 	if err != nil {
 		return err
@@ -170,9 +331,9 @@ func (p *participant) assign(ctx context.Context) error {
 }
 
 // doubt records how many tasks may be executed twice after an Assign: one for each reply that was lost and, if the master
-// failed, those that it was about to assign.
+// failed, those that it was about to assign. If the master's session is lost, the observer knows that.
 func (p *participant) doubt(outages int64, err error) {
-	if err != nil {
+	if err != nil && p.env.Session.Alive() == nil {
 		outages += p.window
 	}
 	if p.window > 0 && outages > 0 {
@@ -180,29 +341,26 @@ func (p *participant) doubt(outages int64, err error) {
 	}
 }
 
-// work waits for tasks and executes them. When it is notified of the first, the worker is still busy with something else for
+// work executes the next task. When it is notified of the first, the worker is still busy with something else for
 // as long as the scenario holds: in a lockstep run until the master has assigned all, so that it finds them in one listing.
 func (p *participant) work(ctx context.Context) error {
-	if err := p.worker.Wait(ctx); err != nil {
-		return err
-	}
-	p.env.Record(Notified, 0)
-	if err := p.env.Hold(ctx, nil); err != nil {
-		return err
-	}
-	for {
-		task, ok, err := p.worker.Next(ctx)
-		if err != nil {
+	if !p.visiting {
+		p.env.Record(Notified, 0)
+		if err := p.env.Hold(ctx, nil); err != nil {
 			return err
 		}
-		if !ok {
-			p.env.Record(Idle, 0)
-			return nil
-		}
-		if err := p.execute(ctx, task); err != nil {
-			return err
-		}
+		p.visiting = true
 	}
+	task, ok, err := p.worker.Next(ctx)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.visiting = false
+		p.env.Record(Idle, 0)
+		return nil
+	}
+	return p.execute(ctx, task)
 }
 
 // execute executes a task, whose result is its number.
@@ -221,19 +379,30 @@ func (p *participant) execute(ctx context.Context, task Task) error {
 	return nil
 }
 
-// learn waits for the results of a batch.
-func (p *participant) learn(ctx context.Context, batch int) error {
-	for i := range batch {
-		result, err := p.client.Result(ctx, i)
-		if err != nil {
-			return err
-		}
-		number, err := numberOf(result)
-		if err != nil {
-			return err
-		}
-		p.env.Record(Learned, number)
+// learns reports whether there may be a result to learn, as far as the client has been notified.
+func (p *participant) learns() bool {
+	if p.batch == 0 {
+		return false
 	}
+	watch, task := p.client.awaited()
+	return task != p.learned || watch == nil || watch.Fired()
+}
+
+// learn waits for the next result of the batch, and finishes the batch after the last one.
+func (p *participant) learn(ctx context.Context) error {
+	result, err := p.client.Result(ctx, p.learned)
+	if err != nil {
+		return err
+	}
+	number, err := numberOf(result)
+	if err != nil {
+		return err
+	}
+	p.env.Record(Learned, number)
+	if p.learned++; p.learned < p.batch {
+		return nil
+	}
+	p.batch = 0
 	return p.client.Finish(ctx)
 }
 
@@ -247,10 +416,14 @@ func numberOf(data []byte) (int64, error) {
 
 // Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
+	p.service.stop()
 	var err error
 	if p.client != nil {
 		p.env.Record(Withdrawn, 0)
 		err = p.client.Finish(ctx)
+	}
+	if p.candidate != nil {
+		err = errors.Join(err, p.candidate.Resign(ctx))
 	}
 	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, variants.ErrSessionLost) {
 		return nil

@@ -1,0 +1,97 @@
+package masterworker
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Candidate is a client that may become master: one of them is, and the others are its backups. Its methods may be called
+// concurrently and then run one after another.
+//
+//  1. Create an ephemeral master. If that succeeds, the client is master until its session ends.
+//  2. Else watch master with exists. If it is gone meanwhile, go to 1.
+//  3. When the watch fires, go to 1.
+//
+// All backups are notified when the master dies, and all but one of their creates fail: with N candidates N-1 notifications and
+// 2N-3 requests. The recipe election has variants without this herd. This one is the book's, and the simplest.
+//
+// A client whose session is lost must not go on as master. What it has begun may still take effect; see [Master].
+type Candidate struct {
+	session *variants.Session
+	znode   string
+	watch   *variants.Watch // on another client's znode; nil before the first attempt
+	elected atomic.Bool
+}
+
+// NewCandidate returns a candidate below dir, which [Create] has prepared.
+func NewCandidate(session *variants.Session, dir string) *Candidate {
+	return &Candidate{session: session, znode: layoutOf(dir).master}
+}
+
+// Elected reports whether the client has become master.
+func (c *Candidate) Elected() bool { return c.elected.Load() }
+
+// Run tries to become master, and returns whether the client is.
+func (c *Candidate) Run(ctx context.Context) (bool, error) {
+	return run(ctx, c.session, func(ctx context.Context) (bool, error) {
+		for c.due() {
+			if err := c.attempt(ctx); err != nil {
+				return false, err
+			}
+		}
+		return c.Elected(), c.session.Alive()
+	})
+}
+
+// Wait returns when it may be possible to become master.
+func (c *Candidate) Wait(ctx context.Context) error {
+	return do(ctx, c.session, func(ctx context.Context) error {
+		if c.Elected() || c.due() {
+			return nil
+		}
+		return c.session.Await(ctx, c.watch)
+	})
+}
+
+// due reports whether the client should try to become master, as far as it has been notified.
+func (c *Candidate) due() bool { return !c.Elected() && (c.watch == nil || c.watch.Fired()) }
+
+func (c *Candidate) attempt(ctx context.Context) error {
+	_, err := c.session.Create(ctx, c.znode, nil, zk.FlagEphemeral)
+	if err == nil {
+		c.elected.Store(true)
+		return nil
+	}
+	if !errors.Is(err, zk.ErrNodeExists) {
+		return variants.Attempted("create "+c.znode, err)
+	}
+	exists, stat, watch, err := c.session.ExistsW(ctx, c.znode)
+	switch {
+	case err != nil:
+		return variants.Attempted("watch "+c.znode, err)
+	case exists && stat.EphemeralOwner == c.session.ID(): // an attempt whose reply was lost
+		c.elected.Store(true)
+	case exists:
+		c.watch = watch
+	}
+	return nil
+}
+
+// Resign gives mastership up. It has no effect for a client that is not master.
+func (c *Candidate) Resign(ctx context.Context) error {
+	return do(ctx, c.session, func(ctx context.Context) error {
+		if !c.Elected() {
+			return nil
+		}
+		err := c.session.Remove(ctx, c.znode)
+		if err == nil {
+			c.elected.Store(false)
+		}
+		return err
+	})
+}
