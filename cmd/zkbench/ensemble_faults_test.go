@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
@@ -42,7 +43,7 @@ func vandal(name string) int {
 
 func pauseUntilInterrupted(ctx context.Context, a app, name string) (err error) {
 	f := ensembleFlags{engine: "auto", name: name}
-	engine, err := a.choose(ctx, nil, f)
+	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
 	if err != nil {
 		return err
 	}

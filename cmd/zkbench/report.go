@@ -133,13 +133,14 @@ func rowsOf(s scenarios.Scenario, rows []results.Row) []results.Row {
 // printTables prints tables of measurements, the published figures of the same, and the findings.
 func (a *app) printTables(docs []*results.Document, summary results.Summary, selected []scenarios.Scenario) error {
 	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
+	matrixErr := writeMatrix(a.stdout, docs, width(a.stdout))
 	publishedErr := a.comparePublished(summary.Rows, selected)
 	fmt.Fprintln(a.stdout)
 	overviewErr := a.overviewOfSeveral(summary)
 	var findings strings.Builder
 	results.WriteVerdict(&findings, docs)
 	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
-	return errors.Join(tableErr, publishedErr, overviewErr)
+	return errors.Join(tableErr, matrixErr, publishedErr, overviewErr)
 }
 
 // overviewOfSeveral prints an overview if there is more than one scenario.

@@ -50,7 +50,8 @@ func runCommand(a *app) *cobra.Command {
 		Use:   "run SCENARIO…",
 		Short: "Run scenarios and compare their variants",
 		Long: `Run scenarios, by name or from a YAML file, and compare their variants; 'all'
-runs every scenario that comes with zkbench. The flags of the load (--clients,
+runs every scenario that comes with zkbench, and 'fault-matrix' runs every
+variant under every fault that the servers can have. The flags of the load (--clients,
 --duration, …) override the scenario's fields. If the scenario runs unchanged,
 its claims (expect:) are checked, too.
 
@@ -79,12 +80,12 @@ an ensemble.`,
   zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: all, %s; or name a YAML file", strings.Join(scenarios.Names(), ", "))
+				return fmt.Errorf("which scenario? there are: all, %s, %s; or name a YAML file", scenarios.MatrixName, strings.Join(scenarios.Names(), ", "))
 			}
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return append(scenarios.Names(), allScenarios), cobra.ShellCompDirectiveDefault
+			return append(scenarios.Names(), allScenarios, scenarios.MatrixName), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runScenarios(cmd, args, f) },
 	}
@@ -134,8 +135,14 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := f.ensemble.check(); err != nil {
 		return err
 	}
-	engine, err := a.choose(cmd.Context(), selected, f.ensemble)
+	engine, err := auto.Resolve(cmd.Context(), f.ensemble.choice(), f.ensemble.options(a.stderr))
 	if err != nil {
+		return err
+	}
+	if isGroup(names) {
+		selected = a.possible(selected, engine)
+	}
+	if err := admit(selected, engine); err != nil {
 		return err
 	}
 	run := newRun()
@@ -244,13 +251,26 @@ func newRun() string {
 	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(tail[:])
 }
 
-// choose returns the engine to measure on, and checks that this process may use the resources that it takes.
-func (a *app) choose(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags) (ensemble.Engine, error) {
-	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
-	if err != nil {
-		return "", err
+// isGroup reports whether the names on the command line stand for a group of scenarios.
+func isGroup(names []string) bool {
+	return slices.Equal(names, []string{allScenarios}) || slices.Equal(names, []string{scenarios.MatrixName})
+}
+
+// possible returns the scenarios of a group that an engine can run, and names the others on standard error.
+func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []scenarios.Scenario {
+	var can []scenarios.Scenario
+	var cannot []string
+	for _, s := range group {
+		if unable(s, abilityOf(engine)) == nil {
+			can = append(can, s)
+		} else {
+			cannot = append(cannot, s.Name)
+		}
 	}
-	return engine, admit(selected, engine)
+	if len(cannot) > 0 {
+		fmt.Fprintf(a.stderr, "left out, as the servers of engine %s cannot fail as they ask: %s\n", engine, strings.Join(cannot, ", "))
+	}
+	return can
 }
 
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
