@@ -192,6 +192,8 @@ type Env struct {
 	Life    int // how often this one has joined before, see [Rejoined]
 	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means 1
 
+	Completed int // how many steps this one has completed in its earlier lives
+
 	Session *Session // the participant's alone
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone

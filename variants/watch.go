@@ -96,13 +96,16 @@ func (w *Watch) channels() (events <-chan zk.Event, stale <-chan struct{}) {
 	return w.events, w.stale
 }
 
-// Wait is a wait for the first of two watches, either of which may be nil.
-type Wait struct{ one, other *Watch }
+// Wait is a wait for the first of two watches, either of which may be nil, or for an event of the session.
+type Wait struct {
+	one, other *Watch
+	events     *Events
+}
 
 // Fired reports whether the wait is over, even if the client that waits has not run since. It is exact once the session
 // has received a reply from after the event, because the client library passes events on in the order in which it receives
 // them.
-func (w *Wait) Fired() bool { return w.one.Fired() || w.other.Fired() }
+func (w *Wait) Fired() bool { return w.one.Fired() || w.other.Fired() || w.events.Pending() }
 
 // Await waits for a watch to fire. It does not say what the event was: a recipe reads again instead of guessing.
 func (s *Session) Await(ctx context.Context, watch *Watch) error {
@@ -125,19 +128,20 @@ func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error
 	return event, err
 }
 
-// await does not report a wait for a watch that has already fired: the runner would count the client as idle. Nor does it
-// report a wait in the background.
 func (s *Session) await(ctx context.Context, one, other *Watch) (zk.Event, error) {
-	w := &Wait{one, other}
-	if s.background {
-		return s.awaitEither(ctx, one, other)
-	}
-	if !w.Fired() {
-		s.waits.Add(1)
-		s.waiting.Store(w)
-		defer s.waiting.Store(nil)
-	}
+	defer s.report(&Wait{one: one, other: other})()
 	return s.awaitEither(ctx, one, other)
+}
+
+// report makes a wait the session's current one, until end is called. It does not report a wait for a watch that has already
+// fired: the runner would count the client as idle. Nor does it report a wait in the background.
+func (s *Session) report(w *Wait) (end func()) {
+	if s.background || w.Fired() {
+		return func() {}
+	}
+	s.waits.Add(1)
+	s.waiting.Store(w)
+	return func() { s.waiting.Store(nil) }
 }
 
 func (s *Session) awaitEither(ctx context.Context, one, other *Watch) (zk.Event, error) {
