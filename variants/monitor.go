@@ -99,14 +99,15 @@ func (m *Monitor) Observe(e zk.Event) {
 // forward passes an event on to the subscribers: the events of watches, and when the connection is lost and made again. The
 // caller holds the mutex.
 func (m *Monitor) forward(e zk.Event) {
-	lost, made := e.State == zk.StateDisconnected, e.State == zk.StateHasSession
+	lost, made := e.State == zk.StateDisconnected && !m.down, e.State == zk.StateHasSession && m.down
 	switch {
 	case e.Type == zk.EventNotWatching:
 		return // the client library gave the watch up with the session
-	case e.Type == zk.EventSession && !(lost && !m.down) && !(made && m.down):
-		return
-	case e.Type == zk.EventSession:
+	case e.Type != zk.EventSession:
+	case lost, made:
 		m.down = lost
+	default:
+		return
 	}
 	for _, events := range m.events {
 		events.add(e)

@@ -39,6 +39,7 @@ type cache struct {
 	back     bool // it has been made again, and reconnected has not been called since
 	resuming bool // reconnected is being called
 	doubt    bool // the connection was lost again before reconnected had returned
+	behind   bool // the copy may lack something that happened before the connection was made
 
 	reload  time.Time // when the whole tree must be read; zero means never
 	outages int64     // before it was read last
@@ -63,7 +64,7 @@ func open(session *variants.Session, tree Tree, listen Listener) (*cache, error)
 	return &cache{
 		session: session.Fork(), events: events, root: root, depth: tree.Depth, listen: listen,
 		nodes: map[string]*node{root: newNode()}, data: map[string]bool{}, lists: map[string]bool{},
-		reload: time.Now(),
+		behind: true, reload: time.Now(),
 	}, nil
 }
 
@@ -83,7 +84,7 @@ func (c *cache) State() State {
 	switch {
 	case c.cut:
 		return CutOff
-	case c.back || !c.reload.IsZero() || len(c.data)+len(c.lists) > 0:
+	case c.behind:
 		return Restoring
 	default:
 		return Current
@@ -126,7 +127,7 @@ func (c *cache) note() {
 		case zk.EventSession:
 			c.cut = e.State == zk.StateDisconnected
 			c.doubt = c.doubt || c.cut && (c.back || c.resuming)
-			c.back = !c.cut
+			c.back, c.behind = !c.cut, true
 		case zk.EventNodeDeleted:
 			c.remove(e.Path)
 		case zk.EventNodeDataChanged:
@@ -145,10 +146,18 @@ func (c *cache) Refresh(ctx context.Context) error {
 				return err
 			}
 			if !c.events.Pending() && !c.hasWork() {
+				c.settle()
 				return c.session.Alive()
 			}
 		}
 	}, nil)
+}
+
+// settle notes that the copy has everything, unless it is still to be read as a whole.
+func (c *cache) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.behind = c.cut || !c.reload.IsZero()
 }
 
 // refresh does what there is to do now. What it fails to do is left to be done.

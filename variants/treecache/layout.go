@@ -146,7 +146,10 @@ func (t *writtenTree) write(ctx context.Context, slot int, number int64) error {
 	_, repeated, err := t.session.Multi(ctx,
 		&zk.DeleteRequest{Path: old, Version: -1},
 		&zk.CreateRequest{Path: next, Data: leafData(number), Acl: variants.WorldACL()})
-	if err != nil && !(repeated && errors.Is(err, zk.ErrNoNode)) { // an attempt whose reply was lost has deleted it
+	if repeated && errors.Is(err, zk.ErrNoNode) {
+		err = nil // an attempt whose reply was lost has deleted it
+	}
+	if err != nil {
 		return variants.Attempted("replace "+old, err)
 	}
 	t.leaves[slot] = next
