@@ -21,6 +21,8 @@ type Monitor struct {
 	over    bool
 	session interface{ Close() }
 	tell    func()
+	down    bool // the connection is lost
+	events  []*Events
 }
 
 // NewMonitor returns a monitor for a session that will be granted the given timeout.
@@ -76,11 +78,12 @@ func (m *Monitor) Dismiss() {
 
 // Observe takes the session's next event; give it to zk.WithEventCallback. It does not block.
 func (m *Monitor) Observe(e zk.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forward(e)
 	if e.Type != zk.EventSession {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	switch e.State {
 	case zk.StateExpired, zk.StateAuthFailed:
 		m.end()
@@ -91,6 +94,33 @@ func (m *Monitor) Observe(e zk.Event) {
 	case zk.StateHasSession:
 		m.stopTimer()
 	}
+}
+
+// forward passes an event on to the subscribers: the events of watches, and when the connection is lost and made again. The
+// caller holds the mutex.
+func (m *Monitor) forward(e zk.Event) {
+	lost, made := e.State == zk.StateDisconnected && !m.down, e.State == zk.StateHasSession && m.down
+	switch {
+	case e.Type == zk.EventNotWatching:
+		return // the client library gave the watch up with the session
+	case e.Type != zk.EventSession:
+	case lost, made:
+		m.down = lost
+	default:
+		return
+	}
+	for _, events := range m.events {
+		events.add(e)
+	}
+}
+
+// subscribe returns the events from now on.
+func (m *Monitor) subscribe() *Events {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := &Events{more: make(chan struct{}, 1)}
+	m.events = append(m.events, events)
+	return events
 }
 
 func (m *Monitor) giveUp() {

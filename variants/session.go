@@ -40,6 +40,7 @@ type Session struct {
 // sessionState holds the state that all handles of one session share.
 type sessionState struct {
 	conn    Conn
+	monitor *Monitor // nil if the session's events are not observed
 	lost    <-chan struct{}
 	outages atomic.Int64         // the number of attempts with an unknown outcome
 	waiting atomic.Pointer[Wait] // nil while the session does not wait
@@ -50,6 +51,11 @@ type sessionState struct {
 // the session never counts as lost.
 func NewSession(conn Conn, lost <-chan struct{}) *Session {
 	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
+}
+
+// NewMonitoredSession returns a handle on a session whose events a monitor observes.
+func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
+	return (&Session{sessionState: &sessionState{conn: conn, lost: monitor.Lost(), monitor: monitor}}).Fork()
 }
 
 // Fork returns a handle on the same session with an executor of its own.

@@ -196,6 +196,8 @@ type Env struct {
 	// wait for steps of others, which may have died.
 	Faults bool
 
+	Completed int // how many steps this one has completed in its earlier lives
+
 	Session *Session // the participant's alone
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone

@@ -101,13 +101,18 @@ func (w *Watch) channels() (events <-chan zk.Event, stale <-chan struct{}) {
 // mostWatches is how many watches one wait can be for: a client that has several roles waits for what each of them needs.
 const mostWatches = 4
 
-// Wait is a wait for the first of several watches, any of which may be nil.
-type Wait struct{ watches [mostWatches]*Watch }
+// Wait is a wait for the first of several watches, any of which may be nil, or for an event of the session.
+type Wait struct {
+	watches [mostWatches]*Watch
+	events  *Events
+}
 
 // Fired reports whether the wait is over, even if the client that waits has not run since. It is exact once the session
 // has received a reply from after the event, because the client library passes events on in the order in which it receives
 // them.
-func (w *Wait) Fired() bool { return slices.ContainsFunc(w.watches[:], (*Watch).Fired) }
+func (w *Wait) Fired() bool {
+	return slices.ContainsFunc(w.watches[:], (*Watch).Fired) || w.events.Pending()
+}
 
 // Await waits for a watch to fire. It does not say what the event was: a recipe reads again instead of guessing.
 func (s *Session) Await(ctx context.Context, watch *Watch) error {
@@ -127,25 +132,27 @@ func (s *Session) AwaitAny(ctx context.Context, watches ...*Watch) error {
 // AwaitEvent waits for a watch to fire and returns its event, for recipes that can rely on it: a deletion is a deletion
 // even if the znode exists again. The event of a watch that only counts as fired has no type.
 func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error) {
-	event, err := s.await(ctx, &Wait{[mostWatches]*Watch{watch}})
+	event, err := s.await(ctx, &Wait{watches: [mostWatches]*Watch{watch}})
 	if err == nil && event.Type == zk.EventNotWatching { // the client library gave the watch up with the session
 		err = ErrSessionLost
 	}
 	return event, err
 }
 
-// await does not report a wait for a watch that has already fired: the runner would count the client as idle. Nor does it
-// report a wait in the background.
 func (s *Session) await(ctx context.Context, w *Wait) (zk.Event, error) {
-	if s.background {
-		return s.awaitFirst(ctx, w)
-	}
-	if !w.Fired() {
-		s.waits.Add(1)
-		s.waiting.Store(w)
-		defer s.waiting.Store(nil)
-	}
+	defer s.report(w)()
 	return s.awaitFirst(ctx, w)
+}
+
+// report makes a wait the session's current one, until end is called. It does not report a wait for a watch that has already
+// fired: the runner would count the client as idle. Nor does it report a wait in the background.
+func (s *Session) report(w *Wait) (end func()) {
+	if s.background || w.Fired() {
+		return func() {}
+	}
+	s.waits.Add(1)
+	s.waiting.Store(w)
+	return func() { s.waiting.Store(nil) }
 }
 
 func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {

@@ -32,6 +32,8 @@ type client struct {
 	hold   holdFunc // set by the mode before the first step
 	doing  atomic.Pointer[doing]
 
+	completed int // steps in all its lives; only the client's own goroutine uses it
+
 	mu sync.Mutex // guards what follows; only the client's own goroutine changes life
 	*life
 	former former

@@ -155,6 +155,7 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 		}
 		failures = 0
 		i++
+		c.completed++
 		steps.Add(1)
 		if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
 			return err

@@ -154,7 +154,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 	if err != nil {
 		return err
 	}
-	session := variants.NewSession(conn, c.monitor.Lost())
+	session := variants.NewMonitoredSession(conn, c.monitor)
 	c.mu.Lock()
 	c.conn, c.session = conn, session
 	c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		c.log.Record(variants.Rejoined, int64(c.number))
 	}
 	participant, err := v.Join(ctx, variants.Env{
-		Clients: at.clients, Index: c.id, Life: c.number, Size: at.size, Faults: at.faults,
+		Clients: at.clients, Index: c.id, Life: c.number, Completed: c.completed, Size: at.size, Faults: at.faults,
 		Session: session,
 		Root:    at.root,
 		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,

@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
+	"github.com/zkbench/zkbench/variants/treecache"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 	"github.com/zkbench/zkbench/variants/watchload"
 )
@@ -40,6 +41,7 @@ func Recipes() []variants.Recipe {
 		membership.Recipe(),
 		config.Recipe(),
 		config.ReadRecipe(),
+		treecache.Recipe(),
 		masterworker.Recipe(),
 		hiddenchannel.Recipe(),
 		watchload.Recipe(),

@@ -15,7 +15,7 @@ func tables() map[string][]string {
 		"enqueue": labels(enqueueVariants), "hiddenchannel": labels(hiddenVariants), "lock": labels(lockVariants),
 		"masterworker": labels(masterworkerVariants), "membership": labels(membershipVariants), "priorityqueue": labels(priorityVariants),
 		"queue": labels(queueVariants), "revocable": labels(revocableVariants), "rwlock": labels(rwlockVariants),
-		"twophasecommit": labels(siteVariants), "watchload": labels(watchloadVariants()),
+		"treecache": labels(cacheVariants), "twophasecommit": labels(siteVariants), "watchload": labels(watchloadVariants()),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,7 +127,8 @@ type client struct {
 	ledger  *wire.Ledger
 	monitor *variants.Monitor
 	handle  *variants.Session
-	polls   bool // it waits by asking again and again
+	polls   bool                           // it waits by asking again and again
+	also    atomic.Pointer[func(zk.Event)] // is called with every event, too
 }
 
 // session returns a handle on the client's session, a new one for each call.
@@ -165,6 +167,9 @@ func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Con
 		}),
 		zk.WithEventCallback(func(e zk.Event) {
 			c.monitor.Observe(e)
+			if also := c.also.Load(); also != nil {
+				(*also)(e)
+			}
 			if e.State == zk.StateHasSession {
 				select {
 				case ready <- struct{}{}:
@@ -183,7 +188,7 @@ func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Con
 		t.Fatalf("no session at %s", addr)
 	}
 	c.conn = conn
-	c.handle = variants.NewSession(conn, c.monitor.Lost())
+	c.handle = variants.NewMonitoredSession(conn, c.monitor)
 	c.monitor.Guard(conn)
 	return c
 }

@@ -78,8 +78,14 @@ func (c *company) prepare(t testing.TB, by *client) {
 // join adds a member with a session, which need not be what it seems.
 func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}) variants.Participant {
 	t.Helper()
+	return c.joinWith(t, variants.NewSession(session, lost))
+}
+
+// joinWith adds a member with a handle on a session.
+func (c *company) joinWith(t testing.TB, session *variants.Session) variants.Participant {
+	t.Helper()
 	env, member := c.env, len(c.members)
-	env.Index, env.Session = member, variants.NewSession(session, lost)
+	env.Index, env.Session = member, session
 	env.Record = func(kind variants.EventKind, value int64) { c.record(member, nil, kind, kind, value) }
 	env.RecordUnless = func(closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
 		c.record(member, closed, kind, otherwise, value)
@@ -109,7 +115,7 @@ func (c *company) record(member int, closed <-chan struct{}, kind, otherwise var
 func (c *company) joinAll(t testing.TB, cs ...*client) {
 	t.Helper()
 	for _, member := range cs {
-		c.join(t, member.conn, member.monitor.Lost())
+		c.joinWith(t, variants.NewMonitoredSession(member.conn, member.monitor))
 	}
 	catchUpAll(t, c.env.Root, cs...)
 }

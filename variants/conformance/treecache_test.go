@@ -1,0 +1,425 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/treecache"
+)
+
+// cacheOpener makes one client's cache of a tree, in one variant.
+type cacheOpener func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error)
+
+// shortSpread is over how long reloads are spread here.
+const shortSpread = 50 * time.Millisecond
+
+// cacheVariants are the variants under test, by name.
+var cacheVariants = []underTest[cacheOpener]{
+	{"full-reload", func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
+		return treecache.NewFullReload(s, tree, listen)
+	}},
+	{"resumed-watches", func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
+		return treecache.NewResumedWatches(s, tree, listen)
+	}},
+	{"jittered-reload", func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
+		return treecache.NewJitteredReload(s, tree, shortSpread, listen)
+	}},
+}
+
+// cacheDepth is that of the trees here.
+const cacheDepth = 3
+
+// copyOfTree is what a cache's listener knows.
+type copyOfTree struct {
+	treecache.Cache
+	root string
+
+	mu   sync.Mutex
+	data map[string]string
+}
+
+// openCopy opens a cache and loads it.
+func openCopy(t testing.TB, c *client, root string, open cacheOpener) *copyOfTree {
+	t.Helper()
+	out := newCopy(t, c, root, open)
+	must(t, out.Load(testContext(t)))
+	return out
+}
+
+func newCopy(t testing.TB, c *client, root string, open cacheOpener) *copyOfTree {
+	t.Helper()
+	out := &copyOfTree{root: root, data: map[string]string{}}
+	cache, err := open(c.session(), treecache.Tree{Root: root, Depth: cacheDepth}, out.update)
+	must(t, err)
+	out.Cache = cache
+	return out
+}
+
+func (c *copyOfTree) update(u treecache.Update) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u.Kind == treecache.Removed {
+		delete(c.data, u.Path)
+		return
+	}
+	c.data[u.Path] = string(u.Data)
+}
+
+func (c *copyOfTree) is(want map[string]string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Equal(c.data, want)
+}
+
+// mustBecome follows the tree until the copy has everything and is the tree.
+func (c *copyOfTree) mustBecome(t testing.TB, want map[string]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !c.is(want) || c.State() != treecache.Current {
+		if err := c.Changed(ctx); err != nil {
+			t.Fatalf("the copy has %v (%v), want %v", c.data, err, want)
+		}
+		must(t, c.Refresh(ctx))
+	}
+}
+
+// treeOf reads a tree as the leader has it.
+func treeOf(t testing.TB, c *client, root string) map[string]string {
+	t.Helper()
+	catchUp(t, c, root)
+	out := map[string]string{}
+	var read func(p string, depth int)
+	read = func(p string, depth int) {
+		data, _, err := c.conn.Get(p)
+		must(t, err)
+		out[p] = string(data)
+		if depth == cacheDepth {
+			return
+		}
+		names, _, err := c.conn.Children(p)
+		must(t, err)
+		for _, name := range names {
+			read(path.Join(p, name), depth+1)
+		}
+	}
+	read(root, 0)
+	return out
+}
+
+// growTree creates a tree of 1 + 3 + 9 znodes.
+func growTree(t testing.TB, c *client, root string) {
+	t.Helper()
+	for i := range 3 {
+		parent := fmt.Sprintf("%s/p%d", root, i)
+		must(t, errorOf(c.conn.Create(parent, []byte("0"), 0, variants.WorldACL())))
+		for j := range 3 {
+			must(t, errorOf(c.conn.Create(fmt.Sprintf("%s/c%d", parent, j), []byte("0"), 0, variants.WorldACL())))
+		}
+	}
+}
+
+// shakeTree makes changes of every kind, and returns the tree.
+func shakeTree(t testing.TB, c *client, root string) map[string]string {
+	t.Helper()
+	set := func(p, data string) { must(t, errorOf(c.conn.Set(root+p, []byte(data), -1))) }
+	create := func(p, data string) {
+		must(t, errorOf(c.conn.Create(root+p, []byte(data), 0, variants.WorldACL())))
+	}
+	remove := func(p string) { must(t, c.conn.Delete(root+p, -1)) }
+	set("", "1")
+	set("/p0/c0", "1")
+	set("/p0/c0", "2")
+	remove("/p0/c1")
+	create("/p0/c1", "again")
+	remove("/p1/c0")
+	remove("/p1/c1")
+	remove("/p1/c2")
+	remove("/p1")
+	create("/p3", "new")
+	create("/p3/c0", "new")
+	create("/p2/c0/deep", "new")
+	create("/p2/c0/deep/too-deep", "not in any copy")
+	return treeOf(t, c, root)
+}
+
+type cacheCheck = func(t *testing.T, v venue, root string, open cacheOpener)
+
+// cacheChecks are what every variant must pass, on every ensemble. Each has a tree.
+var cacheChecks = []check[cacheCheck]{
+	{"follows changes", cacheFollowsChanges},
+	{"follows a tree that does not rest", cacheFollowsATreeThatDoesNotRest},
+	{"wants a tree", cacheWantsATree},
+	{"wants to hear", cacheWantsToHear},
+	{"withdraws", cacheWithdraws},
+	{"reports a lost session", cacheReportsALostSession},
+	{"catches up after an outage", cacheCatchesUpAfterAnOutage},
+	{"catches up when it was reading", cacheCatchesUpWhenItWasReading},
+	{"catches up when it is cut off again", cacheCatchesUpWhenItIsCutOffAgain},
+	{"honours a deadline of a silent server", cacheHonoursADeadline},
+}
+
+func TestTreeCache(t *testing.T)     { onEmbedded(t, checkCaches) }
+func TestLiveTreeCache(t *testing.T) { onLive(t, checkCaches) }
+
+func checkCaches(t *testing.T, v venue) {
+	checkAll(t, v, cacheChecks, cacheVariants, func(t *testing.T, do cacheCheck, variant underTest[cacheOpener]) {
+		root := directory(t, v)
+		growTree(t, clients(t, v, 1)[0], root)
+		do(t, v, root, variant.open)
+	})
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, treecache.Recipe(), 6, 15) })
+	t.Run("keeps its promise through reconnects", func(t *testing.T) { cachesKeepTheirPromise(t, v) })
+}
+
+func cacheFollowsChanges(t *testing.T, v venue, root string, open cacheOpener) {
+	cs := clients(t, v, 2)
+	c := openCopy(t, cs[0], root, open)
+	c.mustBecome(t, treeOf(t, cs[1], root))
+	c.mustBecome(t, shakeTree(t, cs[1], root))
+	before := cs[0].ledger.Requested()
+	must(t, c.Refresh(testContext(t)))
+	if after := cs[0].ledger.Requested(); after != before {
+		t.Errorf("a refresh without a change cost %d requests", after-before)
+	}
+	must(t, errorOf(cs[1].conn.Set(root+"/p2", []byte("more"), -1)))
+	must(t, c.Changed(testContext(t)))
+	if state := c.State(); state != treecache.Current {
+		t.Errorf("a copy of a client that was never cut off is in state %d", state)
+	}
+	c.mustBecome(t, treeOf(t, cs[1], root))
+}
+
+// A znode is deleted and created again while the copy follows, time and again.
+func cacheFollowsATreeThatDoesNotRest(t *testing.T, v venue, root string, open cacheOpener) {
+	cs := clients(t, v, 2)
+	c := openCopy(t, cs[0], root, open)
+	done := background(func() error {
+		for i := range 50 {
+			if err := cs[1].conn.Delete(root+"/p0/c0", -1); err != nil {
+				return err
+			}
+			if _, err := cs[1].conn.Create(root+"/p0/c0", fmt.Append(nil, i), 0, variants.WorldACL()); err != nil {
+				return err
+			}
+			if _, err := cs[1].conn.Set(root+"/p0/c1", fmt.Append(nil, i), -1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for ended := false; !ended; {
+		select {
+		case err := <-done:
+			must(t, err)
+			ended = true
+		default:
+			must(t, c.Refresh(testContext(t)))
+		}
+	}
+	c.mustBecome(t, treeOf(t, cs[1], root))
+}
+
+func cacheWantsATree(t *testing.T, v venue, root string, open cacheOpener) {
+	c := newCopy(t, clients(t, v, 1)[0], root+"/nothing", open)
+	wantError(t, "Load of nothing", c.Load(testContext(t)), treecache.ErrNoTree)
+}
+
+// A cache on a session whose events nothing observes would never learn of a change.
+func cacheWantsToHear(t *testing.T, v venue, root string, open cacheOpener) {
+	_, err := open(variants.NewSession(clients(t, v, 1)[0].conn, nil), treecache.Tree{Root: root, Depth: cacheDepth}, nil)
+	wantError(t, "opening a cache on an unmonitored session", err, variants.ErrUnmonitored)
+}
+
+// A cache whose caller gives up waiting, or loading, goes on from there.
+func cacheWithdraws(t *testing.T, v venue, root string, open cacheOpener) {
+	cs := clients(t, v, 2)
+	c := newCopy(t, cs[0], root, open)
+	gone, cancel := context.WithCancel(testContext(t))
+	cancel()
+	wantError(t, "a cancelled Load", c.Load(gone), context.Canceled)
+	must(t, c.Load(testContext(t)))
+	ctx, cancel := context.WithCancel(testContext(t))
+	waited := background(func() error { return c.Changed(ctx) })
+	awaitWaiting(t, cs[0])
+	cancel()
+	wantError(t, "a cancelled Changed", await(t, "Changed did not end with its context", waited), context.Canceled)
+	c.mustBecome(t, shakeTree(t, cs[1], root))
+}
+
+func cacheReportsALostSession(t *testing.T, v venue, root string, open cacheOpener) {
+	cut, cable := cabled(t, v, v.shortest)
+	c := openCopy(t, cut, root, open)
+	cable.unplug()
+	err := func() error {
+		for {
+			if err := c.Changed(testContext(t)); err != nil {
+				return err
+			}
+			if err := c.Refresh(testContext(t)); err != nil {
+				return err
+			}
+		}
+	}()
+	wantError(t, "following the tree", err, variants.ErrSessionLost)
+	wantError(t, "Refresh", c.Refresh(testContext(t)), variants.ErrSessionLost)
+}
+
+// mustSee waits until a cache is in a state.
+func (c *copyOfTree) mustSee(t testing.TB, want treecache.State) {
+	t.Helper()
+	for c.State() != want {
+		must(t, c.Changed(testContext(t)))
+	}
+}
+
+func cacheCatchesUpAfterAnOutage(t *testing.T, v venue, root string, open cacheOpener) {
+	other := clients(t, v, 1)[0]
+	cut, cable := cabled(t, v, ensemble.SessionTimeout)
+	c := openCopy(t, cut, root, open)
+	cable.unplug()
+	c.mustSee(t, treecache.CutOff)
+	want := shakeTree(t, other, root)
+	cable.replug()
+	c.mustSee(t, treecache.Restoring)
+	c.mustBecome(t, want)
+	must(t, errorOf(other.conn.Set(root+"/p2", []byte("after"), -1)))
+	c.mustBecome(t, treeOf(t, other, root))
+}
+
+// The connection is lost around a read of a znode that has changed, and the tree changes meanwhile.
+func cacheCatchesUpWhenItWasReading(t *testing.T, v venue, root string, open cacheOpener) {
+	server := embeddedServer(t, v)
+	for _, action := range []embedded.Action{embedded.DropBefore, embedded.DropAfter} {
+		for _, op := range []wire.Opcode{wire.OpGetData, wire.OpGetChildren2} {
+			cs := clients(t, v, 2)
+			c := openCopy(t, cs[0], root, open)
+			trap := inject(server, cs[0], op, action)
+			must(t, errorOf(cs[1].conn.Set(root+"/p0/c0", fmt.Append(nil, action, op), -1)))
+			must(t, errorOf(cs[1].conn.Create(fmt.Sprintf("%s/p0/%d-%d", root, action, op), nil, 0, variants.WorldACL())))
+			refreshed := background(func() error {
+				if err := c.Changed(testContext(t)); err != nil {
+					return err
+				}
+				return c.Refresh(testContext(t))
+			})
+			await(t, "the connection was not cut", trap.Fired())
+			must(t, errorOf(cs[1].conn.Set(root+"/p0/c2", fmt.Append(nil, action, op), -1)))
+			must(t, await(t, "the refresh did not end", refreshed))
+			c.mustBecome(t, treeOf(t, cs[1], root))
+		}
+	}
+}
+
+// The connection is lost again and again, each time as soon as the client has seen it made again.
+func cacheCatchesUpWhenItIsCutOffAgain(t *testing.T, v venue, root string, open cacheOpener) {
+	other := clients(t, v, 1)[0]
+	cut, cable := cabled(t, v, ensemble.SessionTimeout)
+	c := openCopy(t, cut, root, open)
+	for i := range 3 {
+		cable.unplug()
+		c.mustSee(t, treecache.CutOff)
+		must(t, errorOf(other.conn.Set(root+"/p0/c0", fmt.Append(nil, i), -1)))
+		cable.replug()
+		c.mustSee(t, treecache.Restoring)
+	}
+	c.mustBecome(t, treeOf(t, other, root))
+}
+
+func cacheHonoursADeadline(t *testing.T, v venue, root string, open cacheOpener) {
+	other := clients(t, v, 1)[0]
+	cut, cable := cabled(t, v, ensemble.SessionTimeout)
+	c := newCopy(t, cut, root, open)
+	cable.mustTimeOut(t, "Load", c.Load)
+	c.mustBecome(t, treeOf(t, other, root))
+}
+
+// cachesKeepTheirPromise cuts all clients off, several times, while they take their steps.
+func cachesKeepTheirPromise(t *testing.T, v venue) {
+	recipe := treecache.Recipe()
+	onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
+		const participants, steps = 4, 120
+		c := newCompany(t.Context(), variant, variants.Env{Clients: participants, Size: 60, Root: directory(t, v), Hold: briefly})
+		c.prepare(t, clients(t, v, 1)[0])
+		var cs []*client
+		var cables []*cable
+		for range participants {
+			client, cable := cabled(t, v, ensemble.SessionTimeout)
+			cs, cables = append(cs, client), append(cables, cable)
+		}
+		c.joinAll(t, cs...)
+		for i := range c.members {
+			c.start(i, steps)
+		}
+		for round := range 3 {
+			seen := len(c.history())
+			eventually(t, "the clients do not go on", func() bool { return len(c.history()) > seen+20 })
+			for _, cable := range cables {
+				cable.unplug()
+				if round > 0 {
+					cable.replug()
+				}
+			}
+			for _, cable := range cables {
+				cable.replug()
+			}
+		}
+		c.mustEnd(t)
+		for _, violation := range recipe.Violations(c.history()) {
+			t.Error(violation.Text)
+		}
+		for i, client := range cs {
+			if client.ledger.Reconnects() == 0 {
+				t.Errorf("client %d was not cut off: the test tests nothing", i)
+			}
+		}
+	})
+}
+
+// After a reconnect, a cache reads everything, or only what has changed.
+func TestReadsAfterAReconnect(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	const znodes, parents, ops = 13, 13, 26 // no znode here is as deep as the tree may be
+	for _, tt := range []struct {
+		variant     string
+		least, most int64
+	}{
+		{"full-reload", znodes + parents, znodes + parents + 2},
+		{"resumed-watches", 1, 4}, // the znode that has changed, and syncs
+		{"jittered-reload", znodes + parents, ops + 2},
+	} {
+		t.Run(tt.variant, func(t *testing.T) {
+			root := directory(t, v)
+			other := clients(t, v, 1)[0]
+			growTree(t, other, root)
+			cut, cable := cabled(t, v, ensemble.SessionTimeout)
+			var open cacheOpener
+			for _, variant := range cacheVariants {
+				if variant.name == tt.variant {
+					open = variant.open
+				}
+			}
+			c := openCopy(t, cut, root, open)
+			before := cut.ledger.Requested()
+			cable.unplug()
+			c.mustSee(t, treecache.CutOff)
+			must(t, errorOf(other.conn.Set(root+"/p0/c0", []byte("1"), -1)))
+			cable.replug()
+			c.mustSee(t, treecache.Restoring)
+			c.mustBecome(t, treeOf(t, other, root))
+			if got := cut.ledger.Requested() - before; got < tt.least || got > tt.most {
+				t.Errorf("%d requests after a reconnect, want %d to %d", got, tt.least, tt.most)
+			}
+		})
+	}
+}

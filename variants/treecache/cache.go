@@ -1,0 +1,351 @@
+package treecache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// readsAtOnce is how many reads a client has under way while it reads many znodes. Without this, a copy of a large tree would
+// take a round trip for each znode.
+const readsAtOnce = 32
+
+// cache is what the variants share. They differ in what they do when the connection is made again.
+type cache struct {
+	session     *variants.Session
+	events      *variants.Events
+	root        string
+	depth       int // of the znodes that have no children, below the root
+	listen      Listener
+	reconnected func(context.Context) error // the variant's: it makes the copy whole, or calls reloadAt
+
+	mu    sync.Mutex // guards these fields: several reads are under way at once
+	nodes map[string]*node
+	data  map[string]bool // paths of znodes whose data must be read again
+	lists map[string]bool // ... and of those whose children must be listed again
+
+	cut      bool // the connection is lost
+	back     bool // it has been made again, and reconnected has not been called since
+	resuming bool // reconnected is being called
+	doubt    bool // the connection was lost again before reconnected had returned
+	behind   bool // the copy may lack something that happened before the connection was made
+
+	reload  time.Time // when the whole tree must be read; zero means never
+	outages int64     // before it was read last
+}
+
+// node is a znode in the copy.
+type node struct {
+	read     bool // its data is known
+	mzxid    int64
+	children map[string]bool
+}
+
+func newNode() *node { return &node{children: map[string]bool{}} }
+
+// open makes a cache of a tree, which must be read in full before it is used.
+func open(session *variants.Session, tree Tree, listen Listener) (*cache, error) {
+	events, err := session.Subscribe()
+	if err != nil {
+		return nil, err
+	}
+	root := path.Clean(tree.Root)
+	return &cache{
+		session: session.Fork(), events: events, root: root, depth: tree.Depth, listen: listen,
+		nodes: map[string]*node{root: newNode()}, data: map[string]bool{}, lists: map[string]bool{},
+		behind: true, reload: time.Now(),
+	}, nil
+}
+
+// Load implements [Cache].
+func (c *cache) Load(ctx context.Context) error { return c.Refresh(ctx) }
+
+// reloadAt makes the cache read the whole tree at some time, or as soon as possible after it.
+func (c *cache) reloadAt(when time.Time) { c.reload = when }
+
+// isDue reports whether the whole tree must be read now.
+func (c *cache) isDue() bool { return !c.reload.IsZero() && !time.Now().Before(c.reload) }
+
+// State implements [Cache].
+func (c *cache) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.cut:
+		return CutOff
+	case c.behind:
+		return Restoring
+	default:
+		return Current
+	}
+}
+
+// Changed implements [Cache].
+func (c *cache) Changed(ctx context.Context) error {
+	return c.session.Do(ctx, func(ctx context.Context) error {
+		if !c.hasWork() {
+			if err := c.session.AwaitEvents(ctx, c.events, c.timer()); err != nil {
+				return err
+			}
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.note()
+		return c.session.Alive()
+	}, nil)
+}
+
+// timer returns a channel that receives when the whole tree must be read.
+func (c *cache) timer() <-chan time.Time {
+	if c.reload.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(c.reload))
+}
+
+func (c *cache) hasWork() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.back || c.isDue() || len(c.data)+len(c.lists) > 0
+}
+
+// note takes the events that have arrived, and remembers what they ask for. The caller holds the mutex.
+func (c *cache) note() {
+	for _, e := range c.events.Take() {
+		switch e.Type {
+		case zk.EventSession:
+			c.cut = e.State == zk.StateDisconnected
+			c.doubt = c.doubt || c.cut && (c.back || c.resuming)
+			c.back, c.behind = !c.cut, true
+		case zk.EventNodeDeleted:
+			c.remove(e.Path)
+		case zk.EventNodeDataChanged:
+			c.data[e.Path] = true
+		case zk.EventNodeChildrenChanged:
+			c.lists[e.Path] = true
+		}
+	}
+}
+
+// Refresh implements [Cache].
+func (c *cache) Refresh(ctx context.Context) error {
+	return c.session.Do(ctx, func(ctx context.Context) error {
+		for {
+			if err := c.refresh(ctx); err != nil {
+				return err
+			}
+			if !c.events.Pending() && !c.hasWork() {
+				c.settle()
+				return c.session.Alive()
+			}
+		}
+	}, nil)
+}
+
+// settle notes that the copy has everything, unless it is still to be read as a whole.
+func (c *cache) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.behind = c.cut || !c.reload.IsZero()
+}
+
+// refresh does what there is to do now. What it fails to do is left to be done.
+func (c *cache) refresh(ctx context.Context) error {
+	c.mu.Lock()
+	c.note()
+	back := c.back
+	c.back, c.resuming = false, back
+	c.mu.Unlock()
+	if back {
+		err := c.reconnected(ctx)
+		c.mu.Lock()
+		c.back, c.resuming = c.back || err != nil, false
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	if c.isDue() {
+		return c.readAll(ctx)
+	}
+	return c.readChanged(ctx)
+}
+
+// readAll reads the whole tree.
+func (c *cache) readAll(ctx context.Context) error {
+	c.outages = c.session.Outages()
+	c.mu.Lock()
+	clear(c.data) // these are read with all others
+	clear(c.lists)
+	c.doubt = false
+	c.mu.Unlock()
+	if err := c.descend(ctx, []string{c.root}, true); err != nil {
+		return err
+	}
+	c.reload = time.Time{}
+	return nil
+}
+
+// readChanged reads what the notifications are about.
+func (c *cache) readChanged(ctx context.Context) error {
+	c.mu.Lock()
+	data, lists := c.data, c.lists
+	c.data, c.lists = map[string]bool{}, map[string]bool{}
+	c.mu.Unlock()
+	added, err := c.read(ctx, slices.Collect(maps.Keys(data)), slices.Collect(maps.Keys(lists)), false)
+	if err == nil {
+		err = c.descend(ctx, added, false)
+	}
+	if err != nil {
+		c.reloadAt(time.Now()) // which of the reads have been made is not known
+	}
+	return err
+}
+
+// descend reads some znodes and what is below them: all of it, or only what is not in the copy yet.
+func (c *cache) descend(ctx context.Context, paths []string, all bool) (err error) {
+	for len(paths) > 0 && err == nil {
+		var parents []string
+		for _, p := range paths {
+			if c.mayHaveChildren(p) {
+				parents = append(parents, p)
+			}
+		}
+		paths, err = c.read(ctx, paths, parents, all)
+	}
+	return err
+}
+
+func (c *cache) mayHaveChildren(p string) bool {
+	return strings.Count(strings.TrimPrefix(p, c.root), "/") < c.depth
+}
+
+// read reads the data of some znodes and lists the children of some, several at once. It returns the paths of the children: all of
+// them, or only those that were not in the copy.
+func (c *cache) read(ctx context.Context, data, lists []string, all bool) (children []string, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	for _, p := range data {
+		group.Go(func() error { return c.get(ctx, p) })
+	}
+	for _, p := range lists {
+		group.Go(func() error {
+			found, err := c.list(ctx, p, all)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			children = append(children, found...)
+			return err
+		})
+	}
+	err = group.Wait()
+	return children, err
+}
+
+// get reads the data of a znode.
+func (c *cache) get(ctx context.Context, p string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	data, stat, _, err := c.session.GetW(ctx, p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		return c.failed(p, err)
+	}
+	n := c.nodes[p]
+	if n == nil || n.read && stat.Mzxid <= n.mzxid { // it has gone meanwhile, or a read that was faster has seen more
+		return nil
+	}
+	kind := Changed
+	if !n.read {
+		kind = Added
+	}
+	n.read, n.mzxid = true, stat.Mzxid
+	c.listen(Update{kind, p, data})
+	return nil
+}
+
+// list lists the children of a znode, and takes from the copy what has gone. It returns the paths of all children, or of those that
+// are new.
+//
+// Note: a notification that came before the listing must be noted before the listing is used. A child that has been deleted and
+// created again in between would otherwise be taken from the copy when the notification is noted, and the listing, which has
+// it, would not bring it back.
+func (c *cache) list(ctx context.Context, p string, all bool) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	names, _, _, err := c.session.ChildrenW(ctx, p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.note()
+	n := c.nodes[p]
+	if err != nil || n == nil {
+		return nil, c.failed(p, err)
+	}
+	listed := make(map[string]bool, len(names))
+	for _, name := range names {
+		listed[name] = true
+	}
+	for name := range n.children {
+		if !listed[name] {
+			c.remove(path.Join(p, name))
+		}
+	}
+	var wanted []string
+	for _, name := range names {
+		child := path.Join(p, name)
+		if c.nodes[child] == nil {
+			c.nodes[child] = newNode()
+			n.children[name] = true
+		} else if !all {
+			continue
+		}
+		wanted = append(wanted, child)
+	}
+	return wanted, nil
+}
+
+// failed takes a znode that does not exist from the copy, and returns any other error. The caller holds the mutex.
+func (c *cache) failed(p string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, zk.ErrNoNode):
+		return variants.Attempted("read "+p, err)
+	case p == c.root:
+		return fmt.Errorf("%s: %w", p, ErrNoTree)
+	default:
+		c.remove(p)
+		return nil
+	}
+}
+
+// remove takes a znode and all below it from the copy. The caller holds the mutex.
+func (c *cache) remove(p string) {
+	n := c.nodes[p]
+	if n == nil || p == c.root {
+		return
+	}
+	for name := range n.children {
+		c.remove(path.Join(p, name))
+	}
+	delete(c.nodes, p)
+	delete(c.data, p)
+	delete(c.lists, p)
+	delete(c.nodes[path.Dir(p)].children, path.Base(p))
+	if n.read {
+		c.listen(Update{Removed, p, nil})
+	}
+}

@@ -1,0 +1,178 @@
+package treecache
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// newObserver returns an observer of the phases and the promise.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseChange, changing, changed),
+		out.Between(phaseFollow, following, refreshed),
+		byNumber(out.FirstSights(phaseRefresh, changing, shown)),
+		&copies{out: out, clients: map[int]*clientCopy{}, storm: map[int]bool{}},
+	}
+}
+
+// byNumber gives an observer the number of a change as the value of the events about it.
+func byNumber(o variants.Observer) variants.Observer {
+	return variants.ObserverFunc(func(e variants.Event) {
+		e.Value, _ = unstamp(e.Value)
+		o.Observe(e)
+	})
+}
+
+// copies holds every copy to the changes that were made, and times how long it takes to have everything again after a reconnect.
+//
+// A change is recorded before it is made and again when it is acknowledged; that a copy shows it, when it has been read. A session
+// never reads what is older than what it has read before. A copy may lag behind as far as its server does. While its client is
+// cut off, and until it has everything again, it may lag behind further.
+type copies struct {
+	out    variants.Findings
+	newest int64 // change that was begun
+	acked  variants.Event
+	lag    variants.Lag
+
+	clients map[int]*clientCopy
+	storm   map[int]bool // the clients whose copies lack something since their connection was lost
+	begun   time.Duration
+}
+
+// clientCopy is what one client's copy shows.
+type clientCopy struct {
+	leaves  int64           // of the tree
+	shown   map[int64]int64 // by slot, the number of the change
+	through int64           // it shows all changes up to this one, or later ones in their place
+	has     int64           // leaves
+	target  int64           // the last change that it has waited for
+	floor   int64           // the last change that it must show; see [variants.Lag]
+	loading bool            // it has not read the tree for the first time
+	gone    bool            // its session is lost
+	lacking bool            // it is cut off, or has not everything again since
+	since   time.Duration   // when it was reconnected or lost its session; 0 while it is cut off
+}
+
+// Observe implements [variants.Observer].
+func (c *copies) Observe(e variants.Event) {
+	switch e.Kind {
+	case changing:
+		number, _ := unstamp(e.Value)
+		c.newest = max(c.newest, number)
+	case changed:
+		e.Value, _ = unstamp(e.Value)
+		c.acked = e
+		c.lag.Acknowledged(e)
+	case enrolled:
+		c.enroll(e)
+	default:
+		if v := c.clients[e.Client]; v != nil {
+			c.observe(v, e)
+		}
+	}
+}
+
+// enroll begins a new copy. That of an earlier session says nothing about it.
+func (c *copies) enroll(e variants.Event) {
+	v := &clientCopy{leaves: e.Value, shown: map[int64]int64{}, loading: true}
+	if before := c.clients[e.Client]; before != nil {
+		v.lacking, v.since = before.lacking, before.since
+	}
+	c.clients[e.Client] = v
+}
+
+// observe takes an event of a client that keeps a copy.
+func (c *copies) observe(v *clientCopy, e variants.Event) {
+	switch e.Kind {
+	case variants.SessionLost, variants.Died:
+		v.gone = true
+		c.lacks(v, e, e.At)
+	case cutOff:
+		c.lacks(v, e, 0)
+	case reconnected:
+		c.lacks(v, e, e.At)
+	}
+	if v.gone {
+		return // what it still records does not count
+	}
+	switch e.Kind {
+	case shown:
+		c.show(v, e)
+	case following:
+		v.target = e.Value
+	case refreshed:
+		c.refresh(v, e)
+	case restored:
+		c.restore(v, e)
+	}
+	v.floor = c.lag.At(e.At)
+}
+
+// lacks marks a copy that lacks what happens while its client is cut off. since is when the client began to bring it up to date.
+func (c *copies) lacks(v *clientCopy, e variants.Event, since time.Duration) {
+	v.lacking, v.since = true, since
+	if len(c.storm) == 0 {
+		c.begun = e.At
+	}
+	c.storm[e.Client] = true
+}
+
+// restore marks a copy that has everything again.
+func (c *copies) restore(v *clientCopy, e variants.Event) {
+	if !v.lacking {
+		return
+	}
+	if v.since > 0 {
+		c.out.Span(variants.Span{Phase: phaseReload, Client: e.Client, Start: v.since, End: e.At})
+	}
+	v.lacking, v.since = false, 0
+	if delete(c.storm, e.Client); len(c.storm) == 0 {
+		c.out.Span(variants.Span{Phase: phaseStorm, Client: e.Client, Start: c.begun, End: e.At})
+	}
+}
+
+func (c *copies) show(v *clientCopy, e variants.Event) {
+	number, slot := unstamp(e.Value)
+	if number > c.newest {
+		c.out.Breach(e, "client %d shows change %d, when the last was %d", e.Client, number, c.newest)
+	}
+	if number < v.shown[slot] {
+		c.out.Breach(e, "client %d shows change %d of a znode after change %d of it", e.Client, number, v.shown[slot])
+	}
+	v.shown[slot] = max(v.shown[slot], number)
+	for v.through < c.newest && v.shown[slotOf(v.through+1, v.leaves)] > v.through {
+		v.through++
+	}
+}
+
+func (c *copies) refresh(v *clientCopy, e variants.Event) {
+	v.has = e.Value
+	if v.loading {
+		v.loading = false
+		c.restore(v, e)
+	}
+	if v.through < v.floor && !v.lacking {
+		c.out.Breach(e, "client %d does not show change %d, more than %s after it was acknowledged", e.Client, v.floor, variants.LongestLag)
+	}
+}
+
+// Complete implements [variants.Observer]: when the load has come to rest, a copy shows what its client has waited for, and is the
+// tree if that is everything.
+func (c *copies) Complete() {
+	for _, client := range slices.Sorted(maps.Keys(c.clients)) {
+		v := c.clients[client]
+		switch {
+		case v.gone, v.lacking && v.since == 0:
+		case v.lacking && c.acked.At-v.since > variants.LongestLag:
+			c.out.Breach(c.acked, "client %d has not everything again, more than %s after its connection was made again", client, variants.LongestLag)
+		case v.lacking:
+		case v.through < v.target:
+			c.out.Breach(c.acked, "client %d never showed change %d", client, v.through+1)
+		case v.through >= c.newest && v.has != v.leaves:
+			c.out.Breach(c.acked, "client %d shows %d leaves of a tree of %d", client, v.has, v.leaves)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package treecache
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// spread is over how long the clients of the recipe spread their reloads. The texts contain this number.
+const spread = 5 * time.Second
+
+// JitteredReload is a cache that reads the whole tree again after each reconnect, but not at the same time as all others.
+//
+//  1. Read, and follow changes, as [FullReload] does.
+//  2. When the connection is made again, wait for a random part of a window, of 5 seconds in this recipe. Then read the whole tree.
+//     Serve the copy meanwhile, and go on to follow the notifications that come.
+//  3. If the connection is lost again during the wait, a new wait begins when it is made again.
+//  4. A client that has lost its session, and comes back with a new one, waits before it reads the tree for the first time.
+//
+// As long as the connection holds, each change costs what it does with [FullReload]. A reconnect costs the same reads, too: the
+// servers answer as many of them, but in 5 seconds more. A window helps only if it is several times longer than what the servers
+// need for a reload of all clients at once. It is also how much longer a copy can be out of date.
+//
+// Source: CURATOR-441, which asks for it (closed as won't do).
+type JitteredReload struct {
+	*cache
+	window time.Duration
+	random *rand.Rand
+}
+
+var _ Cache = JitteredReload{}
+
+// NewJitteredReload returns one client's cache of a tree.
+func NewJitteredReload(session *variants.Session, tree Tree, window time.Duration, listen Listener) (JitteredReload, error) {
+	c, err := open(session, tree, listen)
+	if err != nil {
+		return JitteredReload{}, err
+	}
+	j := JitteredReload{c, window, rand.New(rand.NewPCG(uint64(session.ID()), 0))} //nolint:gosec // no secret: clients must differ
+	c.reconnected = func(context.Context) error {
+		j.Delay()
+		return nil
+	}
+	return j, nil
+}
+
+// Delay makes the cache read the whole tree when a random part of the window has passed. It is called before Load where many
+// clients start at the same time.
+func (j JitteredReload) Delay() {
+	j.reloadAt(time.Now().Add(time.Duration(j.random.Int64N(int64(j.window)))))
+}
+
+// Load implements [Cache]. It takes as long as the delay, if there is one.
+func (j JitteredReload) Load(ctx context.Context) error {
+	if err := j.session.Sleep(ctx, time.Until(j.reload)); err != nil {
+		return err
+	}
+	return j.cache.Load(ctx)
+}
+
+func jitteredReloadVariant() variants.Variant {
+	return variants.Variant{
+		Name:     "jittered-reload",
+		Type:     "JitteredReload",
+		Kind:     variants.Optimized,
+		Summary:  "as full-reload, but each client first waits for a random part of 5s",
+		Source:   "CURATOR-441",
+		BadAt:    "trees that the servers cannot serve to all clients within the window; and copies are out of date for longer",
+		Lockstep: cost(),
+		Free:     cost(),
+		Prepare:  prepare,
+		Join: func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			return join(func(session *variants.Session, tree Tree, listen Listener) (JitteredReload, error) {
+				j, err := NewJitteredReload(session, tree, spread, listen)
+				if err == nil && env.Life > 0 {
+					j.Delay()
+				}
+				return j, err
+			})(ctx, env)
+		},
+	}
+}

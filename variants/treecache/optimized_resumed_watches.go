@@ -1,0 +1,90 @@
+package treecache
+
+import (
+	"context"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// ResumedWatches is a cache that reads after a reconnect only what has changed meanwhile.
+//
+//  1. Read, and follow changes, as [FullReload] does.
+//  2. When the connection is made again, the client library sends the server all watches, and the last zxid that the session has
+//     seen. The server notifies the client of what has changed since then, and sets the other watches again. So treat these
+//     notifications like all others.
+//  3. The library does not say when the server has answered. It sends the watches in requests of 128 KB, one after another: so
+//     send as many syncs, one after another, and one more. Then the copy counts as current.
+//  4. If an attempt at an operation has met a lost connection, or if the connection is lost again before step 3 is over, the
+//     library may have sent watches with the zxid of a later reply, and the server may not notify of everything (see
+//     [variants.Watch]). Then read the whole tree.
+//
+// As long as the connection holds, each change costs what it does with [FullReload]. A reconnect of all N-1 caches costs a
+// notification and a read for each znode that has changed, per client, and the syncs: two of them for a tree of 1,000 znodes. A
+// client that was just reading when it was cut off reads the whole tree.
+//
+// Source: python-zk/kazoo issue 664, the first of its proposals; ZooKeeper's SetWatches request.
+type ResumedWatches struct{ *cache }
+
+var _ Cache = ResumedWatches{}
+
+// NewResumedWatches returns one client's cache of a tree.
+func NewResumedWatches(session *variants.Session, tree Tree, listen Listener) (ResumedWatches, error) {
+	c, err := open(session, tree, listen)
+	if err != nil {
+		return ResumedWatches{}, err
+	}
+	c.reconnected = c.resume
+	return ResumedWatches{c}, nil
+}
+
+// libraryPause is how long a client waits after a reconnect before it sends anything: the reply could otherwise come before the
+// library has looked up the zxid that it sends with the watches.
+const libraryPause = 50 * time.Millisecond
+
+// watchesPerRequest is how many bytes of watched paths the client library sends at once.
+const watchesPerRequest = 128 << 10
+
+// resume returns when the server has the watches again. If one of them may be lost, it makes the cache read everything.
+func (c *cache) resume(ctx context.Context) error {
+	if err := c.session.Sleep(ctx, libraryPause); err != nil {
+		return err
+	}
+	for range c.watchRequests() + 1 {
+		if err := c.session.Sync(ctx, c.root); err != nil {
+			return variants.Attempted("sync", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.note(); c.doubt || c.session.Outages() != c.outages {
+		c.reloadAt(time.Now())
+	}
+	return nil
+}
+
+// watchRequests returns how many requests the client library needs to send all watches.
+func (c *cache) watchRequests() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bytes := 0
+	for p := range c.nodes {
+		bytes += 2 * (4 + len(p)) // two watches at most
+	}
+	return 1 + bytes/watchesPerRequest
+}
+
+func resumedWatchesVariant() variants.Variant {
+	return variants.Variant{
+		Name:     "resumed-watches",
+		Type:     "ResumedWatches",
+		Kind:     variants.Optimized,
+		Summary:  "after a reconnect, read only what the server says has changed meanwhile",
+		Source:   "python-zk/kazoo issue 664; ZooKeeper's SetWatches request",
+		BadAt:    "connections that are lost again and again, or sessions that are lost: without its watches a client reads everything",
+		Lockstep: cost(),
+		Free:     cost(),
+		Prepare:  prepare,
+		Join:     join(NewResumedWatches),
+	}
+}

@@ -1,0 +1,244 @@
+package treecache
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// What a participant records. The value of those about changes is a stamp.
+const (
+	enrolled    variants.EventKind = iota // a client begins to load the tree; value: how many leaves that has
+	changing                              // the writer, just before it makes a change
+	changed                               // the writer, just after
+	following                             // a client waits until its copy has all changes up to this number
+	shown                                 // a client's copy has the data of a change, which it had not before
+	refreshed                             // a copy has been brought up to date; value: how many leaves it has
+	cutOff                                // a client has noticed that its connection is lost
+	reconnected                           // ... that its connection is made again
+	restored                              // a copy has everything again
+)
+
+// The phases.
+const (
+	phaseRefresh = "refresh"
+	phaseReload  = "reload"
+	phaseStorm   = "storm"
+	phaseChange  = "change"
+	phaseFollow  = "follow"
+)
+
+// phases returns what is timed, the most telling first.
+func phases() []variants.Phase {
+	return []variants.Phase{
+		{Name: phaseRefresh, Meaning: "from just before a change is sent until one client's copy shows it", Floor: variants.FloorHandoff},
+		{Name: phaseChange, Meaning: "from just before a change is sent until its reply", Floor: variants.FloorWrite},
+		{Name: phaseReload, Meaning: "from when a client's connection is made again, or its session lost, until its copy has everything again"},
+		{Name: phaseStorm, Meaning: "from when the first client is cut off until all copies have everything again"},
+		{Name: phaseFollow, Meaning: "from when a client begins to wait for a change until its copy is up to date", Waits: true, UntimedInLockstep: true},
+	}
+}
+
+// The roles.
+const (
+	roleWriter = "writer"
+	roleCache  = "cache"
+)
+
+// changesPerStep is how many changes the writer makes in one step: one that sets a znode and one that replaces one.
+const changesPerStep = 2
+
+// stampBase is more than there are ever leaves.
+const stampBase = 1 << 20
+
+// stamp makes one value of a change and a slot.
+func stamp(number int64, slot int) int64 { return number*stampBase + int64(slot) }
+
+// unstamp returns the change and the slot.
+func unstamp(value int64) (number, slot int64) { return value / stampBase, value % stampBase }
+
+// join makes a variant's Join out of its constructor. The last participant writes: in a lockstep run, all others wait for its
+// changes by then.
+func join[C Cache](open func(*variants.Session, Tree, Listener) (C, error)) variants.JoinFunc {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		env.Size = max(env.Size, 1)
+		if env.Index == env.Clients-1 {
+			return newWriter(ctx, env)
+		}
+		r := &reader{env: env, shown: make([]int64, env.Size), step: int64(env.Completed)}
+		c, err := open(env.Session, Tree{env.Root, leafDepth}, r.update)
+		if err != nil {
+			return nil, fmt.Errorf("open the cache: %w", err)
+		}
+		r.cache = c
+		return r, r.load(ctx)
+	}
+}
+
+// writer is the participant that changes the tree.
+type writer struct {
+	env  variants.Env
+	tree *writtenTree
+	step int64
+}
+
+var (
+	_ variants.Participant = (*writer)(nil)
+	_ variants.Roled       = (*writer)(nil)
+)
+
+func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
+	w := &writer{env: env, tree: newTree(env.Session, env.Root, env.Size), step: int64(env.Completed)}
+	if env.Life == 0 {
+		return w, nil
+	}
+	return w, w.tree.find(ctx)
+}
+
+// Step implements [variants.Participant]: the k-th one ends when 2k changes have been made. A step that has failed may have made
+// some of them.
+func (w *writer) Step(ctx context.Context) error {
+	for target := changesPerStep * (w.step + 1); w.tree.number < target; {
+		if err := w.env.Hold(ctx, nil); err != nil {
+			return err
+		}
+		if err := w.change(ctx); err != nil {
+			return fmt.Errorf("change: %w", err)
+		}
+	}
+	w.step++
+	return nil
+}
+
+func (w *writer) change(ctx context.Context) error {
+	number := w.tree.number + 1
+	value := stamp(number, int(slotOf(number, int64(w.env.Size))))
+	w.env.Record(changing, value)
+	if err := w.tree.change(ctx); err != nil {
+		return err
+	}
+	w.env.Record(changed, value)
+	return nil
+}
+
+// Leave implements [variants.Participant].
+func (w *writer) Leave(context.Context) error { return nil }
+
+// Role implements [variants.Roled].
+func (w *writer) Role() string { return roleWriter }
+
+// reader is a participant that keeps a copy of the tree.
+type reader struct {
+	env     variants.Env
+	cache   Cache
+	step    int64
+	shown   []int64 // by slot, the number of the change that the copy shows
+	newest  int64   // of these
+	through int64   // the copy shows all changes up to this number, or later ones in their place
+	leaves  int64   // in the copy
+	state   State
+	err     error // of an update that could not be understood
+}
+
+var (
+	_ variants.Participant = (*reader)(nil)
+	_ variants.Refresher   = (*reader)(nil)
+	_ variants.Roled       = (*reader)(nil)
+)
+
+// update records what is different in the copy.
+func (r *reader) update(u Update) {
+	slot, isLeaf := slotIn(u.Path)
+	if !isLeaf || slot >= len(r.shown) {
+		return
+	}
+	switch u.Kind {
+	case Removed:
+		r.leaves--
+		return
+	case Added:
+		r.leaves++
+	case Changed:
+	}
+	number, err := numberIn(u.Data)
+	if err != nil {
+		r.err = fmt.Errorf("parse the data of %s: %w", u.Path, err)
+		return
+	}
+	if number != r.shown[slot] {
+		r.shown[slot], r.newest = number, max(r.newest, number)
+		r.env.Record(shown, stamp(number, slot))
+	}
+}
+
+// load reads the tree for the first time.
+func (r *reader) load(ctx context.Context) error {
+	r.env.Record(enrolled, int64(r.env.Size))
+	if err := r.cache.Load(ctx); err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	return r.look()
+}
+
+// look notes what has come of bringing the copy up to date.
+func (r *reader) look() error {
+	for r.through < r.newest && r.has(r.through+1) {
+		r.through++
+	}
+	r.env.Record(refreshed, r.leaves)
+	r.note()
+	return r.err
+}
+
+// has reports whether the copy shows a change, or a later one of the same slot.
+func (r *reader) has(number int64) bool {
+	return r.shown[slotOf(number, int64(len(r.shown)))] >= number
+}
+
+// note records what has become of the connection.
+func (r *reader) note() {
+	before := r.state
+	r.state = r.cache.State()
+	if r.state == before {
+		return
+	}
+	switch r.state {
+	case CutOff:
+		r.env.Record(cutOff, 0)
+	case Restoring:
+		r.env.Record(reconnected, 0)
+	case Current:
+		r.env.Record(restored, 0)
+	}
+}
+
+// Refresh implements [variants.Refresher].
+func (r *reader) Refresh(ctx context.Context) error {
+	if err := r.cache.Refresh(ctx); err != nil {
+		return fmt.Errorf("refresh: %w", err)
+	}
+	return r.look()
+}
+
+// Step implements [variants.Participant]: the k-th one ends when the copy shows the first 2k changes.
+func (r *reader) Step(ctx context.Context) error {
+	for target := changesPerStep * (r.step + 1); r.through < target; {
+		r.env.Record(following, target)
+		if err := r.cache.Changed(ctx); err != nil {
+			return fmt.Errorf("wait for a change: %w", err)
+		}
+		r.note()
+		if err := r.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	r.step++
+	return nil
+}
+
+// Leave implements [variants.Participant].
+func (r *reader) Leave(context.Context) error { return nil }
+
+// Role implements [variants.Roled].
+func (r *reader) Role() string { return roleCache }
