@@ -50,10 +50,10 @@ func runCommand(a *app) *cobra.Command {
 		Use:   "run SCENARIO…",
 		Short: "Run scenarios and compare their variants",
 		Long: `Run scenarios, by name or from a YAML file, and compare their variants; 'all'
-runs every scenario that comes with zkbench, and 'fault-matrix' runs every
-variant under every fault that the servers can have. The flags of the load (--clients,
---duration, …) override the scenario's fields. If the scenario runs unchanged,
-its claims (expect:) are checked, too.
+runs every scenario that comes with zkbench, and 'fault-matrix' every variant
+under every fault. The flags of the load (--clients, --duration, …) override the
+scenario's fields. If the scenario runs unchanged, its claims (expect:) are
+checked, too.
 
 With --fault, something fails during the load: a server (kill, pause, partition:
 leader, follower, any or zoo1), a session (expire), a connection (cut) or a
