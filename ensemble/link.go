@@ -53,6 +53,13 @@ var (
 	errOver    = errors.New("the session of the link has ended")
 )
 
+// Address returns the server of the current connection, or of the last one; empty before the first.
+func (l *Link) Address() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.address
+}
+
 // dial opens a counted connection, when the last one has ended at the server. It is an argument for zk.WithDialer.
 func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	l.dialing.Lock()

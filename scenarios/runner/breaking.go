@@ -21,16 +21,31 @@ func (f *failing) breakServer(ctx context.Context, o *occurrence) error {
 	if err != nil {
 		return err
 	}
+	victims := f.clientsOf(ctx, server)
 	if err := breaker.Break(ctx, server, ensemble.ServerFault(o.Kind)); err != nil {
 		f.free(server)
 		return err
 	}
-	f.begin(o, server.Name, nil)
+	f.begin(o, server.Name, victims)
 	recordAll(f.m.pool.clients, variants.Deafened) // requests of others may reach none of them
-	if o.For == 0 || sleep(ctx, o.For) != nil {
+	_ = sleep(ctx, o.For)
+	if o.For == 0 || ctx.Err() != nil {
 		return nil // restored at the end
 	}
 	return f.restore(context.WithoutCancel(ctx), breaker, server)
+}
+
+// clientsOf returns the clients that a server's failure hits: those that are connected to it, or all of them if it leads.
+func (f *failing) clientsOf(ctx context.Context, server ensemble.Server) []int {
+	status, err := ensemble.Srvr(ctx, server.Addr)
+	leads := err == nil && status.Role == ensemble.Leader
+	var ids []int
+	for _, c := range f.m.pool.clients {
+		if leads || c.present().link.Address() == server.Addr {
+			ids = append(ids, c.id)
+		}
+	}
+	return ids
 }
 
 // target chooses the server that a fault hits, and reserves it. It waits for a leader while there is none.
