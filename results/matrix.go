@@ -13,7 +13,7 @@ import (
 type Matrix struct {
 	Faults []string // the columns, in their order
 	cells  map[string]map[string]string
-	rows   []string // variants, in the order in which they were added
+	rows   []string // variants, in alphabetical order
 }
 
 // NewMatrix returns a matrix without rows.
@@ -27,6 +27,7 @@ func (m *Matrix) Add(fault string, d *Document) {
 	if m.cells[variant] == nil {
 		m.cells[variant] = map[string]string{}
 		m.rows = append(m.rows, variant)
+		slices.Sort(m.rows)
 	}
 	m.cells[variant][fault] = cellOf(d)
 }
@@ -79,7 +80,9 @@ func (m *Matrix) Missing() []string {
 
 // Write prints the matrix in at most width columns, as several tables if the faults do not fit into one.
 func (m *Matrix) Write(w io.Writer, width int) error {
-	fmt.Fprintln(w, "the longest recovery from each fault, and what was lost; – where the fault does not apply")
+	const legend = "The longest recovery from each fault, and what was lost. BROKEN: a promise was broken. none: no other client completed " +
+		"an operation any more. missed: no client was in the state that the fault needs. –: the fault does not apply."
+	fmt.Fprintln(w, table.Wrap(legend, width))
 	for left := m.present(); len(left) > 0; {
 		n := len(left)
 		for n > 1 && table.Width(m.table(left[:n]).String()) > width {
