@@ -161,7 +161,7 @@ func (r *reader) check(name string) []string {
 		add("%s are different faults: each wants a line of its own", joined(r.kinds, "and"))
 		return problems
 	}
-	for _, p := range r.Fault.problems() {
+	for _, p := range r.problems() {
 		add("%s", p)
 	}
 	return problems

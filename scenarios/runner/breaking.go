@@ -28,11 +28,10 @@ func (f *failing) breakServer(ctx context.Context, o *occurrence) error {
 	}
 	f.begin(o, server.Name, victims)
 	recordAll(f.m.pool.clients, variants.Deafened) // requests of others may reach none of them
-	_ = sleep(ctx, o.For)
-	if o.For == 0 || ctx.Err() != nil {
-		return nil // restored at the end
+	if o.For > 0 && sleep(ctx, o.For) == nil {
+		return f.restore(context.WithoutCancel(ctx), breaker, server)
 	}
-	return f.restore(context.WithoutCancel(ctx), breaker, server)
+	return nil // restored at the end
 }
 
 // clientsOf returns the clients that a server's failure hits: those that are connected to it, or all of them if it leads.

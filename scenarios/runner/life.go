@@ -242,7 +242,7 @@ func (m *measurement) step(ctx context.Context, c *client) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.dead, cancel)()
+	defer context.AfterFunc(c.dead, cancel)() //nolint:contextcheck // c.dead is the life's, and ends with it
 	c.enter(inStep)
 	defer c.enter(outside)
 	return c.participant.Step(ctx)
