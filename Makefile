@@ -10,10 +10,13 @@ FUZZTIME := 1m
 BENCH_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive
+# How long `make soak` lasts, and the seed of what it runs and of what fails.
+SOAK := 30m
+SEED := 1
 # With the same flags, packages are compiled once for both the binary and the tests.
 GO_FLAGS := -trimpath
 
-.PHONY: help build image bench test unit live fresh fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit live soak fresh fuzz lint check gate gallery overview
 
 ## help: list the targets
 help:
@@ -51,6 +54,12 @@ unit:
 live:
 	@.ci/setup containers || true
 	ZKBENCH_LIVE=1 go test $(GO_FLAGS) -p 1 -count=1 -timeout 40m -v -run '$(LIVE_TESTS)' $(LIVE_PACKAGES) | grep -v '^=== '; exit $${PIPESTATUS[0]}
+
+## soak: random faults from SEED, over all recipes, on containers, for SOAK (30m)
+# A measurement takes at most a minute or two longer than its window.
+soak:
+	@.ci/setup containers
+	ZKBENCH_SOAK=$(SOAK) ZKBENCH_SOAK_SEED=$(SEED) go test $(GO_FLAGS) -count=1 -timeout 0 -v -run '^TestSoak$$' ./scenarios/runner
 
 ## fresh: run `make bench` and `make test` in a pristine root, as on a machine that has never built zkbench
 fresh:

@@ -33,6 +33,9 @@ func (r *Runner) SetTicks(ticks <-chan time.Time) { r.ticks = ticks }
 // ShortenFloors makes a runner measure floors with as few rounds as they need.
 func (r *Runner) ShortenFloors() { r.shortFloors = true }
 
+// ShortenPatience makes a runner judge loads with faults in which no operation completes for d once all faults are over.
+func (r *Runner) ShortenPatience(d time.Duration) { r.patience = d }
+
 // Floor measures both halves of a floor with nothing in between.
 func Floor(ctx context.Context, servers []ensemble.Server, root string, timeout time.Duration) results.Floor {
 	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)

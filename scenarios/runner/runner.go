@@ -7,6 +7,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,7 @@ type Runner struct {
 
 	ticks       <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
 	shortFloors bool             // as few rounds as a floor needs
+	patience    time.Duration    // with faults; 0 means [faultyPatience]
 }
 
 // task is one measurement in a plan.
@@ -211,7 +213,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		m.faults = newFailing(&m, t.repeat)
 	}
 	if m.faults != nil {
-		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
+		m.patience = cmp.Or(p.patience, faultyPatience(p.scenario.EffectiveSessionTimeout()))
 	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
