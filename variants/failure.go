@@ -70,3 +70,10 @@ func (v Variant) Forgone(l Loss) bool { return slices.Contains(v.Forgoes, l) }
 type Roled interface {
 	Role() string
 }
+
+// Rounded is a participant whose steps are numbered: in each step, all participants take part in the same round. One that joins
+// again finds the group in a later round than the one in which it failed, or in the same.
+type Rounded interface {
+	// Round returns the number of the participant's next step, from 0 on. It is not called during a step.
+	Round() int64
+}

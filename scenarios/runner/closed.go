@@ -143,7 +143,7 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 
 // work lets a client take its steps, with a pause after each.
 func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps *atomic.Int64) error {
-	failures := 0
+	failures, first := 0, c.round(0)
 	for i := 0; rounds.begin(i); {
 		err := m.step(ctx, c)
 		if err != nil {
@@ -151,6 +151,7 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 			if err := m.recover(ctx, c, failures, err); err != nil {
 				return err
 			}
+			i = c.round(first+i) - first
 			continue
 		}
 		failures = 0
@@ -162,6 +163,14 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 		}
 	}
 	return nil
+}
+
+// round returns the number of the client's next step: that of the group's round, if its recipe has them, else the given one.
+func (c *client) round(otherwise int) int {
+	if r, ok := c.participant.(variants.Rounded); ok {
+		return int(r.Round())
+	}
+	return otherwise
 }
 
 // rounds decides how many steps each client takes.

@@ -42,6 +42,34 @@ func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 	})
 }
 
+// resume finds out what became of a transaction, and otherwise prepares it.
+func (c *coordinated) resume(ctx context.Context, t *Transaction) (Decision, error) {
+	read := c.readW
+	if c.coordinates() {
+		read = c.read
+	}
+	r, err := read(ctx, c.transaction(t.Round))
+	if err != nil || r.written {
+		return Decision(r.data), err
+	}
+	t.Query = []byte(r.data)
+	if c.coordinates() {
+		return "", nil // no site knows an outcome, so that it may collect the votes again
+	}
+	c.watch = r.watch
+	c.vote, err = c.recall(ctx, t.Round)
+	return "", err
+}
+
+// recall returns this site's vote, if it is still in its ballot.
+func (c *coordinated) recall(ctx context.Context, round int64) (Decision, error) {
+	r, err := c.read(ctx, c.path(round, c.group.Site))
+	if text, ours := strings.CutPrefix(r.data, c.prefix(round)); ours && err == nil {
+		return Decision(text), nil
+	}
+	return "", err
+}
+
 func (c *coordinated) decide(ctx context.Context) (Decision, error) {
 	if c.coordinates() {
 		return c.conclude(ctx)
@@ -95,8 +123,19 @@ func (c *coordinated) conclude(ctx context.Context) (Decision, error) {
 		}
 		c.verdict = verdict
 	}
-	err := c.write(ctx, c.transaction(c.current.Round), string(c.verdict))
-	return c.verdict, withdrawn(err)
+	return c.announce(ctx)
+}
+
+// announce writes the outcome, unless there is one. A former process of the coordinator may have written it later than it could
+// know, as when its server was stopped for a while. The first outcome stands.
+func (c *coordinated) announce(ctx context.Context) (Decision, error) {
+	tx := c.transaction(c.current.Round)
+	_, err := c.session.Set(ctx, tx, []byte(c.verdict), 0)
+	if errors.Is(err, zk.ErrBadVersion) {
+		r, err := c.read(ctx, tx)
+		return Decision(r.data), withdrawn(err)
+	}
+	return c.verdict, withdrawn(variants.Attempted("write "+tx, err))
 }
 
 // voteOf waits for another site's vote.

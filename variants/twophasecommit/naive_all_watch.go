@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -34,7 +35,8 @@ import (
 // N(N-1)/2 such notifications, N-1 from watches of sites that found the transaction just when they began to wait for it,
 // and N-1 to those that wait for the new one.
 //
-// The znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others.
+// The znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others until it
+// joins again. It then finds its vote and those of the others in the tree.
 //
 // Source: ZooKeeper recipes page, Two-phased Commit, first form.
 type AllWatch struct {
@@ -64,6 +66,11 @@ func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
 	if err := s.receive(ctx, t); err != nil {
 		return err
 	}
+	return s.watchOthers(ctx)
+}
+
+// watchOthers watches for the votes that are not known yet.
+func (s *AllWatch) watchOthers(ctx context.Context) error {
 	for other := range s.votes {
 		if other == s.group.Site || s.votes[other] != "" || s.watches[other] != nil {
 			continue
@@ -73,6 +80,34 @@ func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
 		}
 	}
 	return nil
+}
+
+// resume finds out what became of a transaction, which all votes tell, and otherwise prepares it. This site's own vote is still
+// there, too.
+func (s *AllWatch) resume(ctx context.Context, t *Transaction) (Decision, error) {
+	query, _, err := s.session.Get(ctx, s.transaction(t.Round))
+	if err != nil {
+		return "", err
+	}
+	t.Query = query
+	own, err := s.read(ctx, s.ballot(s.group.Site))
+	if err != nil {
+		return "", err
+	}
+	s.vote = Decision(own.data)
+	s.votes[s.group.Site] = s.vote
+	if err := s.watchOthers(ctx); err != nil || slices.Contains(s.votes, "") {
+		return "", err
+	}
+	return s.counted(), nil
+}
+
+// counted returns the decision when all votes are known.
+func (s *AllWatch) counted() Decision {
+	if slices.ContainsFunc(s.votes, func(vote Decision) bool { return vote != Commit }) {
+		return Abort
+	}
+	return Commit
 }
 
 func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
@@ -105,18 +140,14 @@ func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
 		}
 		s.votes[own] = s.vote
 	}
-	outcome := Commit
 	for other := range s.votes {
 		for s.votes[other] == "" {
 			if err := s.awaitVote(ctx, other); err != nil {
 				return "", err
 			}
 		}
-		if s.votes[other] != Commit {
-			outcome = Abort
-		}
 	}
-	return outcome, nil
+	return s.counted(), nil
 }
 
 // awaitVote waits until another site's znode is written, and reads it.
@@ -135,8 +166,6 @@ func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
 	s.votes[other] = Decision(r.data)
 	return nil
 }
-
-func (s *AllWatch) withdraw(context.Context) error { return nil }
 
 // slot returns the name of the znode that a site votes in.
 func slot(site int) string { return fmt.Sprintf("s-%d", site) }
@@ -157,7 +186,8 @@ func allWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "every site watches every other site's vote",
 		Source:  "ZooKeeper recipes page, Two-phased Commit, first form",
-		BadAt:   "many sites: every vote is notified to, and read by, every other site; and a site that dies blocks them all",
+		BadAt:   "many sites: every vote is notified to, and read by, every other site; and a site that dies blocks them all until it joins again",
+		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{
 			Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "N-1", HerdMax: "N-1",

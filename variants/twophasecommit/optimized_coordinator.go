@@ -32,7 +32,8 @@ import (
 // that one, so that it may set off 2(N-1) notifications.
 //
 // The decision comes two writes after the last vote was sent instead of one. The znodes are persistent, as the
-// coordinator creates them: a site that dies before it has voted blocks all others.
+// coordinator creates them: a site that dies before it has voted blocks all others until it joins again, and so does the
+// coordinator. The outcome is written only over the query, so that there is never a second one.
 //
 // Source: ZooKeeper recipes page, Two-phased Commit, first remedy.
 type Coordinator struct{ coordinated }
@@ -53,8 +54,6 @@ func NewCoordinator(session *variants.Session, group Group) *Coordinator {
 	return s
 }
 
-func (s *Coordinator) withdraw(context.Context) error { return nil }
-
 func coordinatorVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "coordinator",
@@ -62,7 +61,8 @@ func coordinatorVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "only the coordinator watches the votes, and writes the outcome",
 		Source:   "ZooKeeper recipes page, Two-phased Commit, first remedy",
-		BadAt:    "failures: a site that dies before it has voted blocks all others, as does the coordinator",
+		BadAt:    "failures: a site that dies before it has voted blocks all others until it joins again, as does the coordinator",
+		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("2(N-1)"),
 		Join:     join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewCoordinator(s, g), nil }),

@@ -36,8 +36,9 @@ import (
 // asks once whether it exists: 2(N-1) requests and N-1 notifications more. A watch that the coordinator leaves behind on
 // a vote that is there already fires at the next vote of that site, so that no write sets off more than N-1.
 //
-// A site must have joined before the first transaction is opened, and one that has lost its session cannot come back:
-// from then on every transaction is aborted. The coordinator's own death still blocks all others.
+// A site must have joined before the first transaction is opened. From when the session of a site has ended until the site joins
+// again, every transaction is aborted. The group goes on meanwhile: a site that voted just before its death may not learn the outcome
+// any more. The coordinator's own death still blocks all others until it joins again.
 //
 // Source: ZooKeeper recipes page, Two-phased Commit, both remedies.
 type CoordinatorEphemeral struct {
@@ -67,20 +68,36 @@ func (s *CoordinatorEphemeral) member(site int) string {
 	return path.Join(s.group.Dir, fmt.Sprintf("site-%d", site))
 }
 
-// enlist creates this site's znode. If it exists and this session owns it, an attempt whose reply was lost has created it.
+// enlist creates this site's znode. A site that joins again first waits until its former znode is gone, with its session.
 func (s *CoordinatorEphemeral) enlist(ctx context.Context) error {
 	own := s.member(s.group.Site)
-	_, err := s.session.Create(ctx, own, nil, zk.FlagEphemeral)
-	if errors.Is(err, zk.ErrNodeExists) {
-		var exists bool
-		var stat *zk.Stat
-		exists, stat, err = s.session.Exists(ctx, own)
-		if err == nil && (!exists || stat.EphemeralOwner != s.session.ID()) {
-			err = ErrTaken
+	for {
+		err := s.create(ctx, own)
+		if !s.group.Again || !errors.Is(err, ErrTaken) {
+			s.joined = err == nil
+			return variants.Attempted("create "+own, err)
+		}
+		exists, _, watch, err := s.session.ExistsW(ctx, own)
+		if err == nil && exists {
+			err = s.session.Await(ctx, watch)
+		}
+		if err != nil {
+			return variants.Attempted("await the end of "+own, err)
 		}
 	}
-	s.joined = err == nil
-	return variants.Attempted("create "+own, err)
+}
+
+// create creates this site's znode. If it exists and this session owns it, an attempt whose reply was lost has created it.
+func (s *CoordinatorEphemeral) create(ctx context.Context, own string) error {
+	_, err := s.session.Create(ctx, own, nil, zk.FlagEphemeral)
+	if !errors.Is(err, zk.ErrNodeExists) {
+		return err
+	}
+	exists, stat, err := s.session.Exists(ctx, own)
+	if err == nil && (!exists || stat.EphemeralOwner != s.session.ID()) {
+		return ErrTaken
+	}
+	return err
 }
 
 func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
@@ -101,7 +118,8 @@ func coordinatorEphemeralVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as coordinator, with ephemeral znodes: a dead site aborts",
 		Source:   "ZooKeeper recipes page, Two-phased Commit, both remedies",
-		BadAt:    "a coordinator that dies blocks all others; and a short outage of one site aborts for all",
+		BadAt:    "a coordinator that dies blocks all others until it joins again; and a short outage of one site aborts for all",
+		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("N-1"),
 		Join: join(func(ctx context.Context, s *variants.Session, g Group) (Site, error) {

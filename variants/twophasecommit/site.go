@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strconv"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -31,7 +33,14 @@ type site struct {
 type strategy interface {
 	begin(round int64) // forgets the last transaction
 	prepare(ctx context.Context, t *Transaction) error
+	// resume prepares a transaction in which the site may have taken part before, and returns its outcome if that is known;
+	// zk.ErrNoNode if the transaction is gone.
+	resume(ctx context.Context, t *Transaction) (Decision, error)
 	decide(ctx context.Context) (Decision, error)
+}
+
+// withdrawer is a strategy in which a site has something to give up when it leaves.
+type withdrawer interface {
 	withdraw(ctx context.Context) error
 }
 
@@ -64,6 +73,73 @@ func (s *site) next(round int64, query []byte) {
 	s.strategy.begin(round)
 }
 
+// resumption is what Resume finds.
+type resumption struct {
+	outcomes []Outcome
+	next     int64
+}
+
+// Resume implements [Site].
+func (s *site) Resume(ctx context.Context) (outcomes []Outcome, next int64, err error) {
+	r, err := run(ctx, s, s.resume)
+	return r.outcomes, r.next, err
+}
+
+// resume goes through the transactions that are in the tree: the last one, and the one before it.
+func (s *site) resume(ctx context.Context) (resumption, error) {
+	last, err := s.lastRound(ctx)
+	if err != nil {
+		return resumption{}, err
+	}
+	if s.coordinates() {
+		s.opened = last
+	}
+	var r resumption
+	for round := max(last-1, 0); round <= last; round++ {
+		outcome, err := s.review(ctx, round)
+		if err != nil {
+			return resumption{}, err
+		}
+		r.next = round
+		if outcome != "" {
+			r.outcomes, r.next = append(r.outcomes, Outcome{round, outcome}), round+1
+		}
+	}
+	return r, nil
+}
+
+// review makes a transaction of the past the current one, and returns its outcome if that is known. A transaction that has been
+// deleted meanwhile has none.
+func (s *site) review(ctx context.Context, round int64) (Decision, error) {
+	s.next(round, nil)
+	outcome, err := s.strategy.resume(ctx, s.current)
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, ErrWithdrawn) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("resume transaction %d: %w", round, err)
+	}
+	s.outcome, s.ready = outcome, true
+	return outcome, nil
+}
+
+// lastRound returns the round of the last transaction that the coordinator has opened; -1 for none.
+func (s *site) lastRound(ctx context.Context) (int64, error) {
+	last := int64(-1)
+	names, _, err := s.session.Children(ctx, s.group.Dir)
+	if err != nil {
+		return last, variants.Attempted("list "+s.group.Dir, err)
+	}
+	for _, name := range names {
+		if text, ok := strings.CutPrefix(name, transactionPrefix); ok {
+			if round, err := strconv.ParseInt(text, 10, 64); err == nil {
+				last = max(last, round)
+			}
+		}
+	}
+	return last, nil
+}
+
 // Decide implements [Site].
 func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 	return run(ctx, s, func(ctx context.Context) (Decision, error) {
@@ -87,7 +163,11 @@ func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 // Close implements [Site].
 func (s *site) Close(ctx context.Context) error {
 	return s.session.Do(ctx, func(ctx context.Context) error {
-		return errors.Join(s.strategy.withdraw(ctx), s.clear(ctx))
+		var err error
+		if w, ok := s.strategy.(withdrawer); ok {
+			err = w.withdraw(ctx)
+		}
+		return errors.Join(err, s.clear(ctx))
 	}, nil)
 }
 
@@ -103,8 +183,11 @@ func run[T any](ctx context.Context, s *site, op func(context.Context) (T, error
 
 func (s *site) coordinates() bool { return s.group.Site == 0 }
 
+// transactionPrefix is what the names of transactions begin with.
+const transactionPrefix = "tx-"
+
 func (s *site) transaction(round int64) string {
-	return path.Join(s.group.Dir, fmt.Sprintf("tx-%d", round))
+	return path.Join(s.group.Dir, transactionPrefix+strconv.FormatInt(round, 10))
 }
 
 // open creates a transaction with the znodes below it, and deletes the last but one, in one multi. The creation comes

@@ -16,8 +16,20 @@
 // neither a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
 //
 // No variant decides early, when the first site has voted against the transaction: a site could then fall behind by more
-// than one transaction. And all of them block when the coordinator dies, as two-phase commit does: a site that has voted
-// waits until its context ends.
+// than one transaction.
+//
+// What a failure does:
+//
+//	variant                a site dies before its vote is counted   a site dies later   the coordinator dies
+//	all-watch              the others wait until it joins again     nothing             the others wait for the next transaction
+//	coordinator            the others wait until it joins again     nothing             the others wait until it joins again
+//	coordinator-ephemeral  abort, when its session has ended        nothing             the others wait until it joins again
+//
+// A site that joins again finds the present transaction in the tree, see Site.Resume, and takes part in it unless it is decided.
+// Its vote and the outcome of every transaction in which it has voted are still there, with one exception: where a dead site
+// aborts, the group goes on without it, and forgets the outcomes of all but the last two transactions. A coordinator that
+// joins again collects the votes once more. All variants let sites wait for a dead coordinator, as two-phase commit does, so that
+// none of them promises that no site is blocked.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run twophasecommit-drain` holds them to it.
 package twophasecommit
@@ -53,11 +65,26 @@ type Group struct {
 	Dir   string // an existing znode, the group's alone
 	Sites int
 	Site  int // from 0 on; 0 is the coordinator
+
+	Again bool // the site has joined the group before, in another process or session; see [Site.Resume]
+}
+
+// Outcome is what became of a transaction.
+type Outcome struct {
+	Round    int64
+	Decision Decision
 }
 
 // Site is one site of a group. It takes part in all transactions, one after another. Its methods may be called
 // concurrently and then run one after another.
 type Site interface {
+	// Resume lets a site that joins again find the place where its group is. It returns the outcomes that are still known of
+	// transactions in which the site may have voted, and the round of the transaction that Prepare returns next. It comes before
+	// the first Prepare.
+	//
+	// The transaction may be one in which the site has voted before. If its vote is no longer there, the site must vote in the
+	// same way again: a site keeps its votes in its own log, as every two-phase commit demands.
+	Resume(ctx context.Context) (outcomes []Outcome, next int64, err error)
 	// Prepare opens the next transaction at the coordinator, and waits for it at any other site, where query means
 	// nothing. Before the last transaction is decided it returns that one again.
 	Prepare(ctx context.Context, query []byte) (Transaction, error)
@@ -90,6 +117,8 @@ func Recipe() variants.Recipe {
 		Operation:   phaseDecide,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Roles:       []string{roleCoordinator, roleSite},
+		Losses:      []variants.Loss{variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,
 	}

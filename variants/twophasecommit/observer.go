@@ -1,0 +1,254 @@
+package twophasecommit
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// siteState is what is known of a site.
+type siteState struct {
+	round   int64 // the last transaction that it has begun, in any life
+	decided int64 // the last one that it has decided in its present life; -1 for none
+	failed  bool  // it has given up in its last transaction
+	down    bool  // it is dead or has lost its session, and has not joined again
+}
+
+// account is what is known of a transaction that a site may still decide.
+type account struct {
+	votes    map[int]Decision
+	first    variants.Event // the first decision
+	settled  bool           // there is one
+	excused  bool           // a site failed meanwhile, or was down: the transaction may be aborted for that
+	lastVote time.Duration
+}
+
+// decisions reports the time from the last vote of a transaction to each decision, and breaches of the promise. A vote is
+// recorded just before it is sent, a decision just after it is known, on one clock: a vote that comes later in the history
+// than a decision cannot have been counted in it.
+//
+// The lives of a site are one site: it votes the same way in all of them, and learns the same decision.
+type decisions struct {
+	out      variants.Findings
+	size     int // of the group
+	newest   int64
+	sites    map[int]*siteState
+	accounts map[int64]*account
+}
+
+func newDecisions(out variants.Findings) *decisions {
+	return &decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}}
+}
+
+// Observe implements [variants.Observer].
+func (d *decisions) Observe(e variants.Event) {
+	s := d.state(e.Client)
+	switch e.Kind {
+	case joined:
+		d.size = max(d.size, int(e.Value))
+		s.down, s.failed, s.decided = false, false, -1
+	case began:
+		s.round, s.failed = e.Value, false
+		d.account(e.Value)
+		d.closeAll()
+	case prepared:
+		if e.Value != s.round {
+			d.out.Breach(e, "site %d was given the query of transaction %d in transaction %d", e.Client, e.Value, s.round)
+		}
+	case voted:
+		d.voted(e)
+	case decided:
+		d.decided(s, e)
+	case learned:
+		round, decision := unstamp(e.Value)
+		if a := d.accounts[round]; a != nil {
+			d.settle(a, e, round, decision)
+		}
+	case failed:
+		s.round, s.failed = e.Value, true
+		d.account(e.Value).excused = true
+		d.closeAll()
+	case variants.SessionLost, variants.Died, variants.Rejoined:
+		s.down = true
+		for _, a := range d.accounts {
+			a.excused = true
+		}
+	}
+}
+
+// Complete implements [variants.Observer].
+func (d *decisions) Complete() {
+	for _, round := range slices.Sorted(maps.Keys(d.accounts)) {
+		d.groundless(round)
+	}
+}
+
+func (d *decisions) state(site int) *siteState {
+	if d.sites[site] == nil {
+		d.sites[site] = &siteState{decided: -1}
+	}
+	return d.sites[site]
+}
+
+// account returns what is known of a transaction.
+func (d *decisions) account(round int64) *account {
+	if d.accounts[round] == nil {
+		a := &account{votes: map[int]Decision{}}
+		for _, s := range d.sites {
+			a.excused = a.excused || s.down
+		}
+		d.accounts[round] = a
+		d.newest = max(d.newest, round)
+	}
+	return d.accounts[round]
+}
+
+// voted takes a site's vote.
+func (d *decisions) voted(e variants.Event) {
+	round, vote := unstamp(e.Value)
+	a := d.account(round)
+	if former, again := a.votes[e.Client]; again && former != vote {
+		d.out.Breach(e, "site %d voted to %s transaction %d, after it had voted to %s it", e.Client, vote, round, former)
+	}
+	a.votes[e.Client], a.lastVote = vote, e.At
+}
+
+// decided takes a site's decision.
+func (d *decisions) decided(s *siteState, e variants.Event) {
+	round, decision := unstamp(e.Value)
+	a := d.account(round)
+	if len(a.votes) > 0 {
+		d.out.Span(variants.Span{Phase: phaseOutcome, Client: e.Client, Start: a.lastVote, End: e.At})
+	}
+	if round <= s.decided {
+		d.out.Breach(e, "site %d decided transaction %d twice", e.Client, round)
+	}
+	d.settle(a, e, round, decision)
+	s.round, s.decided = round, round
+	d.closeAll()
+}
+
+// settle holds a decision to the first one and to the votes.
+func (d *decisions) settle(a *account, e variants.Event, round int64, decision Decision) {
+	if !a.settled {
+		a.first, a.settled = e, true
+	}
+	if _, first := unstamp(a.first.Value); decision != first {
+		d.out.Breach(e, "site %d decided to %s transaction %d, and site %d to %s it", e.Client, decision, round, a.first.Client, first)
+	}
+	if decision == Commit {
+		d.unanimous(a, e, round)
+	}
+}
+
+// unanimous holds a commit to the votes.
+func (d *decisions) unanimous(a *account, e variants.Event, round int64) {
+	for site := range d.size {
+		switch vote, known := a.votes[site]; {
+		case !known:
+			d.out.Breach(e, "site %d committed transaction %d before site %d had voted", e.Client, round, site)
+		case vote != Commit:
+			d.out.Breach(e, "site %d committed transaction %d, which site %d had voted to abort", e.Client, round, site)
+		}
+	}
+}
+
+// kept is for how many newer transactions one is remembered. A site that joins again finds the last two in the tree, while the
+// coordinator may be about to open another.
+const kept = 3
+
+// closeAll forgets the transactions that no site can decide any more.
+func (d *decisions) closeAll() {
+	for round := range d.accounts {
+		if d.over(round) {
+			d.groundless(round)
+			delete(d.accounts, round)
+		}
+	}
+}
+
+// over reports whether no site can decide a transaction any more, or learn of it when it joins again. That in which a site has
+// failed is remembered until the site has begun a later one.
+func (d *decisions) over(round int64) bool {
+	if d.size == 0 || d.newest-round <= kept {
+		return false
+	}
+	for site := range d.size {
+		s := d.sites[site]
+		if s == nil {
+			return false
+		}
+		elsewhere := (s.failed || s.down) && s.round != round
+		if s.round <= round && s.decided < round && !elsewhere {
+			return false
+		}
+	}
+	return true
+}
+
+// groundless reports a transaction that was aborted although all sites had voted to commit it and none had failed meanwhile.
+func (d *decisions) groundless(round int64) {
+	a := d.accounts[round]
+	if _, first := unstamp(a.first.Value); !a.settled || first != Abort || a.excused || len(a.votes) < d.size {
+		return
+	}
+	for _, vote := range a.votes {
+		if vote != Commit {
+			return
+		}
+	}
+	d.out.Breach(a.first, "transaction %d was aborted, although every site had voted to commit it", round)
+}
+
+// wait is a live site's wait for a transaction or for its decision.
+type wait struct {
+	blocked time.Duration // since when it waits while another site is down
+	isSo    bool
+}
+
+// blocking reports for how long live sites wait for others that have failed: from when the site waits and another one is down,
+// until it has what it waits for.
+type blocking struct {
+	out   variants.Findings
+	down  map[int]bool
+	waits map[int]*wait
+}
+
+// Observe implements [variants.Observer].
+func (b *blocking) Observe(e variants.Event) {
+	switch e.Kind {
+	case joined:
+		delete(b.down, e.Client)
+	case began, voted:
+		b.waits[e.Client] = &wait{e.At, len(b.down) > 0}
+	case prepared, decided:
+		if w := b.waits[e.Client]; w != nil && w.isSo {
+			round, _ := unstamp(e.Value)
+			if e.Kind == prepared {
+				round = e.Value
+			}
+			b.out.Lose(e, variants.Blocked, int64(e.At-w.blocked), "site %d waited for %s in transaction %d, for a site that had failed", e.Client, e.At-w.blocked, round)
+		}
+		delete(b.waits, e.Client)
+	case failed:
+		delete(b.waits, e.Client)
+	case variants.SessionLost, variants.Died, variants.Rejoined:
+		b.fail(e)
+	}
+}
+
+// fail takes the failure of a site. Those that wait already are blocked from now on.
+func (b *blocking) fail(e variants.Event) {
+	delete(b.waits, e.Client)
+	b.down[e.Client] = true
+	for _, w := range b.waits {
+		if !w.isSo {
+			w.blocked, w.isSo = e.At, true
+		}
+	}
+}
+
+// Complete implements [variants.Observer].
+func (*blocking) Complete() {}
