@@ -15,7 +15,7 @@ const (
 	reconnect           // of a client's session
 	failedRead          // by a bystander
 	leaderChange        // or no leader
-	restart             // of a server, or a server that does not answer after the measurement
+	restart             // of a server, also without its process when it joins the others again; or no answer after the measurement
 	standstill          // of a server
 )
 
@@ -27,10 +27,8 @@ func (s Scenario) explains(o outage) bool {
 		return s.asksFor("kill", "pause", "partition", "expire", "stop")
 	case reconnect:
 		return s.asksFor("kill", "pause", "partition", "expire", "stop", "cut")
-	case failedRead, leaderChange, standstill:
+	case failedRead, leaderChange, standstill, restart:
 		return s.asksFor("kill", "pause", "partition")
-	case restart:
-		return s.asksFor("kill")
 	default:
 		return false
 	}

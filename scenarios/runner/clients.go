@@ -148,10 +148,10 @@ func (c *client) fence(ctx context.Context, zxid int64) error {
 	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
 		_, err := c.session.Retry(ctx, func(variants.Conn) error { return ensemble.Fence(c.conn) })
 		if err != nil || c.ledger.LastZxid() >= zxid {
-			return c.explain(err)
+			return err
 		}
 		if time.Now().After(deadline) {
-			return c.explain(fmt.Errorf("its server did not apply transaction %#x within %s, but others did", zxid, ensemble.SessionTimeout))
+			return fmt.Errorf("its server did not apply transaction %#x within %s, but others did", zxid, ensemble.SessionTimeout)
 		}
 		if err := sleep(ctx, settlePoll); err != nil {
 			return err

@@ -18,20 +18,24 @@ const clearTimeout = 30 * time.Second
 // runRoot is the root znode of a run and the session that owns it. The runner changes no znode outside of the root.
 type runRoot struct {
 	namespace.Client
-	servers []ensemble.Server
+	servers []ensemble.Server // all; its session begins at the first one
 	path    string
 	roots   int      // how many measurements have got a root of their own
 	dirty   []string // the znodes of the last measurement, which are not removed yet
 	monitor *variants.Monitor
 }
 
-// openRoot creates a root at path through the first of the servers to which its session may connect.
-func openRoot(ctx context.Context, servers []ensemble.Server, path string) (*runRoot, error) {
+// openRoot creates a root at path on some servers. Its session stays at the first one, unless it may roam to the others.
+func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path string) (*runRoot, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	own := servers
+	if !roam {
+		own = servers[:1]
+	}
 	ledger, monitor := wire.NewLedger(time.Now()), variants.NewMonitor(ensemble.SessionTimeout)
 	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
-		Servers: addresses(servers), Link: ensemble.NewLink(ledger), Observe: monitor.Observe,
+		Servers: addresses(own), Link: ensemble.NewLink(ledger), Observe: monitor.Observe,
 	})
 	if err != nil {
 		return nil, err

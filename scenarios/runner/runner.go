@@ -107,11 +107,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	if err != nil {
 		return fmt.Errorf("describe the ensemble: %w", err)
 	}
-	servers := r.Ensemble.Servers()
-	if !faults.OfServers(s.Faults) {
-		servers = servers[:1]
-	}
-	root, err := openRoot(ctx, servers, namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
+	root, err := openRoot(ctx, r.Ensemble.Servers(), faults.OfServers(s.Faults), namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
 	if err != nil {
 		return err
 	}

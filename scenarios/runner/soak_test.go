@@ -275,7 +275,11 @@ func (s *soak) addFaults(d soakDice, recipe variants.Recipe, to *scenarios.Scena
 			return
 		}
 		before := to.Faults
-		to.Faults = append(slices.Clone(before), d.fault(s.kinds, recipe.Roles, *to))
+		f, err := faults.Parse(d.fault(s.kinds, recipe.Roles, *to).String()) // finds the mistakes of a fault by itself
+		if err != nil {
+			continue
+		}
+		to.Faults = append(slices.Clone(before), f)
 		if len(to.Validate(s.recipes)) > 0 || faults.Unable(to.Faults, soakTimeout, can) != nil {
 			to.Faults = before
 		}
