@@ -13,7 +13,9 @@ import (
 const lossFenced = "fenced"
 
 // losses returns the names of all losses.
-func losses() []string { return []string{ItemsLost, ItemsDoubled, Orphans, Blocked, lossFenced} }
+func losses() []string {
+	return []string{ItemsLost, ItemsDoubled, EarlyStarts, Orphans, Blocked, lossFenced}
+}
 
 // lossMetric returns the name of the metric of a loss.
 func lossMetric(loss string) string {
@@ -26,7 +28,7 @@ func lossMetric(loss string) string {
 // addsUp reports whether the amounts of a metric in several repeats are added up, because the median would hide what
 // happened in one repeat of three.
 func addsUp(metric string) bool {
-	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, Orphans}, metric)
+	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, EarlyStarts, Orphans}, metric)
 }
 
 // isRecovery reports whether a metric is about the time until a recovery.
@@ -70,7 +72,7 @@ func (d *Document) addFailure(metrics map[string]Metric) error {
 		case strings.HasSuffix(loss, "-ns"):
 			metrics[loss] = Metric{float64(amount), "ns"}
 		case loss != lossFenced:
-			metrics[loss] = Metric{float64(amount), map[bool]string{true: "znodes", false: "items"}[loss == Orphans]}
+			metrics[loss] = Metric{float64(amount), lossUnit(loss)}
 		case ops > 0:
 			metrics[FencedPerOp] = Metric{float64(amount) / ops, "per op"}
 		}
@@ -80,6 +82,18 @@ func (d *Document) addFailure(metrics map[string]Metric) error {
 		metrics[RecoveryP50], metrics[RecoveryMax] = Metric{float64(median), "ns"}, Metric{float64(longest), "ns"}
 	}
 	return err
+}
+
+// lossUnit returns the unit of a loss that is counted.
+func lossUnit(loss string) string {
+	switch loss {
+	case Orphans:
+		return "znodes"
+	case EarlyStarts:
+		return "starts"
+	default:
+		return "items"
+	}
 }
 
 // recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
@@ -113,6 +127,7 @@ func failureFirst(others []column) []column {
 		{"failed ops/op", 3, FailedOperationsPerOp, table.Count},
 		{"lost", 0, ItemsLost, table.Whole},
 		{"doubled", 0, ItemsDoubled, table.Whole},
+		{"early", 0, EarlyStarts, table.Whole},
 		{"orphans", 0, Orphans, table.Whole},
 		{"blocked", 0, Blocked, table.Latency},
 		{"fenced/op", 1, FencedPerOp, table.Count},

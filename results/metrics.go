@@ -40,6 +40,7 @@ const (
 const (
 	ItemsLost    = "items-lost"
 	ItemsDoubled = "items-doubled"
+	EarlyStarts  = "early-starts"
 	Orphans      = "orphans"
 	Blocked      = "blocked-ns"
 	FencedPerOp  = "fenced/op"

@@ -155,8 +155,8 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 			continue
 		}
 		failures = 0
-		i++
 		c.completed++
+		i = c.round(first+i+1) - first
 		steps.Add(1)
 		if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
 			return err

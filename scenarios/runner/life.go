@@ -55,8 +55,8 @@ func (l *life) over() bool {
 
 // die makes the client stop dead. Nothing that it does from now on is recorded or reaches a server. Its session runs out.
 func (l *life) die() {
+	l.link.Sever() // first: a request that still leaves is one that the history has
 	l.log.End(variants.Died, int64(l.number))
-	l.link.Sever()
 	l.monitor.Lose()
 	l.kill()
 }

@@ -12,7 +12,11 @@
 // directory are numbered. One multi deletes a barrier and creates the next, at no extra request. The absence of a barrier
 // is then final: a client that has passed one barrier has seen the next, and finds it gone only after its opening.
 //
-// The znodes are persistent: the end of the client that created a barrier does not open it.
+// The znodes are persistent: the end of the client that created a barrier does not open it. If the client dies that was to
+// open a barrier, the others wait until another client opens it, or until that client is back. In the workload each client
+// has its turn to open, and one that joins again goes on with the barrier that is closed then. If that is its own, the client
+// opens it, and the others have waited for about a session timeout. A client that dies while it waits delays no other client.
+// It passes no barrier that was opened without it.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run barrier-drain` holds them to it.
 package barrier
@@ -39,6 +43,8 @@ type Barrier interface {
 	// Open opens the client's next barrier, passes it, and leaves the one after it closed. If another client has opened
 	// the barrier, the client only passes it. After an error the barrier may be open or not; Open may be called again.
 	Open(ctx context.Context) error
+	// Number returns the number of the client's next barrier. A new client's next barrier is the one that is closed.
+	Number() int64
 }
 
 // ErrNone says that there is no barrier in the directory.

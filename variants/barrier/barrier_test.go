@@ -13,6 +13,7 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"waiting": waiting, "passed": passed, "opening": opening, "opened": opened, "gave-up": gaveUp,
+		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -36,11 +37,45 @@ func TestCheck(t *testing.T) {
 	})
 }
 
+// The dead pass nothing, and what they have opened is open.
+func TestCheckLives(t *testing.T) {
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"a waiting client dies", "1:waiting:0 1:died:0 0:opening:0 0:opened:0", ""},
+		{"it comes back to the next barrier", "1:waiting:0 1:died:0 0:opening:0 0:opened:0 1:rejoined:1 1:waiting:1", ""},
+		{"it comes back to the same barrier", "1:waiting:0 1:died:0 1:rejoined:1 1:waiting:0 0:opening:0 0:opened:0 1:passed:0", ""},
+		{"it loses its session first", "1:waiting:0 1:lost:0 0:opening:0 0:opened:0 1:gave-up:0 1:rejoined:1 1:waiting:1", ""},
+		{"it learns of its loss after it has passed", "1:waiting:0 0:opening:0 0:opened:0 1:lost:0 1:passed:0 1:rejoined:1 1:waiting:1", ""},
+		{"the opener dies, and the barrier is open", "1:waiting:0 0:opening:0 0:died:0 1:passed:0 0:rejoined:1 0:waiting:1 1:opening:1 1:opened:1 0:passed:1", ""},
+		{"the opener dies, and opens again", "1:waiting:0 0:opening:0 0:died:0 0:rejoined:1 0:opening:0 0:opened:0 1:passed:0", ""},
+		{"the opener dies for good", "1:waiting:0 0:opening:0 0:died:0", ""},
+		{
+			"the death of the opener opens", "1:waiting:0 0:died:0 1:passed:0 0:rejoined:1 0:waiting:1",
+			"client 1 passed barrier 0 before it was opened",
+		},
+		{
+			"back too early", "0:opening:0 0:opened:0 1:waiting:0 1:died:0 1:rejoined:1 1:waiting:1 1:passed:1",
+			"client 1 passed barrier 1 before it was opened",
+		},
+		{
+			"back and never told", "1:waiting:0 1:died:0 1:rejoined:1 1:waiting:0 0:opening:0 0:opened:0",
+			"client 1 never passed barrier 0, which was opened",
+		},
+		{
+			"not told of the opening of one that died", "1:waiting:0 0:opening:0 0:died:0 0:rejoined:1 0:opening:1 0:opened:1",
+			"client 1 never passed barrier 0, which was opened",
+		},
+	})
+}
+
 func TestSpans(t *testing.T) {
 	teller().Spans(t, Recipe(), []variantstest.Case{{
 		"client 2 comes when the barrier is open: its wait is no passage",
 		"1:waiting:0 0:opening:0 0:opened:0 2:waiting:0 2:passed:0 1:passed:0",
 		"wait(2)=1ms wait(1)=5ms open(0)=1ms passage(1)=4ms",
+	}, {
+		"the opener dies before the barrier is open: the passage begins with its second attempt",
+		"1:waiting:0 0:opening:0 0:died:0 0:rejoined:1 0:opening:0 1:passed:0 0:opened:0",
+		"passage(1)=1ms open(0)=2ms wait(1)=5ms",
 	}})
 }
 
@@ -53,6 +88,21 @@ func TestObserverMemory(t *testing.T) {
 			{Client: quick, Kind: waiting, Value: number}, {Client: quick, Kind: passed, Value: number},
 			{Client: opener, Kind: opened, Value: number}, {Client: slow, Kind: passed, Value: number},
 		}
+	})
+}
+
+// An opener dies in each round, half of the time after it has opened the barrier, and so does a client that waits.
+func TestObserverMemoryWithLives(t *testing.T) {
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		opener, doomed, other, number := i%3, (i+1)%3, (i+2)%3, int64(i)
+		events := []variants.Event{
+			{Client: doomed, Kind: waiting, Value: number}, {Client: doomed, Kind: variants.Died}, {Client: other, Kind: waiting, Value: number},
+			{Client: opener, Kind: opening, Value: number}, {Client: opener, Kind: variants.Died}, {Client: opener, Kind: variants.Rejoined},
+		}
+		if i%2 == 0 {
+			events = append(events, variants.Event{Client: opener, Kind: opening, Value: number}, variants.Event{Client: opener, Kind: opened, Value: number})
+		}
+		return append(events, variants.Event{Client: other, Kind: passed, Value: number}, variants.Event{Client: doomed, Kind: variants.Rejoined})
 	})
 }
 
@@ -88,12 +138,22 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 
 // script is a barrier that writes down what is asked of it.
 type script struct {
-	calls []string
-	err   error
+	calls  []string
+	err    error
+	number int64
 }
 
-func (s *script) Wait(context.Context) error { s.calls = append(s.calls, "wait"); return s.err }
-func (s *script) Open(context.Context) error { s.calls = append(s.calls, "open"); return s.err }
+func (s *script) Wait(context.Context) error { return s.pass("wait") }
+func (s *script) Open(context.Context) error { return s.pass("open") }
+func (s *script) Number() int64              { return s.number }
+
+func (s *script) pass(call string) error {
+	s.calls = append(s.calls, call)
+	if s.err == nil {
+		s.number++
+	}
+	return s.err
+}
 
 // Each barrier is opened by one participant, each in its turn; and one that could not be passed is tried again.
 func TestParticipantsTakeTurns(t *testing.T) {

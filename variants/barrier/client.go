@@ -7,6 +7,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
@@ -70,17 +71,21 @@ func latest(ctx context.Context, session *variants.Session, dir string) (int64, 
 type client struct {
 	session *variants.Session
 	dir     string
-	number  int64 // of the next barrier
+	number  atomic.Int64 // of the next barrier
 	await   func(ctx context.Context, barrier string) error
 }
 
 // init finds the closed barrier. await waits until the znode of a barrier is gone.
-func (c *client) init(ctx context.Context, session *variants.Session, dir string, await func(context.Context, string) error) (err error) {
+func (c *client) init(ctx context.Context, session *variants.Session, dir string, await func(context.Context, string) error) error {
 	c.session, c.await = session, await
 	c.dir = path.Clean(dir) // no server accepts a path with a trailing slash
-	c.number, err = latest(ctx, session, c.dir)
+	number, err := latest(ctx, session, c.dir)
+	c.number.Store(number)
 	return err
 }
+
+// Number implements [Barrier].
+func (c *client) Number() int64 { return c.number.Load() }
 
 // Wait implements [Barrier].
 func (c *client) Wait(ctx context.Context) error { return c.pass(ctx, c.await) }
@@ -94,16 +99,16 @@ func (c *client) pass(ctx context.Context, through func(ctx context.Context, bar
 	return c.session.Do(ctx, func(ctx context.Context) error {
 		err := errors.Join(ctx.Err(), c.session.Alive())
 		if err == nil {
-			err = through(ctx, znode(c.dir, c.number))
+			err = through(ctx, znode(c.dir, c.number.Load()))
 		}
 		if err == nil {
 			err = c.session.Alive()
 		}
 		if err == nil {
-			c.number++
+			c.number.Add(1)
 		}
 		return err
-	}, func() { c.number-- })
+	}, func() { c.number.Add(-1) })
 }
 
 // open deletes the barrier and creates the next in one transaction. A missing znode is no error: another client has opened
@@ -111,7 +116,7 @@ func (c *client) pass(ctx context.Context, through func(ctx context.Context, bar
 func (c *client) open(ctx context.Context, barrier string) error {
 	_, _, err := c.session.Multi(ctx,
 		&zk.DeleteRequest{Path: barrier, Version: -1},
-		&zk.CreateRequest{Path: znode(c.dir, c.number+1), Acl: variants.WorldACL()})
+		&zk.CreateRequest{Path: znode(c.dir, c.number.Load()+1), Acl: variants.WorldACL()})
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("open %s: %w", barrier, err)
 	}

@@ -13,22 +13,26 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseWait, waiting, passed),
 		out.Between(phaseOpen, opening, opened),
-		&passages{out: out, waits: map[int]*wait{}, begun: numbers{above: map[int64]bool{}}, done: numbers{above: map[int64]bool{}}},
+		&passages{out: out, waits: map[int]*wait{}, begun: numbers{above: map[int64]bool{}}, opened: -1},
 	}
 }
 
 // passages times how long waiting clients take to pass, and reports the clients that pass too early or never. An opening
 // is recorded just before it is sent, and a passage just after it is granted: a passage that comes first came too early.
+//
+// A client that dies waits no more. One that dies while it opens a barrier may have opened it or not: the others may pass, and
+// need not. Barriers are opened in their order, so that an opening shows that all earlier barriers are open.
 type passages struct {
-	out         variants.Findings
-	waits       map[int]*wait // of the clients that wait
-	begun, done numbers       // the barriers whose opening was sent, and those whose opening was acknowledged
+	out    variants.Findings
+	waits  map[int]*wait // of the clients that wait
+	begun  numbers       // the barriers whose opening was sent
+	opened int64         // the last barrier whose opening was acknowledged, -1 before the first
 }
 
 // wait is a client's wait at a barrier.
 type wait struct {
 	began  variants.Event
-	opened time.Duration // when the opening was sent meanwhile; 0 if it was not
+	opened time.Duration // when an opening was last sent meanwhile; 0 if none was
 }
 
 // Observe implements [variants.Observer].
@@ -44,7 +48,7 @@ func (p *passages) Observe(e variants.Event) {
 			}
 		}
 	case opened:
-		p.done.add(e.Value)
+		p.opened = max(p.opened, e.Value)
 	case passed:
 		if !p.begun.has(e.Value) {
 			p.out.Breach(e, "client %d passed barrier %d before it was opened", e.Client, e.Value)
@@ -53,7 +57,7 @@ func (p *passages) Observe(e variants.Event) {
 			p.out.Span(variants.Span{Phase: phasePassage, Client: e.Client, Start: w.opened, End: e.At})
 		}
 		delete(p.waits, e.Client)
-	case gaveUp:
+	case gaveUp, variants.Died, variants.Rejoined:
 		delete(p.waits, e.Client)
 	}
 }
@@ -61,7 +65,7 @@ func (p *passages) Observe(e variants.Event) {
 // Complete implements [variants.Observer]. It reports each client that still waits at a barrier that was opened.
 func (p *passages) Complete() {
 	for _, client := range slices.Sorted(maps.Keys(p.waits)) {
-		if e := p.waits[client].began; p.done.has(e.Value) {
+		if e := p.waits[client].began; e.Value <= p.opened {
 			p.out.Breach(e, "client %d never passed barrier %d, which was opened", e.Client, e.Value)
 		}
 	}

@@ -36,10 +36,12 @@ func phases() []variants.Phase {
 type participant struct {
 	barrier Barrier
 	env     variants.Env
-	number  int64 // of its next barrier
 }
 
-var _ variants.Participant = (*participant)(nil)
+var (
+	_ variants.Participant = (*participant)(nil)
+	_ variants.Rounded     = (*participant)(nil)
+)
 
 // join makes a variant's Join out of its constructor.
 func join[B Barrier](open func(context.Context, *variants.Session, string) (B, error)) variants.JoinFunc {
@@ -53,36 +55,35 @@ func join[B Barrier](open func(context.Context, *variants.Session, string) (B, e
 // Step implements [variants.Participant]. The participant whose turn it is to open holds first, so that the others can
 // line up.
 func (p *participant) Step(ctx context.Context) error {
-	pass := p.wait
-	if p.number%int64(p.env.Clients) == int64(p.env.Index) {
-		pass = p.open
+	number := p.barrier.Number()
+	if number%int64(p.env.Clients) == int64(p.env.Index) {
+		return p.open(ctx, number)
 	}
-	err := pass(ctx)
-	if err == nil {
-		p.number++
-	}
-	return err
+	return p.wait(ctx, number)
 }
 
-func (p *participant) open(ctx context.Context) error {
+// Round implements [variants.Rounded].
+func (p *participant) Round() int64 { return p.barrier.Number() }
+
+func (p *participant) open(ctx context.Context, number int64) error {
 	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
-	p.env.Record(opening, p.number)
+	p.env.Record(opening, number)
 	if err := p.barrier.Open(ctx); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	p.env.Record(opened, p.number)
+	p.env.Record(opened, number)
 	return nil
 }
 
-func (p *participant) wait(ctx context.Context) error {
-	p.env.Record(waiting, p.number)
+func (p *participant) wait(ctx context.Context, number int64) error {
+	p.env.Record(waiting, number)
 	if err := p.barrier.Wait(ctx); err != nil {
-		p.env.Record(gaveUp, p.number)
+		p.env.Record(gaveUp, number)
 		return fmt.Errorf("wait: %w", err)
 	}
-	p.env.Record(passed, p.number)
+	p.env.Record(passed, number)
 	return nil
 }
 

@@ -37,8 +37,8 @@ var doubleBarrierVariants = []doubleBarrierVariant{
 		}
 		return opened(c, b)
 	}, false},
-	{"ready-node", func(_ testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		return opened(c, doublebarrier.NewReadyNode(c.session(), g))
+	{"ready-node", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
+		return opened(c, readyNode(t, c.session(), g))
 	}, true},
 	{"counted", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
 		b, err := doublebarrier.NewCounted(t.Context(), c.session(), g)
@@ -486,15 +486,18 @@ func barriersRefuseWhatMakesNoSense(t *testing.T, v venue, dir string, variant d
 	doubleBarrierMustBeClean(t, v, dir, b, b)
 }
 
-// meddled is a session in which something happens before the first listing.
+// meddled is a session in which something happens before the first listing after it has joined.
 type meddled struct {
 	*zk.Conn
-	once *sync.Once
-	do   func()
+	joined *atomic.Bool
+	once   *sync.Once
+	do     func()
 }
 
 func (m meddled) Children(path string) ([]string, *zk.Stat, error) {
-	m.once.Do(m.do)
+	if m.joined.Load() {
+		m.once.Do(m.do)
+	}
 	return m.Conn.Children(path)
 }
 
@@ -507,22 +510,34 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 	cs := clients(t, v, 2)
 	must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, variants.WorldACL()))) // of a round of which no client is left
 	group := doublebarrier.Group{Dir: dir, Size: 2}
-	first := opened(cs[0], doublebarrier.NewReadyNode(cs[0].session(), group))
+	first := opened(cs[0], readyNode(t, cs[0].session(), group))
 	var entered <-chan error
-	session := meddled{cs[1].conn, new(sync.Once), func() {
+	session := meddled{cs[1].conn, new(atomic.Bool), new(sync.Once), func() {
 		entered = doubleBarrierWait(testContext(t), t, first, first.Enter)
 	}}
-	second := doublebarrier.NewReadyNode(variants.NewSession(session, cs[1].monitor.Lost()), group)
+	second := readyNode(t, variants.NewSession(session, cs[1].monitor.Lost()), group)
+	session.joined.Store(true)
 	ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 	defer cancel()
 	must(t, second.Enter(ctx))
 	must(t, <-entered)
 }
 
-// cutOff is a session whose first listing meets a lost connection, and in which something happens just after the second.
+// readyNode is a client's view of a double barrier.
+func readyNode(t testing.TB, session *variants.Session, group doublebarrier.Group) *doublebarrier.ReadyNode {
+	t.Helper()
+	b, err := doublebarrier.NewReadyNode(t.Context(), session, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// cutOff is a session whose first listing after it has joined meets a lost connection, and in which something happens just
+// after the second.
 type cutOff struct {
 	*zk.Conn
-	listings *atomic.Int64
+	listings *atomic.Int64 // -1 before it joins
 	do       func()
 }
 
@@ -544,13 +559,14 @@ func TestReadyNodeSeesAfterAnOutageThatAllHaveEntered(t *testing.T) {
 	v := embeddedVenue(t)
 	cs := clients(t, v, 2)
 	group := doublebarrier.Group{Dir: directory(t, v), Size: 2}
-	last := doublebarrier.NewReadyNode(cs[0].session(), group)
+	last := readyNode(t, cs[0].session(), group)
 	session := cutOff{cs[1].conn, new(atomic.Int64), func() {
 		if err := last.Enter(testContext(t)); err != nil {
 			t.Error(err)
 		}
 	}}
-	first := doublebarrier.NewReadyNode(variants.NewSession(session, cs[1].monitor.Lost()), group)
+	session.listings.Store(-1)
+	first := readyNode(t, variants.NewSession(session, cs[1].monitor.Lost()), group)
 	ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 	defer cancel()
 	must(t, first.Enter(ctx))

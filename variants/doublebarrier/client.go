@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
 
@@ -29,6 +30,7 @@ type client struct {
 	session *variants.Session
 	line    line.Line
 	group   Group
+	round   atomic.Int64 // see Round
 
 	stage  stage
 	unseen bool        // a Leave has succeeded whose caller had given up on it
@@ -45,10 +47,46 @@ type strategy interface {
 	abandon(ctx context.Context) error // gives up what the client has, without waiting; forgets the round
 }
 
-func (c *client) init(session *variants.Session, group Group, s strategy) {
+// init prepares the client, and deletes what an earlier session of the same member has left.
+func (c *client) init(ctx context.Context, session *variants.Session, group Group, s strategy) error {
 	group.Dir = path.Clean(group.Dir)
 	c.session, c.line, c.group, c.strategy = session, line.New(session, group.Dir, marker), group, s
+	if group.Member == "" {
+		return nil
+	}
+	children, _, err := c.list(ctx)
+	for _, t := range line.Sorted(children, marker) {
+		if err == nil {
+			err = c.expel(ctx, c.line.Path(t))
+		}
+	}
+	return err
 }
+
+// expel deletes a znode if it belongs to an earlier session of this member. The servers may not have ended that session yet,
+// and the group would count the member twice.
+func (c *client) expel(ctx context.Context, path string) error {
+	data, _, err := c.session.Get(ctx, path)
+	if err == nil && string(data) == c.group.Member {
+		err = c.session.Discard(ctx, path)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return variants.Attempted("look for an earlier session in "+path, err)
+}
+
+// list returns the children of the directory and its stat, after a sync.
+func (c *client) list(ctx context.Context) (children []string, stat *zk.Stat, err error) {
+	err = c.session.Synced(ctx, c.group.Dir, func(conn variants.Conn) error {
+		children, stat, err = conn.Children(c.group.Dir)
+		return err
+	})
+	return children, stat, variants.Attempted("list "+c.group.Dir, err)
+}
+
+// Round implements [Barrier].
+func (c *client) Round() int64 { return c.round.Load() }
 
 // Enter implements [Barrier].
 func (c *client) Enter(ctx context.Context) error {
@@ -97,7 +135,11 @@ func (c *client) leave(ctx context.Context) error {
 	if err := c.strategy.leave(ctx); err != nil {
 		return err
 	}
+	if err := c.session.Alive(); err != nil {
+		return err // what it has seen of the others may have been seen by a new session, which may lag behind
+	}
 	c.stage = outside
+	c.round.Add(1)
 	return nil
 }
 
@@ -123,7 +165,7 @@ func (c *client) withdraw(ctx context.Context, err error) error {
 
 // take creates the client's znode.
 func (c *client) take(ctx context.Context) error {
-	ticket, err := c.line.Enter(ctx, nil, zk.FlagEphemeral)
+	ticket, err := c.line.Enter(ctx, []byte(c.group.Member), zk.FlagEphemeral)
 	if err != nil {
 		return err
 	}

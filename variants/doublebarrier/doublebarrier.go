@@ -36,6 +36,9 @@ var code embed.FS
 type Group struct {
 	Dir  string // an existing znode, persistent, and the group's alone
 	Size int    // how many take part in each round
+	// Member is the client's own name in the group, which it keeps in its next session. A client with a name deletes what its
+	// earlier session has left. One without a name must not come back before that session has run out.
+	Member string
 }
 
 // Barrier is one client's view of a double barrier. Its methods may be called concurrently and then run one after
@@ -48,6 +51,9 @@ type Barrier interface {
 	Leave(ctx context.Context) error
 	// Close gives up all that the client has, without waiting for the others, as its death would.
 	Close(ctx context.Context) error
+	// Round returns the number of the round that the client is in, or enters next, as far as it knows. The first round has
+	// number 0.
+	Round() int64
 }
 
 // The errors of a barrier that is not used as it is meant to be.
@@ -69,6 +75,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Losses:      []variants.Loss{variants.EarlyStarts, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/go-zookeeper/zk"
 
@@ -17,7 +18,8 @@ import (
 //  2. List the directory with a watch. If there are N znodes, or if the directory's version has changed since the last
 //     round, all have entered.
 //  3. Otherwise wait for the watch, and go to 2.
-//  4. To leave, delete the client's own znode, and set the directory's data in the same multi, which changes its version.
+//  4. To leave, delete the client's own znode, and write the number of the next round to the directory in the same multi,
+//     which changes the directory's version.
 //  5. List the directory with a watch. If it holds no znode whose number is within those that were there at the end of
 //     step 2, all have finished.
 //  6. Otherwise wait for the watch, and go to 5.
@@ -41,7 +43,10 @@ import (
 // client, and twice besides.
 //
 // A client that withdraws just as the last one comes, and enters again, cannot know whether the round has begun without
-// it: withdrawing is safe only while a client is missing.
+// it: withdrawing is safe only while a client is missing. The same holds for a client that dies and joins again: nothing in
+// the directory shows whether the others are in a round or wait for its beginning. If they are in a round, the client finds N
+// znodes with its own, and starts too early. From then on its rounds need not be those of the others, which may start too
+// early, too, or wait in vain for a client that has gone through a round more.
 //
 // Source: ZooKeeper tutorial, Barriers; its faults: ZOOKEEPER-1011.
 type ChildrenWatch struct {
@@ -56,13 +61,30 @@ var _ Barrier = (*ChildrenWatch)(nil)
 // NewChildrenWatch returns one client's view of a barrier.
 func NewChildrenWatch(ctx context.Context, session *variants.Session, group Group) (*ChildrenWatch, error) {
 	b := &ChildrenWatch{}
-	b.init(session, group, b)
-	return b, b.orient(ctx)
+	err := b.init(ctx, session, group, b)
+	if err == nil {
+		err = b.orient(ctx)
+	}
+	if err == nil && b.version != 0 {
+		err = b.join(ctx)
+	}
+	return b, err
+}
+
+// join finds the number of the client's next round, for one that joins a group that has been at work.
+func (b *ChildrenWatch) join(ctx context.Context) error {
+	data, _, err := b.session.Get(ctx, b.group.Dir)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", b.group.Dir, err)
+	}
+	round, err := strconv.ParseInt(string(data), 10, 64)
+	b.round.Store(round)
+	return err
 }
 
 // orient reads the directory's version.
 func (b *ChildrenWatch) orient(ctx context.Context) error {
-	l, err := b.list(ctx)
+	l, err := b.watchAll(ctx)
 	b.version, b.adrift = l.version, err != nil
 	return err
 }
@@ -74,7 +96,7 @@ type listing struct {
 	watch   *variants.Watch
 }
 
-func (b *ChildrenWatch) list(ctx context.Context) (listing, error) {
+func (b *ChildrenWatch) watchAll(ctx context.Context) (listing, error) {
 	children, stat, watch, err := b.session.ChildrenW(ctx, b.group.Dir)
 	if err != nil {
 		return listing{}, fmt.Errorf("list %s: %w", b.group.Dir, err)
@@ -85,7 +107,7 @@ func (b *ChildrenWatch) list(ctx context.Context) (listing, error) {
 // await lists the directory with a watch, waits for the watch, and begins anew, until done reports true or an error.
 func (b *ChildrenWatch) await(ctx context.Context, done func(listing) (bool, error)) error {
 	for {
-		l, err := b.list(ctx)
+		l, err := b.watchAll(ctx)
 		if err != nil {
 			return err
 		}
@@ -117,7 +139,8 @@ func (b *ChildrenWatch) enter(ctx context.Context) error {
 }
 
 func (b *ChildrenWatch) leave(ctx context.Context) error {
-	if err := b.give(ctx, &zk.SetDataRequest{Path: b.group.Dir, Version: -1}); err != nil {
+	over := strconv.FormatInt(b.round.Load()+1, 10)
+	if err := b.give(ctx, &zk.SetDataRequest{Path: b.group.Dir, Data: []byte(over), Version: -1}); err != nil {
 		return err
 	}
 	return b.await(ctx, func(l listing) (finished bool, err error) {
@@ -138,6 +161,7 @@ func childrenWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "all clients watch the directory, to enter and to leave",
 		Source:  "ZooKeeper tutorial, Barriers",
+		Forgoes: []variants.Loss{variants.EarlyStarts, variants.Blocked},
 		BadAt:   "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{
 			Requests: "N+3", Writes: "2", FailedWrites: "0",

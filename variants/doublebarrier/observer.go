@@ -13,23 +13,32 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseEnter, arrived, started),
 		out.Between(phaseHold, started, finished),
 		out.Between(phaseLeave, finished, departed),
-		&rounds{out: out, open: map[int64]*round{}},
+		&rounds{out: out, open: map[int64]*round{}, members: map[int]*member{}},
 	}
 }
 
 // rounds reports participants that start a round before all have entered it, or leave it before all have finished. To
 // arrive and to finish is recorded just before anything is sent, to start and to depart just after all is known, on one
 // clock: if a participant arrives later in the history than another one starts, that one cannot have waited for it.
+//
+// A participant that died after it had entered still counts as entered, because its znode lasts as long as its session. It
+// counts as finished, because the others need not wait for the dead. In its next life it must not start a round that began
+// before.
 type rounds struct {
-	out  variants.Findings
-	size int              // of the group
-	open map[int64]*round // the rounds that not all have left
-	over int64            // all have left the rounds before this one, as each takes part in them in order
+	out     variants.Findings
+	size    int              // of the group
+	open    map[int64]*round // the rounds that some may still take part in
+	over    int64            // the rounds before this one are over for all, as each takes part in them in order
+	members map[int]*member
 }
 
 // round is what the participants have done in a round.
 type round struct {
-	did      [failed + 1]map[int]bool // by kind of event
+	did      [departed + 1]map[int]bool // by kind of event
+	late     map[int]bool               // those that have come back when the round had begun with them
+	excused  map[int]bool               // those that others need not wait for, as they have failed
+	past     int                        // how many will not take part in it any more
+	early    bool                       // one has started too early, so that the others cannot know when all have finished
 	suspects []suspect
 }
 
@@ -40,56 +49,138 @@ type suspect struct {
 	left        variants.Event // of the other one
 }
 
+// member is where a participant is.
+type member struct {
+	next     int64 // it will not take part in earlier rounds any more
+	entering bool  // it has arrived, and not started since
+	gone     bool  // it has failed since it last arrived
+}
+
 // Observe implements [variants.Observer].
 func (o *rounds) Observe(e variants.Event) {
-	if e.Kind == joined {
-		o.size = max(o.size, int(e.Value))
-		return
-	}
-	r := o.open[e.Value]
-	over := r == nil && e.Value < o.over
-	if over || r != nil && r.did[e.Kind][e.Client] {
-		o.repeated(e)
-	}
-	if over {
-		return
-	}
-	if r == nil {
-		r = &round{}
-		for kind := range r.did {
-			r.did[kind] = map[int]bool{}
-		}
-		o.open[e.Value] = r
-	}
-	r.did[e.Kind][e.Client] = true
+	m := variants.StateOf(o.members, e.Client)
 	switch e.Kind {
+	case joined:
+		o.size = max(o.size, int(e.Value))
+	case failed, variants.SessionLost, variants.Died, variants.Rejoined:
+		o.fail(m, e.Client)
+	case arrived, started, finished, departed:
+		o.take(m, e)
+	}
+}
+
+// take takes what a participant does in a round.
+func (o *rounds) take(m *member, e variants.Event) {
+	o.advance(m, e.Value)
+	r := o.round(e.Value)
+	switch e.Kind {
+	case arrived:
+		r.arrive(e.Client)
+		m.entering, m.gone = true, false
 	case started:
-		for _, other := range o.missing(r.did[arrived]) {
-			o.out.Breach(e, "participant %d started round %d before participant %d had entered", e.Client, e.Value, other)
-		}
+		o.start(r, e)
+		m.entering = false
 	case departed:
 		o.depart(r, e)
 	}
-}
-
-// repeated reports what a participant does only once in a round.
-func (o *rounds) repeated(e variants.Event) {
-	switch e.Kind {
-	case started:
-		o.out.Breach(e, "participant %d started round %d twice", e.Client, e.Value)
-	case departed:
-		o.out.Breach(e, "participant %d left round %d twice", e.Client, e.Value)
+	r.did[e.Kind][e.Client] = true
+	if e.Kind == departed {
+		o.accuse(r, func(participant int) bool { return r.did[departed][participant] })
+		o.advance(m, e.Value+1)
 	}
 }
 
+// round returns what is known of a round; nothing if it is over.
+func (o *rounds) round(number int64) *round {
+	r := o.open[number]
+	if r == nil {
+		r = &round{late: map[int]bool{}, excused: map[int]bool{}}
+		for kind := range r.did {
+			r.did[kind] = map[int]bool{}
+		}
+		if number >= o.over {
+			o.open[number] = r
+		}
+	}
+	return r
+}
+
+// advance lets a participant go on to a round. Rounds to which none can come back are forgotten.
+func (o *rounds) advance(m *member, next int64) {
+	for ; m.next < next; m.next++ {
+		r := o.round(m.next)
+		if r.past++; r.past >= o.size {
+			delete(o.open, m.next)
+			o.over = max(o.over, m.next+1)
+		}
+	}
+}
+
+// fail excuses a participant in the rounds that it has not left.
+func (o *rounds) fail(m *member, participant int) {
+	m.gone = true
+	for _, r := range o.open {
+		if r.did[arrived][participant] && !r.did[departed][participant] {
+			r.excuse(participant)
+		}
+	}
+}
+
+func (r *round) excuse(participant int) {
+	r.excused[participant] = true
+	r.suspects = slices.DeleteFunc(r.suspects, func(s suspect) bool { return s.participant == participant })
+}
+
+// arrive notes that a participant comes to the round, or comes back to it.
+func (r *round) arrive(participant int) {
+	switch begun := len(r.did[started]) > 0; {
+	case begun && r.did[arrived][participant]:
+		r.late[participant] = true
+	case !begun:
+		delete(r.excused, participant)
+	}
+}
+
+// start checks that a participant may start a round.
+func (o *rounds) start(r *round, e variants.Event) {
+	switch {
+	case e.Value < o.over, r.did[started][e.Client]:
+		o.outOfTurn(r, e, "participant %d started round %d twice", e.Client, e.Value)
+		return
+	case r.late[e.Client]:
+		o.outOfTurn(r, e, "participant %d started round %d, which had begun before it came back", e.Client, e.Value)
+		return
+	}
+	for _, other := range o.missing(r.did[arrived]) {
+		if m := o.members[other]; m != nil && m.entering && m.next <= e.Value { // for this round, as it missed the one that it came for
+			r.did[arrived][other] = true
+			if m.gone {
+				r.excuse(other)
+			}
+			continue
+		}
+		o.outOfTurn(r, e, "participant %d started round %d before participant %d had entered", e.Client, e.Value, other)
+		return
+	}
+}
+
+// outOfTurn reports a participant that starts or leaves a round when it must not.
+func (o *rounds) outOfTurn(r *round, e variants.Event, format string, args ...any) {
+	r.early = true
+	r.excuse(e.Client)
+	o.out.Lose(e, variants.EarlyStarts, 1, format, args...)
+}
+
+// depart notes for whom a participant did not wait.
 func (o *rounds) depart(r *round, e variants.Event) {
-	for _, other := range o.missing(r.did[finished]) {
-		r.suspects = append(r.suspects, suspect{other, e})
+	if e.Value < o.over || r.did[departed][e.Client] {
+		o.outOfTurn(r, e, "participant %d left round %d twice", e.Client, e.Value)
+		return
 	}
-	o.accuse(r, func(participant int) bool { return r.did[departed][participant] })
-	if len(r.did[departed]) >= o.size {
-		delete(o.open, e.Value)
-		o.over = max(o.over, e.Value+1)
+	for _, other := range o.missing(r.did[finished]) {
+		if m := variants.StateOf(o.members, other); !r.excused[other] && !m.gone && m.next <= e.Value {
+			r.suspects = append(r.suspects, suspect{other, e})
+		}
 	}
 }
 
@@ -98,9 +189,10 @@ func (o *rounds) accuse(r *round, alive func(participant int) bool) {
 	undecided := r.suspects[:0]
 	for _, s := range r.suspects {
 		switch {
+		case r.early:
 		case !alive(s.participant):
 			undecided = append(undecided, s)
-		case !r.did[failed][s.participant]:
+		default:
 			o.out.Breach(s.left, "participant %d left round %d before participant %d had finished", s.left.Client, s.left.Value, s.participant)
 		}
 	}

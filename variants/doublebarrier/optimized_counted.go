@@ -66,9 +66,14 @@ var _ Barrier = (*Counted)(nil)
 // NewCounted returns one client's view of a barrier.
 func NewCounted(ctx context.Context, session *variants.Session, group Group) (*Counted, error) {
 	b := &Counted{}
-	b.init(session, group, b)
+	if err := b.init(ctx, session, group, b); err != nil {
+		return b, err
+	}
 	s, err := b.look(ctx)
-	b.careful = err == nil && s.stat.Cversion != 0
+	if err == nil {
+		b.careful = s.stat.Cversion != 0
+		b.round.Store((int64(s.stat.Version) + 1) / 2)
+	}
 	return b, err
 }
 
@@ -125,6 +130,7 @@ func (b *Counted) enter(ctx context.Context) error {
 		if err != nil {
 			return b.explain("read", err)
 		}
+		b.round.Store(int64(stat.Version) / 2) // it grows when a round begins, and when it ends
 		began, err := b.advance(ctx, newState(data, stat), watch)
 		if err != nil {
 			return err

@@ -21,7 +21,8 @@ import (
 //  4. Otherwise wait for the watch.
 //  5. To leave, list the directory. The first time, take down the highest number: what comes later is of a later round.
 //  6. If there is no znode of this round, all have finished.
-//  7. If the client's own znode is the only one, delete it, and ready in the same multi: all have finished.
+//  7. If the client's own znode is the only one, delete it, and ready in the same multi: all have finished. The multi also
+//     sets the directory's data, so that its version counts the rounds.
 //  8. If the client's own znode is the lowest, read the highest with a watch, wait until it is gone, and go to 5.
 //  9. Otherwise read the lowest with a watch, delete the client's own znode unless that has been done, wait until the
 //     lowest is gone, and go to 5.
@@ -53,10 +54,28 @@ type ReadyNode struct {
 var _ Barrier = (*ReadyNode)(nil)
 
 // NewReadyNode returns one client's view of a barrier.
-func NewReadyNode(session *variants.Session, group Group) *ReadyNode {
+func NewReadyNode(ctx context.Context, session *variants.Session, group Group) (*ReadyNode, error) {
 	b := &ReadyNode{}
-	b.init(session, group, b)
-	return b
+	err := b.init(ctx, session, group, b)
+	if err == nil {
+		err = b.orient(ctx)
+	}
+	return b, err
+}
+
+// orient finds the number of the client's next round. The directory's version is the number of rounds that are over. While
+// ready exists, a round is under way without this client.
+func (b *ReadyNode) orient(ctx context.Context) error {
+	children, stat, err := b.list(ctx)
+	if err != nil {
+		return err
+	}
+	round := int64(stat.Version)
+	if slices.Contains(children, readyName) {
+		round++
+	}
+	b.round.Store(round)
+	return nil
 }
 
 // readyName is the znode that opens the barrier. It has no marker, and so is no ticket.
@@ -74,15 +93,16 @@ func (b *ReadyNode) enter(ctx context.Context) error {
 			return err
 		}
 		if exists {
-			if err := b.sitOut(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := b.enlist(ctx, watch); !errors.Is(err, errLate) {
+			err = b.sitOut(ctx)
+		} else if err = b.enlist(ctx, watch); errors.Is(err, errLate) {
+			err = b.give(ctx)
+		} else {
 			return err
 		}
-		if err := b.give(ctx); err != nil {
+		if err == nil {
+			err = b.orient(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -211,7 +231,7 @@ func (b *ReadyNode) yield(ctx context.Context, tickets []line.Ticket) (over bool
 	case tickets[0] != b.ticket:
 		return false, b.giveBefore(ctx, tickets[0])
 	case len(tickets) == 1:
-		return true, b.give(ctx, &zk.DeleteRequest{Path: b.ready(), Version: -1})
+		return true, b.give(ctx, b.closing()...)
 	default:
 		return false, b.line.AwaitWatch(ctx, tickets[len(tickets)-1])
 	}
@@ -231,7 +251,19 @@ func (b *ReadyNode) giveBefore(ctx context.Context, lowest line.Ticket) error {
 
 // sweep deletes the ready of a round of which no client is left. It cannot be that of another round, as none begins
 // without this client.
-func (b *ReadyNode) sweep(ctx context.Context) error { return b.session.Discard(ctx, b.ready()) }
+func (b *ReadyNode) sweep(ctx context.Context) error {
+	_, _, err := b.session.Multi(ctx, b.closing()...)
+	if errors.Is(err, zk.ErrNoNode) { // another client has done so
+		return nil
+	}
+	return variants.Attempted("delete "+b.ready(), err)
+}
+
+// closing returns the operations that end a round: without ready, the next one may begin, and the directory's version counts
+// the rounds that are over.
+func (b *ReadyNode) closing() []any {
+	return []any{&zk.DeleteRequest{Path: b.ready(), Version: -1}, &zk.SetDataRequest{Path: b.group.Dir, Version: -1}}
+}
 
 // abandon leaves ready to the other clients, and deletes it if there are none.
 func (b *ReadyNode) abandon(ctx context.Context) error {
@@ -244,7 +276,7 @@ func (b *ReadyNode) abandon(ctx context.Context) error {
 		return err
 	}
 	if len(line.Sorted(children, marker)) == 1 && slices.Contains(children, readyName) {
-		return b.give(ctx, &zk.DeleteRequest{Path: b.ready(), Version: -1})
+		return b.give(ctx, b.closing()...)
 	}
 	return b.give(ctx)
 }
@@ -265,8 +297,6 @@ func readyNodeVariant() variants.Variant {
 			Requests: "(10N-4)/N", Writes: "(2N+1)/N", FailedWrites: "0",
 			Notifications: "(3N-2)/N", HerdMax: "N",
 		},
-		Join: join(func(_ context.Context, session *variants.Session, group Group) (*ReadyNode, error) {
-			return NewReadyNode(session, group), nil
-		}),
+		Join: join(NewReadyNode),
 	}
 }

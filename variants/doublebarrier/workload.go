@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -38,15 +39,17 @@ func phases() []variants.Phase {
 type participant struct {
 	barrier Barrier
 	env     variants.Env
-	round   int64
 }
 
-var _ variants.Participant = (*participant)(nil)
+var (
+	_ variants.Participant = (*participant)(nil)
+	_ variants.Rounded     = (*participant)(nil)
+)
 
 // join makes a variant's Join out of its constructor.
 func join[B Barrier](open func(context.Context, *variants.Session, Group) (B, error)) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (B, error) {
-		return open(ctx, env.Session, Group{Dir: env.Root, Size: env.Clients})
+		return open(ctx, env.Session, Group{Dir: env.Root, Size: env.Clients, Member: strconv.Itoa(env.Index)})
 	}, func(b B, env variants.Env) variants.Participant {
 		env.Record(joined, int64(env.Clients))
 		return &participant{barrier: b, env: env}
@@ -55,28 +58,31 @@ func join[B Barrier](open func(context.Context, *variants.Session, Group) (B, er
 
 // Step implements [variants.Participant].
 func (p *participant) Step(ctx context.Context) error {
-	p.env.Record(arrived, p.round)
+	p.env.Record(arrived, p.Round())
 	if err := p.takePart(ctx); err != nil {
-		p.env.Record(failed, p.round)
+		p.env.Record(failed, p.Round())
 		return err
 	}
-	p.round++
 	return nil
 }
+
+// Round implements [variants.Rounded].
+func (p *participant) Round() int64 { return p.barrier.Round() }
 
 func (p *participant) takePart(ctx context.Context) error {
 	if err := p.barrier.Enter(ctx); err != nil {
 		return fmt.Errorf("enter: %w", err)
 	}
-	p.env.Record(started, p.round)
+	round := p.Round() // a later one than when it arrived, if that one began without it
+	p.env.Record(started, round)
 	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
-	p.env.Record(finished, p.round)
+	p.env.Record(finished, round)
 	if err := p.barrier.Leave(ctx); err != nil {
 		return fmt.Errorf("leave: %w", err)
 	}
-	p.env.Record(departed, p.round)
+	p.env.Record(departed, round)
 	return nil
 }
 
