@@ -42,6 +42,7 @@ const (
 	ItemsDoubled = "items-doubled"
 	Orphans      = "orphans"
 	Blocked      = "blocked-ns"
+	TornReads    = "torn-reads"
 	FencedPerOp  = "fenced/op"
 )
 
