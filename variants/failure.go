@@ -34,6 +34,7 @@ const (
 	ItemsDoubled Loss = "items-doubled" // items or tasks that were processed again
 	Orphans      Loss = "orphans"       // znodes that no client will remove
 	Blocked      Loss = "blocked-ns"    // the longest time that a live client has waited for one that had failed
+	TornReads    Loss = "torn-reads"    // uses of values that belong to different updates
 	Fenced       Loss = "fenced"        // operations that overlapped a later holder's, and that a check of the fencing token stops
 )
 

@@ -143,7 +143,7 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 
 // work lets a client take its steps, with a pause after each.
 func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps *atomic.Int64) error {
-	failures := 0
+	failures, first := 0, roundOf(c, 0)
 	for i := 0; rounds.begin(i); {
 		err := m.step(ctx, c)
 		if err != nil {
@@ -151,10 +151,11 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 			if err := m.recover(ctx, c, failures, err); err != nil {
 				return err
 			}
+			i = roundOf(c, first+i) - first
 			continue
 		}
 		failures = 0
-		i++
+		i = roundOf(c, first+i+1) - first
 		c.completed++
 		steps.Add(1)
 		if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
@@ -162,6 +163,14 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 		}
 	}
 	return nil
+}
+
+// roundOf returns the number of the client's next step, or otherwise if its steps have no numbers.
+func roundOf(c *client, otherwise int) int {
+	if p, ok := c.participant.(variants.Rounded); ok {
+		return int(p.Round())
+	}
+	return otherwise
 }
 
 // rounds decides how many steps each client takes.
