@@ -14,7 +14,7 @@ const lossFenced = "fenced"
 
 // losses returns the names of all losses.
 func losses() []string {
-	return []string{ItemsLost, ItemsDoubled, EarlyStarts, Orphans, Blocked, lossFenced}
+	return []string{ItemsLost, ItemsDoubled, EarlyStarts, Orphans, Blocked, TornReads, lossFenced}
 }
 
 // lossMetric returns the name of the metric of a loss.
@@ -28,7 +28,7 @@ func lossMetric(loss string) string {
 // addsUp reports whether the amounts of a metric in several repeats are added up, because the median would hide what
 // happened in one repeat of three.
 func addsUp(metric string) bool {
-	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, EarlyStarts, Orphans}, metric)
+	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, EarlyStarts, Orphans, TornReads}, metric)
 }
 
 // isRecovery reports whether a metric is about the time until a recovery.
@@ -130,6 +130,7 @@ func failureFirst(others []column) []column {
 		{"early", 0, EarlyStarts, table.Whole},
 		{"orphans", 0, Orphans, table.Whole},
 		{"blocked", 0, Blocked, table.Latency},
+		{"torn", 0, TornReads, table.Whole},
 		{"fenced/op", 1, FencedPerOp, table.Count},
 		{"violations", 2, Violations, table.Whole},
 	}

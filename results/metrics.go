@@ -43,6 +43,7 @@ const (
 	EarlyStarts  = "early-starts"
 	Orphans      = "orphans"
 	Blocked      = "blocked-ns"
+	TornReads    = "torn-reads"
 	FencedPerOp  = "fenced/op"
 )
 

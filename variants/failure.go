@@ -35,6 +35,7 @@ const (
 	EarlyStarts  Loss = "early-starts"  // times that a member of a group started or ended a round that not all had entered
 	Orphans      Loss = "orphans"       // znodes that no client will remove
 	Blocked      Loss = "blocked-ns"    // the longest time that a live client has waited for one that had failed
+	TornReads    Loss = "torn-reads"    // uses of values that belong to different updates
 	Fenced       Loss = "fenced"        // operations that overlapped a later holder's, and that a check of the fencing token stops
 )
 

@@ -62,6 +62,8 @@ func Recipe() variants.Recipe {
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Roles:       []string{roleReader, roleWriter},
+		Losses:      []variants.Loss{variants.TornReads, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,
 	}

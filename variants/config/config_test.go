@@ -206,7 +206,7 @@ func TestReaderKeepsStep(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{reads: tt.reads}
-			r := &reader{config: s, env: variants.Env{Record: func(variants.EventKind, int64) {}}}
+			r := &follower{reader: reader{config: s, env: variants.Env{Record: func(variants.EventKind, int64) {}}}}
 			for step, want := range tt.waits {
 				s.waits = 0
 				if err := r.Step(t.Context()); err != nil {

@@ -151,6 +151,7 @@ func invalidFlagVariant() variants.Variant {
 		Summary:  "the znodes are changed one by one while a flag is up; readers watch the flag and keep a copy",
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:    "failures: a writer that dies stops all readers, and a reader that is cut off misses what came and went",
+		Forgoes:  []variants.Loss{variants.TornReads, variants.Blocked},
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,

@@ -25,6 +25,8 @@ func ReadRecipe() variants.Recipe {
 		},
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
+		Roles:       []string{roleReader, roleWriter},
+		Losses:      []variants.Loss{variants.TornReads},
 		NewObserver: newReadObserver,
 		Code:        code,
 	}
@@ -35,11 +37,11 @@ func ReadRecipe() variants.Recipe {
 // twice, and so on: the number of uses for each update is proportional to the number of clients.
 func joinReading(open func(variants.Env) Configuration) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		c := open(env)
 		if env.Index == 0 {
-			return &occasionalWriter{writer{config: c, env: env}}, nil
+			w, err := newWriter(ctx, open(env), env)
+			return &occasionalWriter{w}, err
 		}
-		u := &user{reader{config: c, env: env}}
+		u := &user{reader{config: open(env), env: env}}
 		return u, u.use(ctx)
 	}
 }

@@ -60,27 +60,50 @@ func numbered(number int64) [][]byte {
 // for its update by then. Readers begin with a copy of what there is.
 func join(open func(variants.Env) Configuration) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		c := open(env)
 		if env.Index == env.Clients-1 {
-			return &writer{config: c, env: env}, nil
+			w, err := newWriter(ctx, open(env), env)
+			return &publisher{w}, err
 		}
-		r := &reader{config: c, env: env}
-		return r, r.use(ctx)
+		f := &follower{reader: reader{config: open(env), env: env}}
+		err := f.use(ctx)
+		if env.Life > 0 {
+			f.step = f.number // what came before belongs to rounds that are over
+		}
+		return f, err
 	}
 }
 
-// writer is the participant that changes the configuration.
+// The roles of the participants.
+const (
+	roleWriter = "writer"
+	roleReader = "reader"
+)
+
+// writer is a participant that changes the configuration.
 type writer struct {
 	config Configuration
 	env    variants.Env
 	number int64
 }
 
-var _ variants.Participant = (*writer)(nil)
+var _ variants.Roled = (*writer)(nil)
 
-// Step implements [variants.Participant]: one update, whose values take as long to prepare as the scenario holds.
-func (w *writer) Step(ctx context.Context) error {
-	return w.write(ctx, func(ctx context.Context) error { return w.env.Hold(ctx, nil) })
+// newWriter returns a writer. One that joins again goes on after the last update that is complete: it writes one that its former
+// life has left half done once more.
+func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, error) {
+	w := writer{config: c, env: env}
+	if env.Life == 0 {
+		return w, nil
+	}
+	if err := env.Session.Sync(ctx, env.Root); err != nil {
+		return w, fmt.Errorf("sync the configuration: %w", err)
+	}
+	values, err := newStore(env.Session, env.Root, znodes).values(ctx)
+	if err != nil {
+		return w, err
+	}
+	w.number, _, err = numbers(values)
+	return w, err
 }
 
 // write updates with the next number, when prepare has returned.
@@ -100,43 +123,36 @@ func (w *writer) write(ctx context.Context, prepare func(context.Context) error)
 	return nil
 }
 
+// Role implements [variants.Roled].
+func (w *writer) Role() string { return roleWriter }
+
 // Leave implements [variants.Participant].
 func (w *writer) Leave(context.Context) error { return nil }
+
+// publisher is the writer whose updates readers wait for.
+type publisher struct{ writer }
+
+var (
+	_ variants.Participant = (*publisher)(nil)
+	_ variants.Rounded     = (*publisher)(nil)
+)
+
+// Step implements [variants.Participant]: one update, whose values take as long to prepare as the scenario holds.
+func (p *publisher) Step(ctx context.Context) error {
+	return p.write(ctx, func(ctx context.Context) error { return p.env.Hold(ctx, nil) })
+}
+
+// Round implements [variants.Rounded].
+func (p *publisher) Round() int64 { return p.number }
 
 // reader is a participant that acts on the configuration.
 type reader struct {
 	config Configuration
 	env    variants.Env
-	step   int64 // how many steps it has begun
-	number int64 // of the configuration that it acted on last
+	number int64 // of the configuration that it acted on last, the smallest if its values differ
 }
 
-var _ variants.Participant = (*reader)(nil)
-
-// Step implements [variants.Participant]: the k-th one uses the k-th configuration, or a later one if the writer was
-// faster.
-func (r *reader) Step(ctx context.Context) error {
-	r.step++
-	left := usesPerUpdate
-	if r.number < r.step {
-		r.env.Record(awaiting, r.step)
-	}
-	for r.number < r.step {
-		if err := r.config.Changed(ctx); err != nil {
-			return fmt.Errorf("wait for a change: %w", err)
-		}
-		if err := r.use(ctx); err != nil {
-			return err
-		}
-		left = usesPerUpdate - 1
-	}
-	for range left {
-		if err := r.use(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+var _ variants.Roled = (*reader)(nil)
 
 // use acts on the configuration, which means to record it.
 func (r *reader) use(ctx context.Context) error {
@@ -144,25 +160,75 @@ func (r *reader) use(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}
-	var low, high int64
+	low, high, err := numbers(values)
+	if err != nil {
+		return err
+	}
+	r.env.Record(oldest, low)
+	r.env.Record(used, high)
+	r.number = low
+	return nil
+}
+
+// numbers returns the smallest and the largest number of the updates that have written some values.
+func numbers(values [][]byte) (low, high int64, err error) {
 	for i, value := range values {
 		number, err := strconv.ParseInt(string(value), 10, 64)
 		if err != nil {
-			return fmt.Errorf("parse the configuration: %w", err)
+			return 0, 0, fmt.Errorf("parse the configuration: %w", err)
 		}
 		if i == 0 {
 			low, high = number, number
 		}
 		low, high = min(low, number), max(high, number)
 	}
-	r.env.Record(oldest, low)
-	r.env.Record(used, high)
-	r.number = high
-	return nil
+	return low, high, nil
 }
+
+// Role implements [variants.Roled].
+func (r *reader) Role() string { return roleReader }
 
 // Leave implements [variants.Participant].
 func (r *reader) Leave(context.Context) error { return nil }
+
+// follower is a reader that waits for updates.
+type follower struct {
+	reader
+	step int64 // how many steps are over
+}
+
+var (
+	_ variants.Participant = (*follower)(nil)
+	_ variants.Rounded     = (*follower)(nil)
+)
+
+// Step implements [variants.Participant]: the k-th one uses the k-th configuration, or a later one if the writer was
+// faster.
+func (f *follower) Step(ctx context.Context) error {
+	next, left := f.step+1, usesPerUpdate
+	if f.number < next {
+		f.env.Record(awaiting, next)
+	}
+	for f.number < next {
+		if err := f.config.Changed(ctx); err != nil {
+			return fmt.Errorf("wait for a change: %w", err)
+		}
+		if err := f.use(ctx); err != nil {
+			return err
+		}
+		left = usesPerUpdate - 1
+	}
+	for range left {
+		if err := f.use(ctx); err != nil {
+			return err
+		}
+	}
+	f.step = next
+	return nil
+}
+
+// Round implements [variants.Rounded].
+func (f *follower) Round() int64 { return f.step }
 
 // newObserver returns an observer of [Recipe].
 func newObserver(out variants.Findings) variants.Observer {
@@ -186,6 +252,8 @@ func waits(out variants.Findings) variants.Observer {
 				out.Span(variants.Span{Phase: phaseAwait, Client: e.Client, Start: since.At, End: e.At})
 				delete(waiting, e.Client)
 			}
+		case variants.Died, variants.Rejoined:
+			delete(waiting, e.Client)
 		}
 	})
 }
@@ -214,6 +282,10 @@ func newUses(out variants.Findings) variants.Observer {
 func (u *uses) observe(e variants.Event) {
 	r := variants.StateOf(u.readers, e.Client)
 	switch e.Kind {
+	case variants.Rejoined: // a new session may read what is older
+		*r = readerState{}
+	case variants.SessionLost, variants.Died, variants.Deafened, variants.Hearing: // no read begins
+		return
 	case writing:
 		u.newest = max(u.newest, e.Value)
 	case updated:
@@ -229,7 +301,7 @@ func (u *uses) observe(e variants.Event) {
 
 func (u *uses) used(r *readerState, e variants.Event) {
 	if r.low != e.Value {
-		u.out.Breach(e, "client %d acted on a torn configuration, of updates %d to %d", e.Client, r.low, e.Value)
+		u.out.Lose(e, variants.TornReads, 1, "client %d acted on a torn configuration, of updates %d to %d", e.Client, r.low, e.Value)
 	}
 	if e.Value < r.last {
 		u.out.Breach(e, "client %d acted on configuration %d after %d", e.Client, e.Value, r.last)

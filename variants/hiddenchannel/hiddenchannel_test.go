@@ -15,6 +15,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"writing": writing, "written": written, "awaiting": awaiting, "told": told, "read": read, "fresh": fresh,
+			"died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Verbatim: true,
 	}
@@ -35,6 +36,8 @@ func TestCheck(t *testing.T) {
 		{"never written", "0:writing:1 1:read:2", "client 1 read update 2 when the last was 1"},
 		{"not written yet", "1:told:1 1:read:1 0:writing:1", "client 1 read update 1 when the last was 0"},
 		{"backwards", "0:writing:1 0:writing:2 1:read:2 1:read:1", "client 1 read update 1 after 2"},
+		{"older in a new life", "0:writing:1 1:read:1 1:died:0 1:rejoined:1 1:read:0", ""},
+		{"backwards in a new life", "0:writing:1 1:died:0 1:rejoined:1 1:read:1 1:read:0", "client 1 read update 0 after 1"},
 		{"backwards in two steps", "0:writing:1 0:writing:2 1:read:2 2:read:0 1:read:0", "client 1 read update 0 after 2"},
 	})
 }
@@ -159,17 +162,18 @@ func TestMailbox(t *testing.T) {
 // The participants of one root share a mailbox, which is gone with the last of them.
 func TestPostOffice(t *testing.T) {
 	p := &postOffice{boxes: map[string]*sharedBox{}}
-	one, same, other := p.rent("/one"), p.rent("/one"), p.rent("/other")
+	one, same, other := p.rent("/one", 0), p.rent("/one", 1), p.rent("/other", 0)
+	p.rent("/one", 0) // joins again
 	if one != same || one == other {
 		t.Error("the mailboxes are not those of their roots")
 	}
-	p.giveBack("/one")
-	if p.rent("/one") != one {
+	p.giveBack("/one", 0)
+	if p.rent("/one", 2) != one {
 		t.Error("the mailbox was gone before its last tenant")
 	}
-	p.giveBack("/one")
-	p.giveBack("/one")
-	p.giveBack("/other")
+	p.giveBack("/one", 1)
+	p.giveBack("/one", 2)
+	p.giveBack("/other", 0)
 	if len(p.boxes) != 0 {
 		t.Errorf("%d mailboxes are left", len(p.boxes))
 	}

@@ -56,23 +56,39 @@ func prepare(ctx context.Context, env variants.Env) error {
 func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {
 	office := &postOffice{boxes: map[string]*sharedBox{}}
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		mail := pacedMail{Mailbox: office.rent(env.Root), env: env}
-		leave := sync.OnceFunc(func() { office.giveBack(env.Root) })
+		mail := pacedMail{Mailbox: office.rent(env.Root, env.Index), env: env}
+		leave := sync.OnceFunc(func() { office.giveBack(env.Root, env.Index) })
 		v, err := open(ctx, env, mail)
 		if err != nil {
 			leave()
 			return nil, err
 		}
-		if env.Index == 0 {
-			return &writer{value: v, env: env, leave: leave}, nil
-		}
-		r := &reader{value: v, env: env, leave: leave}
-		if _, err := r.read(ctx); err != nil {
+		p, err := begin(ctx, v, env, mail, leave)
+		if err != nil {
 			leave()
 			return nil, err
 		}
-		return r, nil
+		return p, nil
 	}
+}
+
+// begin makes the participant of a client. One that joins again goes on with the update that it finds. If that is one whose
+// writer has failed before it announced it, the writer's next life does.
+func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func()) (variants.Participant, error) {
+	if env.Index == 0 && env.Life == 0 {
+		return &writer{value: v, env: env, leave: leave}, nil
+	}
+	r := &reader{value: v, env: env, leave: leave}
+	number, err := r.read(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case env.Index == 0:
+		return &writer{value: v, env: env, leave: leave, number: number}, mail.Send(ctx, number)
+	case env.Life > 0:
+		r.step, r.known = number, number
+	}
+	return r, nil
 }
 
 // postOffice has the mailboxes of the runs under way, one for each root.
@@ -81,25 +97,27 @@ type postOffice struct {
 	boxes map[string]*sharedBox
 }
 
+// sharedBox is a mailbox with its tenants. A client that joins again still is one.
 type sharedBox struct {
 	*Mailbox
-	tenants int
+	tenants map[int]bool
 }
 
-func (p *postOffice) rent(root string) *Mailbox {
+func (p *postOffice) rent(root string, client int) *Mailbox {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.boxes[root] == nil {
-		p.boxes[root] = &sharedBox{Mailbox: NewMailbox()}
+		p.boxes[root] = &sharedBox{NewMailbox(), map[int]bool{}}
 	}
-	p.boxes[root].tenants++
+	p.boxes[root].tenants[client] = true
 	return p.boxes[root].Mailbox
 }
 
-func (p *postOffice) giveBack(root string) {
+func (p *postOffice) giveBack(root string, client int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.boxes[root].tenants--; p.boxes[root].tenants == 0 {
+	delete(p.boxes[root].tenants, client)
+	if len(p.boxes[root].tenants) == 0 {
 		delete(p.boxes, root)
 	}
 }
@@ -126,7 +144,10 @@ type writer struct {
 	leave  func()
 }
 
-var _ variants.Participant = (*writer)(nil)
+var (
+	_ variants.Participant = (*writer)(nil)
+	_ variants.Rounded     = (*writer)(nil)
+)
 
 // Step implements [variants.Participant]: one update.
 func (w *writer) Step(ctx context.Context) error {
@@ -143,6 +164,9 @@ func (w *writer) Step(ctx context.Context) error {
 	return nil
 }
 
+// Round implements [variants.Rounded].
+func (w *writer) Round() int64 { return w.number }
+
 // Leave implements [variants.Participant].
 func (w *writer) Leave(context.Context) error { w.leave(); return nil }
 
@@ -150,19 +174,22 @@ func (w *writer) Leave(context.Context) error { w.leave(); return nil }
 type reader struct {
 	value Value
 	env   variants.Env
-	step  int64 // how many steps it has begun
+	step  int64 // how many steps are over
 	known int64 // the newest update that it has heard of or read
 	leave func()
 }
 
-var _ variants.Participant = (*reader)(nil)
+var (
+	_ variants.Participant = (*reader)(nil)
+	_ variants.Rounded     = (*reader)(nil)
+)
 
 // Step implements [variants.Participant]: the k-th step ends when the reader has heard of the k-th update, or of a later
 // one, and has then read.
 func (r *reader) Step(ctx context.Context) error {
-	r.step++
-	for r.known < r.step {
-		r.env.Record(awaiting, r.step)
+	next := r.step + 1
+	for r.known < next {
+		r.env.Record(awaiting, next)
 		version, err := r.value.Changed(ctx)
 		if err != nil {
 			return fmt.Errorf("wait for an update: %w", err)
@@ -174,8 +201,12 @@ func (r *reader) Step(ctx context.Context) error {
 		}
 		r.known = max(r.known, version, number)
 	}
+	r.step = next
 	return nil
 }
+
+// Round implements [variants.Rounded].
+func (r *reader) Round() int64 { return r.step }
 
 func (r *reader) read(ctx context.Context) (int64, error) {
 	reading, err := r.value.Read(ctx)
@@ -229,6 +260,8 @@ func (r *reads) observe(e variants.Event) {
 		r.readers[e.Client] = state
 	}
 	switch e.Kind {
+	case variants.Rejoined: // a new session may read what is older
+		*state = readerState{at: -1}
 	case writing:
 		r.newest = max(r.newest, e.Value)
 	case written:
