@@ -120,7 +120,7 @@ func TestOutages(t *testing.T) {
 		{"had to reconnect", func(d *results.Document) { d.Health.Reconnects = 2 }, "kill pause partition expire stop cut"},
 		{"the leader changed", func(d *results.Document) { d.Health.LeaderChanged = true }, "kill pause partition"},
 		{"reads by bystanders failed", func(d *results.Document) { d.Health.BystanderErrors = 1 }, "kill pause partition"},
-		{"zoo1 restarted", func(d *results.Document) { d.Servers = []results.ServerReport{{Name: "zoo1", Restarted: true}} }, "kill"},
+		{"zoo1 restarted", func(d *results.Document) { d.Servers = []results.ServerReport{{Name: "zoo1", Restarted: true}} }, "kill pause partition"},
 		{"could not match 1 replies", func(d *results.Document) { d.Health.UnmatchedReplies = 1 }, ""},
 	}
 	for _, kind := range []string{"kill", "pause", "partition", "expire", "cut", "stop", "deaf"} {
