@@ -37,7 +37,7 @@ func wholeLength() []string { return []string{"revocable-deaf-holder"} }
 func shorten(s *scenarios.Scenario) {
 	const by = 4
 	s.Duration, s.WarmUp, s.Think = s.Duration/by, s.WarmUp/by, s.Think/by
-	s.SessionTimeout = s.SessionTimeout / by
+	s.SessionTimeout /= by
 	if time.Duration(s.Hold) > time.Second { // a short one is work, which does not depend on how long sessions live
 		s.Hold /= by
 	}
