@@ -27,7 +27,7 @@ func (s Scenario) explains(o outage) bool {
 		return s.asksFor("kill", "pause", "partition", "expire", "stop")
 	case reconnect:
 		return s.asksFor("kill", "pause", "partition", "expire", "stop", "cut")
-	case failedRead, leaderChange, standstill, restart:
+	case failedRead, leaderChange, standstill, restart: // a server that has lost its quorum begins anew, with new counters
 		return s.asksFor("kill", "pause", "partition")
 	default:
 		return false

@@ -185,13 +185,6 @@ type Refresher interface {
 	Refresh(ctx context.Context) error
 }
 
-// Rounded is a participant of a collective recipe whose steps are numbered for the whole group, such as the rounds of a barrier.
-// A client that joins again then goes on with the group's present round.
-type Rounded interface {
-	// Round returns the number of the next step. All first steps have the same number.
-	Round() int64
-}
-
 // Env is what a participant knows of the run it takes part in.
 type Env struct {
 	Clients int // how many participants there are

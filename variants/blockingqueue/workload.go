@@ -47,12 +47,16 @@ func phases() []variants.Phase {
 //
 // A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a spare one,
 // or another consumer would wait for an item at the end.
+//
+// A producer whose life has ended may have put a part of its round. Its next life puts the whole round, so that the consumers, which
+// take a fixed number of items, leave up to a round of items. The producer would wait for one of these at the end. So in each life it
+// is ahead of its consumers by one round more.
 type worker struct {
 	queue  Queue
 	env    variants.Env
-	number int64 // of the last item put
-	last   *Item // of the last round
-	short  bool  // it has yet to put a spare item
+	number int64  // of the last item put
+	ends   []Item // the last items of the rounds that the producer has not seen taken, the oldest first
+	short  bool   // it has yet to put a spare item
 }
 
 var _ variants.Participant = (*worker)(nil)
@@ -89,7 +93,7 @@ func (w *worker) Step(ctx context.Context) error {
 	case w.env.Clients > 1:
 		return w.produceRound(ctx)
 	default:
-		if err := w.produce(ctx); err != nil {
+		if _, err := w.produce(ctx); err != nil {
 			return err
 		}
 		return w.consume(ctx)
@@ -100,34 +104,47 @@ func (w *worker) Step(ctx context.Context) error {
 func (w *worker) Leave(ctx context.Context) error { return w.queue.Leave(ctx) }
 
 func (w *worker) produceRound(ctx context.Context) error {
-	if w.last != nil {
-		w.env.Record(draining, w.number)
-		if err := w.queue.AwaitTaken(ctx, *w.last); err != nil {
-			return fmt.Errorf("wait until the last round is taken: %w", err)
-		}
-		w.env.Record(drained, w.number)
+	if err := w.drain(ctx); err != nil {
+		return err
 	}
+	var last Item
 	for range w.env.Clients - 1 {
-		if err := w.produce(ctx); err != nil {
+		item, err := w.produce(ctx)
+		if err != nil {
 			return err
 		}
+		last = item
 	}
+	w.ends = append(w.ends, last)
+	return nil
+}
+
+// drain waits until the last round is taken, or in a later life of the producer, one that is as many rounds older.
+func (w *worker) drain(ctx context.Context) error {
+	if len(w.ends) <= w.env.Life {
+		return nil
+	}
+	w.env.Record(draining, w.number)
+	if err := w.queue.AwaitTaken(ctx, w.ends[0]); err != nil {
+		return fmt.Errorf("wait until an earlier round is taken: %w", err)
+	}
+	w.ends = w.ends[1:]
+	w.env.Record(drained, w.number)
 	return nil
 }
 
 // produce holds before the put and after it. In a lockstep run the consumers that the item has woken hold, too, before they
 // claim it. The producer's first hold may end before theirs; its second hold ends after all of them, and so the next put
 // follows all claims.
-func (w *worker) produce(ctx context.Context) error {
+func (w *worker) produce(ctx context.Context) (Item, error) {
 	if err := w.env.Hold(ctx, nil); err != nil {
-		return err
+		return Item{}, err
 	}
 	item, err := w.put(ctx)
 	if err != nil {
-		return err
+		return Item{}, err
 	}
-	w.last = &item
-	return w.env.Hold(ctx, nil)
+	return item, w.env.Hold(ctx, nil)
 }
 
 // replace puts the spare item of a consumer that has begun another life.

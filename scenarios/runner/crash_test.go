@@ -1,0 +1,116 @@
+package runner_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// withFaults returns the scenarios that come with zkbench in which servers, or else clients, fail.
+func withFaults(t *testing.T, ofServers bool) []scenarios.Scenario {
+	t.Helper()
+	var out []scenarios.Scenario
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Load(name, catalog.Recipes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Faults) > 0 && faults.OfServers(s.Faults) == ofServers {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// wholeLength has the scenarios that are not shortened, because a variant has times of its own: forced is patient for 5s.
+func wholeLength() []string { return []string{"revocable-deaf-holder"} }
+
+// shorten divides all times of a scenario by four, and keeps the largest number of clients.
+func shorten(s *scenarios.Scenario) {
+	const by = 4
+	s.Duration, s.WarmUp, s.Think = s.Duration/by, s.WarmUp/by, s.Think/by
+	s.SessionTimeout /= by
+	if time.Duration(s.Hold) > time.Second { // a short one is work, which does not depend on how long sessions live
+		s.Hold /= by
+	}
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		f.At, f.Every, f.For = f.At/by, f.Every/by, f.For/by
+	}
+}
+
+// Every scenario in which clients fail keeps its promises, and its claims hold. Sessions run out sooner than in the scenario.
+func TestFailureScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some minutes, most of them without load")
+	}
+	for _, s := range withFaults(t, false) {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			s.Clients, s.Repeats = s.Clients[len(s.Clients)-1:], 1
+			if !slices.Contains(wholeLength(), s.Name) {
+				shorten(&s)
+			}
+			if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
+				t.Fatalf("shortened: %v", problems)
+			}
+			checkFailure(t, ensembletest.Embedded(t, quickTicks), s)
+		})
+	}
+}
+
+// The scenarios in which servers fail keep their promises on real servers. One variant each is enough here.
+func TestLiveFailureScenarios(t *testing.T) {
+	e := live.Get(t)
+	for _, s := range withFaults(t, true) {
+		t.Run(s.Name, func(t *testing.T) {
+			s.Variants, s.Repeats, s.Expect = []string{bestOf(s.Recipe)}, 1, nil
+			checkFailure(t, e, s)
+		})
+	}
+}
+
+// bestOf returns the last variant of a recipe, which is an optimized one.
+func bestOf(recipe string) string {
+	for _, r := range catalog.Recipes() {
+		if r.Name == recipe {
+			return r.Variants[len(r.Variants)-1].Name
+		}
+	}
+	return ""
+}
+
+// checkFailure runs a scenario with faults, which must happen. No promise may be broken, and the claims that do not depend on times
+// must hold.
+func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
+	t.Helper()
+	docs := mustMeasure(t, e, s, catalog.Recipes())
+	for _, d := range docs {
+		if f := d.Failure; f == nil || len(f.Faults) == 0 {
+			t.Errorf("%s: no fault happened", d.Variant)
+		}
+		if len(d.Invalid) > 0 {
+			t.Errorf("%s: invalid: %q", d.Variant, d.Invalid)
+		}
+		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
+			t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
+		}
+	}
+	rows := results.Summarize(docs).Rows
+	for _, c := range s.Claims() {
+		if c.IsTime() && isEmbedded(e) {
+			continue
+		}
+		if v := c.Evaluate(rows, results.MostClients(rows)); v.Outcome != outcome.Pass {
+			t.Errorf("claim %s: %s", c, v.Why)
+		}
+	}
+}
