@@ -205,6 +205,7 @@ func TestFaultsOutsideOfTheWindow(t *testing.T) {
 	}
 	equal(t, "failure", *d.Failure, results.Failure{
 		Faults: []results.Fault{}, Unavailable: s, Losses: map[string]int64{results.ItemsLost: 3, results.Blocked: 5},
+		Missed: 1, // of a fault that was due in the window
 	})
 }
 
