@@ -263,3 +263,23 @@ func TestAwaitHistogram(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// What is said of a quorum that does not come is what was wrong with each server, not that the last check was cut short.
+func TestAwaitQuorumSaysWhatWasWrong(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var checks atomic.Int64
+	address := ensembletest.Listen(t, func(conn net.Conn) {
+		_, _ = io.ReadFull(conn, make([]byte, 4))
+		if checks.Add(1) < 10 {
+			_, _ = io.WriteString(conn, "This ZooKeeper instance is not currently serving requests\n")
+			return
+		}
+		cancel()
+		_, _ = io.Copy(io.Discard, conn) // until the other end hangs up
+	})
+	err := ensemble.AwaitQuorum(ctx, []ensemble.Server{{ID: 1, Name: "zoo1", Addr: address}})
+	if !errors.Is(err, ensemble.ErrNotServing) {
+		t.Errorf("error %v, want %v", err, ensemble.ErrNotServing)
+	}
+}

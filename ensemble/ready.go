@@ -14,12 +14,17 @@ import (
 // pollInterval is the time between two checks of a server that is not ready yet.
 const pollInterval = 100 * time.Millisecond
 
-// AwaitQuorum returns when CheckQuorum returns nil. If ctx ends before, it returns the last error of CheckQuorum.
+// AwaitQuorum returns when CheckQuorum returns nil. If ctx ends before, it returns the last error of a CheckQuorum that was not cut
+// short by that.
 func AwaitQuorum(ctx context.Context, servers []Server) error {
+	var err error
 	for {
-		err := CheckQuorum(ctx, servers)
-		if err == nil {
+		now := CheckQuorum(ctx, servers)
+		if now == nil {
 			return nil
+		}
+		if err == nil || ctx.Err() == nil {
+			err = now
 		}
 		select {
 		case <-ctx.Done():

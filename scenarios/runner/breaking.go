@@ -143,5 +143,11 @@ func (f *failing) restoreAll(ctx context.Context) error {
 			errs = append(errs, f.restore(ctx, breaker, s))
 		}
 	}
-	return errors.Join(append(errs, ensemble.AwaitQuorum(ctx, f.m.setting.servers))...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := ensemble.CheckFaults(ctx, f.m.ensemble); err != nil { // a server that stays away would be waited for in vain
+		return fmt.Errorf("after all faults of the schedule: %w", err)
+	}
+	return ensemble.AwaitQuorum(ctx, f.m.setting.servers)
 }

@@ -169,10 +169,28 @@ func (p scenarioRun) perform(ctx context.Context, t task) error {
 		err = cause
 	}
 	if err != nil {
+		err = p.diagnose(ctx, err)
 		err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), err)
 	}
 	if err != nil && len(d.Violations) > 0 {
 		return &BrokenError{d, err}
+	}
+	return err
+}
+
+// diagnoseTimeout is how long finding the faults of servers may take.
+const diagnoseTimeout = 10 * time.Second
+
+// diagnose adds to the error of a measurement which servers have faults. All faults of the schedule are over then, so that these
+// are others. An interrupted run is not diagnosed.
+func (p scenarioRun) diagnose(ctx context.Context, err error) error {
+	if errors.As(err, new(*ensemble.FaultyError)) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), errOwnerLost) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnoseTimeout)
+	defer cancel()
+	if faulty := new(ensemble.FaultyError); errors.As(ensemble.CheckFaults(ctx, p.Ensemble), &faulty) {
+		return fmt.Errorf("%w; %w", err, faulty)
 	}
 	return err
 }
