@@ -53,7 +53,7 @@ func FormatMetric(name string, value float64) string {
 		return table.Latency(value)
 	case name == HeapPerWatch:
 		return table.Bytes(value)
-	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, Violations, ItemsLost, ItemsDoubled, EarlyStarts, Orphans}, name):
+	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, Violations, ItemsLost, ItemsDoubled, OutOfStep, Orphans}, name):
 		return table.Whole(value)
 	case IsShare(name):
 		return table.Percentage(value)
