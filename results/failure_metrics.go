@@ -14,7 +14,7 @@ const lossFenced = "fenced"
 
 // losses returns the names of all losses.
 func losses() []string {
-	return []string{ItemsLost, ItemsDoubled, EarlyStarts, Orphans, Blocked, TornReads, lossFenced}
+	return []string{ItemsLost, ItemsDoubled, OutOfStep, Orphans, Blocked, TornReads, lossFenced}
 }
 
 // lossMetric returns the name of the metric of a loss.
@@ -28,7 +28,7 @@ func lossMetric(loss string) string {
 // addsUp reports whether the amounts of a metric in several repeats are added up, because the median would hide what
 // happened in one repeat of three.
 func addsUp(metric string) bool {
-	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, EarlyStarts, Orphans, TornReads}, metric)
+	return slices.Contains([]string{Violations, ItemsLost, ItemsDoubled, OutOfStep, Orphans, TornReads}, metric)
 }
 
 // isRecovery reports whether a metric is about the time until a recovery.
@@ -89,8 +89,8 @@ func lossUnit(loss string) string {
 	switch loss {
 	case Orphans:
 		return "znodes"
-	case EarlyStarts:
-		return "starts"
+	case OutOfStep:
+		return "times"
 	default:
 		return "items"
 	}
@@ -127,7 +127,7 @@ func failureFirst(others []column) []column {
 		{"failed ops/op", 3, FailedOperationsPerOp, table.Count},
 		{"lost", 0, ItemsLost, table.Whole},
 		{"doubled", 0, ItemsDoubled, table.Whole},
-		{"early", 0, EarlyStarts, table.Whole},
+		{"out of step", 0, OutOfStep, table.Whole},
 		{"orphans", 0, Orphans, table.Whole},
 		{"blocked", 0, Blocked, table.Latency},
 		{"torn", 0, TornReads, table.Whole},

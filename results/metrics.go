@@ -40,7 +40,7 @@ const (
 const (
 	ItemsLost    = "items-lost"
 	ItemsDoubled = "items-doubled"
-	EarlyStarts  = "early-starts"
+	OutOfStep    = "out-of-step"
 	Orphans      = "orphans"
 	Blocked      = "blocked-ns"
 	TornReads    = "torn-reads"

@@ -32,7 +32,7 @@ type Loss string
 const (
 	ItemsLost    Loss = "items-lost"    // items or tasks whose submission was acknowledged, and that no client will process
 	ItemsDoubled Loss = "items-doubled" // items or tasks that were processed again
-	EarlyStarts  Loss = "early-starts"  // times that a member of a group started or ended a round that not all had entered
+	OutOfStep    Loss = "out-of-step"   // times that a member of a group started a round before all had entered, or left it before all had finished
 	Orphans      Loss = "orphans"       // znodes that no client will remove
 	Blocked      Loss = "blocked-ns"    // the longest time that a live client has waited for one that had failed
 	TornReads    Loss = "torn-reads"    // uses of values that belong to different updates

@@ -115,7 +115,7 @@ func forgone(losses []variants.Loss) string {
 	words := map[variants.Loss]string{
 		variants.ItemsLost:    "an item or task may be lost",
 		variants.ItemsDoubled: "an item or task may be processed twice",
-		variants.EarlyStarts:  "a member of a group may start a round that not all have entered",
+		variants.OutOfStep:    "a member of a group may start a round before all have entered, or leave it before all have finished",
 		variants.TornReads:    "a client may act on values that belong to different updates",
 		variants.Orphans:      "znodes may be left that no client removes",
 		variants.Blocked:      "clients that work may wait without end for one that failed",

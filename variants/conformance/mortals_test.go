@@ -29,6 +29,7 @@ type mortals struct {
 	lives []*mortal // the current ones, by client
 	all   []*mortal
 	holds int
+	steps int              // of each client
 	taken variants.History // from the logs
 	busy  sync.WaitGroup
 }
@@ -57,6 +58,7 @@ func newMortals(t *testing.T, v venue, variant variants.Variant, clients int, fa
 
 // start lets each client complete so many steps, in as many lives as it takes. The channel is closed when all have.
 func (m *mortals) start(steps int) <-chan struct{} {
+	m.steps = steps
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	for client := range m.lives {
@@ -81,7 +83,7 @@ func (m *mortals) live(client int, number int64, steps int) (left int) {
 	if err == nil && number > 0 {
 		l.log.Record(variants.Rejoined, number)
 	}
-	for ; steps > 0 && err == nil; steps-- {
+	for steps = m.left(p, steps); steps > 0 && err == nil; steps = m.left(p, steps-1) {
 		if err = p.Step(ctx); err != nil {
 			break
 		}
@@ -96,6 +98,14 @@ func (m *mortals) live(client int, number int64, steps int) (left int) {
 		m.t.Errorf("client %d: %v", client, err)
 	}
 	return 0
+}
+
+// left returns how many steps a participant has still to take: steps, unless they are numbered for the whole group.
+func (m *mortals) left(p variants.Participant, steps int) int {
+	if r, ok := p.(variants.Rounded); ok {
+		return m.steps - int(r.Round())
+	}
+	return steps
 }
 
 // begin opens a client's next session.

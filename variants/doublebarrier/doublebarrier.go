@@ -75,7 +75,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Losses:      []variants.Loss{variants.EarlyStarts, variants.Blocked},
+		Losses:      []variants.Loss{variants.OutOfStep, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,
 	}

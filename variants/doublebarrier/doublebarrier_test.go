@@ -14,6 +14,7 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"joined": joined, "arrived": arrived, "started": started, "finished": finished, "departed": departed, "failed": failed,
+		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -60,6 +61,104 @@ func TestCheck(t *testing.T) {
 		{"started twice, after all have left", first + "1:departed:0 1:started:0", "participant 1 started round 0 twice"},
 		{"left twice", first + "0:departed:0", "participant 0 left round 0 twice"},
 		{"left twice, after all have left", first + "1:departed:0 0:departed:0", "participant 0 left round 0 twice"},
+	})
+}
+
+// The others need not wait for the dead, and a member that is back takes part in no round that began before.
+func TestCheckLives(t *testing.T) {
+	const (
+		three    = "0:joined:3 1:joined:3 2:joined:3 "
+		gathered = three + "0:arrived:0 1:arrived:0 2:arrived:0 "
+		inside   = gathered + "0:started:0 1:started:0 2:started:0 "
+		next     = "0:arrived:1 1:arrived:1 2:arrived:1 0:started:1 1:started:1 2:started:1 "
+	)
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"dies inside", inside + "2:died:0 0:finished:0 1:finished:0 0:departed:0 1:departed:0 2:rejoined:1 2:joined:3 " + next, ""},
+		{"is back while the others are inside", inside + "2:died:0 2:rejoined:1 2:joined:3 2:arrived:1 0:finished:0 1:finished:0 0:departed:0 1:departed:0 0:arrived:1 1:arrived:1 0:started:1 1:started:1 2:started:1", ""},
+		{"dies when all have arrived", gathered + "2:died:0 0:started:0 1:started:0 0:finished:0 1:finished:0 0:departed:0 1:departed:0", ""},
+		{"dies, and is back before another one arrives", three + "0:arrived:0 2:arrived:0 2:died:0 2:rejoined:1 2:joined:3 2:arrived:0 1:arrived:0 0:started:0 1:started:0 2:started:0", ""},
+		{"loses its session, goes on, and learns of it", inside + "0:finished:0 1:finished:0 0:departed:0 2:lost:0 2:finished:0 2:failed:0", ""},
+		{"the others leave before it can know", inside + "0:finished:0 1:finished:0 0:departed:0 1:departed:0 2:finished:0 2:lost:0 2:failed:0 2:rejoined:1 2:joined:3 2:arrived:1", ""},
+		{
+			"is counted twice, arrives for a round that begins with its former life, and waits for the next",
+			gathered + "2:lost:0 2:failed:0 2:rejoined:1 2:joined:3 0:started:0 2:arrived:0 1:started:0 0:finished:0 1:finished:0 0:departed:0 1:departed:0 0:arrived:1 1:arrived:1 2:started:1 0:started:1 1:started:1", "",
+		},
+		{
+			"back, and starts what has begun", inside + "2:died:0 2:rejoined:1 2:joined:3 2:arrived:0 2:started:0",
+			"participant 2 started round 0 twice",
+		},
+		{
+			"back, and starts what began when it was dead", gathered + "2:died:0 0:started:0 2:rejoined:1 2:joined:3 2:arrived:0 1:started:0 2:started:0",
+			"participant 2 started round 0, which had begun before it came back",
+		},
+		{
+			"back, and does not wait for the others", inside + "2:died:0 2:rejoined:1 2:joined:3 2:arrived:1 2:started:1",
+			"participant 2 started round 1 before participant 0 had entered",
+		},
+		{
+			"the others start a round without the dead", inside + "2:died:0 0:finished:0 1:finished:0 0:departed:0 1:departed:0 0:arrived:1 1:arrived:1 0:started:1 2:rejoined:1",
+			"participant 0 started round 1 before participant 2 had entered",
+		},
+		{
+			"is back, and left alone", inside + "2:died:0 0:finished:0 1:finished:0 0:departed:0 1:departed:0 2:rejoined:1 2:joined:3 " + next +
+				"0:finished:1 1:finished:1 0:departed:1 2:finished:1 2:departed:1",
+			"participant 0 left round 1 before participant 2 had finished",
+		},
+		{
+			"died while all gathered, is back, and left alone", three + "2:arrived:0 2:died:0 0:arrived:0 1:arrived:0 2:rejoined:1 2:joined:3 2:arrived:0 0:started:0 1:started:0 2:started:0 " +
+				"0:finished:0 1:finished:0 0:departed:0 2:finished:0 2:departed:0",
+			"participant 0 left round 0 before participant 2 had finished",
+		},
+		{
+			"the death of one excuses no other", inside + "2:died:0 0:finished:0 0:departed:0 1:finished:0 1:departed:0",
+			"participant 0 left round 0 before participant 1 had finished",
+		},
+	})
+}
+
+// A round that one member started too early has no order any more: what follows from that is no second loss.
+func TestOutOfStep(t *testing.T) {
+	const inside = "0:joined:2 1:joined:2 0:arrived:0 1:arrived:0 0:started:0 1:started:0 "
+	teller().Damage(t, Recipe(), []variantstest.Case{
+		{
+			"starts again what has begun", inside + "1:died:0 1:rejoined:1 1:joined:2 1:arrived:0 1:started:0 0:finished:0 0:departed:0 1:finished:0 1:departed:0",
+			"out-of-step=1",
+		},
+		{"starts the next round alone", inside + "1:died:0 1:rejoined:1 1:joined:2 1:arrived:1 1:started:1 1:finished:1 1:departed:1 0:finished:0 0:departed:0", "out-of-step=1"},
+		{"leaves too early", inside + "0:finished:0 0:departed:0 1:finished:0 1:departed:0", "out-of-step=1"},
+	})
+}
+
+// A member dies in each round: while all gather, inside, or while the others leave.
+func TestObserverMemoryWithLives(t *testing.T) {
+	const size = 3
+	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
+		round, victim := int64(i), i%size
+		var events []variants.Event
+		add := func(client int, kind variants.EventKind, value int64) {
+			events = append(events, variants.Event{Client: client, Kind: kind, Value: value})
+		}
+		for client := range size {
+			if i == 0 {
+				add(client, joined, size)
+			}
+			add(client, arrived, round)
+		}
+		dead := false
+		for stage, kind := range []variants.EventKind{started, finished, departed} {
+			if stage == i/size%size {
+				dead = true
+				add(victim, variants.Died, 0)
+			}
+			for client := range size {
+				if client != victim || !dead {
+					add(client, kind, round)
+				}
+			}
+		}
+		add(victim, variants.Rejoined, 1)
+		add(victim, joined, size)
+		return events
 	})
 }
 

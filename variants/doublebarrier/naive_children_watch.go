@@ -161,7 +161,7 @@ func childrenWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "all clients watch the directory, to enter and to leave",
 		Source:  "ZooKeeper tutorial, Barriers",
-		Forgoes: []variants.Loss{variants.EarlyStarts, variants.Blocked},
+		Forgoes: []variants.Loss{variants.OutOfStep, variants.Blocked},
 		BadAt:   "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{
 			Requests: "N+3", Writes: "2", FailedWrites: "0",

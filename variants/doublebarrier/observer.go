@@ -168,7 +168,7 @@ func (o *rounds) start(r *round, e variants.Event) {
 func (o *rounds) outOfTurn(r *round, e variants.Event, format string, args ...any) {
 	r.early = true
 	r.excuse(e.Client)
-	o.out.Lose(e, variants.EarlyStarts, 1, format, args...)
+	o.out.Lose(e, variants.OutOfStep, 1, format, args...)
 }
 
 // depart notes for whom a participant did not wait.
@@ -193,7 +193,7 @@ func (o *rounds) accuse(r *round, alive func(participant int) bool) {
 		case !alive(s.participant):
 			undecided = append(undecided, s)
 		default:
-			o.out.Breach(s.left, "participant %d left round %d before participant %d had finished", s.left.Client, s.left.Value, s.participant)
+			o.out.Lose(s.left, variants.OutOfStep, 1, "participant %d left round %d before participant %d had finished", s.left.Client, s.left.Value, s.participant)
 		}
 	}
 	r.suspects = undecided
