@@ -54,6 +54,7 @@ func cellOf(d *Document) string {
 	}
 	for _, loss := range []struct{ name, word string }{
 		{"items-lost", "lost"}, {"items-doubled", "doubled"}, {"out-of-step", "out of step"}, {"orphans", "left"}, {"torn-reads", "torn"},
+		{"fenced", "fenced"},
 	} {
 		if n := f.Losses[loss.name]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, loss.word))
