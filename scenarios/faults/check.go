@@ -76,8 +76,8 @@ func (f Fault) checkOperation(add func(format string, args ...any)) {
 	for _, o := range []struct{ name, value string }{{"before", f.Before}, {"after", f.After}} {
 		switch {
 		case o.value == "":
-		case f.Kind != Cut:
-			add("%s means nothing to %s: it is for cut", o.name, f.Kind)
+		case f.Kind != Cut && f.Kind != Stop:
+			add("%s means nothing to %s: it is for cut and stop", o.name, f.Kind)
 		default:
 			if _, known := wire.OpcodeNamed(o.value); !known {
 				add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, wire.OpcodeNames()))

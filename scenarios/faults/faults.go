@@ -43,13 +43,16 @@ type Fault struct {
 	Every time.Duration // from one occurrence to the next; 0 means that there is one
 	For   time.Duration // until it is undone; 0 means at the end of the measurement
 
-	// Of a cut: the operation, such as "create", before whose next request the connection ends, or after it and before its
-	// reply. Both are empty for a cut at once.
+	// Of a cut and a stop: the operation, such as "create", before whose next request the connection ends, or after it and before
+	// its reply. Both are empty for a fault at once.
 	Before, After string
 }
 
 // First returns the time of the first occurrence.
 func (f Fault) First() time.Duration { return cmp.Or(f.At, f.Every) }
+
+// AtOperation reports whether the fault waits for an operation of the client that it hits.
+func (f Fault) AtOperation() bool { return f.Before != "" || f.After != "" }
 
 // Kinds returns all kinds: first those of servers, then those of clients.
 func Kinds() []Kind { return []Kind{Kill, Pause, Partition, Expire, Cut, Stop, Deaf} }

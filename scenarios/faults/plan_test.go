@@ -49,6 +49,7 @@ func TestWords(t *testing.T) {
 		{"cut: all, before: create, at: 1s", "the connections of all clients are cut before the next create is sent, at 1s"},
 		{"cut: client 3, after: multi, every: 1s", "the connection of client 3 is cut after the next multi is sent and before its reply, every 1s"},
 		{"stop: idle, at: 1s", "an idle client stops dead at 1s"},
+		{"stop: writer, after: setData, at: 1s", "a writer stops dead after the next setData is sent and before its reply at 1s"},
 		{"stop: owner, at: 1s", "an owner stops dead at 1s"},
 		{"stop: master, at: 1s, every: 1s", "a master stops dead every 1s"},
 		{"deaf: any, at: 1s, for: 2s", "a client ignores requests of other clients at 1s, for 2s"},

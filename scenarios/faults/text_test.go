@@ -54,7 +54,7 @@ func TestParseMistakes(t *testing.T) {
 		{"kill: any, every: 5s", "every wants for, too: without it, kill lasts to the end of the measurement and cannot happen again"},
 		{"deaf: any, every: 5s, for: 5s", "it lasts 5s, but would happen again after 5s"},
 		{"stop: any, at: 5s, for: 1s", "for means nothing to stop, which happens at once"},
-		{"stop: any, at: 5s, after: create", "after means nothing to stop: it is for cut"},
+		{"expire: any, at: 5s, after: create", "after means nothing to expire: it is for cut and stop"},
 		{"cut: any, at: 5s, after: create, before: delete", "before and after exclude each other"},
 		{"cut: any, at: 5s, before: creat", `before: there is no operation "creat"; did you mean "create"?`},
 		{"kill: any, at: 1s}, {cut: any", "wants fields such as `kill: leader, at: 2s, for: 3s`, not \"kill: any, at: 1s}, {cut: any\""},

@@ -40,7 +40,7 @@ func (f Fault) what() string {
 	case Cut:
 		return f.owned("connection", "is cut", "are cut") + f.moment()
 	case Stop:
-		return f.who() + " stops dead"
+		return f.who() + " stops dead" + strings.TrimSuffix(f.moment(), ",")
 	default:
 		return f.who() + " ignores requests of other clients"
 	}

@@ -160,6 +160,9 @@ func (f *failing) strike(ctx context.Context, o *occurrence, victims []*client) 
 	}
 	switch o.Kind {
 	case faults.Stop:
+		if !f.trapped(ctx, o, victims) {
+			return errMissed
+		}
 		f.begin(o, clientsNamed(ids), ids)
 		for _, c := range victims {
 			c.present().die()
@@ -186,17 +189,32 @@ func clientsNamed(ids []int) string {
 
 // cut ends connections, at once or at the next request of a kind.
 func (f *failing) cut(ctx context.Context, o *occurrence, victims []*client, ids []int) error {
-	name := o.Before + o.After
-	op, _ := wire.OpcodeNamed(name)
+	if !f.trapped(ctx, o, victims) {
+		return errMissed
+	}
+	if !o.AtOperation() {
+		for _, c := range victims {
+			c.present().link.Cut()
+		}
+	}
+	f.begin(o, clientsNamed(ids), ids)
+	return nil
+}
+
+// trapped waits until the connections of clients have ended at the operation of a fault, and reports whether any has. It returns
+// true at once for a fault without an operation.
+func (f *failing) trapped(ctx context.Context, o *occurrence, victims []*client) bool {
+	if !o.AtOperation() {
+		return true
+	}
+	op, _ := wire.OpcodeNamed(o.Before + o.After)
 	var traps []*ensemble.Trap
 	for _, c := range victims {
-		switch link := c.present().link; {
-		case o.Before != "":
+		link := c.present().link
+		if o.Before != "" {
 			traps = append(traps, link.CutBefore(op))
-		case o.After != "":
+		} else {
 			traps = append(traps, link.CutAfter(op))
-		default:
-			link.Cut()
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, faultPatience)
@@ -211,11 +229,7 @@ func (f *failing) cut(ctx context.Context, o *occurrence, victims []*client, ids
 			}
 		}
 	}
-	if len(traps) > 0 && missed == len(traps) {
-		return errMissed
-	}
-	f.begin(o, clientsNamed(ids), ids)
-	return nil
+	return missed < len(traps)
 }
 
 // recordAll adds an event to the history of each client.

@@ -18,6 +18,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"updating": updating, "writing": writing, "updated": updated, "awaiting": awaiting, "reading": reading, "used": used,
+			"died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, event string, parts []string) int64 {
 			low, high, torn := strings.Cut(parts[0], "-")
@@ -62,6 +63,12 @@ func TestCheck(t *testing.T) {
 		{"torn", "9:writing:1 0:used:0-1", "client 0 acted on a torn configuration, of updates 0 to 1"},
 		{"torn, after another's whole one", "9:writing:1 1:used:1 0:used:0-1", "client 0 acted on a torn configuration"},
 		{"backwards", "9:writing:1 0:used:1 0:used:0", "client 0 acted on configuration 0 after 1"},
+		{"older in a new life", "9:writing:1 0:used:1 0:died:0 0:rejoined:1 0:used:0", ""},
+		{"backwards in a new life", "9:writing:1 0:died:0 0:rejoined:1 0:used:1 0:used:0", "client 0 acted on configuration 0 after 1"},
+		{"an update again, by a writer in a new life", "9:writing:1 9:died:0 9:rejoined:1 9:writing:1 9:updated:1 0:used:1", ""},
+		{"a reader that waits for the writer's next life", "9:updating:1 9:writing:1 0:reading:0 9:died:0 9:rejoined:1 9:updating:1 9:writing:1 9:updated:1 0:used:1",
+			"client 0 could not read until the writer was back"},
+		{"a reader that reads while the writer is dead", "9:updating:1 9:writing:1 0:reading:0 9:died:0 0:used:0 9:rejoined:1 0:reading:0 9:updating:1 9:writing:1 9:updated:1 0:used:1", ""},
 		{"backwards in two steps", "9:writing:1 9:writing:2 0:used:2 0:used:1 0:used:1", "client 0 acted on configuration 1 after 2 | client 0 acted on configuration 1 after 2"},
 		{"not written yet", "9:updating:1 0:used:1 9:writing:1", "client 0 acted on configuration 1 when the last was 0"},
 	})

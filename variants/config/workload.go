@@ -3,7 +3,10 @@ package config
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -23,7 +26,7 @@ const (
 	awaiting                           // a reader waits for this number or a larger one
 	oldest                             // a reader is about to act on values of which this is the smallest
 	used                               // and this, recorded right after, the largest
-	reading                            // a reader that does not wait is about to read
+	reading                            // a reader is about to read what it does not have yet
 )
 
 // The phases.
@@ -213,6 +216,7 @@ func (f *follower) Step(ctx context.Context) error {
 		if err := f.config.Changed(ctx); err != nil {
 			return fmt.Errorf("wait for a change: %w", err)
 		}
+		f.env.Record(reading, 0)
 		if err := f.use(ctx); err != nil {
 			return err
 		}
@@ -237,6 +241,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		waits(out),
 		out.FirstSights(phasePropagation, writing, used),
 		newUses(out),
+		newBlockages(out),
 	}
 }
 
@@ -256,6 +261,53 @@ func waits(out variants.Findings) variants.Observer {
 			delete(waiting, e.Client)
 		}
 	})
+}
+
+// blockages reports how long readers could not read because the writer had failed within an update: until its next life has
+// completed one.
+type blockages struct {
+	out          variants.Findings
+	writer       int
+	failed, back time.Duration // when the writer's last life ended, and the present one began; 0 if there is nothing to report
+	reading      map[int]time.Duration
+}
+
+func newBlockages(out variants.Findings) variants.Observer {
+	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}}
+	return variants.ObserverFunc(b.observe)
+}
+
+func (b *blockages) observe(e variants.Event) {
+	switch e.Kind {
+	case updating:
+		b.writer = e.Client
+	case reading:
+		b.reading[e.Client] = e.At
+	case used:
+		delete(b.reading, e.Client)
+	case variants.SessionLost, variants.Died, variants.Rejoined:
+		b.fail(e)
+	case updated:
+		for _, client := range slices.Sorted(maps.Keys(b.reading)) {
+			if since := b.reading[client]; b.back > 0 && since < b.back {
+				b.out.Lose(e, variants.Blocked, int64(e.At-max(since, b.failed)), "client %d could not read until the writer was back", client)
+			}
+		}
+		b.failed, b.back = 0, 0
+	}
+}
+
+func (b *blockages) fail(e variants.Event) {
+	if e.EndsLife() {
+		delete(b.reading, e.Client)
+	}
+	switch {
+	case e.Client != b.writer:
+	case e.Kind == variants.Rejoined:
+		b.back = e.At
+	case b.failed == 0:
+		b.failed = e.At
+	}
 }
 
 // uses reports configurations that no reader may act on. Writing is recorded before it begins and a use after everything was

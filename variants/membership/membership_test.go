@@ -14,12 +14,13 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-// teller's values are numbers, or memberships: "round.client".
+// teller's values are numbers, or memberships: "round.client", with an apostrophe for each former life of the client.
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"enrolled": enrolled, "joining": joining, "joined": joined, "leaving": leaving, "left": left, "lost": lost,
 			"following": following, "gained": gained, "dropped": dropped, "viewed": viewed, "settled": settled,
+			"died": variants.Died, "rejoined": variants.Rejoined, "sessionlost": variants.SessionLost,
 		},
 		Verbatim: true,
 		Value: func(t testing.TB, _ string, parts []string) int64 {
@@ -27,7 +28,8 @@ func teller() variantstest.HistoryBuilder {
 			if !ok {
 				return variantstest.Number(t, parts[0])
 			}
-			return stamp(variantstest.Number(t, round), int(variantstest.Number(t, client)))
+			number := strings.TrimRight(client, "'")
+			return stamp(variantstest.Number(t, round), int(variantstest.Number(t, number)), len(client)-len(number))
 		},
 	}
 }
@@ -71,6 +73,16 @@ func TestCheck(t *testing.T) {
 			"one who is seen for ever", two + "0:leaving:0.0 0:joining:1.0 1:leaving:0.1 1:joining:1.1 0:gained:1.0 0:gained:1.1 0:dropped:0.0 0:settled:1",
 			"client 0 still sees client 1 of round 0 when round 1 ends",
 		},
+		{"a death", two + "0:following:0 1:died:0 0:dropped:0.1 0:viewed:1", ""},
+		{"a death that is never noticed", two + "0:following:0 1:died:0", "client 0 never noticed the loss of client 1 of round 0"},
+		{"a death of one who has left", two + "0:leaving:0.0 0:left:0.0 0:died:0 1:dropped:0.0 1:viewed:1", ""},
+		{"a client that joins again", two + "1:died:0 0:dropped:0.1 0:viewed:1 1:rejoined:1 1:enrolled:2 1:gained:0.0 1:viewed:1 1:joining:0.1' 1:joined:0.1' " +
+			"0:gained:0.1' 0:viewed:2 1:gained:0.1' 1:viewed:2 0:settled:0 1:settled:0", ""},
+		{"a former life that is seen again", two + "1:died:0 0:dropped:0.1 0:viewed:1 1:rejoined:1 1:enrolled:2 1:joining:0.1' 1:joined:0.1' 0:gained:0.1 0:viewed:2",
+			"client 0 sees client 1 of round 0 again, whom it had seen leave"},
+		{"gone before its client knows", overlooked + "0:sessionlost:0", ""},
+		{"one who joins again and is overlooked", overlooked + "0:sessionlost:0 0:rejoined:1 0:enrolled:3 0:joining:0.0' 0:joined:0.0' 1:joining:1.1 2:gained:1.1 2:viewed:2",
+			"client 2 does not see client 0 of round 0, who had joined before client 1 of round 1"},
 		{"a loss that is noticed", two + "0:following:0 1:lost:0.1 0:dropped:0.1 0:viewed:1", ""},
 		{"a loss that a client need not notice that has done all that it was going to do", two + "1:lost:0.1", ""},
 		{"a loss that is never noticed", two + "0:following:0 1:lost:0.1", "client 0 never noticed the loss of client 1 of round 0"},
@@ -105,6 +117,9 @@ func TestSpans(t *testing.T) {
 			"1:following:0 0:leaving:0.0 0:left:0.0 1:dropped:0.0 1:viewed:1 0:dropped:0.0 0:viewed:1", // 15 to 21
 		"join(0)=3-4 join(1)=8-11 leave(0)=16-17 follow(0)=7-10 follow(1)=15-19 " +
 			"converge(0)=3-12 converge(1)=8-13 converge(0)=16-18",
+	}, {
+		"client 1 dies, and the others notice one after the other",
+		"0:enrolled:3 1:joining:0.1 0:gained:0.1 2:gained:0.1 1:died:0 0:dropped:0.1 2:dropped:0.1", "notice(1)=5-7",
 	}})
 }
 
@@ -120,21 +135,21 @@ func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) (events []variants.Event) {
 		round, client := int64(i/clients), i%clients
 		mine := func(kind variants.EventKind) {
-			events = append(events, variants.Event{Client: client, Kind: kind, Value: stamp(round, client)})
+			events = append(events, variants.Event{Client: client, Kind: kind, Value: stamp(round, client, 0)})
 		}
 		if round == 0 {
 			events = append(events, variants.Event{Client: client, Kind: enrolled, Value: clients})
 		} else {
-			last := stamp(round-1, client)
+			last := stamp(round-1, client, 0)
 			events = append(events, variants.Event{Client: client, Kind: leaving, Value: last}, variants.Event{Client: client, Kind: left, Value: last})
 			events = append(events, see(dropped, last)...)
 		}
 		mine(joining)
 		mine(joined)
 		if i == clients-1 { // client 1 could not see client 0 before
-			events = append(events, variants.Event{Client: 1, Kind: gained, Value: stamp(0, 0)})
+			events = append(events, variants.Event{Client: 1, Kind: gained, Value: stamp(0, 0, 0)})
 		}
-		events = append(events, see(gained, stamp(round, client))...)
+		events = append(events, see(gained, stamp(round, client, 0))...)
 		if client == clients-1 {
 			for client := range clients {
 				events = append(events, variants.Event{Client: client, Kind: settled, Value: round})

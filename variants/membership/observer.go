@@ -16,7 +16,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseJoin, joining, joined),
 		out.Between(phaseLeave, leaving, left),
 		out.Between(phaseFollow, following, viewed),
-		&roll{out: out, members: map[int64]*membership{}, latest: map[int]int64{}, views: map[int]*clientView{}},
+		&roll{out: out, members: map[int64]*membership{}, latest: map[int]int64{}, current: map[int]int64{}, views: map[int]*clientView{}, born: map[int]int{}, settled: map[int]int64{}},
 	}
 }
 
@@ -32,8 +32,11 @@ type roll struct {
 	place   int // of the event in the history
 	clients int
 	members map[int64]*membership
-	latest  map[int]int64 // of each client, the last round that it began to join in
-	views   map[int]*clientView
+	latest  map[int]int64       // of each client, the last round that it began to join in
+	current map[int]int64       // of each client, the membership that it began last
+	views   map[int]*clientView // of the clients that live
+	born    map[int]int         // of each client, the place in the history at which its present life began; 0 for its first
+	settled map[int]int64       // of each client, the last round that it has seen through, in any of its lives
 }
 
 // membership is what is known of one membership, until every client has seen a later round through.
@@ -65,12 +68,20 @@ type clientView struct {
 	newest    int64          // of all memberships that it has ever seen, the one that began last
 	horizon   int            // when that began
 	settled   int64          // the last round that it has seen through
+	settling  int            // the place in the history at which it had
 	following bool           // it waits for its view to be out of date
 }
 
 // Observe implements [variants.Observer].
 func (r *roll) Observe(e variants.Event) {
 	r.place++
+	switch e.Kind {
+	case variants.SessionLost, variants.Died, variants.Rejoined:
+		r.fail(e)
+		return
+	case variants.Deafened, variants.Hearing:
+		return
+	}
 	v := r.views[e.Client]
 	if v == nil || e.Kind == enrolled { // a new session may read what is older
 		v = &clientView{now: map[int64]bool{}, gone: map[int64]bool{}}
@@ -105,10 +116,11 @@ func (r *roll) change(e variants.Event) {
 	switch e.Kind {
 	case joining:
 		m.joining, m.entering = r.place, spreading{e.At, r.clients}
+		r.current[e.Client] = e.Value
 		round, _ := unstamp(e.Value)
 		r.latest[e.Client] = max(r.latest[e.Client], round)
 	case joined:
-		m.joined, m.present = r.place, true
+		m.joined, m.present = r.place, m.lost == nil
 	case leaving:
 		m.present, m.ending = false, spreading{e.At, r.clients - 1} // a client that leaves need not see that
 	case left:
@@ -117,8 +129,9 @@ func (r *roll) change(e variants.Event) {
 			r.reportOversight(e.Value, client)
 		}
 	case lost:
-		m.present, m.lost = false, &e
-		clear(m.overlooked)
+		if m.lost == nil {
+			m.lose(e)
+		}
 	}
 }
 
@@ -136,7 +149,7 @@ func (r *roll) gain(v *clientView, e variants.Event) {
 	switch {
 	case !r.known(e.Value):
 		r.out.Breach(e, "client %d sees %s, who has never joined", e.Client, describe(e.Value))
-	case v.gone[e.Value] || round < v.settled:
+	case v.gone[e.Value], round < v.settled && (m == nil || m.joining < v.settling):
 		r.out.Breach(e, "client %d sees %s again, whom it had seen leave", e.Client, describe(e.Value))
 	}
 	v.now[e.Value] = true
@@ -147,16 +160,54 @@ func (r *roll) gain(v *clientView, e variants.Event) {
 		v.newest, v.horizon = e.Value, m.joining
 	}
 	r.reportOversight(e.Value, e.Client)
-	r.spread(&m.entering, e)
+	if m.joining > r.born[e.Client] { // what was there before has been seen in a former life, or never will be
+		r.spread(&m.entering, e)
+	}
 }
 
 // drop removes a membership from a client's view.
 func (r *roll) drop(v *clientView, e variants.Event) {
 	delete(v.now, e.Value)
 	v.gone[e.Value] = true
-	if _, client := unstamp(e.Value); client != e.Client && r.members[e.Value] != nil {
-		r.spread(&r.members[e.Value].ending, e)
+	m := r.members[e.Value]
+	_, client := unstamp(e.Value)
+	switch {
+	case client == e.Client || m == nil:
+	case m.lost == nil:
+		r.spread(&m.ending, e)
+	case m.lost.Kind == variants.Died && !r.seen(e.Value):
+		r.out.Span(variants.Span{Phase: phaseNotice, Client: client, Start: m.lost.At, End: e.At})
 	}
+}
+
+// seen reports whether a membership is in the view of any client that lives.
+func (r *roll) seen(member int64) bool {
+	for _, v := range r.views {
+		if v.now[member] {
+			return true
+		}
+	}
+	return false
+}
+
+// fail takes the end of a session or of a life, with which the client's membership ends. The client knows, while the servers
+// may still have its znode. A client that is dead has no view.
+func (r *roll) fail(e variants.Event) {
+	if current, any := r.current[e.Client]; any {
+		if m := r.members[current]; m != nil && m.left == 0 && m.lost == nil {
+			m.lose(e)
+		}
+	}
+	if e.EndsLife() {
+		delete(r.views, e.Client)
+		r.born[e.Client] = r.place
+	}
+}
+
+// lose takes the loss of a membership. That it is missing in a view is no breach then.
+func (m *membership) lose(e variants.Event) {
+	m.present, m.lost = false, &e
+	clear(m.overlooked)
 }
 
 // spread counts a client that has seen a change; the last one ends the span.
@@ -176,10 +227,7 @@ func (r *roll) look(v *clientView, e variants.Event) {
 		m := r.members[member]
 		_, client := unstamp(member)
 		_, before := m.overlooked[e.Client]
-		switch {
-		case client == e.Client:
-			r.out.Breach(e, "client %d does not see itself", e.Client)
-		case m.joined < v.horizon && !before:
+		if (client == e.Client || m.joined < v.horizon) && !before {
 			m.overlooked[e.Client] = oversight{e, v.newest}
 		}
 	}
@@ -196,7 +244,13 @@ func (r *roll) over(member int64, by int) bool {
 // reportOversight reports that a client's view was without a membership, if it was.
 func (r *roll) reportOversight(member int64, client int) {
 	overlooked := r.members[member].overlooked
-	if o, found := overlooked[client]; found {
+	o, found := overlooked[client]
+	_, own := unstamp(member)
+	switch {
+	case found && own == client:
+		r.out.Breach(o.view, "client %d does not see itself", client)
+		delete(overlooked, client)
+	case found:
 		r.out.Breach(o.view, "client %d does not see %s, who had joined before %s", client, describe(member), describe(o.newest))
 		delete(overlooked, client)
 	}
@@ -205,17 +259,18 @@ func (r *roll) reportOversight(member int64, client int) {
 // settle holds a client to its own word that it has seen a round through: its view has no member of the rounds before, and
 // every member of this one, except those that have left since.
 func (r *roll) settle(v *clientView, e variants.Event) {
+	met := v.met(e.Value)
 	for client := range r.clients {
-		member := stamp(e.Value, client)
-		if !v.now[member] && !v.gone[member] {
-			r.out.Breach(e, "client %d has not seen %s when the round ends", e.Client, describe(member))
+		if !met[client] {
+			r.out.Breach(e, "client %d has not seen %s when the round ends", e.Client, describe(stamp(e.Value, client, 0)))
 		}
 	}
 	before := func(member int64) bool { round, _ := unstamp(member); return round < e.Value }
-	for _, member := range pick(v.now, func(member int64, _ bool) bool { return before(member) }) {
+	for _, member := range pick(v.now, func(member int64, _ bool) bool { return before(member) && !r.late(member) }) {
 		r.out.Breach(e, "client %d still sees %s when round %d ends", e.Client, describe(member), e.Value)
 	}
-	v.settled = e.Value
+	v.settled, v.settling = e.Value, r.place
+	r.settled[e.Client] = e.Value
 	maps.DeleteFunc(v.gone, func(member int64, _ bool) bool { return before(member) })
 	r.forget()
 }
@@ -226,10 +281,34 @@ func (r *roll) forget() {
 		return
 	}
 	through := int64(math.MaxInt64)
-	for _, v := range r.views {
-		through = min(through, v.settled)
+	for client := range r.views {
+		through = min(through, r.settled[client])
 	}
-	maps.DeleteFunc(r.members, func(member int64, _ *membership) bool { round, _ := unstamp(member); return round < through })
+	maps.DeleteFunc(r.members, func(member int64, m *membership) bool {
+		round, _ := unstamp(member)
+		return round < through && (m.left > 0 || m.lost != nil && !r.seen(member))
+	})
+}
+
+// late reports whether a membership may be in a view after its round: its client has joined again since it was lost, or joins
+// in a round that others have seen through.
+func (r *roll) late(member int64) bool {
+	m := r.members[member]
+	_, client := unstamp(member)
+	return m != nil && (m.lost != nil || r.born[client] > 0 && m.joining > r.born[client])
+}
+
+// met returns the clients of which a view has or had a membership of the round, or of a later one.
+func (v *clientView) met(round int64) map[int]bool {
+	met := map[int]bool{}
+	for _, members := range []map[int64]bool{v.now, v.gone} {
+		for member := range members {
+			if r, client := unstamp(member); r >= round {
+				met[client] = true
+			}
+		}
+	}
+	return met
 }
 
 // Complete implements [variants.Observer]. A client that waits for a change now waits for ever.

@@ -31,27 +31,31 @@ const (
 	phaseLeave    = "leave"
 	phaseFollow   = "follow"
 	phaseConverge = "converge"
+	phaseNotice   = "notice"
 )
 
 // phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseConverge, Meaning: "from just before a member joins or leaves until the last of the others has it in its view", Floor: variants.FloorHandoff},
+		{Name: phaseNotice, Meaning: "from when a member stops dead until none of the others has it in its view"},
 		{Name: phaseJoin, Meaning: "from just before the create is sent to its reply", Floor: variants.FloorWrite},
 		{Name: phaseLeave, Meaning: "from just before the delete is sent to its reply", Floor: variants.FloorWrite},
 		{Name: phaseFollow, Meaning: "from when a member begins to wait for a change until its view is up to date", Waits: true, UntimedInLockstep: true},
 	}
 }
 
-// stampBase is more than there are ever participants.
-const stampBase = 1 << 20
+// stampBase is more than there are ever participants, and more than any of them ever has lives.
+const stampBase = 1 << 16
 
-// stamp makes one value of a round and a client, which together are one membership. It is also a member's data.
-func stamp(round int64, client int) int64 { return round*stampBase + int64(client) }
+// stamp makes one value of a round, a client and its life, which together are one membership. It is also a member's data.
+func stamp(round int64, client, life int) int64 {
+	return (round*stampBase+int64(life))*stampBase + int64(client)
+}
 
 // unstamp returns the round and the client of a membership.
 func unstamp(value int64) (round int64, client int) {
-	return value / stampBase, int(value % stampBase)
+	return value / (stampBase * stampBase), int(value % stampBase)
 }
 
 // participant is one member. In each round the members leave in turn, one at a time, stay away for a while, and join
@@ -67,6 +71,7 @@ type participant struct {
 var (
 	_ variants.Participant = (*participant)(nil)
 	_ variants.Refresher   = (*participant)(nil)
+	_ variants.Rounded     = (*participant)(nil)
 )
 
 // join makes a variant's Join out of its constructor. Each client is a member from the beginning, of round 0.
@@ -74,9 +79,29 @@ func join[G Group](open func(session *variants.Session, dir string) G) variants.
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		p := &participant{group: open(env.Session, env.Root), env: env, seen: slices.Repeat([]int64{-1}, env.Clients)}
 		env.Record(enrolled, int64(env.Clients))
+		if env.Life > 0 {
+			if err := p.rejoin(ctx); err != nil {
+				return nil, err
+			}
+		}
 		return p, p.join(ctx)
 	}
 }
+
+// rejoin finds the round that the group is in. The member that is about to join again takes no turn in the rounds before.
+func (p *participant) rejoin(ctx context.Context) error {
+	if err := p.env.Session.Sync(ctx, p.env.Root); err != nil {
+		return fmt.Errorf("sync the group: %w", err)
+	}
+	if err := p.look(ctx); err != nil {
+		return err
+	}
+	p.round = max(int64(p.env.Completed), slices.Max(p.seen))
+	return nil
+}
+
+// Round implements [variants.Rounded].
+func (p *participant) Round() int64 { return p.round }
 
 // Refresh implements [variants.Refresher]: every client has watched the group since it joined.
 func (p *participant) Refresh(ctx context.Context) error { return p.look(ctx) }
@@ -116,7 +141,7 @@ func (p *participant) noteLoss(err error) error {
 	return err
 }
 
-func (p *participant) membership() int64 { return stamp(p.round, p.env.Index) }
+func (p *participant) membership() int64 { return stamp(p.round, p.env.Index, p.env.Life) }
 
 // hasTurn reports whether the client may leave: the round before is over, and so is the turn of the client before it.
 func (p *participant) hasTurn() bool {
