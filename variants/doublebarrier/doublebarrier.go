@@ -15,8 +15,11 @@
 // (ZOOKEEPER-1011). And a fast client may leave before a slow one has seen that all had come: the slow one must not wait
 // for it to come. All variants tell rounds apart by the numbers of the znodes, and by what stays behind when one leaves.
 //
-// A client that dies before all have entered is missing until another takes its place, with a new session and once the
-// old one is gone. The others wait as long as their contexts let them.
+// A client that dies after it has entered counts as entered as long as its session lasts: the round may begin with it. Then
+// the client is missing until it is back with a new session, or until another takes its place. The others wait as long as
+// their contexts let them. A client that is back while a round is under way waits for the next one. In children-watch it
+// cannot know, and starts too early: that variant keeps its promise only as long as no client fails. A member that is back
+// deletes the znodes of its earlier session first (see [Group]), so that the group does not count it twice.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run doublebarrier-drain` holds them to it.
 package doublebarrier
