@@ -90,6 +90,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		Roles:          recipe.Roles,
 		Holds:          !recipe.NeverHolds,
 		Asks:           recipe.Revocable,
+		Fixed:          recipe.Fixed,
 		QuorumLoss:     s.QuorumLoss,
 	}
 	for _, f := range faults.Check(s.Faults, terms) {

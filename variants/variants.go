@@ -50,6 +50,9 @@ type Recipe struct {
 	NeverHolds bool
 	// Revocable reports whether participants can be asked to go on while they hold, see [Env.Hold], so that one can be deaf.
 	Revocable bool
+	// Fixed reports whether no participant can join again, because all must have joined before the first step. Faults that end
+	// sessions do not apply then.
+	Fixed bool
 	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
 	Roles []string
 	// Losses are what a failure may cost, and so the metrics that a run with faults has beside those of every recipe.

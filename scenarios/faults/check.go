@@ -94,6 +94,7 @@ type Terms struct {
 	Roles          []string // of the recipe
 	Holds          bool     // clients of the recipe hold
 	Asks           bool     // clients of the recipe ask others to go on
+	Fixed          bool     // no client of the recipe can join again
 	QuorumLoss     bool     // the quorum may be lost for longer than the session timeout
 }
 
@@ -125,11 +126,12 @@ func (f Fault) checkWhom(t Terms, add func(format string, args ...any)) {
 	switch known := f.Kind.Whom(t.Roles); {
 	case named && number >= t.Clients:
 		add("there is no client %d: the smallest measurement has %d, numbered from 0 on", number, t.Clients)
-	case named:
-	case !slices.Contains(known, f.Whom):
+	case !named && !slices.Contains(known, f.Whom):
 		add("%s wants %s, not %q", f.Kind, joined(known, "or"), f.Whom)
 	case f.Whom == Holder && !t.Holds:
 		add("there is no holder: no client of the recipe holds")
+	case t.Fixed && (f.Kind == Stop || f.Kind == Expire):
+		add("it ends a session, and no client of the recipe can join again")
 	case f.Kind == Deaf && !t.Asks:
 		add("no client of the recipe asks another one, so that none can ignore it")
 	}

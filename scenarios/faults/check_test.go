@@ -50,6 +50,9 @@ func TestCheck(t *testing.T) {
 		{"no such role", "stop: master, at: 1s", nil, `0 stop wants any, holder, waiter, idle, client 0 or owner, not "master"`},
 		{"no such client", "cut: client 4, at: 1s", nil, "0 there is no client 4: the smallest measurement has 4, numbered from 0 on"},
 		{"no holder", "cut: holder, at: 1s", func(t *faults.Terms) { t.Holds = false }, "0 there is no holder: no client of the recipe holds"},
+		{"no second life", "stop: client 1, at: 1s", func(t *faults.Terms) { t.Fixed = true }, "0 it ends a session, and no client of the recipe can join again"},
+		{"a cut leaves the session", "cut: any, at: 1s", func(t *faults.Terms) { t.Fixed = true }, ""},
+		{"nothing to ignore, by a client with a number", "deaf: client 1, at: 1s", func(t *faults.Terms) { t.Asks = false }, "0 no client of the recipe asks another one, so that none can ignore it"},
 		{"nothing to ignore", "deaf: any, at: 1s", func(t *faults.Terms) { t.Asks = false }, "0 no client of the recipe asks another one, so that none can ignore it"},
 
 		{"after the end", "cut: any, at: 1s; cut: any, at: 10s", nil, "1 happens first at 10s, but the window ends at 10s"},

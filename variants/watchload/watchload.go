@@ -46,7 +46,8 @@ type Group struct {
 	Topics  int
 }
 
-// Feed is one client's view of the topics. All clients of a group must have opened theirs before the first publication.
+// Feed is one client's view of the topics. All clients of a group must have opened theirs before the first publication, so that
+// none can join again.
 // One goroutine at a time may use it. All methods return variants.ErrSessionLost when the session is gone, and return
 // within about a second when their context ends, even if the server is silent.
 type Feed interface {
@@ -85,6 +86,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseWatch,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Fixed:       true,
 		Size:        "topics that each client watches",
 		NewObserver: newObserver,
 		Code:        code,
