@@ -87,9 +87,10 @@ func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) bool {
 	return err == nil
 }
 
-// renew replaces the sessions, which servers that failed may have ended.
+// renew replaces the sessions, which servers that failed may have ended. Their znodes may outlive them for a while.
 func (f *floorMeter) renew(ctx context.Context, servers []ensemble.Server) {
 	f.close(ctx)
+	f.path += "again-"
 	if f.floor.Why != "" || !f.open(ctx, servers) {
 		return
 	}
