@@ -38,7 +38,7 @@ func shorten(s *scenarios.Scenario) {
 	const by = 4
 	s.Duration, s.WarmUp, s.Think = s.Duration/by, s.WarmUp/by, s.Think/by
 	s.SessionTimeout /= by
-	if time.Duration(s.Hold) > time.Second { // a short one is work, which does not depend on how long sessions live
+	if time.Duration(s.Hold) > 100*time.Millisecond { // a short one is work, which does not depend on how long sessions live
 		s.Hold /= by
 	}
 	for i := range s.Faults {
