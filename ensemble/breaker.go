@@ -1,6 +1,9 @@
 package ensemble
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // ServerFault is a way in which a server can be made to fail.
 type ServerFault string
@@ -11,6 +14,12 @@ const (
 	Pause     ServerFault = "pause"     // stops it without ending its connections, as a long garbage collection does
 	Partition ServerFault = "partition" // cuts it off from the other servers, while clients still reach it
 )
+
+// Dater is an ensemble that knows when a server ended.
+type Dater interface {
+	// EndedAt returns when a server that was killed ended, by the machine's clock. It is an error if the server runs.
+	EndedAt(ctx context.Context, s Server) (time.Time, error)
+}
 
 // Breaker is an ensemble whose servers zkbench can make fail. Its methods may be called concurrently for different servers.
 type Breaker interface {

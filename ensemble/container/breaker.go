@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -68,4 +70,13 @@ func (s state) remedies(id int) (commands [][]string) {
 		commands = append(commands, []string{"start"})
 	}
 	return commands
+}
+
+// EndedAt implements [ensemble.Dater]. The command that kills a container returns up to half a second after it has ended.
+func (e *Ensemble) EndedAt(ctx context.Context, s ensemble.Server) (time.Time, error) {
+	out, err := docker(ctx, "inspect", "--format", "{{if not .State.Running}}{{.State.FinishedAt}}{{end}}", e.ids[s.ID-1])
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339Nano, strings.TrimSpace(out))
 }

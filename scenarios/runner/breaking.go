@@ -22,16 +22,31 @@ func (f *failing) breakServer(ctx context.Context, o *occurrence) error {
 		return err
 	}
 	victims := f.clientsOf(ctx, server)
+	release := f.m.stream.hold()
+	defer release()
+	begin := time.Now()
 	if err := breaker.Break(ctx, server, ensemble.ServerFault(o.Kind)); err != nil {
 		f.free(server)
 		return err
 	}
-	f.begin(o, server.Name, victims)
+	f.beginAt(f.brokeAt(ctx, breaker, server, begin), o, server.Name, victims)
+	release()
 	recordAll(f.m.pool.clients, variants.Deafened) // requests of others may reach none of them
 	if o.For > 0 && sleep(ctx, o.For) == nil {
 		return f.restore(context.WithoutCancel(ctx), breaker, server)
 	}
 	return nil // restored at the end
+}
+
+// brokeAt returns when a server failed. An engine may have taken its time to say that it did.
+func (f *failing) brokeAt(ctx context.Context, breaker ensemble.Breaker, server ensemble.Server, begin time.Time) time.Duration {
+	now := f.m.pool.since()
+	if d, ok := breaker.(ensemble.Dater); ok {
+		if at, err := d.EndedAt(ctx, server); err == nil {
+			return min(max(at.Sub(f.m.pool.epoch), begin.Sub(f.m.pool.epoch)), now)
+		}
+	}
+	return now
 }
 
 // clientsOf returns the clients that a server's failure hits: those that are connected to it, or all of them if it leads.

@@ -267,7 +267,12 @@ func (f *failing) deafen(ctx context.Context, o *occurrence, victims []*client) 
 
 // begin records that a fault has happened.
 func (f *failing) begin(o *occurrence, target string, victims []int) {
-	f.m.stream.note(func(at time.Duration) {
+	f.beginAt(f.m.pool.since(), o, target, victims)
+}
+
+// beginAt records that a fault has happened at a time.
+func (f *failing) beginAt(at time.Duration, o *occurrence, target string, victims []int) {
+	f.m.stream.noteAt(at, func(at time.Duration) {
 		o.id = f.m.stream.recorder.FaultBegan(at, string(o.Kind), target, victims)
 	})
 }

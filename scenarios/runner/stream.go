@@ -38,6 +38,7 @@ type stream struct {
 	notifications []results.Notification
 	reads         []results.BystanderRead
 	noted         []note
+	holds         []time.Duration     // from when on everything is kept back, see hold
 	judged        bool                // the observer has been told that nothing more will happen
 	taken         []wire.Notification // of one ledger; kept to reuse its memory
 }
@@ -70,6 +71,27 @@ func (s *stream) note(do func(at time.Duration)) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.notes = append(s.notes, note{s.pool.since(), do})
+}
+
+// noteAt is note for something that has happened at a time since hold.
+func (s *stream) noteAt(at time.Duration, do func(at time.Duration)) {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	s.notes = append(s.notes, note{at, do})
+}
+
+// hold keeps back everything that happens from now on, until release is called or the window opens or ends. What begins now, and
+// of which it is only known later when exactly it happened, can then be noted in the order of time.
+func (s *stream) hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := s.pool.since()
+	s.holds = append(s.holds, from)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.holds = slices.DeleteFunc(s.holds, func(t time.Duration) bool { return t == from })
+	}
 }
 
 // takeNotes moves the notes to those that wait to be handed on.
@@ -148,6 +170,7 @@ func (s *stream) thaw()   { s.mark((*recorder.Recorder).Thaw) }
 func (s *stream) mark(note func(*recorder.Recorder, time.Duration)) (at time.Duration, counts wire.Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.holds = nil
 	counts = s.pool.counts()
 	at = s.drainLocked()
 	note(s.recorder, at)
@@ -175,6 +198,10 @@ func (s *stream) drainLocked() (at time.Duration) {
 	if s.bystanders != nil {
 		s.reads = s.bystanders.take(s.reads)
 	}
+	if len(s.holds) > 0 {
+		s.handOn(slices.Min(s.holds) - 1)
+		return at
+	}
 	s.handOn(at)
 	s.recorder.Requests(at, s.pool.requested())
 	s.recorder.Passed(passed)
@@ -186,6 +213,7 @@ func (s *stream) handOn(until time.Duration) {
 	slices.SortStableFunc(s.events, func(a, b variants.Event) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.notifications, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
+	slices.SortStableFunc(s.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
 	events, notifications, reads, notes := s.events, s.notifications, s.reads, s.noted
 	for {
 		event, notification := timeOfFirst(events, eventTime), timeOfFirst(notifications, notificationTime)
