@@ -49,6 +49,7 @@ func TestFaultsOfClients(t *testing.T) {
 	}{
 		{"holders stop dead", []string{"stop: holder, every: 500ms"}, true},
 		{"waiters stop dead", []string{"stop: waiter, every: 500ms"}, true},
+		{"clients stop dead at an operation", []string{"stop: any, after: multi, every: 900ms", "stop: any, after: create, every: 900ms"}, true},
 		{"sessions of holders expire", []string{"expire: holder, every: 200ms"}, true},
 		{"sessions expire", []string{"expire: any, every: 200ms"}, true},
 		{"connections end", []string{"cut: all, every: 500ms"}, false},
