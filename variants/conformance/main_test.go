@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,9 +24,11 @@ import (
 
 var live ensembletest.Shared
 
-// TestMain lets more checks run at once than there are CPUs: they wait for reconnects and expiries more than they work.
+// TestMain lets more checks run at once than there are CPUs: they wait for reconnects and expiries more than they work. The limit
+// makes the garbage collector return the buffers of closed sessions, 3 MB each, which would add up to gigabytes.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "24") // unless the command line says otherwise
+	debug.SetMemoryLimit(256 << 20)
 	os.Exit(live.Main(m))
 }
 
