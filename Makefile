@@ -36,8 +36,8 @@ bench:
 	@$(ZKBENCH) run lock-contention $(BENCH_FLAGS)
 	@$(ZKBENCH) plot
 
-## test: unit tests with the race detector, then the live tests against real servers
-test: unit live
+## test: unit tests with the race detector, faults on the embedded server, then the live tests against real servers
+test: unit faults live
 
 ## unit: tests that need neither Docker nor Java
 # 24 tests in parallel, because many of them wait most of the time. The client library is compiled without the race detector:
@@ -48,6 +48,10 @@ unit:
 	[ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 		echo "no C compiler: testing without the race detector, which 'apt-get install gcc libc6-dev' makes possible"; }; \
 	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 ./...
+
+## faults: every variant under every fault of clients, and all scenarios in which clients fail, on the embedded server
+faults:
+	ZKBENCH_FAULTS=1 go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '^Test(FaultMatrix|FailureScenarios)$$'
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 # One package after another, because they share one ensemble.

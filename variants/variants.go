@@ -42,6 +42,10 @@ type Recipe struct {
 	// all of them then take the same number of steps.
 	Collective bool
 
+	// Serving reports whether, in a run with faults, participants serve each other beside their steps, so that these need not be
+	// equally many although the recipe is collective; see the field Faults of [Env].
+	Serving bool
+
 	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe has
 	// no use for one. The formulas hold for every size.
 	Size string

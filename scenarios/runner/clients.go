@@ -22,8 +22,8 @@ const parallel = 64
 // connectTimeout is how long all sessions of a measurement may take to be established.
 const connectTimeout = 30 * time.Second
 
-// holdFunc blocks while a participant holds; see the field Hold of [variants.Env].
-type holdFunc func(ctx context.Context, asked <-chan struct{}) error
+// holdFunc blocks while a participant holds, in one of its lives; see the field Hold of [variants.Env].
+type holdFunc func(ctx context.Context, l *life, asked <-chan struct{}) error
 
 // client is one participant with its own session, and everything that observes it.
 type client struct {
@@ -43,11 +43,6 @@ type client struct {
 func (c *client) atRest() bool {
 	wait, _ := c.session.Waiting()
 	return wait != nil && !wait.Fired() && c.ledger.Idle()
-}
-
-// pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
-func (c *client) pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
-	return variants.WaitFor(ctx, d, asked, c.monitor.Lost())
 }
 
 // clientPool holds the clients of one measurement, which share a clock.

@@ -17,9 +17,9 @@ import (
 )
 
 // hold lets a client of a closed load hold for the scenario's hold time.
-func (m *measurement) hold(c *client) holdFunc {
-	return func(ctx context.Context, asked <-chan struct{}) error {
-		return c.pause(ctx, asked, time.Duration(m.scenario.Hold))
+func (m *measurement) hold(*client) holdFunc {
+	return func(ctx context.Context, l *life, asked <-chan struct{}) error {
+		return l.pause(ctx, asked, time.Duration(m.scenario.Hold))
 	}
 }
 
@@ -115,7 +115,7 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	rounds := newRounds(operations, m.recipe.Collective)
+	rounds := newRounds(operations, m.recipe.Collective && !(m.faults != nil && m.recipe.Serving))
 	if m.atMost > 0 {
 		rounds.until = time.Now().Add(m.atMost)
 	}

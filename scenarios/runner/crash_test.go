@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -47,11 +48,18 @@ func shorten(s *scenarios.Scenario) {
 	}
 }
 
-// Every scenario in which clients fail keeps its promises, and its claims hold. Sessions run out sooner than in the scenario.
-func TestFailureScenarios(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some minutes, most of them without load")
+// ofManyFaults skips a test that takes minutes unless it was asked for.
+func ofManyFaults(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ZKBENCH_FAULTS") == "" {
+		t.Skip("takes minutes: `make faults` runs it")
 	}
+}
+
+// Every scenario in which clients fail keeps its promises, and its claims that something never happens hold. Sessions run out
+// sooner than in the scenario.
+func TestFailureScenarios(t *testing.T) {
+	ofManyFaults(t)
 	for _, s := range withFaults(t, false) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -88,8 +96,8 @@ func bestOf(recipe string) string {
 	return ""
 }
 
-// checkFailure runs a scenario with faults, which must happen. No promise may be broken, and the claims that do not depend on times
-// must hold.
+// checkFailure runs a scenario with faults, which must happen. No promise may be broken, and the claims must hold that something
+// never happens. Others depend on how much the machine gets done in a short load.
 func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	t.Helper()
 	docs := mustMeasure(t, e, s, catalog.Recipes())
@@ -106,7 +114,7 @@ func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	}
 	rows := results.Summarize(docs).Rows
 	for _, c := range s.Claims() {
-		if c.IsTime() && isEmbedded(e) {
+		if c.Op != "==" || c.Value != 0 {
 			continue
 		}
 		if v := c.Evaluate(rows, results.MostClients(rows)); v.Outcome != outcome.Pass {

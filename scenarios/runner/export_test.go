@@ -30,6 +30,9 @@ func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants
 // SetTicks makes a runner check the progress of closed loads at each tick instead of by the clock.
 func (r *Runner) SetTicks(ticks <-chan time.Time) { r.ticks = ticks }
 
+// SkipRehearsals makes a runner measure at once, as on a server that needs no warming up.
+func (r *Runner) SkipRehearsals() { r.unrehearsed = true }
+
 // ShortenFloors makes a runner measure floors with as few rounds as they need.
 func (r *Runner) ShortenFloors() { r.shortFloors = true }
 

@@ -310,14 +310,16 @@ func (f *failing) hold(next func(*client) holdFunc) func(*client) holdFunc {
 	}
 	return func(c *client) holdFunc {
 		usual := next(c)
-		return func(ctx context.Context, asked <-chan struct{}) error {
+		return func(ctx context.Context, l *life, asked <-chan struct{}) error {
 			c.enter(inHold)
 			defer c.enter(inStep)
-			f.meet(ctx, c)
-			if hears := f.deafness(c); hears != nil {
-				return c.pause(ctx, hears, endless)
+			if !l.over() {
+				f.meet(ctx, c)
 			}
-			return usual(ctx, asked)
+			if hears := f.deafness(c); hears != nil {
+				return l.pause(ctx, hears, endless)
+			}
+			return usual(ctx, l, asked)
 		}
 	}
 }

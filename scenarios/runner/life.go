@@ -50,7 +50,17 @@ func newLife(number int, epoch time.Time, client int) *life {
 
 // over reports whether the client has stopped dead or lost its session.
 func (l *life) over() bool {
-	return l.dead.Err() != nil || l.session != nil && l.session.Alive() != nil
+	select {
+	case <-l.monitor.Lost():
+		return true
+	default:
+		return l.dead.Err() != nil
+	}
+}
+
+// pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
+func (l *life) pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
+	return variants.WaitFor(ctx, d, asked, l.monitor.Lost())
 }
 
 // die makes the client stop dead. Nothing that it does from now on is recorded or reaches a server. Its session runs out.
@@ -154,7 +164,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 	if err != nil {
 		return err
 	}
-	session := variants.NewMonitoredSession(conn, c.monitor)
+	session, life := variants.NewMonitoredSession(conn, c.monitor), c.life
 	c.mu.Lock()
 	c.conn, c.session = conn, session
 	c.mu.Unlock()
@@ -168,7 +178,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		Session: session,
 		Root:    at.root,
 		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,
-		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, asked) },
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, life, asked) },
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -187,7 +187,7 @@ func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *client) 
 // hold returns the function that a client calls to hold. It waits for the client's turn, and then for the scenario's
 // hold time.
 func (l *lockstep) hold(c *client) holdFunc {
-	return func(ctx context.Context, asked <-chan struct{}) error {
+	return func(ctx context.Context, life *life, asked <-chan struct{}) error {
 		h := &holder{c, make(chan struct{}), asked, c.ledger.Notified()}
 		l.mu.Lock()
 		delete(l.working, c)
@@ -195,7 +195,7 @@ func (l *lockstep) hold(c *client) holdFunc {
 		l.mu.Unlock()
 		select {
 		case <-h.turn:
-			return c.pause(ctx, asked, time.Duration(l.scenario.Hold))
+			return life.pause(ctx, asked, time.Duration(l.scenario.Hold))
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,9 +17,7 @@ import (
 // Every variant keeps what it promises under every fault of clients, their sessions and their connections. The table is what
 // `zkbench run fault-matrix` prints, with sessions that run out sooner.
 func TestFaultMatrix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some hundred measurements")
-	}
+	ofManyFaults(t)
 	ofClients := func(k faults.Kind) bool { return !k.OfServer() }
 	var columns []string
 	for _, f := range scenarios.MatrixFaults() {
@@ -31,11 +30,10 @@ func TestFaultMatrix(t *testing.T) {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				_, fault, _ := scenarios.MatrixCell(s.Name)
-				s.SessionTimeout = scenarios.Duration(time.Second)
-				s.Duration = min(s.Duration, scenarios.Duration(4*time.Second))
-				if fault[:3] == "cut" || fault[:4] == "lose" { // the client library waits for a second before it tries the same server again
-					s.SessionTimeout = scenarios.Duration(4 * time.Second)
+				if endsSessions(s.Faults) {
+					s.SessionTimeout = scenarios.Duration(time.Second)
 				}
+				s.Duration = min(s.Duration, scenarios.Duration(3*time.Second))
 				err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, catalog.Recipes(), func(d *results.Document) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -59,4 +57,9 @@ func TestFaultMatrix(t *testing.T) {
 	if err := matrix.Write(os.Stdout, 120); err != nil {
 		t.Error(err)
 	}
+}
+
+// endsSessions reports whether a schedule ends sessions. In other runs, none may run out on a busy machine.
+func endsSessions(schedule []faults.Fault) bool {
+	return slices.ContainsFunc(schedule, func(f faults.Fault) bool { return f.Kind == faults.Stop || f.Kind == faults.Expire })
 }

@@ -41,6 +41,7 @@ type Runner struct {
 
 	ticks       <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
 	shortFloors bool             // as few rounds as a floor needs
+	unrehearsed bool             // no measurements of repeat zero
 	patience    time.Duration    // with faults; 0 means [faultyPatience]
 }
 
@@ -115,7 +116,10 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	ctx, cancel := root.whileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, root: root}
-	tasks := slices.Concat(rehearsal(s, p.recipe), plan(s, p.recipe))
+	tasks := plan(s, p.recipe)
+	if !r.unrehearsed {
+		tasks = slices.Concat(rehearsal(s, p.recipe), tasks)
+	}
 	for done, t := range tasks {
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
 		if err := p.perform(ctx, t); err != nil {

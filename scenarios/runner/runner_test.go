@@ -69,6 +69,9 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 		Progress: func(int, int, string) {},
 	}
 	r.ShortenFloors() // on real servers they take longer than most of these loads
+	if len(s.Faults) > 0 {
+		r.SkipRehearsals()
+	}
 	return r.RunScenario(ctx, s)
 }
 

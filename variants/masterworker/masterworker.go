@@ -144,6 +144,7 @@ func Recipe() variants.Recipe {
 		Batch:       share,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Serving:     true,
 		Roles:       []string{roleMaster, roleWorker, roleSubmitter},
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Orphans, variants.Blocked},
 		Orphans:     orphans,
