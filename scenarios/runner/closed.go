@@ -115,7 +115,7 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	rounds := newRounds(operations, m.recipe.Collective && !(m.faults != nil && m.recipe.Serving))
+	rounds := newRounds(operations, m.recipe.Collective && (m.faults == nil || !m.recipe.Serving))
 	if m.atMost > 0 {
 		rounds.until = time.Now().Add(m.atMost)
 	}
