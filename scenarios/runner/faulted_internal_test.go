@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
@@ -90,6 +91,21 @@ func (f *faulted) makeDir() {
 	f.dir, err = conn.Create("/faulted-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	if err != nil {
 		f.t.Fatal(err)
+	}
+	f.t.Cleanup(f.removeDirectory)
+}
+
+// removeDirectory leaves the servers to other tests as they were.
+func (f *faulted) removeDirectory() {
+	ctx := context.WithoutCancel(f.t.Context())
+	c, err := namespace.Connect(ctx, f.ensemble.Servers())
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	defer c.Conn.Close()
+	if _, err := c.Remove(ctx, f.dir); err != nil {
+		f.t.Error(err)
 	}
 }
 
