@@ -15,7 +15,7 @@ import (
 func (f *failing) breakServer(ctx context.Context, o *occurrence) error {
 	breaker, ok := f.m.ensemble.(ensemble.Breaker)
 	if !ok {
-		return errors.New("this ensemble's servers cannot be made to fail") // refused before the run, see [Runner.Admit]
+		return errors.New("this ensemble's servers cannot be made to fail") // refused before the run, see [faults.Unable]
 	}
 	server, err := f.target(ctx, o)
 	if err != nil {

@@ -84,6 +84,11 @@ func (f *failing) cause(ctx context.Context, o *occurrence) {
 	default:
 		err = f.strikeSome(ctx, o)
 	}
+	f.conclude(ctx, o, err)
+}
+
+// conclude takes the error of a fault: that it met no client is counted, and any other one makes the measurement fail.
+func (f *failing) conclude(ctx context.Context, o *occurrence, err error) {
 	switch {
 	case errors.Is(err, errMissed):
 		f.m.stream.note(f.m.stream.recorder.MissedFault)
@@ -147,8 +152,11 @@ func (f *failing) meet(ctx context.Context, c *client) {
 	f.awaiting = f.awaiting[1:]
 	f.mu.Unlock()
 	defer close(o.struck)
-	if err := f.strike(ctx, o, []*client{c}); err != nil && ctx.Err() == nil {
-		f.fail(fmt.Errorf("fault `%s`: %w", o.Fault, err))
+	strike := func() { f.conclude(ctx, o, f.strike(ctx, o, []*client{c})) }
+	if o.AtOperation() { // which the client makes later
+		f.working.Go(strike)
+	} else {
+		strike()
 	}
 }
 

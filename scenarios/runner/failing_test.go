@@ -52,6 +52,7 @@ func TestFaultsOfClients(t *testing.T) {
 		{"clients stop dead at an operation", []string{"stop: any, after: multi, every: 900ms", "stop: any, after: create, every: 900ms"}, true},
 		{"sessions of holders expire", []string{"expire: holder, every: 200ms"}, true},
 		{"sessions expire", []string{"expire: any, every: 200ms"}, true},
+		{"replies to holders are lost", []string{"cut: holder, after: multi, every: 300ms", "cut: holder, after: delete, every: 300ms"}, false},
 		{"connections end", []string{"cut: all, every: 500ms"}, false},
 		{"requests are lost", []string{"cut: any, before: multi, every: 100ms", "cut: any, before: create, every: 100ms"}, false},
 		{"replies are lost", []string{"cut: any, after: multi, every: 100ms", "cut: any, after: create, every: 100ms"}, false},
