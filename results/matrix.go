@@ -132,6 +132,3 @@ func (m *Matrix) table(faults []string) *table.Table {
 	}
 	return t
 }
-
-// Markdown returns the matrix as one Markdown table.
-func (m *Matrix) Markdown() string { return m.table(m.present()).Markdown() }
