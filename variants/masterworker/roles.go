@@ -1,0 +1,200 @@
+package masterworker
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// The roles of participants. All of them are workers, too.
+const (
+	roleMaster    = "master"
+	roleWorker    = "worker"
+	roleSubmitter = "submitter"
+)
+
+// Role implements [variants.Roled].
+func (p *participant) Role() string {
+	switch {
+	case p.candidate != nil && p.candidate.Elected():
+		return roleMaster
+	case p.client != nil:
+		return roleSubmitter
+	default:
+		return roleWorker
+	}
+}
+
+// leads reports whether there is something to do for a master or a candidate.
+func (p *participant) leads() bool {
+	if p.master != nil {
+		return p.master.due()
+	}
+	return p.candidate != nil && (p.candidate.Elected() || p.candidate.due())
+}
+
+func (p *participant) lead(ctx context.Context) error {
+	if p.master != nil {
+		return p.assign(ctx)
+	}
+	return p.contend(ctx)
+}
+
+// contend tries to become master, and takes over if that succeeds.
+func (p *participant) contend(ctx context.Context) error {
+	elected, err := p.candidate.Run(ctx)
+	if err != nil || !elected {
+		return err
+	}
+	err = p.assigning(func() error {
+		m, err := p.open(ctx)
+		if err == nil {
+			p.master = m
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("take over as master: %w", err)
+	}
+	return nil
+}
+
+// lifeBits is how many bits of a task's number are its number within the life of its client.
+const lifeBits = 32
+
+// submit submits a batch of tasks that carry their numbers.
+func (p *participant) submit(ctx context.Context, batch int) error {
+	first := int64(p.env.Life)<<lifeBits + p.submitted
+	tasks := make([][]byte, batch)
+	for i := range tasks {
+		number := first + int64(i)
+		tasks[i] = binary.BigEndian.AppendUint64(nil, uint64(number))
+		p.env.Record(Submitting, number)
+		p.submitted++
+	}
+	if err := p.client.Submit(ctx, tasks); err != nil {
+		return err
+	}
+	p.batch, p.learned = batch, 0
+	for i := range tasks {
+		p.env.Record(Submitted, first+int64(i))
+	}
+	return nil
+}
+
+// assign assigns the tasks that are pending.
+func (p *participant) assign(ctx context.Context) error {
+	return p.assigning(func() error {
+		_, err := p.master.Assign(ctx)
+		return err
+	})
+}
+
+// assigning records an assignment of tasks.
+func (p *participant) assigning(assign func() error) error {
+	p.env.Record(Assigning, p.window)
+	outages := p.env.Session.Outages()
+	err := assign()
+	p.doubt(p.env.Session.Outages()-outages, err)
+	if err != nil {
+		return err
+	}
+	p.env.Record(Assigned, 0)
+	p.env.Record(Resting, 0)
+	return nil
+}
+
+// doubt records how many tasks may be executed twice after an Assign: one for each reply that was lost and, if the master
+// failed, those that it was about to assign. If the master's session is lost, the observer knows that.
+func (p *participant) doubt(outages int64, err error) {
+	if err != nil && p.env.Session.Alive() == nil {
+		outages += p.window
+	}
+	if p.window > 0 && outages > 0 {
+		p.env.Record(Doubtful, outages)
+	}
+}
+
+// work executes the next task. When it is notified of the first, the worker is still busy with something else for
+// as long as the scenario holds: in a lockstep run until the master has assigned all, so that it finds them in one listing.
+func (p *participant) work(ctx context.Context) error {
+	if !p.visiting {
+		p.env.Record(Notified, 0)
+		if err := p.env.Hold(ctx, nil); err != nil {
+			return err
+		}
+		p.visiting = true
+	}
+	task, ok, err := p.worker.Next(ctx)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.visiting = false
+		p.env.Record(Idle, 0)
+		return nil
+	}
+	return p.execute(ctx, task)
+}
+
+// execute executes a task, whose result is its number.
+func (p *participant) execute(ctx context.Context, task Task) error {
+	number, err := numberOf(task.Data)
+	if err != nil {
+		return err
+	}
+	p.env.Record(Executing, number)
+	if err := p.worker.Done(ctx, task.Data); err != nil {
+		p.env.Record(Abandoned, number)
+		return err
+	}
+	p.env.Record(Executed, number)
+	p.executed++
+	return nil
+}
+
+// learns reports whether there may be a result to learn, as far as the client has been notified.
+func (p *participant) learns() bool {
+	if p.batch == 0 {
+		return false
+	}
+	watch, task := p.client.awaited()
+	return task != p.learned || watch == nil || watch.Fired()
+}
+
+// learn waits for the next result of the batch, and finishes the batch after the last one.
+func (p *participant) learn(ctx context.Context) error {
+	result, err := p.client.Result(ctx, p.learned)
+	if err != nil {
+		return err
+	}
+	number, err := numberOf(result)
+	if err != nil {
+		return err
+	}
+	p.env.Record(Learned, number)
+	if p.learned++; p.learned < p.batch {
+		return nil
+	}
+	p.batch = 0
+	return p.client.Finish(ctx)
+}
+
+// giveUp withdraws the present batch, so that the next step can submit another one.
+func (p *participant) giveUp(ctx context.Context) error {
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
+	p.env.Record(Withdrawn, 0)
+	p.batch = 0
+	return p.client.Finish(ctx)
+}
+
+func numberOf(data []byte) (int64, error) {
+	const length = 8
+	if len(data) != length {
+		return 0, fmt.Errorf("a task has %d bytes, want %d: it is not a task of this workload", len(data), length)
+	}
+	return int64(binary.BigEndian.Uint64(data)), nil
+}
