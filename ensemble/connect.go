@@ -64,7 +64,7 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", home, err)
 	}
-	if err := awaitSession(ctx, home, opening.ready, opening.refusals); err != nil {
+	if err := awaitSession(ctx, opening.ready, opening.refusals); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("no session at %s: %w", home, err)
 	}
@@ -80,7 +80,7 @@ type opening struct {
 }
 
 func (o *opening) observe(e zk.Event) {
-	o.refusals.observe(e.State)
+	o.refusals.observe(e)
 	if e.State == zk.StateHasSession {
 		o.once.Do(func() { close(o.ready) })
 	}
@@ -124,15 +124,27 @@ func (t *turns) Connected() {
 	t.tries = 0
 }
 
-func awaitSession(ctx context.Context, addr string, ready <-chan struct{}, refusals *refusals) error {
+// awaitSession returns when the session exists. It is an error if a server closes connections although no election or failure
+// explains it. A server that serves when it is asked may have elected a leader just before. It has another reason only if it
+// then closes further connections and still serves.
+func awaitSession(ctx context.Context, ready <-chan struct{}, refusals *refusals) error {
+	served := false // when a server was last asked
 	for {
 		select {
 		case <-ready:
 			return nil
-		case <-refusals.enough:
-			if err := explainRefusals(ctx, addr); err != nil {
-				return err
+		case addr := <-refusals.enough:
+			_, err := Srvr(ctx, addr)
+			serves := err == nil
+			if errors.Is(err, ErrUnanswered) || serves && served {
+				select {
+				case <-ready: // while the server was asked
+					return nil
+				default:
+					return refusedWithoutFailure(addr)
+				}
 			}
+			served = serves
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -157,13 +169,13 @@ const enoughRefusals = 2
 type refusals struct {
 	n         int
 	connected bool
-	enough    chan struct{} // capacity 1; receives after every enoughRefusals in a row
+	enough    chan string // capacity 1; receives the server's address after every enoughRefusals in a row
 }
 
-func newRefusals() *refusals { return &refusals{enough: make(chan struct{}, 1)} }
+func newRefusals() *refusals { return &refusals{enough: make(chan string, 1)} }
 
-func (r *refusals) observe(state zk.State) {
-	switch state {
+func (r *refusals) observe(e zk.Event) {
+	switch e.State {
 	case zk.StateConnected:
 		r.connected = true
 	case zk.StateHasSession:
@@ -175,7 +187,7 @@ func (r *refusals) observe(state zk.State) {
 		r.connected = false
 		if r.n++; r.n%enoughRefusals == 0 {
 			select {
-			case r.enough <- struct{}{}:
+			case r.enough <- e.Server:
 			default:
 			}
 		}
@@ -183,10 +195,8 @@ func (r *refusals) observe(state zk.State) {
 	}
 }
 
-// explainRefusals returns why a server closes connections, or nil if its ensemble is electing a leader.
-func explainRefusals(ctx context.Context, addr string) error {
-	if _, err := Srvr(ctx, addr); errors.Is(err, ErrNotServing) {
-		return nil
-	}
-	return fmt.Errorf("the server closed %d connections in a row before a session existed: it may be out of connections for this address (maxClientCnxns, 60 by default) or in all (maxCnxns): raise the limit there, or ask for fewer clients", enoughRefusals)
+// refusedWithoutFailure returns the error about a server that closes connections although it neither elects a leader nor has failed. A server
+// that is out of connections also closes that of a four-letter command.
+func refusedWithoutFailure(addr string) error {
+	return fmt.Errorf("%s closes connections before a session exists, and no election explains it: it may be out of connections for this address (maxClientCnxns, 60 by default) or in all (maxCnxns): raise the limit there, or ask for fewer clients", addr)
 }

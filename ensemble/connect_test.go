@@ -1,6 +1,7 @@
 package ensemble_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -30,35 +31,84 @@ func doorkeeper(t *testing.T, closes int32, srvr, backend string) string {
 		if sessions.Add(1) <= closes {
 			return
 		}
-		server, err := net.Dial("tcp", backend)
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		_, _ = server.Write(head)
-		go func() { _, _ = io.Copy(server, conn) }()
-		_, _ = io.Copy(conn, server)
+		forward(io.MultiReader(bytes.NewReader(head), conn), conn, backend)
 	})
 }
 
-// A server without a free connection closes all that it accepts. The client library alone would retry without end.
+// forward passes on what a client sends to a server, and what the server answers.
+func forward(requests io.Reader, conn net.Conn, backend string) {
+	server, err := net.Dial("tcp", backend)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() { _, _ = io.Copy(server, requests) }()
+	_, _ = io.Copy(conn, server)
+}
+
+// A server without a free connection closes all that it accepts, also those that ask for its status. The client library alone
+// would retry without end, as it would at a server that serves but closes connections for an unknown reason.
 func TestConnectNamesALimitOfConnections(t *testing.T) {
-	addr := doorkeeper(t, 1000, srvr, "")
-	_, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
-	if err == nil || !strings.Contains(err.Error(), "maxClientCnxns") {
-		t.Errorf("error = %v, want it to name the limit", err)
+	for name, answer := range map[string]string{"no answer": "", "it serves": srvr} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := doorkeeper(t, 1000, answer, "")
+			_, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+			if err == nil || !strings.Contains(err.Error(), "maxClientCnxns") || !strings.Contains(err.Error(), addr+" closes") {
+				t.Errorf("error = %v, want it to name the limit and the server", err)
+			}
+		})
 	}
 }
 
-// A server without a leader also closes connections, until a leader is elected.
+// A server without a leader also closes connections, until a leader is elected. When it is asked why, that may have happened.
 func TestConnectWaitsForAnElection(t *testing.T) {
 	backend := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	addr := doorkeeper(t, 3, "This ZooKeeper instance is not currently serving requests\n", backend)
-	conn, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+	for name, tt := range map[string]struct {
+		closes int32
+		answer string
+	}{
+		"it goes on":        {4, "This ZooKeeper instance is not currently serving requests\n"},
+		"it is over":        {3, srvr},
+		"it cannot be seen": {3, "srvr is not executed because it is not in the whitelist.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := doorkeeper(t, tt.closes, tt.answer, backend)
+			conn, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn.Close()
+		})
+	}
+}
+
+// The server that refuses a session is asked why, which need not be the session's first one.
+func TestConnectAsksTheServerThatRefuses(t *testing.T) {
+	t.Parallel()
+	backend := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	full := doorkeeper(t, 1000, "", "")
+	electing := doorkeeper(t, 3, "This ZooKeeper instance is not currently serving requests\n", backend)
+	down, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn.Close()
+	down.Close()
+	open := func(servers ...string) error {
+		link := ensemble.NewLink(wire.NewLedger(time.Now()))
+		conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: servers, Link: link})
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}
+	if err := open(down.Addr().String(), electing); err != nil {
+		t.Errorf("while a leader was elected: %v", err)
+	}
+	if err := open(down.Addr().String(), full); err == nil || !strings.Contains(err.Error(), full+" closes") {
+		t.Errorf("out of connections: error %v, want it to name %s", err, full)
+	}
 }
 
 func TestConnectHeedsItsContext(t *testing.T) {

@@ -177,7 +177,7 @@ func TestOpenNamesWhatARunMayNotDo(t *testing.T) {
 			return addr + "/a"
 		}, 0, false, "is an ephemeral znode"},
 		{"no reply", servers(fake{role: ensemble.Standalone, mute: true}), 0, false, "did not answer a request to create znodes"},
-		{"sessions are closed", servers(fake{role: ensemble.Standalone, backend: "127.0.0.1:1"}), 0, false, "closed 2 connections in a row"},
+		{"sessions are closed", servers(fake{role: ensemble.Standalone, backend: "127.0.0.1:1"}), 0, false, "closes connections before a session exists"},
 		limited(24, false, ""),
 		limited(25, true, "allows 20 connections from one address (maxClientCnxns), but 25 clients need 21 there"),
 		limited(0, false, ""),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -141,13 +142,24 @@ func (r *runRoot) close(ctx context.Context) error {
 	return nil
 }
 
-// closeElsewhere removes the root through a new session.
+// closeElsewhere removes the root through a new session. While the servers elect a leader, it tries again until ctx ends.
 func (r *runRoot) closeElsewhere(ctx context.Context) error {
 	other, err := namespace.Connect(ctx, r.servers)
+	for errors.Is(err, namespace.ErrSilent) && ctx.Err() == nil && r.electing(ctx) {
+		other, err = namespace.Connect(ctx, r.servers)
+	}
 	if err != nil {
 		return err
 	}
 	defer other.Conn.Close()
 	_, err = other.Remove(ctx, r.path)
 	return err
+}
+
+// electing reports whether a server runs that serves no session.
+func (r *runRoot) electing(ctx context.Context) bool {
+	return slices.ContainsFunc(r.servers, func(s ensemble.Server) bool {
+		_, err := ensemble.Srvr(ctx, s.Addr)
+		return errors.Is(err, ensemble.ErrNotServing)
+	})
 }
