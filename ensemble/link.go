@@ -215,7 +215,8 @@ func (c *trappedConn) Write(p []byte) (int, error) {
 
 // Expire ends the session at the servers by a second connection with the same id and password, which closes it. It is an error
 // if the session does not exist. The client's own connection ends first, so that its counts are exact, and the client can
-// connect again, and learn of the end of its session, when Expire returns.
+// connect again, and learn of the end of its session, when Expire returns. Servers close all connections while they elect a
+// leader: Expire tries again for up to 30 seconds.
 func (l *Link) Expire(ctx context.Context) error {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
@@ -234,8 +235,32 @@ func (l *Link) Expire(ctx context.Context) error {
 	return nil
 }
 
+// An election takes a few seconds, also on a busy machine.
+const (
+	expirePatience = 30 * time.Second       // how long Expire waits for a server that closes the session
+	expirePause    = 100 * time.Millisecond // between two rounds of asking all servers
+)
+
 // closeSession closes a session through the server that it was connected to last, or through another one if that does not answer.
+// It tries again until a server has, for as long as Expire is patient.
 func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, expirePatience, fmt.Errorf("no server closed the session within %s", expirePatience))
+	defer cancel()
+	for {
+		err := l.closeSomewhere(ctx, s)
+		if err == nil || errors.Is(err, ErrNoSession) {
+			return err
+		}
+		select {
+		case <-time.After(expirePause):
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// closeSomewhere asks each of the session's servers once, until one has closed the session.
+func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
 	l.mu.Lock()
 	servers := append([]string{l.address}, slices.DeleteFunc(slices.Clone(l.servers), func(a string) bool { return a == l.address })...)
 	l.mu.Unlock()

@@ -3,7 +3,9 @@ package ensemble_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,6 +196,26 @@ func TestExpireReportsAMissingSession(t *testing.T) {
 	cancel()
 	if err := openLinked(t, server.Addr()).link.Expire(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of the context: %v", err)
+	}
+}
+
+// Servers that elect a leader close all connections, and end sessions later.
+func TestExpireWaitsForAnElection(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	var refusals atomic.Int32
+	voter := ensembletest.Listen(t, func(conn net.Conn) {
+		if refusals.Add(-1) < 0 {
+			forward(conn, conn, server)
+		}
+	})
+	victim := openLinked(t, voter, voter)
+	refusals.Store(5) // two rounds of asking both, and a half
+	if err := victim.link.Expire(t.Context()); err != nil {
+		t.Errorf("while servers elect: %v", err)
+	}
+	victim.await(t, zk.StateExpired)
+	if left := refusals.Load(); left >= 0 {
+		t.Errorf("%d connections were not refused: the test tests nothing", left+1)
 	}
 }
 
