@@ -360,6 +360,28 @@ func TestFiredTakesNoEventAway(t *testing.T) {
 	}
 }
 
+// A wait ends with the first of any number of watches.
+func TestAwaitAnyOfMany(t *testing.T) {
+	const many = 20
+	for which := range many {
+		channels := make([]chan zk.Event, many)
+		for i := range channels {
+			channels[i] = make(chan zk.Event, 1)
+		}
+		s, _, watches := watching(t, channels...)
+		done := make(chan error, 1)
+		go func() { done <- s.AwaitAny(t.Context(), append(watches, nil)...) }()
+		wait := awaitWait(t, s)
+		if wait.Fired() {
+			t.Fatal("it had fired before an event")
+		}
+		channels[which] <- zk.Event{Path: "/z"}
+		if err := <-done; err != nil || !wait.Fired() || !watches[which].Fired() {
+			t.Errorf("after the event of watch %d: %v, fired: %v", which, err, wait.Fired())
+		}
+	}
+}
+
 // A watch that was set before an attempt that met a lost connection may never fire: it counts as fired, and a wait for it is
 // over at once. A watch that is set after that is trusted.
 func TestWatchesDoNotSurviveOutages(t *testing.T) {

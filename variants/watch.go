@@ -2,7 +2,7 @@ package variants
 
 import (
 	"context"
-	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -98,12 +98,9 @@ func (w *Watch) channels() (events <-chan zk.Event, stale <-chan struct{}) {
 	return w.events, w.stale
 }
 
-// mostWatches is how many watches one wait can be for: a client that has several roles waits for what each of them needs.
-const mostWatches = 4
-
 // Wait is a wait for the first of several watches, any of which may be nil, or for an event of the session.
 type Wait struct {
-	watches [mostWatches]*Watch
+	watches []*Watch
 	events  *Events
 }
 
@@ -111,7 +108,7 @@ type Wait struct {
 // has received a reply from after the event, because the client library passes events on in the order in which it receives
 // them.
 func (w *Wait) Fired() bool {
-	return slices.ContainsFunc(w.watches[:], (*Watch).Fired) || w.events.Pending()
+	return slices.ContainsFunc(w.watches, (*Watch).Fired) || w.events.Pending()
 }
 
 // Await waits for a watch to fire. It does not say what the event was: a recipe reads again instead of guessing.
@@ -119,20 +116,16 @@ func (s *Session) Await(ctx context.Context, watch *Watch) error {
 	return s.AwaitAny(ctx, watch)
 }
 
-// AwaitAny waits for the first of at most four watches to fire. A nil watch never does.
+// AwaitAny waits for the first of several watches to fire. A nil watch never does.
 func (s *Session) AwaitAny(ctx context.Context, watches ...*Watch) error {
-	w := &Wait{}
-	if copy(w.watches[:], watches) < len(watches) {
-		return fmt.Errorf("wait for %d watches: at most %d are possible", len(watches), mostWatches)
-	}
-	_, err := s.await(ctx, w)
+	_, err := s.await(ctx, &Wait{watches: slices.Clone(watches)}) // the runner looks at it while the caller may change its own
 	return err
 }
 
 // AwaitEvent waits for a watch to fire and returns its event, for recipes that can rely on it: a deletion is a deletion
 // even if the znode exists again. The event of a watch that only counts as fired has no type.
 func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error) {
-	event, err := s.await(ctx, &Wait{watches: [mostWatches]*Watch{watch}})
+	event, err := s.await(ctx, &Wait{watches: []*Watch{watch}})
 	if err == nil && event.Type == zk.EventNotWatching { // the client library gave the watch up with the session
 		err = ErrSessionLost
 	}
@@ -155,34 +148,34 @@ func (s *Session) report(w *Wait) (end func()) {
 	return func() { s.waiting.Store(nil) }
 }
 
+// awaitFirst selects on the ends of the session and of ctx, and on two channels for each watch.
 func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
-	var events [mostWatches]<-chan zk.Event
-	var stale [mostWatches]<-chan struct{}
-	for i, watch := range w.watches {
+	for _, watch := range w.watches {
 		if watch.Fired() {
 			return watch.lastEvent(), nil
 		}
-		events[i], stale[i] = watch.channels()
 	}
-	select {
-	case event, ok := <-events[0]:
-		return w.watches[0].take(event, ok), nil
-	case event, ok := <-events[1]:
-		return w.watches[1].take(event, ok), nil
-	case event, ok := <-events[2]:
-		return w.watches[2].take(event, ok), nil
-	case event, ok := <-events[3]:
-		return w.watches[3].take(event, ok), nil
-	case <-stale[0]:
-	case <-stale[1]:
-	case <-stale[2]:
-	case <-stale[3]:
-	case <-s.lost:
+	cases := []reflect.SelectCase{receive(s.lost), receive(ctx.Done())}
+	for _, watch := range w.watches {
+		events, stale := watch.channels()
+		cases = append(cases, receive(events), receive(stale))
+	}
+	switch chosen, value, ok := reflect.Select(cases); {
+	case chosen == 0:
 		return zk.Event{}, ErrSessionLost
-	case <-ctx.Done():
+	case chosen == 1:
 		return zk.Event{}, ctx.Err()
+	case chosen%2 == 0:
+		event, _ := value.Interface().(zk.Event)
+		return w.watches[chosen/2-1].take(event, ok), nil
+	default:
+		return zk.Event{}, nil
 	}
-	return zk.Event{}, nil
+}
+
+// receive returns the case of a select that receives from a channel, which may be nil.
+func receive[T any](from <-chan T) reflect.SelectCase {
+	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
 }
 
 // lastEvent returns the event of a watch that has fired; without a type if it only counts as fired.
