@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -43,8 +44,9 @@ type copyOfTree struct {
 	treecache.Cache
 	root string
 
-	mu   sync.Mutex
-	data map[string]string
+	mu          sync.Mutex
+	data        map[string]string
+	connections []treecache.UpdateKind // what became of them
 }
 
 // openCopy opens a cache and loads it.
@@ -67,11 +69,14 @@ func newCopy(t testing.TB, c *client, root string, open cacheOpener) *copyOfTree
 func (c *copyOfTree) update(u treecache.Update) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if u.Kind == treecache.Removed {
+	switch u.Kind {
+	case treecache.Removed:
 		delete(c.data, u.Path)
-		return
+	case treecache.Disconnected, treecache.Reconnected:
+		c.connections = append(c.connections, u.Kind)
+	default:
+		c.data[u.Path] = string(u.Data)
 	}
-	c.data[u.Path] = string(u.Data)
 }
 
 func (c *copyOfTree) is(want map[string]string) bool {
@@ -315,6 +320,9 @@ func cacheCatchesUpWhenItWasReading(t *testing.T, v venue, root string, open cac
 			await(t, "the connection was not cut", trap.Fired())
 			must(t, errorOf(cs[1].conn.Set(root+"/p0/c2", fmt.Append(nil, action, op), -1)))
 			must(t, await(t, "the refresh did not end", refreshed))
+			if want := []treecache.UpdateKind{treecache.Disconnected, treecache.Reconnected}; !slices.Equal(c.connections, want) {
+				t.Errorf("during the refresh, the listener was told of %v, want %v", c.connections, want)
+			}
 			c.mustBecome(t, treeOf(t, cs[1], root))
 		}
 	}

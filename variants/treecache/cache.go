@@ -128,6 +128,11 @@ func (c *cache) note() {
 			c.cut = e.State == zk.StateDisconnected
 			c.doubt = c.doubt || c.cut && (c.back || c.resuming)
 			c.back, c.behind = !c.cut, true
+			kind := Reconnected
+			if c.cut {
+				kind = Disconnected
+			}
+			c.listen(Update{Kind: kind})
 		case zk.EventNodeDeleted:
 			c.remove(e.Path)
 		case zk.EventNodeDataChanged:

@@ -67,14 +67,15 @@ const (
 	Restoring              // the connection is made again, and the copy may lack what has happened meanwhile
 )
 
-// Listener is called for each znode that is new in the copy, has other data there, or has gone from it. It is called by one
-// goroutine at a time, and must not call the cache.
+// Listener is called for each znode that is new in the copy, has other data there, or has gone from it, and when the cache notices
+// that the connection is lost or made again, also while it reads. It is called by one goroutine at a time, and must not call the
+// cache.
 type Listener func(Update)
 
-// Update is what has happened to a znode of the copy.
+// Update is what has happened to a znode of the copy, or to the connection.
 type Update struct {
 	Kind UpdateKind
-	Path string
+	Path string // empty for the connection
 	Data []byte // nil for a znode that has gone; it must not be modified
 }
 
@@ -86,6 +87,8 @@ const (
 	Added UpdateKind = iota
 	Changed
 	Removed
+	Disconnected // State is CutOff from now on
+	Reconnected  // State is Restoring from now on
 )
 
 // ErrNoTree says that the root of the tree does not exist.

@@ -147,8 +147,17 @@ var (
 	_ variants.Roled       = (*reader)(nil)
 )
 
-// update records what is different in the copy.
+// update records what is different in the copy, or what has become of the connection: a client that was reading when it was cut
+// off has more to read again than others, and must not be left out.
 func (r *reader) update(u Update) {
+	switch u.Kind {
+	case Disconnected:
+		r.enter(CutOff)
+		return
+	case Reconnected:
+		r.enter(Restoring)
+		return
+	}
 	slot, isLeaf := slotIn(u.Path)
 	if !isLeaf || slot >= len(r.shown) {
 		return
@@ -187,7 +196,7 @@ func (r *reader) look() error {
 		r.through++
 	}
 	r.env.Record(refreshed, r.leaves)
-	r.note()
+	r.enter(r.cache.State())
 	return r.err
 }
 
@@ -196,14 +205,13 @@ func (r *reader) has(number int64) bool {
 	return r.shown[slotOf(number, int64(len(r.shown)))] >= number
 }
 
-// note records what has become of the connection.
-func (r *reader) note() {
-	before := r.state
-	r.state = r.cache.State()
-	if r.state == before {
+// enter records that the copy has another state.
+func (r *reader) enter(state State) {
+	if state == r.state {
 		return
 	}
-	switch r.state {
+	r.state = state
+	switch state {
 	case CutOff:
 		r.env.Record(cutOff, 0)
 	case Restoring:
@@ -228,7 +236,6 @@ func (r *reader) Step(ctx context.Context) error {
 		if err := r.cache.Changed(ctx); err != nil {
 			return fmt.Errorf("wait for a change: %w", err)
 		}
-		r.note()
 		if err := r.Refresh(ctx); err != nil {
 			return err
 		}
