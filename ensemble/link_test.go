@@ -159,7 +159,7 @@ func TestExpire(t *testing.T) {
 	if err := victim.make("/x"); err != nil {
 		t.Fatal(err)
 	}
-	requests := victim.link.Ledger().Requested()
+	requests := victim.link.Ledger().Traffic().Requests
 	if err := victim.link.Expire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +174,8 @@ func TestExpire(t *testing.T) {
 		t.Error("the link leads to another session")
 	}
 	l := victim.link.Ledger()
-	if c := l.Counts(); c.SessionsOpened != 1 || c.SessionsClosed != 1 || l.Requested() != requests {
-		t.Errorf("%d sessions opened, %d closed, %d requests after %d", c.SessionsOpened, c.SessionsClosed, l.Requested(), requests)
+	if c := l.Counts(); c.SessionsOpened != 1 || c.SessionsClosed != 1 || l.Traffic().Requests != requests {
+		t.Errorf("%d sessions opened, %d closed, %d requests after %d", c.SessionsOpened, c.SessionsClosed, l.Traffic().Requests, requests)
 	}
 }
 

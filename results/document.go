@@ -51,6 +51,9 @@ type Document struct {
 	Heap       *Heap                `json:"heap,omitempty"` // nil unless the scenario asks for it
 	Floor      *Floor               `json:"floor,omitempty"`
 	Failure    *Failure             `json:"failure,omitempty"` // nil unless the scenario has faults
+	// Losses has what a load without faults lost because the variant does not promise otherwise; zero for what did not happen. It is
+	// nil if the variant promises that nothing is lost, and with faults, whose losses are in Failure.
+	Losses map[string]int64 `json:"losses,omitempty"`
 
 	Metrics    map[string]Metric `json:"metrics"`
 	Warnings   []string          `json:"warnings"`   // doubts about the numbers

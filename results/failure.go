@@ -18,13 +18,19 @@ type Failure struct {
 	Recovery Histogram `json:"recovery"`
 	// Unrecovered is the number of faults without such an operation before the load ended, and LongestUnrecovered the time from
 	// the first of these faults to the end of the load.
-	Unrecovered        int64            `json:"unrecovered"`
-	LongestUnrecovered time.Duration    `json:"longest_unrecovered_ns"`
-	Unavailable        time.Duration    `json:"unavailable_ns"`    // longest stretch of the window in which no operation was completed
-	FailedOperations   int64            `json:"failed_operations"` // steps of clients that ended in an error, in the window
-	Losses             map[string]int64 `json:"losses"`            // of the whole load; zero for those that did not happen
-	Rejoins            int64            `json:"rejoins"`           // times in the window that a client joined again after its session was lost
-	Around             *FaultExcerpt    `json:"around,omitempty"`  // of the first fault; nil without faults
+	Unrecovered        int64         `json:"unrecovered"`
+	LongestUnrecovered time.Duration `json:"longest_unrecovered_ns"`
+	Unavailable        time.Duration `json:"unavailable_ns"`    // longest stretch of the window in which no operation was completed
+	FailedOperations   int64         `json:"failed_operations"` // steps of clients that ended in an error, in the window
+	// PeakRequests is the largest number of requests that the clients' sessions sent in any one second of the window, and
+	// PeakBytesIn the largest number of bytes of replies and notifications that they received. Housekeeping, such as watches that
+	// are set again, is left out. The traffic is known every 100 ms and counts as even in between, so that both are exact up to
+	// the traffic of 100 ms. In a window of up to a second, they are the totals of the window.
+	PeakRequests int64            `json:"peak_requests"`
+	PeakBytesIn  int64            `json:"peak_bytes_in"`
+	Losses       map[string]int64 `json:"losses"`           // of the whole load; zero for those that did not happen
+	Rejoins      int64            `json:"rejoins"`          // times in the window that a client joined again after its session was lost
+	Around       *FaultExcerpt    `json:"around,omitempty"` // of the first fault; nil without faults
 }
 
 // Fault is one thing that went wrong on purpose.

@@ -34,9 +34,14 @@ func addsUp(metric string) bool {
 // isRecovery reports whether a metric is about the time until a recovery.
 func isRecovery(metric string) bool { return metric == RecoveryP50 || metric == RecoveryMax }
 
-// FailureMetrics returns the metrics that only measurements with faults have.
+// failureMetrics returns the metrics that every measurement with faults can have.
+func failureMetrics() []string {
+	return []string{RecoveryP50, RecoveryMax, Unavailable, FailedOperationsPerOp, RequestsPeak, BytesPeak}
+}
+
+// FailureMetrics returns the metrics of faults. Measurements without faults have none of them, except for [Document.Losses].
 func FailureMetrics() []string {
-	out := []string{RecoveryP50, RecoveryMax, Unavailable, FailedOperationsPerOp}
+	out := failureMetrics()
 	for _, loss := range losses() {
 		out = append(out, lossMetric(loss))
 	}
@@ -56,18 +61,31 @@ func (d *Document) AtLeast(metric string) bool {
 	return isRecovery(metric) && d.Failure != nil && d.Failure.Unrecovered > 0
 }
 
-// addFailure adds the metrics of faults.
+// addFailure adds the metrics of faults, and of what was lost with or without them.
 func (d *Document) addFailure(metrics map[string]Metric) error {
 	f := d.Failure
 	if f == nil {
+		d.addLosses(metrics, d.Losses)
 		return nil
 	}
+	d.addLosses(metrics, f.Losses)
 	metrics[Unavailable] = Metric{float64(f.Unavailable), "ns"}
-	ops := float64(d.Window.Operations)
-	if ops > 0 {
+	metrics[RequestsPeak] = Metric{float64(f.PeakRequests), "requests in a second"}
+	metrics[BytesPeak] = Metric{float64(f.PeakBytesIn), "bytes in a second"}
+	if ops := float64(d.Window.Operations); ops > 0 {
 		metrics[FailedOperationsPerOp] = Metric{float64(f.FailedOperations) / ops, "per op"}
 	}
-	for loss, amount := range f.Losses {
+	median, longest, ok, err := f.recoveries()
+	if ok {
+		metrics[RecoveryP50], metrics[RecoveryMax] = Metric{float64(median), "ns"}, Metric{float64(longest), "ns"}
+	}
+	return err
+}
+
+// addLosses adds the metrics of losses.
+func (d *Document) addLosses(metrics map[string]Metric, losses map[string]int64) {
+	ops := float64(d.Window.Operations)
+	for loss, amount := range losses {
 		switch {
 		case strings.HasSuffix(loss, "-ns"):
 			metrics[loss] = Metric{float64(amount), "ns"}
@@ -77,11 +95,6 @@ func (d *Document) addFailure(metrics map[string]Metric) error {
 			metrics[FencedPerOp] = Metric{float64(amount) / ops, "per op"}
 		}
 	}
-	median, longest, ok, err := f.recoveries()
-	if ok {
-		metrics[RecoveryP50], metrics[RecoveryMax] = Metric{float64(median), "ns"}, Metric{float64(longest), "ns"}
-	}
-	return err
 }
 
 // lossUnit returns the unit of a loss that is counted.
@@ -91,6 +104,8 @@ func lossUnit(loss string) string {
 		return "znodes"
 	case OutOfStep:
 		return "times"
+	case TornReads:
+		return "uses"
 	default:
 		return "items"
 	}
@@ -125,6 +140,22 @@ func failureFirst(others []column) []column {
 		{"recovery p50", 5, RecoveryP50, table.Latency},
 		{"unavailable", 0, Unavailable, table.Latency},
 		{"failed ops/op", 3, FailedOperationsPerOp, table.Count},
+	}
+	out = append(out, lossColumns()...)
+	out = append(out,
+		column{"violations", 2, Violations, table.Whole},
+		column{"peak req/s", 12, RequestsPeak, table.Whole},
+		column{"peak bytes/s", 12, BytesPeak, table.Bytes})
+	for _, c := range others {
+		c.need += 5
+		out = append(out, c)
+	}
+	return out
+}
+
+// lossColumns returns the columns of what was lost.
+func lossColumns() []column {
+	return []column{
 		{"lost", 0, ItemsLost, table.Whole},
 		{"doubled", 0, ItemsDoubled, table.Whole},
 		{"out of step", 0, OutOfStep, table.Whole},
@@ -132,13 +163,7 @@ func failureFirst(others []column) []column {
 		{"blocked", 0, Blocked, table.Latency},
 		{"torn", 0, TornReads, table.Whole},
 		{"fenced/op", 1, FencedPerOp, table.Count},
-		{"violations", 2, Violations, table.Whole},
 	}
-	for _, c := range others {
-		c.need += 5
-		out = append(out, c)
-	}
-	return out
 }
 
 // faultsLine describes what happened to a faulty scenario's measurements, such as "faults: kill leader at 5s"; empty without

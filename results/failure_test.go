@@ -27,6 +27,11 @@ func faultyRun(t *testing.T) *results.Document {
 	for _, s := range m.Spans {
 		m.Notifications = append(m.Notifications, note(s.End, 0, int64(s.End)))
 	}
+	d.Counts.BytesIn = 1000
+	m.Traffic = map[time.Duration]recorder.Traffic{
+		time.Second: {}, 2 * time.Second: {Requests: 5, BytesIn: 100},
+		3 * time.Second: {Requests: 9, BytesIn: 500}, 6 * time.Second: {Requests: 14, BytesIn: 1000},
+	}
 	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
 	m.Config = recorder.Config{WindowLength: 5 * time.Second, Faulty: true, Losses: []string{results.Orphans, results.Blocked, "fenced"}, LongestLosses: []string{results.Blocked}}
 	m.Faults = []recordertest.Fault{
@@ -48,6 +53,8 @@ func TestFailureMetrics(t *testing.T) {
 		results.RecoveryMax:           {Value: float64(950 * ms), Unit: "ns"}, // no recovery from the last one until the load ended
 		results.Unavailable:           {Value: float64(100 * ms), Unit: "ns"},
 		results.FailedOperationsPerOp: {Value: 1 / ops, Unit: "per op"},
+		results.RequestsPeak:          {Value: 5, Unit: "requests in a second"},
+		results.BytesPeak:             {Value: 400, Unit: "bytes in a second"},
 		results.Orphans:               {Value: 2, Unit: "znodes"},
 		results.Blocked:               {Value: 1e9, Unit: "ns"},
 		results.FencedPerOp:           {Value: 1 / ops, Unit: "per op"},
@@ -69,6 +76,10 @@ func TestFailureMetrics(t *testing.T) {
 		if _, there := whole(t).Metrics[name]; there || results.IsShare(name) || results.MoreIsBetter(name) || !results.HasDirection(name) {
 			t.Errorf("%s: without faults: %t, a share: %t", name, there, results.IsShare(name))
 		}
+	}
+	requests, received := results.FormatMetric(results.RequestsPeak, 1234), results.FormatMetric(results.BytesPeak, 7_575_279)
+	if requests != "1234" || received != "7.58 MB" {
+		t.Errorf("peaks are shown as %s and %s", requests, received)
 	}
 }
 
@@ -199,6 +210,16 @@ func TestValidateFailure(t *testing.T) {
 		{"an unknown loss", func(_ *results.Document, f *results.Failure) { f.Losses["time"] = 0 }, "failure.losses"},
 		{"another loss", func(_ *results.Document, f *results.Failure) { f.Losses[results.Orphans]++ }, "metrics.orphans"},
 		{"more failed", func(_ *results.Document, f *results.Failure) { f.FailedOperations++ }, "metrics.operations-failed/op"},
+		{"more requests than all", func(_ *results.Document, f *results.Failure) { f.PeakRequests = 15 }, "failure.peak_requests is 15, of 14"},
+		{"too few requests", func(_ *results.Document, f *results.Failure) { f.PeakRequests = 1 }, "failure.peak_requests is 1, too few for 14"},
+		{"requests of several operations", func(d *results.Document, f *results.Failure) {
+			d.Scenario.Duration, d.Scenario.Operations = 0, 51
+			f.PeakRequests, d.Metrics[results.RequestsPeak] = 1, results.Metric{Value: 1, Unit: "requests in a second"}
+		}, ""},
+		{"other requests", func(_ *results.Document, f *results.Failure) { f.PeakRequests++ }, "metrics.requests-peak/s"},
+		{"more bytes than all", func(_ *results.Document, f *results.Failure) { f.PeakBytesIn = 1001 }, "failure.peak_bytes_in is 1001, of 1000"},
+		{"too few bytes", func(_ *results.Document, f *results.Failure) { f.PeakBytesIn = 198 }, "failure.peak_bytes_in is 198, too few for 1000"},
+		{"other bytes", func(_ *results.Document, f *results.Failure) { f.PeakBytesIn++ }, "metrics.bytes-peak/s"},
 		{"no excerpt", func(_ *results.Document, f *results.Failure) { f.Around = nil }, "failure.around is missing"},
 		{"an excerpt after it", func(_ *results.Document, f *results.Failure) { f.Around.Timeline.Start = f.Faults[0].At + 1 }, "without the first fault"},
 		{"an excerpt that is too long", func(d *results.Document, f *results.Failure) { f.Around.Timeline.End = d.Window.End + 1 }, "within the window"},
@@ -215,6 +236,47 @@ func TestValidateFailure(t *testing.T) {
 	d := whole(t)
 	d.Stalls = []results.Stall{{AfterFault: true}}
 	check(t, "after no fault", d, "after_fault without failure")
+}
+
+// What is lost without faults is a metric, too, and nothing else of a failure is.
+func TestLossesWithoutFaults(t *testing.T) {
+	d := whole(t)
+	m := releases(0, time.Second)
+	m.Config = recorder.Config{Losses: []string{results.TornReads, results.Orphans}}
+	m.Damage = map[string]int64{results.TornReads: 3}
+	m.Complete(t, d)
+	for metric, want := range map[string]float64{results.TornReads: 3, results.Orphans: 0} {
+		if got, there := d.Metrics[metric]; !there || got.Value != want || d.Losses[metric] != int64(want) {
+			t.Errorf("%s is %v, want %v; losses %v", metric, got, want, d.Losses)
+		}
+	}
+	if _, there := d.Metrics[results.Unavailable]; there || d.Failure != nil {
+		t.Errorf("without faults: failure %+v, metrics %v", d.Failure, d.Metrics)
+	}
+	var out bytes.Buffer
+	if err := results.Summarize([]*results.Document{d}).WriteTable(&out, 200); err != nil || !strings.Contains(out.String(), "torn") {
+		t.Errorf("%v: no column of torn reads in\n%s", err, out.String())
+	}
+}
+
+func TestValidateLosses(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(d *results.Document)
+		want   string
+	}{
+		{"whole", func(*results.Document) {}, ""},
+		{"an unknown loss", func(d *results.Document) { d.Losses["time"] = 0 }, "losses is \"time\""},
+		{"another amount", func(d *results.Document) { d.Losses[results.TornReads]++ }, "metrics.torn-reads"},
+		{"no losses", func(d *results.Document) { d.Losses = nil }, "metrics.torn-reads"},
+		{"beside a failure", func(d *results.Document) { d.Failure = faultyRun(t).Failure }, "losses is there"},
+	} {
+		d := whole(t)
+		d.Losses = map[string]int64{results.TornReads: 2}
+		d.Metrics[results.TornReads] = results.Metric{Value: 2, Unit: "uses"}
+		tt.change(d)
+		check(t, tt.name, d, tt.want)
+	}
 }
 
 // A document with faults is read back as it was written.
@@ -289,6 +351,7 @@ func TestTableOfFaults(t *testing.T) {
 			"ops/s": 200 / f, "acquire-p50-ns": 1e7 * f, "acquire-p99-ns": 4e9 * f, "notifications/op": 1 * f, "requests/op": 5, "herd-max": 49, "bystander-p99-ns": 8e5,
 			results.RecoveryMax: 4e9 * f, results.RecoveryP50: 2e9 * f, results.Unavailable: 4.1e9 * f, results.FailedOperationsPerOp: 0.01 * f,
 			results.Orphans: 0, results.Blocked: 4e9, results.FencedPerOp: 0.002, results.Violations: 0,
+			results.RequestsPeak: 12_345 * f, results.BytesPeak: 2_345_678 * f,
 		}
 	}
 	docs := []*results.Document{
@@ -301,7 +364,7 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	docs[0].Failure.Unrecovered = 1
 	docs[2].Scenario.Faults = []string{"expire any at 1s"}
-	for width, name := range map[int]string{80: "table-faults-80.txt", 200: "table-faults-200.txt"} {
+	for width, name := range map[int]string{80: "table-faults-80.txt", 200: "table-faults-200.txt", 240: "table-faults-240.txt"} {
 		var out bytes.Buffer
 		if err := results.Summarize(docs).WriteTable(&out, width); err != nil {
 			t.Fatal(err)

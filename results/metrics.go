@@ -34,6 +34,8 @@ const (
 	RecoveryMax           = "recovery-max-ns"
 	Unavailable           = "unavailable-ns"
 	FailedOperationsPerOp = "operations-failed/op"
+	RequestsPeak          = "requests-peak/s"
+	BytesPeak             = "bytes-peak/s"
 )
 
 // The metrics of the losses that a recipe can have.
@@ -69,7 +71,7 @@ type Share struct {
 // IsShare reports whether a metric is a [Share], by its name: other names with a slash are fixed, or multiples of the floor.
 func IsShare(metric string) bool {
 	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, SpuriousWakeupsPerOp, HeapPerWatch,
-		FailedOperationsPerOp, FencedPerOp}
+		FailedOperationsPerOp, RequestsPeak, BytesPeak, FencedPerOp}
 	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric) && !IsFloorMultiple(metric)
 }
 

@@ -59,7 +59,7 @@ func (d *Document) outages(explained bool) []string {
 	add(leaderChange, h.LeaderChanged, "the leader changed, or there was none")
 	add(reconnect, h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
 	for _, s := range d.Servers {
-		add(restart, d.Scenario.Faulty() && s.Restarted, "%s restarted during the measurement", s.title())
+		add(restart, d.Scenario.Faulty() && s.Restarted, "%s", s.restarted())
 	}
 	return out
 }

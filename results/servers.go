@@ -14,7 +14,8 @@ type ServerReport struct {
 	Name   string `json:"name"`
 	Role   string `json:"role,omitempty"`   // at the end
 	Unread string `json:"unread,omitempty"` // the reason if there are no numbers
-	// Restarted means that the server restarted between the snapshots. Its numbers begin at the restart.
+	// Restarted means that the server began anew between the snapshots, and its numbers with it: its process restarted, or it lost
+	// its quorum and joined the others again.
 	Restarted bool `json:"restarted,omitempty"`
 
 	Fsync     *Timing `json:"fsync,omitempty"`      // of the transaction log
@@ -77,13 +78,18 @@ func (d *Document) serverName(id int) string {
 	return fmt.Sprintf("server %d", id)
 }
 
+// restarted says that a server began anew. Its numbers do not show whether its process did, too.
+func (s ServerReport) restarted() string {
+	return s.title() + " restarted or joined the others again during the measurement"
+}
+
 // away reports a server that restarted, or that did not answer after the measurement. The duration is unknown, and is taken
 // to be longer than that of all other disturbances.
 func (s ServerReport) away() []finding {
 	const longest = time.Duration(math.MaxInt64)
 	switch {
 	case s.Restarted:
-		return []finding{{s.title() + " restarted during the measurement", longest}}
+		return []finding{{s.restarted(), longest}}
 	case s.Unread != "" && s.Role == "":
 		return []finding{{fmt.Sprintf("%s did not answer after the measurement: %s", s.Name, s.Unread), longest}}
 	default:

@@ -70,12 +70,12 @@ func TestServersAreNamedAsCauses(t *testing.T) {
 			a.Fsync, a.JVMPauses = timing(10, 5100*ms, 5030*ms), timing(400, 5100*ms, 5*s)
 		}, []string{"zoo1 (leader) stood still: its JVM paused for up to 5s"}},
 		{"a restart", func(_ *results.Document, a, _ *results.ServerReport) { a.Restarted = true },
-			[]string{"zoo1 (leader) restarted during the measurement"}},
+			[]string{"zoo1 (leader) restarted or joined the others again during the measurement"}},
 		{"the worst first, and a few", func(_ *results.Document, a, b *results.ServerReport) {
 			a.JVMPauses, a.Fsync, a.Restarted = timing(400, 200*ms, 110*ms), timing(1000, 3*s, 900*ms), true
 			b.JVMPauses, b.Fsync, b.Restarted = timing(400, 200*ms, 120*ms), timing(1000, 3*s, 700*ms), true
 		}, []string{
-			"zoo1 (leader) restarted during the measurement", "zoo2 (follower) restarted during the measurement",
+			"zoo1 (leader) restarted or joined the others again during the measurement", "zoo2 (follower) restarted or joined the others again during the measurement",
 			"zoo1's disk stalled: fsync up to 900ms (3ms on average)", "zoo2's disk stalled: fsync up to 700ms (3ms on average)",
 			"servers gave 2 more reasons to doubt times: see their reports in the result's file",
 		}},

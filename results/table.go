@@ -51,9 +51,9 @@ func FormatMetric(name string, value float64) string {
 	switch {
 	case strings.HasSuffix(name, "-ns"):
 		return table.Latency(value)
-	case name == HeapPerWatch:
+	case name == HeapPerWatch, name == BytesPeak:
 		return table.Bytes(value)
-	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms}, name), addsUp(name):
+	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, RequestsPeak}, name), addsUp(name):
 		return table.Whole(value)
 	case IsShare(name):
 		return table.Percentage(value)
@@ -136,6 +136,8 @@ func tableOf(rows []Row) *table.Table {
 	all := columns(rows[0].Phases)
 	if len(rows[0].Faults) > 0 {
 		all = failureFirst(all)
+	} else {
+		all = append(all, lossColumns()...)
 	}
 	present := slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })

@@ -57,7 +57,7 @@ func MetricNames(phases []string, shares []Share, losses []string) []string {
 	for _, operation := range floorOperations() {
 		names = append(names, FloorMetric(operation))
 	}
-	names = append(names, RecoveryP50, RecoveryMax, Unavailable, FailedOperationsPerOp)
+	names = append(names, failureMetrics()...)
 	for _, loss := range losses {
 		names = append(names, lossMetric(loss))
 	}

@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -17,6 +18,7 @@ const MaxDots = 4000
 // validateFailure checks that the document has a failure if the scenario has faults, and that its parts fit each other.
 func (d *Document) validateFailure(p *problems) {
 	f := d.Failure
+	d.validateLosses(p)
 	if f == nil {
 		p.unless(!d.Scenario.Faulty() || d.Repeat == 0, "failure is missing, and scenario.faults has %d", len(d.Scenario.Faults))
 		p.unless(!slices.ContainsFunc(d.Stalls, func(s Stall) bool { return s.AfterFault }), "stalls have after_fault without failure")
@@ -31,10 +33,22 @@ func (d *Document) validateFailure(p *problems) {
 		p.unless(s.Length <= f.Unavailable, "stalls[%d].length_ns is %s, and failure.unavailable_ns %s", i, s.Length, f.Unavailable)
 	}
 	p.unless(d.Window.Operations > 0 || f.Unavailable == d.Window.Length(), "failure.unavailable_ns is %s, and window.operations 0", f.Unavailable)
-	for _, loss := range slices.Sorted(maps.Keys(f.Losses)) {
-		p.oneOf("failure.losses", loss, losses()...)
-	}
+	d.validatePeaks(p)
+	p.allLosses("failure.losses", f.Losses)
 	d.validateExcerpt(p)
+}
+
+// validateLosses checks the losses of a document without faults. Their amounts are compared with their metrics.
+func (d *Document) validateLosses(p *problems) {
+	p.unless(d.Failure == nil || d.Losses == nil, "losses is there, and failure has the losses of a load with faults")
+	p.allLosses("losses", d.Losses)
+}
+
+// allLosses checks the names of losses.
+func (p *problems) allLosses(path string, amounts map[string]int64) {
+	for _, loss := range slices.Sorted(maps.Keys(amounts)) {
+		p.oneOf(path, loss, losses()...)
+	}
 }
 
 // validateFaults checks the listed faults.
@@ -78,6 +92,23 @@ func (d *Document) validateRecoveries(p *problems) {
 	}
 	want, err := f.Recovery.Decode()
 	p.unless(err == nil && (live.hdr == nil || live.hdr.Equals(want)), "failure.faults has other recoveries than failure.recovery")
+}
+
+// validatePeaks compares the traffic of the busiest seconds with that of the window. A window of k seconds has at most k times
+// as much, of a peak that was rounded down. The counts of a load of a number of operations go on until all clients are at rest.
+func (d *Document) validatePeaks(p *problems) {
+	seconds := math.Ceil(d.Window.Length().Seconds())
+	for _, of := range []struct {
+		path        string
+		peak, total int64
+	}{
+		{"peak_requests", d.Failure.PeakRequests, d.Counts.TotalRequests},
+		{"peak_bytes_in", d.Failure.PeakBytesIn, d.Counts.BytesIn},
+	} {
+		p.unless(of.peak <= of.total, "failure.%s is %d, of %d in the whole window", of.path, of.peak, of.total)
+		p.unless(d.Scenario.Operations > 0 || seconds*float64(of.peak+1) > float64(of.total),
+			"failure.%s is %d, too few for %d in a window of %s", of.path, of.peak, of.total, d.Window.Length())
+	}
 }
 
 // validateExcerpt checks that the excerpt contains the first fault, and that its events are within it.

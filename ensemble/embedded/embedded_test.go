@@ -255,7 +255,7 @@ func TestPingsAdvanceTheLastZxid(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
 	idle, other := connect(t, s), connect(t, s)
-	requested := idle.ledger.Requested()
+	requested := idle.ledger.Traffic().Requests
 	if err := other.create("/x", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestPingsAdvanceTheLastZxid(t *testing.T) {
 		}
 		return ""
 	})
-	if got := idle.ledger.Requested(); got != requested {
+	if got := idle.ledger.Traffic().Requests; got != requested {
 		t.Errorf("%d requests of the idle session, want %d", got, requested)
 	}
 }

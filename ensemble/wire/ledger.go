@@ -58,6 +58,21 @@ func (c *Counts) scalars() []*int64 {
 	}
 }
 
+// Traffic is what sessions send and receive, without housekeeping.
+type Traffic struct {
+	Requests int64
+	BytesIn  int64 // of replies and notifications, with their length prefixes
+}
+
+// Add adds o to t.
+func (t *Traffic) Add(o Traffic) {
+	t.Requests += o.Requests
+	t.BytesIn += o.BytesIn
+}
+
+// Traffic returns the traffic of the counts.
+func (c *Counts) Traffic() Traffic { return Traffic{Requests: c.TotalRequests(), BytesIn: c.BytesIn} }
+
 // TotalRequests returns the number of requests of any kind.
 func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }
 
@@ -203,11 +218,11 @@ func read[T any](l *Ledger, field *T) T {
 // Counts returns the totals so far.
 func (l *Ledger) Counts() Counts { return read(l, &l.counts) }
 
-// Requested returns the number of requests so far, without housekeeping. It is cheaper than Counts.
-func (l *Ledger) Requested() int64 {
+// Traffic returns the traffic so far. It is cheaper than Counts.
+func (l *Ledger) Traffic() Traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counts.TotalRequests()
+	return l.counts.Traffic()
 }
 
 // Notified returns the number of notifications so far, including those that TakeNotifications has returned.

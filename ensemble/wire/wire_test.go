@@ -152,7 +152,8 @@ func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
 		got, want int64
 	}{
 		{"requests", c.TotalRequests(), 6},
-		{"requested", l.Requested(), 6},
+		{"requests of the traffic", l.Traffic().Requests, 6},
+		{"bytes of the traffic", l.Traffic().BytesIn, c.BytesIn},
 		{"creates", c.Requests[wire.OpCreate], 1},
 		{"syncs of the recipe", c.Requests[wire.OpSync], 1},
 		{"writes", writes, 2},

@@ -38,6 +38,7 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 	if d.Failure, err = r.failures.document(); err != nil {
 		return err
 	}
+	d.Losses = r.failures.losses()
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {
 		return err
 	}

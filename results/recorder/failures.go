@@ -27,6 +27,7 @@ type failures struct {
 	completed  time.Duration              // the latest completion in the window, or its start
 	recent     queue[results.TimelineDot] // operations of the last second, until the first fault
 	around     *faultExcerpt              // of the first fault; nil before it
+	busiest    busiest                    // of the window
 }
 
 // unresolved is a fault after which no other client has completed an operation yet.
@@ -119,7 +120,7 @@ func (r *Recorder) countIn(at time.Duration, count *int64) {
 	}
 }
 
-// Damage records a loss, in the window or outside of it.
+// Damage records a loss, in the window or outside of it, with or without faults.
 func (r *Recorder) Damage(loss string, amount int64) {
 	losses := r.failures.doc.Losses
 	if slices.Contains(r.failures.longest, loss) {
@@ -127,6 +128,14 @@ func (r *Recorder) Damage(loss string, amount int64) {
 	} else {
 		losses[loss] += amount
 	}
+}
+
+// losses returns what was lost without faults; nil if there are faults, or nothing that could be lost without.
+func (f *failures) losses() map[string]int64 {
+	if f.faulty || len(f.doc.Losses) == 0 {
+		return nil
+	}
+	return f.doc.Losses
 }
 
 // unavailableUntil ends a stretch in which no operation was completed.
@@ -181,6 +190,7 @@ func (f *failures) document() (*results.Failure, error) {
 	if out.Unrecovered > 0 {
 		out.LongestUnrecovered = f.last - f.unresolved[0].at
 	}
+	out.PeakRequests, out.PeakBytesIn = f.busiest.most.Requests, f.busiest.most.BytesIn
 	if f.around != nil {
 		out.Around = f.around.document(f.window.stretch)
 	}

@@ -104,6 +104,7 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	}
 	around := d.Failure.Around
 	d.Failure.Around = nil
+	l.comparePeaks(t, d.Failure, want)
 	equal(t, "failure", *d.Failure, *want)
 	if len(l.faults) == 0 {
 		equal(t, "around no fault", around, (*results.FaultExcerpt)(nil))
@@ -128,6 +129,17 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	}
 	slices.SortFunc(operations, func(a, b results.TimelineDot) int { return cmp.Compare(a.At, b.At) })
 	equal(t, "operations around the first fault", around.Operations, append([]results.TimelineDot{}, operations...))
+}
+
+// comparePeaks compares the busiest seconds, which are rounded, and makes them equal if they are.
+func (l *load) comparePeaks(t *testing.T, got, want *results.Failure) {
+	t.Helper()
+	most := l.peaks()
+	near := func(a, b int64) bool { return a-b <= 1 && b-a <= 1 }
+	if !near(got.PeakRequests, most.Requests) || !near(got.PeakBytesIn, most.BytesIn) {
+		t.Errorf("peaks: %d requests and %d bytes, want %+v", got.PeakRequests, got.PeakBytesIn, most)
+	}
+	want.PeakRequests, want.PeakBytesIn = got.PeakRequests, got.PeakBytesIn
 }
 
 // The comparison with lists notices a recorder that takes a victim's own operation for a recovery.

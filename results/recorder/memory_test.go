@@ -27,7 +27,7 @@ func synthetic(rec *recorder.Recorder, n int) {
 		rec.Read(results.BystanderRead{At: at - step, Service: step, Response: step, Server: i % 3})
 		if i%1000 == 0 {
 			rec.Passed(zxid - 10)
-			rec.Requests(at, int64(5*i))
+			rec.Traffic(at, recorder.Traffic{Requests: int64(5 * i)})
 		}
 		if i%100_000 == 99_999 {
 			rec.Violation(results.Violation{At: at, Text: "broken"})
@@ -41,6 +41,9 @@ func syntheticFaults(rec *recorder.Recorder, n int) {
 	rec.OpenWindow(0)
 	for i := range n {
 		at := time.Duration(i+1) * time.Second
+		for j := range 10 {
+			rec.Traffic(at-time.Duration(9-j)*100*time.Millisecond, recorder.Traffic{Requests: int64(10*i + j)})
+		}
 		id := rec.FaultBegan(at, "stop", "holder", []int{i % 10, (i + 1) % 10})
 		rec.FailedOperation(at, i%10)
 		rec.Rejoined(at, i%10)

@@ -69,6 +69,7 @@ func newLoad(seed uint64) *load {
 	for server := range 3 {
 		l.bystander(server, length)
 	}
+	l.send(length)
 	if l.config.Faulty = l.IntN(3) > 0; l.config.Faulty {
 		l.fail()
 	}
@@ -89,6 +90,23 @@ func (l *load) fail() {
 	slices.SortFunc(l.faults, func(a, b recordertest.Fault) int { return cmp.Compare(a.Start, b.Start) })
 	for range l.IntN(20) {
 		l.failed, l.rejoined = append(l.failed, l.within(l.window.End+s)), append(l.rejoined, inWindow())
+	}
+}
+
+// send makes traffic in bursts, with samples about every 100 ms and at the edges of the window.
+func (l *load) send(until time.Duration) {
+	times := []time.Duration{0, l.window.Start, l.window.End}
+	for at := l.exp(100 * ms); at < until; at += l.within(200*ms) + l.exp(20*ms) {
+		times = append(times, at)
+	}
+	slices.Sort(times)
+	var so recorder.Traffic
+	for _, at := range slices.Compact(times) {
+		if l.IntN(3) == 0 {
+			so.Requests += l.Int64N(1000)
+			so.BytesIn += l.Int64N(1_000_000)
+		}
+		l.traffic = append(l.traffic, traffic{at, so})
 	}
 }
 
@@ -150,7 +168,7 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 			l := newLoad(seed)
 			d := l.record(t, l.document(), recorder.Facts{
 				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.notifications))},
-				SessionTimeout: s,
+				SessionTimeout: s, Counts: l.counts(),
 			})
 			equal(t, "what contradicts itself", d.Validate(), error(nil))
 			l.compareCounts(t, d)
@@ -161,6 +179,19 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 			l.compareFailure(t, d)
 		})
 	}
+}
+
+// counts returns the counts of the window's traffic.
+func (l *load) counts() results.Counts {
+	var of []recorder.Traffic
+	for _, one := range l.traffic {
+		if l.window.contains(one.At) {
+			of = append(of, one.Traffic)
+		}
+	}
+	first, last := of[0], of[len(of)-1]
+	requests := last.Requests - first.Requests
+	return results.Counts{Requests: map[string]int64{"getData": requests}, TotalRequests: requests, BytesIn: last.BytesIn - first.BytesIn}
 }
 
 // document returns what is known of a measurement before it begins.

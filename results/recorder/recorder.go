@@ -218,13 +218,6 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	live(histograms, results.BystanderService).Add(b.Service)
 }
 
-// Requests records the number of requests that all sessions together have sent so far. The series counts the requests
-// since the previous call in the bin of this call. The first call only sets the starting point.
-func (r *Recorder) Requests(at time.Duration, total int64) {
-	r.advance(at)
-	r.series.requests(at, total)
-}
-
 // Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
 // these transactions, to every session.
 func (r *Recorder) Passed(zxid int64) { r.byZxid.passed(zxid) }

@@ -44,6 +44,7 @@ type raw struct {
 	faults        []recordertest.Fault
 	failed        []time.Duration // when a step ended in an error
 	rejoined      []time.Duration
+	traffic       []traffic
 }
 
 // replay feeds a recorder with a measurement in order of time, and opens and closes the window.
@@ -51,6 +52,10 @@ func (r raw) replay() *recorder.Recorder {
 	m := recordertest.Measurement{
 		Config: r.config, Window: recordertest.Stretch(r.window), Frozen: recordertest.Stretch(r.frozen),
 		Notifications: r.notifications, Reads: r.reads, Passed: r.passed, Faults: r.faults, Failed: r.failed, Rejoined: r.rejoined,
+		Traffic: map[time.Duration]recorder.Traffic{},
+	}
+	for _, one := range r.traffic {
+		m.Traffic[one.At] = one.Traffic
 	}
 	for _, s := range r.spans {
 		m.Spans = append(m.Spans, recordertest.Span(s))

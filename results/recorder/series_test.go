@@ -12,20 +12,20 @@ import (
 
 func TestSeries(t *testing.T) {
 	rec := recorder.New(recorder.Config{Operation: "release", Version: "3.9.3"})
-	rec.Requests(s, 100) // the sessions' own
+	rec.Traffic(s, recorder.Traffic{Requests: 100}) // the sessions' own
 	rec.Span("acquire", 0, s, s+20*ms)
 	rec.Span("release", 0, s, s+50*ms)
-	rec.Requests(s+60*ms, 103)
+	rec.Traffic(s+60*ms, recorder.Traffic{Requests: 103})
 	rec.OpenWindow(s + 100*ms)
 	rec.Span("release", 0, s, s+150*ms)
 	rec.Notification(note(s+190*ms, 0, 7))
 	rec.Notification(note(s+210*ms, 1, 7))
 	rec.Notification(note(s+220*ms, 1, 8))
 	rec.Read(results.BystanderRead{At: s + 110*ms, Service: ms, Response: 130 * ms})
-	rec.Requests(s+250*ms, 110)
+	rec.Traffic(s+250*ms, recorder.Traffic{Requests: 110})
 	rec.CloseWindow(s + 410*ms)
 	rec.Notification(note(s+415*ms, 1, 9))
-	rec.Requests(s+420*ms, 111)
+	rec.Traffic(s+420*ms, recorder.Traffic{Requests: 111})
 	d := &results.Document{}
 	if err := rec.Close(d, recorder.Facts{}); err != nil {
 		t.Fatal(err)
@@ -43,13 +43,13 @@ func TestSeriesDoubles(t *testing.T) {
 	const last = 250 * s // 2500 bins of 100 ms
 	rec := recorder.New(recorder.Config{Operation: "release", Version: "3.9.3"})
 	rec.OpenWindow(0)
-	rec.Requests(0, 0)
+	rec.Traffic(0, recorder.Traffic{})
 	at := make([]int64, 4000)
 	for i := range 2500 {
 		end := time.Duration(i)*100*ms + 50*ms
 		at[end/(800*ms)]++
 		rec.Span("release", 0, end-ms, end)
-		rec.Requests(end, int64(i+1))
+		rec.Traffic(end, recorder.Traffic{Requests: int64(i + 1)})
 		rec.Read(results.BystanderRead{At: end - 2*ms, Service: ms, Response: time.Duration(i + 1)})
 		if i >= 2000 && i < 2003 {
 			rec.Notification(note(end, i-2000, 9))

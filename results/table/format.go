@@ -26,8 +26,17 @@ func Percentage(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) 
 // Multiple formats a factor.
 func Multiple(factor float64) string { return Count(factor) + "×" }
 
-// Bytes formats a number of bytes.
-func Bytes(n float64) string { return fmt.Sprintf("%.0f B", n) }
+// Bytes formats a number of bytes. From 10 kB on it has about three digits.
+func Bytes(n float64) string {
+	switch {
+	case n >= 1e6:
+		return Count(n/1e6) + " MB"
+	case n >= 1e4:
+		return Count(n/1e3) + " kB"
+	default:
+		return fmt.Sprintf("%.0f B", n)
+	}
+}
 
 // Latency formats nanoseconds with about three digits, in s, ms or µs.
 func Latency(ns float64) string {

@@ -180,11 +180,11 @@ func (p *clientPool) counts() wire.Counts {
 	return total
 }
 
-// requested returns how many requests all sessions have sent, housekeeping excluded.
-func (p *clientPool) requested() int64 {
-	var total int64
+// traffic returns the sum of all sessions' traffic.
+func (p *clientPool) traffic() wire.Traffic {
+	var total wire.Traffic
 	for _, c := range p.clients {
-		total += c.requested()
+		total.Add(c.traffic())
 	}
 	return total
 }

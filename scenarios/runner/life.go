@@ -34,7 +34,6 @@ type former struct {
 	logs          []*variants.Log     // whose events have not been taken
 	notifications []wire.Notification // that have not been taken
 	counts        wire.Counts
-	requested     int64
 	reconnects    int
 	unmatched     int64
 }
@@ -89,7 +88,6 @@ func (c *client) reborn(next *life) {
 	f.logs = append(f.logs, c.log)
 	f.notifications = c.ledger.TakeNotifications(f.notifications)
 	f.counts.Add(c.ledger.Counts())
-	f.requested += c.ledger.Requested()
 	f.reconnects += c.ledger.Reconnects()
 	f.unmatched += c.ledger.Unmatched()
 	c.life = next
@@ -104,11 +102,13 @@ func (c *client) counts() wire.Counts {
 	return total
 }
 
-// requested returns how many requests the client has sent in all its lives, housekeeping excluded.
-func (c *client) requested() int64 {
+// traffic returns the traffic of all the client's lives. It is cheaper than counts.
+func (c *client) traffic() wire.Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.former.requested + c.ledger.Requested()
+	total := c.ledger.Traffic()
+	total.Add(c.former.counts.Traffic())
+	return total
 }
 
 // reconnects returns how many times the client's sessions moved to a new connection.
@@ -242,6 +242,10 @@ func (c *client) retire(ctx context.Context) {
 // errFailedOften is wrapped by the error of a client whose operations do nothing but fail.
 var errFailedOften = errors.New("no operation of this client succeeds any more")
 
+// errCannotRejoin is wrapped by the error of a client of a recipe that is [variants.Recipe.Fixed]. Its faults end no session, but a
+// server that is slow to come back does.
+var errCannotRejoin = errors.New("a client's session was lost, and no client of this recipe can join again")
+
 // mostFailures is how many operations of a client may fail in a row.
 const mostFailures = 1000
 
@@ -271,6 +275,9 @@ func (m *measurement) recover(ctx context.Context, c *client, failures int, err 
 	}
 	m.stream.note(func(at time.Duration) { m.stream.recorder.FailedOperation(at, c.id) })
 	if c.over() {
+		if m.recipe.Fixed {
+			return c.explain(fmt.Errorf("%w: choose a longer session-timeout, or roam", errCannotRejoin))
+		}
 		return m.rejoin(ctx, c)
 	}
 	m.faults.report("an operation failed although its client and its session live", c.explain(err))

@@ -118,7 +118,7 @@ func whyUnchecked(owned bool, begin, end snapshot) string {
 	}
 	for i, s := range end.servers {
 		if restarted(begin.servers[i], s) {
-			return s.Name + " restarted, and lost its counters"
+			return s.Name + " restarted or joined the others again, and lost its counters"
 		}
 	}
 	return ""

@@ -103,8 +103,8 @@ func reportServer(before, after serverReading) results.ServerReport {
 	return r
 }
 
-// restarted reports whether a server restarted between two readings: its uptime then grew by less than the time from the first
-// answer to the second question. One percent and 10 ms are allowed for differences of the clocks.
+// restarted reports whether a server began anew between two readings, with its process or without: its uptime then grew by less than
+// the time from the first answer to the second question. One percent and 10 ms are allowed for differences of the clocks.
 func restarted(before, after serverReading) bool {
 	aged := time.Duration(after.counters["zk_uptime"]-before.counters["zk_uptime"]) * time.Millisecond
 	elapsed := after.asked.Sub(before.answered)

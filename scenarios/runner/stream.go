@@ -138,7 +138,7 @@ func (s *stream) finish(complete bool) {
 func (s *stream) judge(first func(at time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.drainLocked()
+	at := s.drainLocked(s.pool.traffic())
 	first(at)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
@@ -149,7 +149,7 @@ func (s *stream) judge(first func(at time.Duration)) {
 func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drainLocked()
+	s.drainLocked(s.pool.traffic())
 }
 
 // openWindow begins the window, and returns the time at which it begins and the clients' counts before it.
@@ -166,22 +166,23 @@ func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
 func (s *stream) freeze() { s.mark((*recorder.Recorder).Freeze) }
 func (s *stream) thaw()   { s.mark((*recorder.Recorder).Thaw) }
 
-// mark drains, and then notes the time in the recorder.
+// mark drains, and then notes the time in the recorder. The traffic up to this time is that of the counts, so that the traffic
+// between two marks is the difference of their counts.
 func (s *stream) mark(note func(*recorder.Recorder, time.Duration)) (at time.Duration, counts wire.Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
 	counts = s.pool.counts()
-	at = s.drainLocked()
+	at = s.drainLocked(counts.Traffic())
 	note(s.recorder, at)
 	return at, counts
 }
 
-// drainLocked hands on everything before the time that it returns.
+// drainLocked hands on everything before the time that it returns, with the traffic so far.
 //
 // Note: the order of the steps matters. All notifications of transactions up to passed arrive before at. Each source, as it is
 // read after at, returns everything that was recorded before at.
-func (s *stream) drainLocked() (at time.Duration) {
+func (s *stream) drainLocked(so wire.Traffic) (at time.Duration) {
 	passed := s.pool.passed()
 	at = s.pool.since()
 	for _, c := range s.pool.clients {
@@ -195,6 +196,7 @@ func (s *stream) drainLocked() (at time.Duration) {
 	}
 	clear(s.taken) // releases the paths
 	s.takeNotes()
+	s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Traffic(at, recorder.Traffic(so)) }})
 	if s.bystanders != nil {
 		s.reads = s.bystanders.take(s.reads)
 	}
@@ -203,7 +205,6 @@ func (s *stream) drainLocked() (at time.Duration) {
 		return at
 	}
 	s.handOn(at)
-	s.recorder.Requests(at, s.pool.requested())
 	s.recorder.Passed(passed)
 	return at
 }

@@ -191,9 +191,9 @@ func cacheFollowsChanges(t *testing.T, v venue, root string, open cacheOpener) {
 	c := openCopy(t, cs[0], root, open)
 	c.mustBecome(t, treeOf(t, cs[1], root))
 	c.mustBecome(t, shakeTree(t, cs[1], root))
-	before := cs[0].ledger.Requested()
+	before := cs[0].ledger.Traffic().Requests
 	must(t, c.Refresh(testContext(t)))
-	if after := cs[0].ledger.Requested(); after != before {
+	if after := cs[0].ledger.Traffic().Requests; after != before {
 		t.Errorf("a refresh without a change cost %d requests", after-before)
 	}
 	must(t, errorOf(cs[1].conn.Set(root+"/p2", []byte("more"), -1)))
@@ -418,14 +418,14 @@ func TestReadsAfterAReconnect(t *testing.T) {
 				}
 			}
 			c := openCopy(t, cut, root, open)
-			before := cut.ledger.Requested()
+			before := cut.ledger.Traffic().Requests
 			cable.unplug()
 			c.mustSee(t, treecache.CutOff)
 			must(t, errorOf(other.conn.Set(root+"/p0/c0", []byte("1"), -1)))
 			cable.replug()
 			c.mustSee(t, treecache.Restoring)
 			c.mustBecome(t, treeOf(t, other, root))
-			if got := cut.ledger.Requested() - before; got < tt.least || got > tt.most {
+			if got := cut.ledger.Traffic().Requests - before; got < tt.least || got > tt.most {
 				t.Errorf("%d requests after a reconnect, want %d to %d", got, tt.least, tt.most)
 			}
 		})

@@ -41,7 +41,8 @@ type Measurement struct {
 	Missed        []time.Duration         // when a fault met no victim
 	Failed        []time.Duration         // when a step ended in an error
 	Rejoined      []time.Duration
-	Damage        map[string]int64 // by loss
+	Damage        map[string]int64                   // by loss
+	Traffic       map[time.Duration]recorder.Traffic // so far, by time
 }
 
 // event is one call of the recorder.
@@ -73,6 +74,9 @@ func (m Measurement) Replay() *recorder.Recorder {
 	}
 	for at, zxid := range m.Passed {
 		events = append(events, event{at, 3, func() { r.Passed(zxid) }})
+	}
+	for at, so := range m.Traffic {
+		events = append(events, event{at, -1, func() { r.Traffic(at, so) }})
 	}
 	events = append(events, m.failures(r)...)
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
@@ -111,10 +115,15 @@ func (m Measurement) failures(r *recorder.Recorder) []event {
 }
 
 // Complete records the measurement into a document that already describes it. The facts of the measurement, such as its
-// counts and its servers, are those that the document has. So are the recorder's phases, version and number of clients.
+// counts and its servers, are those that the document has. So are the recorder's phases, version and number of clients. The
+// traffic of a faulty measurement without Traffic is even.
 func (m Measurement) Complete(t testing.TB, d *results.Document) {
 	t.Helper()
 	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
+	if m.Config.Faulty && m.Traffic == nil {
+		total := recorder.Traffic{Requests: d.Counts.TotalRequests, BytesIn: d.Counts.BytesIn}
+		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}
+	}
 	err := m.Replay().Close(d, recorder.Facts{
 		Counts: d.Counts, Heap: d.Heap, Floor: d.Floor, Health: d.Health, Oracle: d.Oracle, Servers: d.Servers,
 		Costs: d.Expected.Costs, SessionTimeout: d.Environment.SessionTimeout,

@@ -1,0 +1,80 @@
+package recorder
+
+import (
+	"slices"
+	"time"
+)
+
+// peakLength is the length of the stretches whose traffic is compared.
+const peakLength = time.Second
+
+// Traffic is what all sessions together have sent and received so far, without housekeeping.
+type Traffic struct {
+	Requests int64 // sent
+	BytesIn  int64 // of replies and notifications, counted when the whole of one has arrived
+}
+
+// Traffic records the traffic so far. The series counts the requests since the previous call in the bin of this call. The first
+// call only sets the starting point.
+//
+// The busiest second is that of the stretch from the last call before OpenWindow to the last one before CloseWindow. For peaks
+// that belong to the window, these two calls are made at its edges.
+func (r *Recorder) Traffic(at time.Duration, so Traffic) {
+	r.advance(at)
+	r.series.requests(at, so.Requests)
+	r.failures.busiest.add(sample{at, so}, r.failures.window.isOpen())
+}
+
+// sample is the traffic up to a moment.
+type sample struct {
+	at time.Duration
+	Traffic
+}
+
+// busiest finds the largest traffic of any second. Traffic is known at samples only, and counts as even between two of them: a
+// peak is exact up to the traffic between two samples. A stretch that is shorter than a second has the traffic of the whole.
+//
+// It keeps the samples of the last second, and the one before them.
+type busiest struct {
+	samples []sample
+	most    Traffic
+}
+
+// add takes the next sample. Without a stretch to search, it becomes the first of one.
+//
+// Note: as traffic is even between samples, no second has more than all those that begin or end with a sample. This call looks at
+// the ones that end since the previous sample.
+func (b *busiest) add(now sample, searching bool) {
+	if !searching || len(b.samples) == 0 {
+		b.samples = append(b.samples[:0], now)
+		return
+	}
+	last := b.samples[len(b.samples)-1]
+	for _, s := range b.samples {
+		if end := s.at + peakLength; last.at < end && end <= now.at {
+			b.consider(s.Traffic, between(last, now, end))
+		}
+	}
+	b.samples = append(b.samples, now)
+	from := now.at - peakLength
+	for b.samples[1].at <= from {
+		b.samples = slices.Delete(b.samples, 0, 1)
+	}
+	b.consider(between(b.samples[0], b.samples[1], from), now.Traffic)
+}
+
+// consider compares the traffic of a second, which is the difference between that up to its end and that up to its start.
+func (b *busiest) consider(start, end Traffic) {
+	b.most.Requests = max(b.most.Requests, end.Requests-start.Requests)
+	b.most.BytesIn = max(b.most.BytesIn, end.BytesIn-start.BytesIn)
+}
+
+// between returns the traffic up to a moment between two samples. Up to a moment before both it returns that of the first.
+func between(a, b sample, at time.Duration) Traffic {
+	if at <= a.at {
+		return a.Traffic
+	}
+	share := float64(at-a.at) / float64(b.at-a.at)
+	part := func(from, to int64) int64 { return from + int64(share*float64(to-from)) }
+	return Traffic{Requests: part(a.Requests, b.Requests), BytesIn: part(a.BytesIn, b.BytesIn)}
+}
