@@ -3,32 +3,41 @@ package results
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Published holds figures that others have published about the same algorithm: the time that a number of operations took.
-// Rates are computed from these times.
+// Published holds figures that others have published about the same load: the times that numbers of operations took, from which
+// rates are computed, or the values of one metric.
 type Published struct {
 	Source  string // author and publication
 	Differs string // known differences between their setup and that of zkbench
-	Unit    string // of the published rates, in the plural, such as "barrier operations"
-	// UnitsPerOperation converts an operation of the scenario to the unit of the published rates.
+	Metric  string // that the rows have values of; empty if they have times, whose rates are compared with ops/s
+	Unit    string // of the values, such as "reads per second"; of the rates without "per second", such as "barrier operations"
+	// UnitsPerOperation converts an operation of the scenario to the unit of the published rates. It is zero with a Metric,
+	// whose values are not converted.
 	UnitsPerOperation float64
 	Rows              []PublishedRow
 }
 
-// PublishedRow is one published run.
+// PublishedRow is one published run. It has either Operations and Seconds, or Values.
 type PublishedRow struct {
 	Name       string          // as published, such as "200 barriers"
 	Operations float64         // operations of the scenario that each client performed
 	Seconds    map[int]float64 // duration by number of clients
+	Values     map[int]float64 // of the metric, by number of clients
 }
 
-// Rate returns the units per second of a published run; ok is false if it was not made with this number of clients.
-func (p Published) Rate(r PublishedRow, clients int) (rate float64, ok bool) {
+// Value returns the units per second of a published run, or its value of the metric. ok is false if the run was not made with
+// this number of clients.
+func (p Published) Value(r PublishedRow, clients int) (value float64, ok bool) {
+	if p.Metric != "" {
+		value = r.Values[clients]
+		return value, value > 0
+	}
 	seconds, ok := r.Seconds[clients]
 	if !ok || seconds <= 0 {
 		return 0, false
@@ -36,42 +45,90 @@ func (p Published) Rate(r PublishedRow, clients int) (rate float64, ok bool) {
 	return float64(clients) * r.Operations * p.UnitsPerOperation / seconds, true
 }
 
-// WriteTable prints the published rates beside those of one scenario's rows: one line for each variant and number of
-// clients that both have, with the ratio to the highest and to the lowest published rate. If there is nothing to compare, it
+// clients returns the published numbers of clients in ascending order.
+func (p Published) clients() []int {
+	all := map[int]bool{}
+	for _, r := range p.Rows {
+		for _, byClients := range []map[int]float64{r.Seconds, r.Values} {
+			for clients := range byClients {
+				all[clients] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// measured returns the name of the metric with which the published values are compared, and the factor that converts it to
+// their unit.
+func (p Published) measured() (metric string, factor float64) {
+	if p.Metric != "" {
+		return p.Metric, 1
+	}
+	return OpsPerSecond, p.UnitsPerOperation
+}
+
+// WriteTable prints the published values beside those of one scenario's rows: one line for each variant and number of
+// clients that both have, with the ratio to the highest and to the lowest published value. If there is nothing to compare, it
 // prints the reason. No verdict depends on these ratios.
 func (p Published) WriteTable(w io.Writer, rows []Row, width int) error {
-	fmt.Fprintln(w, table.Wrap("published figures: "+p.Unit+" per second, beside those of "+p.Source, width))
+	fmt.Fprintln(w, table.Wrap("published figures: "+p.heading(), width))
 	fmt.Fprintln(w)
-	var out string
-	switch lines := p.lines(rows); {
-	case slices.ContainsFunc(rows, func(r Row) bool { return r.Engine == Embedded }):
-		out = table.Wrap("They are not compared: the embedded server has no ensemble's times.", width)
-	case len(lines) == 0:
-		out = table.Wrap("They are not compared: they were made with other numbers of clients.", width)
-	default:
+	lines := p.lines(rows)
+	out := p.obstacle(rows, lines)
+	if out == "" {
 		out = p.fit(lines, width) + "\n" + table.Wrap("The setups differ: "+p.Differs, width)
+	} else {
+		out = table.Wrap("They are not compared: "+out, width)
 	}
 	_, err := fmt.Fprintln(w, out)
 	return err
 }
 
-// publishedLine is one line of the comparison.
-type publishedLine struct {
-	row   Row
-	rates []float64 // published rates; zero if there is none
-	ours  float64
+func (p Published) heading() string {
+	if p.Metric != "" {
+		return p.Metric + ", beside the " + p.Unit + " of " + p.Source
+	}
+	return p.Unit + " per second, beside those of " + p.Source
 }
 
-// lines returns the rows for whose number of clients there is a published rate.
+// obstacle returns the reason why there is nothing to compare; empty if there is something. The published numbers of
+// clients are in the form of a flag, so that the user can measure with them.
+func (p Published) obstacle(rows []Row, lines []publishedLine) string {
+	clients := p.clients()
+	switch {
+	case slices.ContainsFunc(rows, func(r Row) bool { return r.Engine == Embedded }):
+		return "the embedded server has no ensemble's times."
+	case !slices.ContainsFunc(rows, func(r Row) bool { return slices.Contains(clients, r.Clients) }):
+		flag := "--clients=" + strings.ReplaceAll(strings.Trim(fmt.Sprint(clients), "[]"), " ", ",")
+		return "they were made with other numbers of clients; " + flag + " measures with these."
+	case len(lines) == 0:
+		metric, _ := p.measured()
+		return metric + " was not measured."
+	default:
+		return ""
+	}
+}
+
+// publishedLine is one line of the comparison.
+type publishedLine struct {
+	row       Row
+	shown     string    // what was measured, as in tables
+	ours      float64   // the same number
+	published []float64 // zero if there is none
+}
+
+// lines returns the rows for whose number of clients there is a published value.
 func (p Published) lines(rows []Row) []publishedLine {
+	metric, factor := p.measured()
+	format := func(v float64) string { return FormatMetric(metric, v*factor) }
 	var out []publishedLine
 	for _, row := range rows {
-		ours, measured := row.Metrics[OpsPerSecond]
-		line := publishedLine{row: row, ours: ours.Value * p.UnitsPerOperation}
+		ours, measured := row.Metrics[metric]
+		line := publishedLine{row: row, shown: row.show(metric, format), ours: ours.Value * factor}
 		known := false
 		for _, r := range p.Rows {
-			rate, ok := p.Rate(r, row.Clients)
-			line.rates = append(line.rates, rate)
+			value, ok := p.Value(r, row.Clients)
+			line.published = append(line.published, value)
 			known = known || ok
 		}
 		if measured && known {
@@ -87,29 +144,30 @@ func (p Published) fit(lines []publishedLine, width int) string {
 	for _, r := range p.Rows {
 		names = append(names, r.Name)
 	}
-	rendered := publishedTable(lines, names).String()
+	rendered := p.table(lines, names).String()
 	if table.Width(rendered) <= width {
 		return rendered
 	}
 	for i, name := range names {
 		names[i] = strings.ReplaceAll(name, " ", "\n")
 	}
-	return publishedTable(lines, names).String()
+	return p.table(lines, names).String()
 }
 
-func publishedTable(lines []publishedLine, names []string) *table.Table {
+func (p Published) table(lines []publishedLine, names []string) *table.Table {
 	header := append(table.Right("clients"), table.Left("variant")...)
 	header = append(header, table.Right(slices.Concat([]string{"measured"}, names, []string{"ratio"})...)...)
 	t := table.New(header...)
+	metric, _ := p.measured()
 	for i, l := range lines {
 		if i > 0 && lines[i-1].row.Clients != l.row.Clients {
 			t.Rule()
 		}
-		cells := []any{l.row.Clients, l.row.Variant + l.row.mark(), table.Count(l.ours)}
-		for _, rate := range l.rates {
+		cells := []any{l.row.Clients, l.row.Variant + l.row.mark(), l.shown}
+		for _, value := range l.published {
 			cell := table.Missing
-			if rate > 0 {
-				cell = table.Count(rate)
+			if value > 0 {
+				cell = FormatMetric(metric, value)
 			}
 			cells = append(cells, cell)
 		}
@@ -118,9 +176,9 @@ func publishedTable(lines []publishedLine, names []string) *table.Table {
 	return t
 }
 
-// ratio returns the measured rate divided by the highest and by the lowest published rate.
+// ratio returns the measured value divided by the highest and by the lowest published value.
 func (l publishedLine) ratio() string {
-	known := slices.DeleteFunc(slices.Clone(l.rates), func(rate float64) bool { return rate == 0 })
+	known := slices.DeleteFunc(slices.Clone(l.published), func(value float64) bool { return value == 0 })
 	least, most := fmt.Sprintf("%.2f", l.ours/slices.Max(known)), fmt.Sprintf("%.2f", l.ours/slices.Min(known))
 	return strings.Join(slices.Compact([]string{least, most}), "–")
 }

@@ -21,21 +21,38 @@ func paper() results.Published {
 	}
 }
 
-func TestPublishedRates(t *testing.T) {
-	p := paper()
+// report is published, too: values of a metric, which a longer load could make larger.
+func report() results.Published {
+	return results.Published{
+		Source: "a report", Differs: "they had another load.", Metric: results.RecoveryMax, Unit: "times without a leader",
+		Rows: []results.PublishedRow{
+			{Name: "first outage", Values: map[int]float64{50: 2e9, 201: 8e9}},
+			{Name: "second outage", Values: map[int]float64{50: 4e9}},
+		},
+	}
+}
+
+func TestPublishedValues(t *testing.T) {
 	for _, tt := range []struct {
+		name         string
+		p            results.Published
 		row, clients int
 		want         float64
 		ok           bool
 	}{
-		{0, 50, 2000, true}, // 50 x 200 x 2 / 10
-		{0, 100, 2000, true},
-		{1, 50, 2500, true},
-		{1, 100, 0, false},
+		{"rate of 50 x 200 x 2 / 10", paper(), 0, 50, 2000, true},
+		{"rate of twice as many", paper(), 0, 100, 2000, true},
+		{"rate of another row", paper(), 1, 50, 2500, true},
+		{"no time", paper(), 1, 100, 0, false},
+		{"value, which does not depend on units or clients", report(), 0, 201, 8e9, true},
+		{"value of another row", report(), 1, 50, 4e9, true},
+		{"no value", report(), 1, 201, 0, false},
 	} {
-		if got, ok := p.Rate(p.Rows[tt.row], tt.clients); math.Abs(got-tt.want) > 1e-9 || ok != tt.ok {
-			t.Errorf("row %d, %d clients: %g, %t; want %g, %t", tt.row, tt.clients, got, ok, tt.want, tt.ok)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got, ok := tt.p.Value(tt.p.Rows[tt.row], tt.clients); math.Abs(got-tt.want) > 1e-9 || ok != tt.ok {
+				t.Errorf("row %d, %d clients: %g, %t; want %g, %t", tt.row, tt.clients, got, ok, tt.want, tt.ok)
+			}
+		})
 	}
 }
 
@@ -56,16 +73,52 @@ func TestPublishedTable(t *testing.T) {
 	}
 }
 
-// What cannot be compared is not, and it is said why.
-func TestPublishedTableWithNothingToCompare(t *testing.T) {
-	foreign := document("znode", "naive", 7, 1, map[string]float64{"ops/s": 500})
-	embedded := document("znode", "naive", 50, 1, map[string]float64{"ops/s": 500})
-	embedded.Environment.Engine = "embedded"
-	for name, doc := range map[string]*results.Document{"clients": foreign, "embedded": embedded} {
+// A table of values has the same form. A number that is a lower bound is marked as in other tables.
+func TestPublishedTableOfValues(t *testing.T) {
+	row := func(variant string, clients int, unrecovered int64, ns float64) results.Row {
+		metrics := map[string]results.Aggregated{results.OpsPerSecond: {Value: 77}, results.RecoveryMax: {Value: ns}}
+		return results.Row{Variant: variant, Clients: clients, Metrics: metrics, Unrecovered: unrecovered}
+	}
+	rows := []results.Row{
+		row("children-watch", 50, 1, 6e9),
+		row("predecessor-watch", 7, 0, 1e9), // not published
+		row("predecessor-watch", 50, 0, 5e8),
+		row("predecessor-watch", 201, 0, 2e9),
+		{Variant: "znode", Clients: 201, Metrics: map[string]results.Aggregated{results.OpsPerSecond: {Value: 77}}}, // without the metric
+	}
+	for _, width := range []int{80, 120} {
 		var out bytes.Buffer
-		if err := paper().WriteTable(&out, results.Summarize([]*results.Document{doc}).Rows, 80); err != nil {
+		if err := report().WriteTable(&out, rows, width); err != nil {
 			t.Fatal(err)
 		}
-		golden.Compare(t, "testdata/published-not-"+name+".txt", out.Bytes())
+		golden.Compare(t, fmt.Sprintf("testdata/published-values-%d.txt", width), out.Bytes())
+	}
+}
+
+// What cannot be compared is left out, and the output has the reason: for other numbers of clients, those to run with.
+func TestPublishedTableWithNothingToCompare(t *testing.T) {
+	foreign := document("znode", "naive", 7, 1, map[string]float64{"ops/s": 500, results.RecoveryMax: 1e9})
+	embedded := document("znode", "naive", 50, 1, map[string]float64{"ops/s": 500, results.RecoveryMax: 1e9})
+	embedded.Environment.Engine = "embedded"
+	unmeasured := document("znode", "naive", 50, 1, map[string]float64{"herd-max": 1})
+	for _, tt := range []struct {
+		name string
+		p    results.Published
+		doc  *results.Document
+	}{
+		{"clients", paper(), foreign},
+		{"embedded", paper(), embedded},
+		{"measured", paper(), unmeasured},
+		{"clients-values", report(), foreign},
+		{"embedded-values", report(), embedded},
+		{"measured-values", report(), unmeasured},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := tt.p.WriteTable(&out, results.Summarize([]*results.Document{tt.doc}).Rows, 80); err != nil {
+				t.Fatal(err)
+			}
+			golden.Compare(t, "testdata/published-not-"+tt.name+".txt", out.Bytes())
+		})
 	}
 }

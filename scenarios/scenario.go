@@ -90,6 +90,9 @@ func (s *Scenario) useCurrentNames() {
 		s.Expect[i] = s.OldNames.MetricsIn(claim)
 	}
 	s.Overview = s.OldNames.MetricsIn(s.Overview)
+	if s.Published != nil {
+		s.Published.Metric = s.OldNames.Metric(s.Published.Metric)
+	}
 }
 
 // Claims returns the claims of a valid scenario.

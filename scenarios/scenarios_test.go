@@ -57,7 +57,7 @@ func TestPaperBarrierCountsAsThePaperDoes(t *testing.T) {
 	least, most := math.Inf(1), 0.0
 	for _, row := range s.Published.Rows {
 		for _, clients := range s.Clients {
-			rate, ok := s.Published.Rate(row, clients)
+			rate, ok := s.Published.Value(row, clients)
 			if !ok {
 				t.Errorf("%s of %d clients are missing", row.Name, clients)
 			}
@@ -135,12 +135,14 @@ func TestSelectedVariants(t *testing.T) {
 func TestFormerNames(t *testing.T) {
 	const former = "useless-wakeups/op"
 	current, _ := results.CurrentMetric(former)
-	text := "name: old\nrecipe: lock\nmode: drain\nclients: [2]\nexpect:\n  - znode " + former + " <= 3\noverview: predecessor-watch against znode by " + former + "\n"
+	text := "name: old\nrecipe: lock\nmode: drain\nclients: [2]\nexpect:\n  - znode " + former + " <= 3\noverview: predecessor-watch against znode by " + former +
+		"\npublished: {source: a, differs: b, metric: " + former + ", unit: c, rows: [{name: d, values: {2: 1}}]}\n"
 	s, err := Parse("old.yaml", []byte(text), catalog.Recipes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Mode != Lockstep || s.Expect[0] != "znode "+current+" <= 3" || s.Overview != "predecessor-watch against znode by "+current {
+	if s.Mode != Lockstep || s.Expect[0] != "znode "+current+" <= 3" || s.Overview != "predecessor-watch against znode by "+current ||
+		s.Published.Metric != current {
 		t.Errorf("read as %+v", s)
 	}
 	if line := s.OldNames.Line("old.yaml"); !strings.Contains(line, "mode drain is now lockstep") || current != former && !strings.Contains(line, current) {

@@ -52,14 +52,14 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	}
 	if recipe := s.recipeAmong(recipes); recipe != nil {
 		s.validateVariants(&p, *recipe)
-		s.validateClaims(&p, variantNames(*recipe), MetricNames(*recipe))
+		s.validateClaims(&p, recipe)
 	} else {
 		var names []string
 		for _, r := range recipes {
 			names = append(names, r.Name)
 		}
 		p.add("recipe", "there is no recipe %q%s", s.Recipe, strict.Nearest(s.Recipe, names))
-		s.validateClaims(&p, nil, nil)
+		s.validateClaims(&p, nil)
 	}
 	s.validateClients(&p)
 	for _, f := range []struct {
@@ -98,9 +98,13 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 	}
 }
 
-// validateClaims checks the fields that name variants and metrics: expect and overview. Without a recipe, it checks only their
-// syntax and their variants.
-func (s *Scenario) validateClaims(p *problems, names, metrics []string) {
+// validateClaims checks the fields that name variants and metrics: expect, overview and published. Without a recipe, it checks
+// only their syntax and their variants.
+func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
+	var names, metrics []string
+	if recipe != nil {
+		names, metrics = variantNames(*recipe), MetricNames(*recipe)
+	}
 	check := func(field string, err error, metric string, mentioned ...string) {
 		if err != nil {
 			p.add(field, "%s", err)
@@ -129,6 +133,9 @@ func (s *Scenario) validateClaims(p *problems, names, metrics []string) {
 	if s.Overview != "" {
 		pair, err := results.ParsePair(s.Overview)
 		check("overview", err, pair.Metric, pair.Optimized, pair.Naive)
+	}
+	if s.Published != nil && s.Published.Metric != "" {
+		check(publishedField, nil, s.Published.Metric)
 	}
 }
 
