@@ -114,7 +114,7 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 		case len(metrics) == 0:
 		case !slices.Contains(metrics, metric):
 			p.add(field, "recipe %s has no metric %q%s", s.Recipe, metric, strict.Nearest(metric, metrics))
-		case len(s.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric):
+		case len(s.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric) && !alwaysCounted(*recipe, metric, mentioned):
 			p.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
 		}
 		for _, name := range mentioned {
@@ -137,6 +137,15 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	if s.Published != nil && s.Published.Metric != "" {
 		check(publishedField, nil, s.Published.Metric)
 	}
+}
+
+// alwaysCounted reports whether a metric is a loss that is counted without faults, too, with each variant that is mentioned, or
+// with all of them if none is.
+func alwaysCounted(recipe variants.Recipe, metric string, mentioned []string) bool {
+	return !slices.ContainsFunc(recipe.Variants, func(v variants.Variant) bool {
+		concerns := len(mentioned) == 0 || slices.Contains(mentioned, v.Name)
+		return concerns && !v.ForgoneAlways(variants.Loss(metric))
+	})
 }
 
 func (s *Scenario) validateClients(p *problems) {

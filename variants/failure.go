@@ -67,6 +67,9 @@ func (f Findings) Lose(e Event, loss Loss, amount int64, format string, args ...
 // Forgone reports whether a variant does not promise that a loss never happens.
 func (v Variant) Forgone(l Loss) bool { return slices.Contains(v.Forgoes, l) }
 
+// ForgoneAlways reports whether a variant does not even promise that a loss never happens while nothing fails.
+func (v Variant) ForgoneAlways(l Loss) bool { return slices.Contains(v.ForgoesAlways, l) }
+
 // Roled is a participant that has a role of its own, such as the master among workers, so that a fault can be aimed at it.
 // The roles are those of [Recipe]. They may change over time. Role may be called concurrently with the other methods.
 type Roled interface {

@@ -133,7 +133,11 @@ type Variant struct {
 	Source  string // which document describes it
 	Type    string // the Go type whose comment explains it
 	BadAt   string // one sentence: what it is not suited for
+
 	Forgoes []Loss // what it does not promise to avoid when a client, a connection or a server fails
+	// ForgoesAlways is the part of Forgoes that it does not promise to avoid even while nothing fails. Runs without faults have
+	// these losses as metrics. Any other loss breaks the promise of the variant there.
+	ForgoesAlways []Loss
 
 	// Lockstep is the cost of one operation in a lockstep run of N participants, see [CountFrom]. Nothing coalesces then, so
 	// that the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.

@@ -107,6 +107,9 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	if len(v.Forgoes) > 0 {
 		a.say("When a client, a connection or a server fails: %s.", forgone(v.Forgoes))
 	}
+	if len(v.ForgoesAlways) > 0 {
+		a.say("Even while nothing fails: %s.", forgone(v.ForgoesAlways))
+	}
 	return nil
 }
 

@@ -57,6 +57,14 @@ func TestExplainForgoes(t *testing.T) {
 			if said := strings.Contains(stdout, "server fails: "+forgone(v.Forgoes)); said != (len(v.Forgoes) > 0) {
 				t.Errorf("%s/%s forgoes %v, which is explained: %v\n%s", r.Name, v.Name, v.Forgoes, said, stdout)
 			}
+			if said := strings.Contains(stdout, "nothing fails: "+forgone(v.ForgoesAlways)); said != (len(v.ForgoesAlways) > 0) {
+				t.Errorf("%s/%s forgoes %v always, which is explained: %v\n%s", r.Name, v.Name, v.ForgoesAlways, said, stdout)
+			}
+			for _, l := range v.ForgoesAlways {
+				if !v.Forgone(l) {
+					t.Errorf("%s/%s forgoes %s while nothing fails, but not in failures", r.Name, v.Name, l)
+				}
+			}
 			for _, l := range append(v.Forgoes, r.Losses...) {
 				if forgone([]variants.Loss{l}) == string(l) {
 					t.Errorf("%s/%s: there are no words for %s", r.Name, v.Name, l)

@@ -369,8 +369,8 @@ func (f *failing) judge() {
 		if waiting == 0 {
 			return
 		}
-		text := fmt.Sprintf("%d clients still wait when all faults are over, the longest for %s: a wake-up was lost, or what a failed client held was left behind",
-			waiting, longest.Round(time.Millisecond))
+		text := fmt.Sprintf("%d of %d clients still wait when all faults are over, the longest for %s: a wake-up was lost, or what a failed client held was left behind",
+			waiting, len(f.m.pool.clients), longest.Round(time.Millisecond))
 		stream.damage(variants.Damage{Loss: variants.Blocked, Amount: int64(longest), Violation: variants.Violation{At: at, Text: text}})
 	})
 }

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/lock"
 )
 
 // schedule reads faults.
@@ -61,7 +64,9 @@ func TestFaultsOfClients(t *testing.T) {
 			t.Parallel()
 			e := ensembletest.Embedded(t, quickTicks)
 			s := faulty("lock", 5, schedule(t, tt.faults...))
-			if !tt.lives { // after a cut, the client library waits for a second before it tries the same server again
+			if tt.lives { // long enough for several lives, also on a machine that has little time for each client
+				s.Duration = scenarios.Duration(6 * time.Second)
+			} else { // after a cut, the client library waits for a second before it tries the same server again
 				s.SessionTimeout = scenarios.Duration(4 * time.Second)
 			}
 			err := measure(t.Context(), t, e, s, catalog.Recipes(), func(d *results.Document) {
@@ -83,6 +88,18 @@ func TestFaultsOfClients(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Where no client can join again, the loss of a session ends the load with an error that says so, instead of a broken promise.
+func TestLostSessionWithoutAnotherLife(t *testing.T) {
+	recipe := lock.Recipe()
+	recipe.Fixed = true
+	s := faulty("lock", 3, schedule(t, "expire: any, at: 500ms"))
+	s.Variants = []string{"predecessor-watch"}
+	err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, []variants.Recipe{recipe}, func(*results.Document) {})
+	if err == nil || !strings.Contains(err.Error(), "no client of this recipe can join again: choose a longer session-timeout") {
+		t.Errorf("the load ended with %v", err)
 	}
 }
 

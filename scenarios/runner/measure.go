@@ -111,7 +111,7 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Lockstep:      m.mode.lockstep(),
 		WindowLength:  time.Duration(m.scenario.Duration),
 		Faulty:        m.faults != nil,
-		Losses:        lossNames(m.recipe.Losses, func(variants.Loss) bool { return true }),
+		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
 		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
 	}
 }
@@ -127,17 +127,30 @@ func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string
 	return names
 }
 
-// damage returns what takes the damage of failures: it counts, and it is a violation if the variant promises that it does not
-// happen. Without faults it returns nil, so that all damage is a violation.
-func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
+// losses returns the losses that are counted: with faults those of the recipe, and otherwise those that the variant does not
+// promise to avoid even then.
+func (m *measurement) losses() []variants.Loss {
 	if m.faults == nil {
+		return m.variant.ForgoesAlways
+	}
+	return m.recipe.Losses
+}
+
+// damage returns the function that receives each damage that the observer finds. It counts the damage, and reports a violation if the
+// variant promises that it does not happen. Without any loss to count it returns nil, so that all damage is a violation.
+func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
+	counted, forgone := m.losses(), m.variant.Forgone
+	if m.faults == nil {
+		forgone = m.variant.ForgoneAlways
+	}
+	if m.faults == nil && len(counted) == 0 {
 		return nil
 	}
 	return func(d variants.Damage) {
-		if slices.Contains(m.recipe.Losses, d.Loss) {
+		if slices.Contains(counted, d.Loss) {
 			record.Damage(string(d.Loss), d.Amount)
 		}
-		if d.Loss.IsBreach() && !m.variant.Forgone(d.Loss) {
+		if d.Loss.IsBreach() && !forgone(d.Loss) {
 			record.Violation(results.Violation{At: d.At, Text: d.Text})
 		}
 	}

@@ -1,12 +1,13 @@
 // Package config compares ways to change and to read a configuration that is spread over several znodes.
 //
-// The promise, to which all variants are held: no reader ever acts on a torn configuration, which mixes the values of two
-// updates, nor on an older one than before, nor on one that was replaced more than 20 seconds before it was asked for.
-// There must be one writer at a time; an election can decide which client that is.
+// The promise: no reader ever acts on a torn configuration, which mixes the values of two updates, nor on an older one than
+// before, nor on one that was replaced more than 20 seconds before it was asked for. All variants are held to it, except
+// that [Unprotected] may tear configurations, to show what the others prevent. There must be one writer at a time; an election can decide which client that is.
 //
 // How to write, with K readers who wait for the change, m znodes:
 //
 //	variant       znodes                                  one update
+//	unprotected   <dir>/m1 … m<m>                         m writes, Km notifications, Km reads; torn while it is written
 //	invalid-flag  <dir>/m1 … m<m>, <dir>/invalid          m+2 writes, 2K notifications, K(m+2) reads
 //	multi         <dir>/m1 … m<m>, <dir>/version          1 write, K notifications, K(m+1) reads
 //
@@ -45,7 +46,7 @@ type Configuration interface {
 	// if prepare fails. Once writing has begun it is finished even if ctx ends. After an error, the writer or its successor
 	// updates again.
 	Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error
-	// Read returns the values to act on, which must not be modified. They are of one update.
+	// Read returns the values to act on, which must not be modified. They are of one update, except with [Unprotected].
 	Read(ctx context.Context) ([][]byte, error)
 	// Changed waits until the values that Read returned last have been, or are being, replaced.
 	Changed(ctx context.Context) error
@@ -57,7 +58,7 @@ func Recipe() variants.Recipe {
 		Name:        "config",
 		Summary:     "a configuration in several znodes, never half changed",
 		Source:      "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
-		Variants:    []variants.Variant{invalidFlagVariant(), multiVariant()},
+		Variants:    []variants.Variant{unprotectedVariant(), invalidFlagVariant(), multiVariant()},
 		Phases:      phases(),
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
@@ -111,6 +112,16 @@ func (s store) values(ctx context.Context) ([][]byte, error) {
 		}
 	}
 	return values, nil
+}
+
+// set writes all znodes, one after another.
+func (s store) set(ctx context.Context, values [][]byte) error {
+	for i, value := range values {
+		if _, err := s.session.Set(ctx, path.Join(s.dir, valueName(i)), value, -1); err != nil {
+			return fmt.Errorf("set %s: %w", valueName(i), err)
+		}
+	}
+	return nil
 }
 
 // prepared returns the values that prepare returns, if there is one for each znode.

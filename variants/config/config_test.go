@@ -91,6 +91,10 @@ func TestSpans(t *testing.T) {
 		"client 1 is late: it never sees update 1, and finds update 2 when it asks for it; client 0 uses update 1 twice",
 		"0:awaiting:1 9:updating:1 9:writing:1 9:updated:1 0:used:1 0:used:1 9:updating:2 9:writing:2 0:used:0 1:awaiting:1 1:used:2 9:updated:2",
 		"update(9)=2ms update(9)=5ms await(0)=4ms await(1)=1ms propagation(0)=2ms propagation(1)=3ms",
+	}, {
+		"client 0 acts on half of update 1 first, which is not what it waits for",
+		"0:awaiting:1 9:updating:1 9:writing:1 0:used:0-1 9:updated:1 0:used:1",
+		"update(9)=3ms await(0)=5ms propagation(0)=3ms",
 	}})
 }
 
@@ -125,8 +129,17 @@ func simulate(variant string, n int) variantstest.Counts {
 	for reader := 1; reader < n && variant != "read-through"; reader++ {
 		b.armed[reader] = true
 	}
-	b.write(true) // the flag, or all
+	b.write(true) // the first znode, the flag, or all
 	switch variant {
+	case "unprotected":
+		for znode := range znodes {
+			if znode > 0 {
+				b.write(true) // each znode has watches of its own
+			}
+			for _, reader := range b.woken {
+				b.read(reader, 1, true)
+			}
+		}
 	case "invalid-flag":
 		for _, reader := range b.woken {
 			b.read(reader, 1, true) // finds the flag
@@ -153,7 +166,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "invalid-flag", "multi")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "unprotected", "invalid-flag", "multi")
 	variantstest.LockstepCosts(t, ReadRecipe(), simulate, "read-through", "watched-cache")
 }
 

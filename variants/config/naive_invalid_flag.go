@@ -81,10 +81,8 @@ func (c *InvalidFlag) update(ctx context.Context, prepare func(context.Context) 
 	case err != nil: // the flag is that of a writer that died, and its values are still torn
 		return err
 	}
-	for i, value := range values {
-		if _, err := c.session.Set(finish, path.Join(c.dir, valueName(i)), value, -1); err != nil {
-			return fmt.Errorf("change the configuration, which stays invalid: %w", err)
-		}
+	if err := c.set(finish, values); err != nil {
+		return fmt.Errorf("change the configuration, which stays invalid: %w", err)
 	}
 	return c.lower(finish)
 }

@@ -24,7 +24,7 @@ const (
 	writing                            // the writer knows the new values, and may write them
 	updated                            // the writer, just after
 	awaiting                           // a reader waits for this number or a larger one
-	oldest                             // a reader is about to act on values of which this is the smallest
+	oldest                             // a reader is about to act on values of which this is the smallest: all are at least as new
 	used                               // and this, recorded right after, the largest
 	reading                            // a reader is about to read what it does not have yet
 )
@@ -39,8 +39,8 @@ const (
 // phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phasePropagation, Meaning: "from when the writer may write the new values until a reader acts on them", Floor: variants.FloorHandoff},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait for new values until it acts on them", Waits: true, UntimedInLockstep: true},
+		{Name: phasePropagation, Meaning: "from when the writer may write the new values until a reader acts on all of them", Floor: variants.FloorHandoff},
+		{Name: phaseAwait, Meaning: "from when a reader begins to wait for new values until it acts on all of them", Waits: true, UntimedInLockstep: true},
 		{Name: phaseUpdate, Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written", UntimedInLockstep: true},
 	}
 }
@@ -239,20 +239,21 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseUpdate, updating, updated),
 		waits(out),
-		out.FirstSights(phasePropagation, writing, used),
+		out.FirstSights(phasePropagation, writing, oldest),
 		newUses(out),
 		newBlockages(out),
 	}
 }
 
-// waits reports the spans from when a reader begins to wait until its first use of what it waits for.
+// waits reports the spans from when a reader begins to wait until its first use of what it waits for. A use does not count while
+// one of its values is older.
 func waits(out variants.Findings) variants.Observer {
 	waiting := map[int]variants.Event{}
 	return variants.ObserverFunc(func(e variants.Event) {
 		switch e.Kind {
 		case awaiting:
 			waiting[e.Client] = e
-		case used:
+		case oldest:
 			if since, ok := waiting[e.Client]; ok && e.Value >= since.Value {
 				out.Span(variants.Span{Phase: phaseAwait, Client: e.Client, Start: since.At, End: e.At})
 				delete(waiting, e.Client)

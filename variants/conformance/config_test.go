@@ -23,7 +23,7 @@ const configSize = 3
 // configOpener makes one client's view of a configuration, in one variant.
 type configOpener func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration
 
-// configVariants are the variants under test, by name.
+// configVariants are the variants under test whose configurations are never torn, by name.
 var configVariants = []underTest[configOpener]{
 	{"invalid-flag", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
 		return config.NewInvalidFlag(variants.NewSession(s, lost), dir, configSize)
@@ -36,18 +36,32 @@ var configVariants = []underTest[configOpener]{
 	}},
 }
 
+// unprotectedConfig is the variant that does not promise whole configurations.
+var unprotectedConfig = underTest[configOpener]{"unprotected", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
+	return config.NewUnprotected(variants.NewSession(s, lost), dir, configSize)
+}}
+
+// allConfigs are the variants under test, also the one that tears configurations.
+func allConfigs() []underTest[configOpener] {
+	return append(slices.Clone(configVariants), unprotectedConfig)
+}
+
 type configCheck = func(t *testing.T, v venue, dir string, open configOpener)
 
-// configChecks are what every variant must pass, on every ensemble.
-var configChecks = []check[configCheck]{
+// wholeChecks are what every variant must pass that promises whole configurations, on every ensemble.
+var wholeChecks = []check[configCheck]{
 	{"survives an update between two reads", configSurvivesAnUpdateBetweenTwoReads},
 	{"notices a foreign write", configNoticesAForeignWrite},
 	{"tells of changes", configTellsOfChanges},
+	{"survives a writer that dies", configSurvivesAWriterThatDies},
+	{"survives a writer whose session expires", configSurvivesAWriterWhoseSessionExpires},
+}
+
+// configChecks are what every variant must pass, on every ensemble.
+var configChecks = []check[configCheck]{
 	{"withdraws", configWithdraws},
 	{"changes nothing if there is nothing to write", configChangesNothingIfThereIsNothingToWrite},
 	{"finishes what it began", configFinishesWhatItBegan},
-	{"survives a writer that dies", configSurvivesAWriterThatDies},
-	{"survives a writer whose session expires", configSurvivesAWriterWhoseSessionExpires},
 	{"reports a lost session", configReportsALostSession},
 	{"survives a reader that dies", configSurvivesAReaderThatDies},
 	{"recovers a lost reply", configRecoversALostReply},
@@ -59,13 +73,21 @@ func TestLiveConfig(t *testing.T) { onLive(t, checkConfigs) }
 
 // checkConfigs runs every check on every variant, each in a directory of its own that has the configuration "0".
 func checkConfigs(t *testing.T, v venue) {
-	checkAll(t, v, configChecks, configVariants, func(t *testing.T, do configCheck, variant underTest[configOpener]) {
-		dir := directory(t, v)
-		must(t, config.Create(testContext(t), clients(t, v, 1)[0].session(), dir, configOf("0")))
-		do(t, v, dir, variant.open)
-	})
+	run := func(t *testing.T, do configCheck, variant underTest[configOpener]) {
+		do(t, v, configDirectory(t, v), variant.open)
+	}
+	checkAll(t, v, wholeChecks, configVariants, run)
+	checkAll(t, v, configChecks, allConfigs(), run)
 	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, config.Recipe(), 6, 15) })
 	t.Run("keeps its promise to readers", func(t *testing.T) { keepsItsPromise(t, v, config.ReadRecipe(), 6, 15) })
+}
+
+// configDirectory returns a directory with the configuration "0".
+func configDirectory(t *testing.T, v venue) string {
+	t.Helper()
+	dir := directory(t, v)
+	must(t, config.Create(testContext(t), clients(t, v, 1)[0].session(), dir, configOf("0")))
+	return dir
 }
 
 func configOf(value string) [][]byte {
@@ -236,6 +258,7 @@ func configWithdraws(t *testing.T, v venue, dir string, open configOpener) {
 	if err := reader.Changed(testContext(t)); err != nil {
 		t.Error(err)
 	}
+	catchUp(t, cs[1], dir) // with all of the update
 	mustRead(t, reader, "1")
 	if _, err := reader.Read(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("Read after its context ended returned %v", err)
@@ -369,6 +392,7 @@ func configSurvivesAReaderThatDies(t *testing.T, v venue, dir string, open confi
 	mustUpdate(t, writer, "1")
 	cancel()
 	wait.Wait()
+	catchUp(t, cs[2], dir) // with all of the update
 	mustRead(t, other, "1")
 }
 
@@ -384,6 +408,7 @@ func configRecoversALostRequest(t *testing.T, v venue, dir string, open configOp
 func configRecovers(t *testing.T, v venue, dir string, open configOpener, fault fault) {
 	t.Helper()
 	c, cutter := cutting(t, v, fault)
+	cutter.sets = true
 	writer := open(c.conn, dir, c.monitor.Lost())
 	cutter.arm()
 	mustUpdate(t, writer, "1")
@@ -408,10 +433,8 @@ func TestUpdateDuringAnOutage(t *testing.T)     { onEmbedded(t, checkOutages) }
 func TestLiveUpdateDuringAnOutage(t *testing.T) { onLive(t, checkOutages) }
 
 func checkOutages(t *testing.T, v venue) {
-	onEach(t, v, configVariants, func(t *testing.T, variant underTest[configOpener]) {
-		dir := directory(t, v)
-		other := clients(t, v, 1)[0]
-		must(t, config.Create(testContext(t), other.session(), dir, configOf("0")))
+	onEach(t, v, allConfigs(), func(t *testing.T, variant underTest[configOpener]) {
+		dir, other := configDirectory(t, v), clients(t, v, 1)[0]
 		cut, cable := cabled(t, v, ensemble.SessionTimeout)
 		reader := variant.open(cut.conn, dir, cut.monitor.Lost())
 		mustRead(t, reader, "0")

@@ -10,7 +10,7 @@ import (
 // tables returns the names of the variants under test by recipe.
 func tables() map[string][]string {
 	return map[string][]string{
-		"barrier": labels(barrierVariants), "blockingqueue": labels(blockingQueueVariants), "config": labels(configVariants),
+		"barrier": labels(barrierVariants), "blockingqueue": labels(blockingQueueVariants), "config": labels(allConfigs()),
 		"configread": labels(configVariants), "doublebarrier": labels(doubleBarrierVariants), "election": labels(electionVariants),
 		"enqueue": labels(enqueueVariants), "hiddenchannel": labels(hiddenVariants), "lock": labels(lockVariants),
 		"masterworker": labels(masterworkerVariants), "membership": labels(membershipVariants), "priorityqueue": labels(priorityVariants),

@@ -29,8 +29,9 @@ var errCut = &net.OpError{Op: "write", Net: "tcp", Err: errors.New("cut by the t
 // cutter cuts a session's connection once, around its next create (alone or in a multi), after arm.
 type cutter struct {
 	fault fault
+	sets  bool // it may also be the next setData
 	armed atomic.Bool
-	cut   atomic.Bool // the reply to the create is to be dropped
+	cut   atomic.Bool // the reply is to be dropped
 	done  atomic.Bool
 }
 
@@ -69,7 +70,7 @@ type cutConn struct {
 
 // Write sees whole packets: the client sends each with one Write.
 func (c *cutConn) Write(p []byte) (int, error) {
-	if isCreate(p) && c.cutter.armed.CompareAndSwap(true, false) {
+	if c.cutter.mayCut(p) && c.cutter.armed.CompareAndSwap(true, false) {
 		c.cutter.done.Store(true)
 		if c.cutter.fault == dropRequest {
 			c.Close()
@@ -90,12 +91,13 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func isCreate(packet []byte) bool {
+// mayCut reports whether a packet is of an operation around which to cut.
+func (c *cutter) mayCut(packet []byte) bool {
 	if len(packet) < 12 {
 		return false
 	}
-	op := binary.BigEndian.Uint32(packet[8:])
-	return op == 1 || op == 14
+	op := wire.Opcode(binary.BigEndian.Uint32(packet[8:]))
+	return op == wire.OpCreate || op == wire.OpMulti || c.sets && op == wire.OpSetData
 }
 
 // cable is a connection that can be unplugged for good, or frozen for a while.

@@ -185,8 +185,13 @@ func (m *mortals) history() variants.History {
 	return slices.Clone(m.taken)
 }
 
-// findings returns what a recipe's observer finds in a history: violations, and how much was lost.
+// findings returns what a recipe's observer finds in a whole history: violations, and how much was lost.
 func findings(recipe variants.Recipe, h variants.History) (violations []variants.Violation, lost map[variants.Loss]int64) {
+	return findingsOf(recipe, h, true)
+}
+
+// findingsOf does the same with a history that is complete, or cut off.
+func findingsOf(recipe variants.Recipe, h variants.History, complete bool) (violations []variants.Violation, lost map[variants.Loss]int64) {
 	lost = map[variants.Loss]int64{}
 	o := recipe.NewObserver(variants.Findings{
 		Span:      func(variants.Span) {},
@@ -196,6 +201,8 @@ func findings(recipe variants.Recipe, h variants.History) (violations []variants
 	for _, e := range h {
 		o.Observe(e)
 	}
-	o.Complete()
+	if complete {
+		o.Complete()
+	}
 	return violations, lost
 }

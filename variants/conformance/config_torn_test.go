@@ -1,0 +1,100 @@
+package conformance_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/config"
+)
+
+// A variant without protection tears the configuration, as its comment says, and is whole again after the next update.
+func TestUnprotectedConfigIsTorn(t *testing.T)     { onEmbedded(t, checkTornConfigs) }
+func TestLiveUnprotectedConfigIsTorn(t *testing.T) { onLive(t, checkTornConfigs) }
+
+func checkTornConfigs(t *testing.T, v venue) {
+	for _, c := range []check[configCheck]{
+		{"between two writes", configIsTornBetweenTwoWrites},
+		{"by a writer that dies", configIsTornByAWriterThatDies},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v.begin(t)
+			c.do(t, v, configDirectory(t, v), unprotectedConfig.open)
+		})
+	}
+}
+
+// mustReadTorn reads a configuration, which must be this one.
+func mustReadTorn(t *testing.T, c config.Configuration, want string) {
+	t.Helper()
+	values, err := c.Read(testContext(t))
+	if got := fmt.Sprintf("%s", values); err != nil || got != want {
+		t.Errorf("read %s (%v), want %s", got, err, want)
+	}
+}
+
+// A reader is notified of the first znode of an update, and acts on it, before the writer comes to the third.
+func configIsTornBetweenTwoWrites(t *testing.T, v venue, dir string, open configOpener) {
+	cs := clients(t, v, 2)
+	reader := open(cs[1].conn, dir, cs[1].monitor.Lost())
+	mustRead(t, reader, "0")
+	must(t, configUpdateHooked(testContext(t), cs[0], dir, open, func() {
+		must(t, reader.Changed(testContext(t)))
+		catchUp(t, cs[1], dir)
+		mustReadTorn(t, reader, "[1 1 0]")
+	}))
+	must(t, reader.Changed(testContext(t)))
+	mustRead(t, reader, "1")
+}
+
+// The successor of a writer that dies between two znodes makes the configuration whole.
+func configIsTornByAWriterThatDies(t *testing.T, v venue, dir string, open configOpener) {
+	dying := connect(t, v.Servers()[0].Addr, v.shortest, nil)
+	if err := configUpdateHooked(testContext(t), dying, dir, open, dying.conn.Close); err == nil {
+		t.Fatal("the update of a writer that died succeeded: the test tests nothing")
+	}
+	cs := clients(t, v, 2)
+	reader, successor := open(cs[0].conn, dir, cs[0].monitor.Lost()), open(cs[1].conn, dir, cs[1].monitor.Lost())
+	catchUp(t, cs[0], dir)
+	mustReadTorn(t, reader, "[1 1 0]")
+	mustUpdate(t, successor, "2")
+	catchUp(t, cs[0], dir)
+	mustRead(t, reader, "2")
+}
+
+// The recipe's observer finds a reader that acts on half an update. That is no breach only of a variant that does not even promise
+// to avoid it while nothing fails.
+func TestTornReadsAreFound(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	recipe, cs := config.Recipe(), clients(t, v, 2)
+	variant := variantOf(recipe, "unprotected")
+	c := newCompany(t.Context(), variant, variants.Env{Clients: 2, Root: directory(t, v)})
+	c.prepare(t, cs[0])
+	c.join(t, cs[0].conn, cs[0].monitor.Lost())
+	c.join(t, hooked{cs[1].conn, func(op, path string) {
+		if op == "set" && strings.HasSuffix(path, "/m3") {
+			eventually(t, "no reader acted on half an update", func() bool {
+				_, lost := findings(recipe, c.history())
+				return lost[variants.TornReads] > 0
+			})
+		}
+	}}, cs[1].monitor.Lost())
+	c.start(0, 1)
+	must(t, c.members[1].Step(testContext(t)))
+	c.mustEnd(t)
+
+	if breaches := breachesOf(recipe, variant, c.history(), true); len(breaches) > 0 {
+		t.Errorf("what the variant does not promise breaks its promise: %v", breaches)
+	}
+	hasCleanPrefixes(t, recipe, variant, c.history())
+	for _, instead := range [][]variants.Loss{nil, {variants.Blocked}} {
+		variant.ForgoesAlways = instead
+		breaches := breachesOf(recipe, variant, c.history(), true)
+		if !slices.ContainsFunc(breaches, func(b variants.Violation) bool { return strings.Contains(b.Text, "torn") }) {
+			t.Errorf("a variant that forgoes %q has breaches %v, want torn reads", instead, breaches)
+		}
+	}
+}
