@@ -26,6 +26,7 @@ type siteVariant struct {
 	name      string
 	open      siteOpener
 	ephemeral bool // the death of a site is noticed
+	early     bool // the first vote to abort decides
 }
 
 func (v siteVariant) label() string { return v.name }
@@ -33,17 +34,20 @@ func (v siteVariant) label() string { return v.name }
 var siteVariants = []siteVariant{
 	{"all-watch", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		return opened(c, twophasecommit.NewAllWatch(c.session(), g))
-	}, false},
+	}, false, false},
+	{"early-abort", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
+		return opened(c, twophasecommit.NewEarlyAbort(c.session(), g))
+	}, false, true},
 	{"coordinator", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		return opened(c, twophasecommit.NewCoordinator(c.session(), g))
-	}, false},
+	}, false, false},
 	{"coordinator-ephemeral", func(t testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		s, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened(c, s)
-	}, true},
+	}, true, false},
 }
 
 type siteCheck = func(t *testing.T, v venue, dir string, variant siteVariant)
@@ -54,6 +58,9 @@ var siteChecks = []check[siteCheck]{
 	{"wait for the coordinator", sitesWaitForTheCoordinator},
 	{"go on after a cancellation", sitesGoOnAfterACancellation},
 	{"vote once", sitesVoteOnce},
+	{"wait for all votes, or for the first to abort", sitesWaitForTheVotesThatDecide},
+	{"keep few transactions", sitesKeepFewTransactions},
+	{"agree with a site that has fallen behind", sitesAgreeWithOneThatHasFallenBehind},
 	{"survive a death before the vote", sitesSurviveADeathBeforeTheVote},
 	{"survive a death that the coordinator waits for", sitesSurviveADeathThatTheCoordinatorWaitsFor},
 	{"survive a death after the vote", sitesSurviveADeathAfterTheVote},
@@ -193,7 +200,7 @@ func transactionsIn(names []string) int {
 }
 
 func sitesAgree(t *testing.T, v venue, dir string, variant siteVariant) {
-	const rounds = 21
+	const rounds = 22 // the last is one that all want to commit, after which two transactions are left
 	for _, n := range []int{1, 2, 5} {
 		cs := clients(t, v, n)
 		h := transact(t, dir, variant.name, rounds, cs, func(_ int, s variants.Conn) variants.Conn { return s })
@@ -262,9 +269,14 @@ func sitesVoteOnce(t *testing.T, v venue, dir string, variant siteVariant) {
 	wantError(t, "Decide before Prepare", errorOf(sites[0].Decide(testContext(t), twophasecommit.Commit)), twophasecommit.ErrNotPrepared)
 	mustPrepare(t, sites...)
 	ctx, cancel := context.WithCancel(testContext(t))
-	waiting := voteAndWait(ctx, t, sites[1], twophasecommit.Abort)
+	if variant.early {
+		mustDecide(t, twophasecommit.Abort, vote(ctx, sites[1], twophasecommit.Abort))
+	} else {
+		waiting := voteAndWait(ctx, t, sites[1], twophasecommit.Abort)
+		cancel()
+		<-waiting
+	}
 	cancel()
-	<-waiting
 	mustDecide(t, twophasecommit.Abort, voteAll(t, sites...)...)
 	mustDecide(t, twophasecommit.Abort, voteAll(t, sites...)...)
 	mustClose(t, v, dir, sites...)

@@ -33,7 +33,7 @@ func (c *coordinated) begin(int64) { c.watch, c.verdict = nil, "" }
 // prepare opens the transaction, or waits for it. The watch that reading it sets is that for its outcome.
 func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 	if c.coordinates() {
-		return c.open(ctx, t, c.children)
+		return c.open(ctx, t, c.children, t.Round-1)
 	}
 	return c.await(ctx, func(tx string) error {
 		query, _, watch, err := c.session.GetW(ctx, tx)

@@ -21,6 +21,7 @@ type account struct {
 	votes    map[int]Decision
 	first    variants.Event // the first decision
 	settled  bool           // there is one
+	founded  bool           // when the first decision was made, a site had voted to abort
 	excused  bool           // a site failed meanwhile, or was down: the transaction may be aborted for that
 	lastVote time.Duration
 }
@@ -95,7 +96,7 @@ func (d *decisions) state(site int) *siteState {
 // account returns what is known of a transaction.
 func (d *decisions) account(round int64) *account {
 	if d.accounts[round] == nil {
-		a := &account{votes: map[int]Decision{}}
+		a := &account{votes: map[int]Decision{}, excused: round < d.newest-kept} // it has been forgotten, with its votes
 		for _, s := range d.sites {
 			a.excused = a.excused || s.down
 		}
@@ -133,7 +134,7 @@ func (d *decisions) decided(s *siteState, e variants.Event) {
 // settle holds a decision to the first one and to the votes.
 func (d *decisions) settle(a *account, e variants.Event, round int64, decision Decision) {
 	if !a.settled {
-		a.first, a.settled = e, true
+		a.first, a.settled, a.founded = e, true, a.refused()
 	}
 	if _, first := unstamp(a.first.Value); decision != first {
 		d.out.Breach(e, "site %d decided to %s transaction %d, and site %d to %s it", e.Client, decision, round, a.first.Client, first)
@@ -155,8 +156,8 @@ func (d *decisions) unanimous(a *account, e variants.Event, round int64) {
 	}
 }
 
-// kept is for how many newer transactions one is remembered. A site that joins again finds the last two in the tree, while the
-// coordinator may be about to open another.
+// kept is for how many newer transactions one is remembered. A site that joins again finds the last two in the tree, with
+// early-abort also older ones, while the coordinator may be about to open another. What it learns of a forgotten one is not checked.
 const kept = 3
 
 // closeAll forgets the transactions that no site can decide any more.
@@ -188,18 +189,27 @@ func (d *decisions) over(round int64) bool {
 	return true
 }
 
-// groundless reports a transaction that was aborted although all sites had voted to commit it and none had failed meanwhile.
-func (d *decisions) groundless(round int64) {
-	a := d.accounts[round]
-	if _, first := unstamp(a.first.Value); !a.settled || first != Abort || a.excused || len(a.votes) < d.size {
-		return
-	}
+// refused reports whether a site has voted to abort.
+func (a *account) refused() bool {
 	for _, vote := range a.votes {
-		if vote != Commit {
-			return
+		if vote == Abort {
+			return true
 		}
 	}
-	d.out.Breach(a.first, "transaction %d was aborted, although every site had voted to commit it", round)
+	return false
+}
+
+// groundless reports a transaction that was aborted before any site had voted to abort it, although none had failed meanwhile.
+func (d *decisions) groundless(round int64) {
+	a := d.accounts[round]
+	if _, first := unstamp(a.first.Value); !a.settled || first != Abort || a.excused || a.founded {
+		return
+	}
+	if len(a.votes) == d.size && !a.refused() {
+		d.out.Breach(a.first, "transaction %d was aborted, although every site had voted to commit it", round)
+		return
+	}
+	d.out.Breach(a.first, "transaction %d was aborted before any site had voted to abort it", round)
 }
 
 // wait is a live site's wait for a transaction or for its decision.

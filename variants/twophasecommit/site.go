@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,7 @@ type site struct {
 	vote    Decision     // in current; none until it is about to be cast
 	outcome Decision     // of current; none until it is known
 	opened  int64        // the last round that the coordinator has tried to open; -1 for none
+	oldest  int64        // at the coordinator: the first round whose transaction may be left
 
 	strategy strategy
 }
@@ -85,17 +87,17 @@ func (s *site) Resume(ctx context.Context) (outcomes []Outcome, next int64, err 
 	return r.outcomes, r.next, err
 }
 
-// resume goes through the transactions that are in the tree: the last one, and the one before it.
+// resume goes through the transactions that are in the tree.
 func (s *site) resume(ctx context.Context) (resumption, error) {
-	last, err := s.lastRound(ctx)
+	first, last, err := s.rounds(ctx)
 	if err != nil {
 		return resumption{}, err
 	}
 	if s.coordinates() {
-		s.opened = last
+		s.oldest, s.opened = first, last
 	}
 	var r resumption
-	for round := max(last-1, 0); round <= last; round++ {
+	for round := first; round <= last; round++ {
 		outcome, err := s.review(ctx, round)
 		if err != nil {
 			return resumption{}, err
@@ -123,21 +125,24 @@ func (s *site) review(ctx context.Context, round int64) (Decision, error) {
 	return outcome, nil
 }
 
-// lastRound returns the round of the last transaction that the coordinator has opened; -1 for none.
-func (s *site) lastRound(ctx context.Context) (int64, error) {
-	last := int64(-1)
+// rounds returns the rounds of the first and the last transaction in the tree; 0 and -1 if there is none.
+func (s *site) rounds(ctx context.Context) (first, last int64, err error) {
 	names, _, err := s.session.Children(ctx, s.group.Dir)
 	if err != nil {
-		return last, variants.Attempted("list "+s.group.Dir, err)
+		return 0, -1, variants.Attempted("list "+s.group.Dir, err)
 	}
+	var rounds []int64
 	for _, name := range names {
 		if text, ok := strings.CutPrefix(name, transactionPrefix); ok {
 			if round, err := strconv.ParseInt(text, 10, 64); err == nil {
-				last = max(last, round)
+				rounds = append(rounds, round)
 			}
 		}
 	}
-	return last, nil
+	if len(rounds) == 0 {
+		return 0, -1, nil
+	}
+	return slices.Min(rounds), slices.Max(rounds), nil
 }
 
 // Decide implements [Site].
@@ -190,32 +195,42 @@ func (s *site) transaction(round int64) string {
 	return path.Join(s.group.Dir, transactionPrefix+strconv.FormatInt(round, 10))
 }
 
-// open creates a transaction with the znodes below it, and deletes the last but one, in one multi. The creation comes
-// first, because a multi reports its first failure: if that is the creation, and an earlier attempt had an unknown outcome,
-// then that attempt took effect.
-func (s *site) open(ctx context.Context, t *Transaction, children []string) error {
-	tx, old := s.transaction(t.Round), s.transaction(t.Round-2)
+// deletedAtOnce is how many transactions one multi deletes at most: more than it creates, so that those that are left get fewer.
+const deletedAtOnce = 2
+
+// open creates a transaction with the znodes below it, and deletes transactions before needed, in one multi. A transaction that
+// is opened again has the same needed. The creation comes first, because a multi reports its first failure: if that is the
+// creation, and an earlier attempt had an unknown outcome, then that attempt took effect.
+func (s *site) open(ctx context.Context, t *Transaction, children []string, needed int64) error {
+	tx := s.transaction(t.Round)
 	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: variants.WorldACL()}}
 	for _, child := range children {
 		ops = append(ops, &zk.CreateRequest{Path: path.Join(tx, child), Acl: variants.WorldACL()})
 	}
-	if t.Round >= 2 {
-		for _, child := range children {
-			ops = append(ops, &zk.DeleteRequest{Path: path.Join(old, child), Version: -1})
-		}
-		ops = append(ops, &zk.DeleteRequest{Path: old, Version: -1})
+	oldest := s.oldest
+	for ; oldest < min(needed, s.oldest+deletedAtOnce); oldest++ {
+		ops = append(ops, s.deletions(oldest, children)...)
 	}
 	tried := s.opened == t.Round
 	s.opened = t.Round
 	_, repeated, err := s.session.Multi(ctx, ops...)
-	if errors.Is(err, zk.ErrNodeExists) {
-		if tried || repeated {
-			return nil
-		}
+	switch {
+	case errors.Is(err, zk.ErrNodeExists) && !tried && !repeated:
 		s.opened-- // there is nothing of ours to clear
 		err = ErrTaken
+	case err == nil, errors.Is(err, zk.ErrNodeExists):
+		s.oldest, err = oldest, nil
 	}
 	return variants.Attempted("open "+tx, err)
+}
+
+// deletions returns the operations that delete a transaction with the znodes below it.
+func (s *site) deletions(round int64, children []string) (ops []any) {
+	tx := s.transaction(round)
+	for _, child := range children {
+		ops = append(ops, &zk.DeleteRequest{Path: path.Join(tx, child), Version: -1})
+	}
+	return append(ops, &zk.DeleteRequest{Path: tx, Version: -1})
 }
 
 // await waits until the current transaction exists and can be read. The watch of an exists that finds it stays behind: it
@@ -272,7 +287,7 @@ func (s *site) write(ctx context.Context, path, data string) error {
 
 // clear deletes the transactions that the coordinator may have left behind.
 func (s *site) clear(ctx context.Context) error {
-	for round := max(s.opened-2, 0); round <= s.opened; round++ {
+	for round := s.oldest; round <= s.opened; round++ {
 		if err := s.remove(ctx, s.transaction(round)); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// Package twophasecommit compares three ways to let a group of sites commit a transaction, or abort it, together.
+// Package twophasecommit compares four ways to let a group of sites commit a transaction, or abort it, together.
 //
 // The promise, to which all variants are held: in each transaction, all sites that decide reach the same decision, on the
 // query that the coordinator has sent; they commit only if every site has voted to, and abort only if one has voted
@@ -8,20 +8,22 @@
 //
 //	variant                znodes                                         notifications  requests
 //	all-watch              <dir>/tx-<round>, and s-<site> below it        N(N-1)         2N²
+//	early-abort            <dir>/tx-<round>, and s-<site> below it        N(N-1)         2N²
 //	coordinator            <dir>/tx-<round>, and s-<site> below it        2(N-1)         5N-3
 //	coordinator-ephemeral  <dir>/tx-<round>, <dir>/site-<site> ephemeral  2(N-1)         5N-3
 //
-// The znodes of a transaction are deleted in the same multi that creates those of the one after the next: every site
+// Except with early-abort, the znodes of a transaction are deleted in the same multi that creates those of the one after the next: every site
 // must have decided a transaction before it can vote in the next one, so that no site needs them any more. That costs
 // neither a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
 //
-// No variant decides early, when the first site has voted against the transaction: a site could then fall behind by more
-// than one transaction.
+// With early-abort the first vote against a transaction decides it. A site can then fall behind by more than one transaction, so
+// that a transaction is kept until every site has voted in a later one. The others decide when they have all votes, and do not depend on what the votes are.
 //
 // What a failure does:
 //
 //	variant                a site dies before its vote is counted   a site dies later   the coordinator dies
 //	all-watch              the others wait until it joins again     nothing             the others wait for the next transaction
+//	early-abort            as all-watch, unless one votes to abort  nothing             the others wait for the next transaction
 //	coordinator            the others wait until it joins again     nothing             the others wait until it joins again
 //	coordinator-ephemeral  abort, when its session has ended        nothing             the others wait until it joins again
 //
@@ -112,11 +114,12 @@ func Recipe() variants.Recipe {
 		Name:        "twophasecommit",
 		Summary:     "all sites commit a transaction, or all abort it",
 		Source:      "ZooKeeper recipes page, Two-phased Commit",
-		Variants:    []variants.Variant{allWatchVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
+		Variants:    []variants.Variant{allWatchVariant(), earlyAbortVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
 		Phases:      phases(),
 		Operation:   phaseDecide,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Size:        "transactions in a row that one site votes against, each site in its turn; four times as many follow without one",
 		Roles:       []string{roleCoordinator, roleSite},
 		Losses:      []variants.Loss{variants.Blocked},
 		NewObserver: newObserver,

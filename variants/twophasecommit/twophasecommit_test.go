@@ -35,8 +35,8 @@ func TestCheck(t *testing.T) {
 		{"a site that has not decided yet", two + "0:voted:0:commit 1:voted:0:commit 1:decided:0:commit", ""},
 		{"a site that died", two + "0:voted:0:commit 1:began:0 1:failed:0 0:decided:0:abort", ""},
 		{"a site that died after its vote", two + "0:voted:0:commit 1:voted:0:commit 0:decided:0:abort 1:failed:0", ""},
-		{"a site that has been dead for long", two + "0:voted:7:commit 0:decided:7:abort", ""},
-		{"the right query", two + "1:began:0 1:prepared:0 1:voted:0:commit 1:decided:0:abort 1:began:1 1:prepared:1", ""},
+		{"an abort before all have voted", "0:joined:3 1:joined:3 2:joined:3 0:voted:0:commit 1:voted:0:abort 0:decided:0:abort 0:voted:1:commit 1:decided:0:abort", ""},
+		{"the right query", two + "1:began:0 1:prepared:0 1:voted:0:abort 1:decided:0:abort 1:began:1 1:prepared:1", ""},
 		{
 			"the query of another transaction", two + "1:began:1 1:prepared:0",
 			"site 1 was given the query of transaction 0 in transaction 1",
@@ -67,7 +67,15 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"a failure in another transaction excuses nothing", two + "1:failed:1 0:voted:2:commit 1:voted:2:commit 0:decided:2:abort",
-			"transaction 2 was aborted",
+			"transaction 2 was aborted, although every site had voted to commit it",
+		},
+		{
+			"abort before the first vote to abort", two + "0:voted:2:commit 0:decided:2:abort 1:voted:2:abort 1:decided:2:abort",
+			"transaction 2 was aborted before any site had voted to abort it",
+		},
+		{
+			"abort without a vote to abort, and without all votes", two + "0:voted:7:commit 0:decided:7:abort",
+			"transaction 7 was aborted before any site had voted to abort it",
 		},
 		{
 			"decided twice", two + "0:voted:0:commit 1:voted:0:commit 0:decided:0:commit 0:decided:0:commit",
@@ -92,6 +100,8 @@ func TestCheckOfLives(t *testing.T) {
 		{"it decides again", two + "0:voted:0:commit 1:voted:0:commit 1:decided:0:commit 1:died " + again + "1:began:0 1:decided:0:commit 0:decided:0:commit", ""},
 		{"it learns the outcome", two + "0:voted:0:commit 1:voted:0:commit 1:died 0:decided:0:commit 0:began:1 1:rejoined 1:learned:0:commit 1:joined:2", ""},
 		{"a decision that its client did not live to record", two + "0:voted:0:commit 1:voted:0:commit 0:died 0:rejoined 0:learned:0:commit 0:joined:2 1:decided:0:commit", ""},
+		{"it has been dead for long", two + "1:died 0:voted:7:commit 0:decided:7:abort", ""},
+		{"it goes on with a transaction that has been forgotten", two + "1:voted:0:abort 1:died 0:voted:0:commit 0:decided:0:abort " + further + "0:began:6 1:rejoined 1:joined:2 1:began:1 1:voted:1:commit 1:decided:1:abort", ""},
 		{"its death aborts", two + "0:voted:0:commit 1:died 0:decided:0:abort", ""},
 		{"its death after its vote aborts", two + "0:voted:0:commit 1:voted:0:commit 0:decided:0:abort 1:lost", ""},
 		{"it votes late, after an abort for its death", two + "0:voted:0:commit 1:died 0:decided:0:abort " + again + "1:began:0 1:voted:0:commit 1:decided:0:abort", ""},
@@ -223,7 +233,7 @@ func TestVotes(t *testing.T) {
 		for round := range int64(5 * sites * 2) {
 			no := 0
 			for site := range sites {
-				if voteOf(round, site, sites) == Abort {
+				if voteOf(round, site, sites, 1) == Abort {
 					against[site]++
 					no++
 				}
@@ -235,6 +245,21 @@ func TestVotes(t *testing.T) {
 		for site := range sites {
 			if against[site] != 2 {
 				t.Errorf("%d sites: site %d was against %d transactions, want 2", sites, site, against[site])
+			}
+		}
+	}
+}
+
+// With a larger size, a site is against so many transactions in a row.
+func TestVotesInARow(t *testing.T) {
+	const sites, size, none = 3, 10, -1
+	for round, against := range map[int64]int{
+		0: none, 3: none, 4: 0, 13: 0, 14: none, 53: none, 54: 1, 63: 1, 64: none, 104: 2, 113: 2, 114: none, 154: 0,
+	} {
+		for site := range sites {
+			want := map[bool]Decision{true: Abort, false: Commit}[site == against]
+			if got := voteOf(round, site, sites, size); got != want {
+				t.Errorf("site %d votes to %s transaction %d, want %s", site, got, round, want)
 			}
 		}
 	}
@@ -274,11 +299,11 @@ func (b *bench) write(znode string) {
 	b.Write(len(b.woken))
 }
 
-// simulate walks through one transaction.
+// simulate walks through one transaction, in which all vote to commit: nothing is decided early.
 func simulate(variant string, n int) variantstest.Counts {
 	b := &bench{Counts: variantstest.Counts{Operations: float64(n)}, armed: map[string]map[int]bool{}}
 	b.write("tx") // the multi that opens it; nobody watches yet
-	all := variant == "all-watch"
+	all := variant == "all-watch" || variant == "early-abort"
 	for site := range n {
 		if site > 0 {
 			b.read(site, "tx", !all)
@@ -314,7 +339,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "coordinator", "coordinator-ephemeral")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "early-abort", "coordinator", "coordinator-ephemeral")
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

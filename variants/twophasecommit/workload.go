@@ -54,10 +54,12 @@ func unstamp(value int64) (round int64, d Decision) {
 	return value / 2, Abort
 }
 
-// voteOf returns how a site votes: in every fifth transaction one site is against it, each in its turn.
-func voteOf(round int64, site, sites int) Decision {
+// voteOf returns how a site votes. From the fifth transaction on, one site is against as many transactions in a row as the size
+// says, and none is against four times as many after that. Each site has its turn.
+func voteOf(round int64, site, sites, size int) Decision {
 	const every = 5
-	if round%every == every-1 && round/every%int64(sites) == int64(site) {
+	turn := (round - (every - 1)) / int64(size)
+	if round >= every-1 && turn%every == 0 && turn/every%int64(sites) == int64(site) {
 		return Abort
 	}
 	return Commit
@@ -151,7 +153,7 @@ func (p *participant) transact(ctx context.Context) error {
 	if err := p.env.Session.Alive(); err != nil {
 		return err // a vote that is recorded is one that others may have counted
 	}
-	vote := voteOf(t.Round, p.env.Index, p.env.Clients)
+	vote := voteOf(t.Round, p.env.Index, p.env.Clients, max(p.env.Size, 1))
 	p.env.Record(voted, stamp(t.Round, vote))
 	outcome, err := p.site.Decide(ctx, vote)
 	if err != nil {

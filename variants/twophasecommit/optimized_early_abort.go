@@ -1,0 +1,170 @@
+package twophasecommit
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// EarlyAbort is the two-phase commit in which every site watches every other vote, and the first vote to abort decides.
+//
+// The recipes page says of the form that all-watch has:
+//
+//	Note that a node can decide "abort" earlier if some site votes for "abort".
+//
+// Steps 2 to 4 are those of all-watch:
+//
+//  1. The coordinator creates <dir>/tx-<round> with the query in it, and an empty s-<site> below it for each site, in one
+//     multi. The same multi deletes the transactions that no site needs any more, two at most.
+//  2. Each site reads tx-<round>; if it is not there yet, the site waits for it with exists.
+//  3. Each site reads the other sites' znodes, with a watch on each. A vote that is there already is counted.
+//  4. Each site processes the query, and votes by writing to its own znode.
+//  5. Unless a vote to abort is known, each site waits for the first of its remaining watches, and reads what was written. It
+//     does so until it knows a vote to abort, or all votes.
+//  6. Each site decides: abort with the first vote to abort, commit with all votes.
+//
+// Agreement holds because a vote is never changed: where one site has voted to abort, no site ever sees all votes to commit.
+//
+// A site that is slow or dead falls behind while the others abort, and may have voted in a transaction that the others have
+// committed since. So a transaction is kept until all sites have voted in a later one: a site votes only when it has decided all
+// transactions before. The coordinator knows that of a transaction whose votes it has all read. After an early abort, it looks
+// once more: before it opens a transaction it reads the votes in the last but one, up to the first that is missing. A site that
+// is slow goes through all transactions that are kept. A site that joins again reads them all, and goes on with the last.
+//
+// Cost of one transaction in a lockstep run, where all sites vote to commit and have set their watches before the first one
+// votes. It is that of all-watch, as every vote is needed:
+//
+//	requests       1 multi, N-1 reads of the query, N(N-1) reads with a watch, N votes, N(N-1) reads  =  2N²
+//	writes         1 multi and N votes  =  N+1
+//	notifications  N(N-1), of which one vote sets off N-1
+//
+// An early abort saves a site the reads of the votes that it does not wait for, at most N-1 reads for each of N sites. It saves
+// no notification: the watches are set before. In closed mode, early sites cost up to 2(N-1) requests and N-1 notifications
+// more, as with all-watch, and looking once more up to N-1 reads. Each of the two transactions that a multi may delete sets off
+// up to N(N-1)/2 notifications of watches on votes and N-1 of watches on the transaction, and the creation N-1 to those that
+// wait for the new one: (N-1)(N+3).
+//
+// A site that dies before it has voted does not block a transaction which another site votes against. It blocks the others
+// in the first transaction that all of them want to commit.
+//
+// Source: ZooKeeper recipes page, Two-phased Commit, first form, its last sentence.
+type EarlyAbort struct {
+	AllWatch
+	complete int64 // at the coordinator: the last transaction in which it knows that all sites have voted; -1 for none
+}
+
+var _ Site = (*EarlyAbort)(nil)
+
+// NewEarlyAbort returns one site of a group.
+func NewEarlyAbort(session *variants.Session, group Group) *EarlyAbort {
+	s := &EarlyAbort{complete: -1}
+	s.site = newSite(session, group, s)
+	return s
+}
+
+// begin also notes whether the last transaction was complete.
+func (s *EarlyAbort) begin(round int64) {
+	if len(s.votes) > 0 && !slices.Contains(s.votes, "") {
+		s.complete = round - 1
+	}
+	s.AllWatch.begin(round)
+}
+
+func (s *EarlyAbort) prepare(ctx context.Context, t *Transaction) error {
+	if !s.coordinates() {
+		return s.AllWatch.prepare(ctx, t)
+	}
+	if s.opened < t.Round { // not tried yet
+		if err := s.lookBack(ctx, t.Round-2); err != nil {
+			return err
+		}
+	}
+	if err := s.open(ctx, t, slots(0, s.group.Sites), s.complete); err != nil {
+		return err
+	}
+	return s.watchOthers(ctx)
+}
+
+// lookBack finds out whether all other sites have voted in a transaction of the past.
+func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
+	if round <= s.complete {
+		return nil
+	}
+	for other := 1; other < s.group.Sites; other++ {
+		if r, err := s.read(ctx, s.ballot(round, other)); err != nil || r.data == "" {
+			return err
+		}
+	}
+	s.complete = round
+	return nil
+}
+
+func (s *EarlyAbort) resume(ctx context.Context, t *Transaction) (Decision, error) {
+	if _, err := s.AllWatch.resume(ctx, t); err != nil {
+		return "", err
+	}
+	return s.known(), nil
+}
+
+func (s *EarlyAbort) decide(ctx context.Context) (Decision, error) {
+	if err := s.cast(ctx); err != nil {
+		return "", err
+	}
+	for s.known() == "" {
+		if err := s.awaitVotes(ctx); err != nil {
+			return "", err
+		}
+	}
+	return s.known(), nil
+}
+
+// known returns the decision if the votes that are known suffice for one.
+func (s *EarlyAbort) known() Decision {
+	switch {
+	case slices.Contains(s.votes, Abort):
+		return Abort
+	case slices.Contains(s.votes, ""):
+		return ""
+	default:
+		return s.counted()
+	}
+}
+
+// awaitVotes waits until another site has voted, and reads the votes that have come until one decides.
+func (s *EarlyAbort) awaitVotes(ctx context.Context) error {
+	if err := s.watchOthers(ctx); err != nil || s.known() != "" {
+		return err
+	}
+	if err := s.session.AwaitAny(ctx, s.watches...); err != nil {
+		return err
+	}
+	for other, watch := range s.watches {
+		if !watch.Fired() {
+			continue
+		}
+		if err := s.awaitVote(ctx, other); err != nil || s.known() != "" {
+			return err
+		}
+	}
+	return nil
+}
+
+func earlyAbortVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "early-abort",
+		Type:    "EarlyAbort",
+		Kind:    variants.Optimized,
+		Summary: "as all-watch, but the first vote to abort decides",
+		Source:  "ZooKeeper recipes page, Two-phased Commit, first form, its last sentence",
+		BadAt: "many sites, as all-watch; a site that dies blocks the others in the next transaction that they want to commit, " +
+			"and the znodes of all transactions are kept that are aborted until then",
+		Forgoes:  []variants.Loss{variants.Blocked},
+		Lockstep: allWatchSteps(),
+		Free: variants.Cost{
+			Requests: "(2N²+3N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
+			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+3)",
+		},
+		Join: join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewEarlyAbort(s, g), nil }),
+	}
+}
