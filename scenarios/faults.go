@@ -91,6 +91,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		Holds:          !recipe.NeverHolds,
 		Asks:           recipe.Revocable,
 		Fixed:          recipe.Fixed,
+		Roam:           s.Roam,
 		QuorumLoss:     s.QuorumLoss,
 	}
 	for _, f := range faults.Check(s.Faults, terms) {

@@ -21,10 +21,11 @@ type MatrixFault struct {
 
 // The lengths of the matrix. A session runs out and an election ends within the longer window.
 const (
-	matrixTimeout = 4 * time.Second
-	matrixShort   = 3 * time.Second
-	matrixLong    = 10 * time.Second
-	matrixClients = 6
+	matrixTimeout      = 4 * time.Second
+	matrixFixedTimeout = 30 * time.Second // of clients that cannot join again, whose sessions outlive an election on a busy machine
+	matrixShort        = 3 * time.Second
+	matrixLong         = 10 * time.Second
+	matrixClients      = 6
 )
 
 // MatrixFaults returns the columns of the fault matrix.
@@ -87,6 +88,9 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	s.Clients, s.Repeats = []int{matrixClients}, 1
 	s.Duration, s.Hold, s.Think = Duration(f.Window), Duration(2*time.Millisecond), Duration(time.Millisecond)
 	s.SessionTimeout, s.Faults, s.Roam = Duration(matrixTimeout), f.Schedule, f.Roam
+	if recipe.Fixed {
+		s.SessionTimeout = Duration(matrixFixedTimeout)
+	}
 	return s
 }
 

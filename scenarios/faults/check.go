@@ -95,6 +95,7 @@ type Terms struct {
 	Holds          bool     // clients of the recipe hold
 	Asks           bool     // clients of the recipe ask others to go on
 	Fixed          bool     // no client of the recipe can join again
+	Roam           bool     // a client whose server fails connects to another one
 	QuorumLoss     bool     // the quorum may be lost for longer than the session timeout
 }
 
@@ -114,6 +115,7 @@ func Check(schedule []Fault, t Terms) []Problem {
 		add := func(format string, args ...any) { out = append(out, Problem{i, fmt.Sprintf(format, args...)}) }
 		f.checkWhom(t, add)
 		f.checkWindow(t, add)
+		f.checkSessions(t, add)
 	}
 	if len(out) == 0 { // else the faults that overlap are not those that are meant
 		out = append(checkServers(schedule, t), checkStops(schedule, t)...)
@@ -134,6 +136,18 @@ func (f Fault) checkWhom(t Terms, add func(format string, args ...any)) {
 		add("it ends a session, and no client of the recipe can join again")
 	case f.Kind == Deaf && !t.Asks:
 		add("no client of the recipe asks another one, so that none can ignore it")
+	}
+}
+
+// checkSessions finds a server that fails for longer than the sessions of its clients last, if these cannot join again.
+func (f Fault) checkSessions(t Terms, add func(format string, args ...any)) {
+	length := f.For
+	if length == 0 {
+		length = t.Window - f.First()
+	}
+	if t.Fixed && !t.Roam && f.Kind.OfServer() && (length >= t.SessionTimeout || f.For == 0 && t.Window == 0) {
+		add("the sessions of the server's clients end after %s, and no client of the recipe can join again: choose a shorter for, or roam, or a longer session-timeout",
+			span(t.SessionTimeout))
 	}
 }
 
