@@ -40,6 +40,7 @@ func plantedBugs() []plantedBug {
 		{"queue", planted.LastingClaims(), []string{"stop: holder, every: 400ms"}, short, 6 * time.Second, "it was not free again"},
 		{"queue", planted.RepeatedWrites(), lost, long, 3 * time.Second, "took item"},
 		{"enqueue", planted.UnmarkedItems(), lost, long, 3 * time.Second, "in the queue 2 times"},
+		{"masterworker", planted.ForgottenWorkers(), []string{"stop: worker, at: 500ms"}, short, 3 * time.Second, "was never executed"},
 	}
 }
 

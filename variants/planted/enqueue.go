@@ -10,9 +10,6 @@ import (
 	"github.com/zkbench/zkbench/variants/enqueue"
 )
 
-// Enqueues returns all broken variants of the enqueue recipe.
-func Enqueues() []variants.Variant { return []variants.Variant{UnmarkedItems()} }
-
 // UnmarkedItems returns a producer that creates no markers, and promises all the same that it enqueues each item once.
 func UnmarkedItems() variants.Variant {
 	return rewritten(named(enqueue.Recipe(), "guid-marker"), "unmarked-items", "guid-marker without markers", func(ops []any) []any {

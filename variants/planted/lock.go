@@ -2,16 +2,10 @@ package planted
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 )
-
-// Locks returns all broken variants of the lock recipe.
-func Locks() []variants.Variant {
-	return []variants.Variant{NonEphemeralLock(), DeafSuccessorLock(), UndyingHolderLock(), StaleTokenLock()}
-}
 
 // NonEphemeralLock returns a lock whose znodes are persistent: the claim of a client that dies or loses its session stays, and no
 // other client gets the lock any more.
@@ -61,8 +55,7 @@ func StaleTokenLock() variants.Variant {
 
 // broken returns a variant of the lock recipe that is not in the catalog.
 func broken(name, summary string, open func(variants.Env) (variants.Participant, error)) variants.Variant {
-	all := lock.Recipe().Variants
-	v := all[slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == "predecessor-watch" })]
+	v := named(lock.Recipe(), "predecessor-watch")
 	v.Name, v.Kind, v.Summary, v.BadAt = name, variants.Naive, summary, "failures, on purpose"
 	v.Lockstep = variants.Cost{}
 	v.Join = func(_ context.Context, env variants.Env) (variants.Participant, error) { return open(env) }

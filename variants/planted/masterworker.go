@@ -1,7 +1,6 @@
 package planted
 
 import (
-	"context"
 	"path"
 	"slices"
 	"sync"
@@ -15,15 +14,8 @@ import (
 // ForgottenWorkers returns a variant of masterworker whose masters never notice that a worker has died: its tasks are lost, and
 // further tasks are assigned to it.
 func ForgottenWorkers() variants.Variant {
-	all := masterworker.Recipe().Variants
-	v := all[slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == "multi" })]
-	v.Name, v.Summary = "forgotten-workers", "planted: tasks of dead workers are not assigned again"
-	join := v.Join
-	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		env.Session = variants.NewSession(NewForgetfulConn(env.Session.Conn()), env.Session.Lost())
-		return join(ctx, env)
-	}
-	return v
+	return mistaken(named(masterworker.Recipe(), "multi"), "forgotten-workers", "multi with masters that notice no death of a worker",
+		func(c variants.Conn) variants.Conn { return NewForgetfulConn(c) })
 }
 
 // ForgetfulConn is the connection of a client to which no worker ever seems to be gone.

@@ -1,16 +1,11 @@
 package planted
 
 import (
-	"slices"
-
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/queue"
 )
-
-// Queues returns all broken variants of the queue recipe.
-func Queues() []variants.Variant { return []variants.Variant{LastingClaims(), RepeatedWrites()} }
 
 // LastingClaims returns a queue whose claims are persistent: no client takes an item whose taker has died.
 func LastingClaims() variants.Variant {
@@ -39,9 +34,4 @@ func RepeatedWrites() variants.Variant {
 		}
 		return ops
 	})
-}
-
-// named returns a variant of a recipe.
-func named(r variants.Recipe, name string) variants.Variant {
-	return r.Variants[slices.IndexFunc(r.Variants, func(v variants.Variant) bool { return v.Name == name })]
 }

@@ -22,11 +22,21 @@ func (r rewriting) Multi(ops ...any) ([]zk.MultiResponse, error) {
 
 // rewritten returns a variant whose clients send other transactions than it makes.
 func rewritten(v variants.Variant, name, summary string, rewrite func(ops []any) []any) variants.Variant {
+	return mistaken(v, name, summary, func(c variants.Conn) variants.Conn { return rewriting{c, rewrite} })
+}
+
+// mistaken returns a variant whose clients work on a connection with a mistake.
+func mistaken(v variants.Variant, name, summary string, mistake func(variants.Conn) variants.Conn) variants.Variant {
 	join := v.Join
 	v.Name, v.Kind, v.Summary = name, variants.Naive, summary
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		env.Session = variants.NewSession(rewriting{env.Session.Conn(), rewrite}, env.Session.Lost())
+		env.Session = variants.NewSession(mistake(env.Session.Conn()), env.Session.Lost())
 		return join(ctx, env)
 	}
 	return v
+}
+
+// named returns a variant of a recipe.
+func named(r variants.Recipe, name string) variants.Variant {
+	return r.Variants[slices.IndexFunc(r.Variants, func(v variants.Variant) bool { return v.Name == name })]
 }
