@@ -106,13 +106,14 @@ type soak struct {
 	seed     uint64
 	kinds    []faults.Kind // that the ensemble can cause
 
-	measured, invalid, violations int
-	operations, failed, missed    int64
-	caused                        map[string]int // faults by kind
-	broken                        map[string]int // measurements with violations by variant
-	worst                         time.Duration  // recovery
-	worstOf                       string
-	began                         time.Time
+	measured, violations       int
+	invalid, unexcused         int // measurements
+	operations, failed, missed int64
+	caused                     map[string]int // faults by kind
+	broken                     map[string]int // measurements with violations by variant
+	worst                      time.Duration  // recovery
+	worstOf                    string
+	began                      time.Time
 }
 
 // run measures until the time is over. Recipes take turns, so that a short soak leaves out as few as possible.
@@ -152,8 +153,8 @@ func (s *soak) measure(t *testing.T, scenario scenarios.Scenario) error {
 	return err
 }
 
-// add counts a measurement and prints its line.
-func (s *soak) add(t *testing.T, scenario scenarios.Scenario, d *results.Document) {
+// add counts a measurement, prints its line, and reports broken promises and reasons for invalid numbers that nothing excuses.
+func (s *soak) add(t testing.TB, scenario scenarios.Scenario, d *results.Document) {
 	s.measured++
 	f := cmp.Or(d.Failure, &results.Failure{})
 	for _, one := range f.Faults {
@@ -172,13 +173,18 @@ func (s *soak) add(t *testing.T, scenario scenarios.Scenario, d *results.Documen
 	maps.DeleteFunc(losses, func(_ string, n int64) bool { return n == 0 })
 	t.Logf("  %s/%s: %d operations, %d faults, %d missed, %d failed, unavailable %s, losses %v, %d violations %s", d.Recipe, d.Variant, d.Window.Operations,
 		len(f.Faults), f.Missed, f.FailedOperations, f.Unavailable.Round(time.Millisecond), losses, len(d.Violations), strings.Join(d.Invalid, "; "))
+	if reasons := unexcused(d); len(reasons) > 0 {
+		s.unexcused++
+		t.Errorf("%s/%s is invalid in %s, and its faults do not explain it: %s; repeat it with: %s", d.Recipe, d.Variant, scenario.Name,
+			strings.Join(reasons, "; "), repeatCommand(scenario, []string{d.Variant}))
+	}
 	if len(d.Violations) > 0 {
 		s.breach(t, scenario, d)
 	}
 }
 
 // breach reports a broken promise with the command that repeats it.
-func (s *soak) breach(t *testing.T, scenario scenarios.Scenario, d *results.Document) {
+func (s *soak) breach(t testing.TB, scenario scenarios.Scenario, d *results.Document) {
 	s.violations += len(d.Violations)
 	s.broken[d.Recipe+"/"+d.Variant]++
 	for _, v := range d.Violations[:min(len(d.Violations), 3)] {
@@ -189,8 +195,8 @@ func (s *soak) breach(t *testing.T, scenario scenarios.Scenario, d *results.Docu
 
 // summarize prints what was seen.
 func (s *soak) summarize(t *testing.T) {
-	t.Logf("seed %d: %d measurements in %s, %d operations, %d failed, faults %v, %d missed; %d violations %v; %d invalid; worst recovery %s (%s)",
-		s.seed, s.measured, time.Since(s.began).Round(time.Second), s.operations, s.failed, s.caused, s.missed, s.violations, s.broken, s.invalid,
+	t.Logf("seed %d: %d measurements in %s, %d operations, %d failed, faults %v, %d missed; %d violations %v; %d invalid, %d of them unexplained; worst recovery %s (%s)",
+		s.seed, s.measured, time.Since(s.began).Round(time.Second), s.operations, s.failed, s.caused, s.missed, s.violations, s.broken, s.invalid, s.unexcused,
 		s.worst.Round(time.Millisecond), s.worstOf)
 }
 
@@ -218,14 +224,15 @@ func closedScenario(recipe string) string {
 
 // The limits of what a soak chooses at random.
 const (
-	soakTimeout    = 4 * time.Second // the shortest that the servers grant
-	soakFaults     = 4
-	soakAttempts   = 1000 // at a fault that fits to the others
-	soakShortest   = 8 * time.Second
-	soakLongest    = 15 * time.Second
-	fewestSoakers  = 3
-	mostSoakers    = 10
-	soakResolution = 100 * time.Millisecond
+	soakTimeout      = 4 * time.Second  // the shortest that the servers grant
+	soakFixedTimeout = 30 * time.Second // of clients that cannot join again: longer than a server takes to come back
+	soakFaults       = 4
+	soakAttempts     = 1000 // at a fault that fits to the others
+	soakShortest     = 8 * time.Second
+	soakLongest      = 15 * time.Second
+	fewestSoakers    = 3
+	mostSoakers      = 10
+	soakResolution   = 100 * time.Millisecond
 )
 
 // soakDice chooses at random.
@@ -249,6 +256,9 @@ func (s *soak) scenario(i int) scenarios.Scenario {
 	out.Duration, out.SessionTimeout = scenarios.Duration(d.between(soakShortest, soakLongest)), scenarios.Duration(soakTimeout)
 	out.Hold, out.Think = scenarios.Duration(one(d, 0, 2*time.Millisecond, 120*time.Millisecond)), scenarios.Duration(one(d, time.Millisecond, 20*time.Millisecond))
 	out.Roam = d.IntN(2) == 0
+	if recipe.Fixed {
+		out.SessionTimeout = scenarios.Duration(soakFixedTimeout)
+	}
 	for _, v := range d.Perm(len(recipe.Variants))[:min(1+d.IntN(2), len(recipe.Variants))] {
 		out.Variants = append(out.Variants, recipe.Variants[v].Name)
 	}
