@@ -10,13 +10,15 @@ FUZZTIME := 1m
 BENCH_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive
+# The tests of `make faults`, likewise.
+FAULT_TESTS := ^Test(FaultMatrix|FailureScenarios)
 # How long `make soak` lasts, and the seed of what it runs and of what fails.
 SOAK := 30m
 SEED := 1
 # With the same flags, packages are compiled once for both the binary and the tests.
 GO_FLAGS := -trimpath
 
-.PHONY: help build image bench test unit live soak fresh fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit faults live soak fresh fuzz lint check gate gallery overview
 
 ## help: list the targets
 help:
@@ -47,11 +49,11 @@ unit:
 	@race="-race -gcflags=github.com/go-zookeeper/zk=-race=false"; \
 	[ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 		echo "no C compiler: testing without the race detector, which 'apt-get install gcc libc6-dev' makes possible"; }; \
-	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 ./...
+	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 -timeout 40m ./...
 
 ## faults: every variant under every fault of clients, and all scenarios in which clients fail, on the embedded server
 faults:
-	ZKBENCH_FAULTS=1 go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '^Test(FaultMatrix|FailureScenarios)$$'
+	ZKBENCH_FAULTS=1 go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '$(FAULT_TESTS)'
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 # One package after another, because they share one ensemble.
@@ -67,7 +69,7 @@ soak:
 
 ## fresh: run `make bench` and `make test` in a pristine root, as on a machine that has never built zkbench
 fresh:
-	@BENCH_FLAGS='$(BENCH_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' .ci/fresh
+	@BENCH_FLAGS='$(BENCH_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' FAULT_TESTS='$(FAULT_TESTS)' .ci/fresh
 
 ## fuzz: every fuzz target for FUZZTIME each
 fuzz:
@@ -102,11 +104,11 @@ gate: build
 	esac; \
 	$(ZKBENCH) gate "$$out" --require "$$(echo $$lockstep | tr ' ' ,)" --baseline results/baselines $(GATE_FLAGS)
 
-## gallery: redraw the pictures that the README shows, from the newest run
+## gallery: redraw the pictures in plots/gallery that the newest run has: of lock-contention, of lock-leader-loss, or of both
 gallery: build
 	@tmp=$$(mktemp -d) && $(ZKBENCH) plot --format png --out $$tmp >/dev/null && \
-		for f in timeline-n50-children-watch throughput notifications; do \
-			cp $$tmp/lock-contention-container-$$f.png plots/gallery/; done; rm -rf $$tmp
+		for f in plots/gallery/*.png; do \
+			[ ! -e $$tmp/$$(basename $$f) ] || cp $$tmp/$$(basename $$f) plots/gallery/; done; rm -rf $$tmp
 
 ## overview: measure one pair of variants per recipe, and put the table into the README; about 40 minutes
 overview: build
