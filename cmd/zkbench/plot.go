@@ -26,8 +26,9 @@ without one, the newest run in ` + defaultRuns + ` is drawn.
 Figures: latency percentiles by variant, for the first three phases of the
 recipe; throughput and notifications against the number of clients; herd sizes;
 the herd timeline, with every notification as a dot and the bystanders' latency
-beneath; and, if a measurement took more than 10 s, operations, notifications,
-the largest herd and the slowest bystander read over time.
+beneath; with faults, the operations around the first one; and, if a measurement
+took more than 10 s, operations, notifications, the largest herd and the slowest
+bystander read over time.
 
 Not drawn: results whose numbers must not be used, and over time, measurements
 in lockstep.`,
