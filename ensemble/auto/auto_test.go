@@ -24,6 +24,7 @@ case "$*" in
 ` + cases + `
 version*) echo 1.0 ;;
 "compose version") ;;
+"network inspect"*) echo 10.0.9.0/24 ;;
 ps*|network*|volume*) ;;
 *) echo "no $1 today" >&2; exit 1 ;;
 esac

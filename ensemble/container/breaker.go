@@ -47,7 +47,11 @@ func (e *Ensemble) undo(ctx context.Context, s ensemble.Server) error {
 	if err != nil {
 		return err
 	}
-	for _, command := range states[0].remedies(s.ID) {
+	remedies, err := states[0].remedies(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	for _, command := range remedies {
 		if _, err := docker(ctx, append(command, id)...); err != nil {
 			return err
 		}
@@ -59,17 +63,22 @@ func (e *Ensemble) undo(ctx context.Context, s ensemble.Server) error {
 // off may also crash. A server is connected before it starts, because it looks its own address up in the network.
 //
 // Note: a container that is killed keeps its volumes, its networks and its published port.
-func (s state) remedies(id int) (commands [][]string) {
+func (s state) remedies(ctx context.Context, id int) (commands [][]string, err error) {
 	if s.status == "paused" {
 		commands = append(commands, []string{"unpause"})
 	}
 	if !slices.Contains(s.networks, s.quorum()) {
-		commands = append(commands, []string{"network", "connect", "--alias", fmt.Sprintf("quorum%d", id), s.quorum()})
+		subnet, err := subnetOf(ctx, s.quorum())
+		if err != nil {
+			return nil, err
+		}
+		commands = append(commands,
+			[]string{"network", "connect", "--ip", quorumAddress(subnet, id), "--alias", fmt.Sprintf("quorum%d", id), s.quorum()})
 	}
 	if s.status != "paused" && s.status != "running" {
 		commands = append(commands, []string{"start"})
 	}
-	return commands
+	return commands, nil
 }
 
 // EndedAt implements [ensemble.Dater]. The command that kills a container returns up to half a second after it has ended.

@@ -83,7 +83,9 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 			env = append(env, "ZKBENCH_TXN_LOG="+string(opts.TxnLog), fmt.Sprintf("ZKBENCH_TXN_LOG_BYTES=%d", ensemble.MemoryLogBytes))
 			args = append(args, "-f", filepath.Join(dir, "compose.memory.yaml"))
 		}
-		return compose(ctx, env, append(args, "up", "-d")...)
+		return withAddresses(ctx, opts.Name, func(beginning string) error {
+			return compose(ctx, append(env, "ZKBENCH_QUORUM="+beginning), append(args, "up", "-d")...)
+		})
 	})
 }
 

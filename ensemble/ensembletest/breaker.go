@@ -69,15 +69,48 @@ func checkPause(t *testing.T, e diagnosable) {
 func checkPartition(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Follower)
 	broken(t, e, victim, ensemble.Partition)
-	Await(t, func() string {
-		if _, err := ensemble.Srvr(t.Context(), victim.Addr); !errors.Is(err, ensemble.ErrNotServing) {
-			return fmt.Sprintf("%s: %v, want it to serve no requests", victim.Name, err)
-		}
-		return ""
-	})
+	awaitSilence(t, victim)
 	reachable(t, victim)
 	awaitRole(t, without(e.Servers(), victim), ensemble.Leader)
 	restored(t, e, victim)
+	for _, first := range []int{0, 1} {
+		checkOutage(t, e, e.Servers()[first], e.Servers()[1-first])
+	}
+}
+
+// checkOutage cuts two servers off, and with them the quorum, and lets them come back one after the other. The network may give
+// the first of them the address that the other had.
+func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
+	for _, s := range victims {
+		if err := e.Break(t.Context(), s, ensemble.Partition); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { mend(t, e, s) })
+	}
+	for _, s := range e.Servers() {
+		awaitSilence(t, s)
+	}
+	mend(t, e, victims[0])
+	restored(t, e, victims[1])
+}
+
+// awaitSilence returns when a server runs and serves no requests.
+func awaitSilence(t *testing.T, s ensemble.Server) {
+	t.Helper()
+	Await(t, func() string {
+		if _, err := ensemble.Srvr(t.Context(), s.Addr); !errors.Is(err, ensemble.ErrNotServing) {
+			return fmt.Sprintf("%s: %v, want it to serve no requests", s.Name, err)
+		}
+		return ""
+	})
+}
+
+// mend restores a server, without effect if it has no fault.
+func mend(t *testing.T, e diagnosable, s ensemble.Server) {
+	t.Helper()
+	if err := e.Restore(context.WithoutCancel(t.Context()), s); err != nil {
+		t.Error(err)
+	}
 }
 
 // broken breaks the server, and checks that it has this fault and that no other is caused on top of it.
@@ -86,11 +119,7 @@ func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFau
 	if err := e.Break(t.Context(), s, f); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // it has no effect after restored
-		if err := e.Restore(context.WithoutCancel(t.Context()), s); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { mend(t, e, s) }) // it has no effect after restored
 	if faults, err := e.Faults(t.Context()); err != nil || len(faults) != 1 || faults[s.Name] != f {
 		t.Errorf("faults = %v, %v; want %s of %s", faults, err, f, s.Name)
 	}
