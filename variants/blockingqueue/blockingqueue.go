@@ -60,6 +60,14 @@ type Item struct {
 	place line.Ticket // zero for one that was taken before its producer knew its name
 }
 
+// position returns how many items had been put when this one had been, itself included. It is 0 for one whose name is unknown.
+func (i Item) position() int64 {
+	if i.place.Name == "" {
+		return 0
+	}
+	return int64(i.place.Seq) + 1
+}
+
 // Take waits for the next item and takes it.
 func Take(ctx context.Context, c Consumer) (Item, error) {
 	for {

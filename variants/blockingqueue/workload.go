@@ -46,15 +46,14 @@ func phases() []variants.Phase {
 // than its consumers take, and no consumer would wait.
 //
 // A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a spare one,
-// or another consumer would wait for an item at the end.
-//
-// A producer whose life has ended may have put a part of its round. Its next life puts the whole round, so that the consumers, which
-// take a fixed number of items, leave up to a round of items. The producer would wait for one of these at the end. So in each life it
-// is ahead of its consumers by one round more.
+// or another consumer would wait for an item at the end. And a producer whose life has ended may have put a part of its round, of
+// which its next life puts the whole. So there may be more items than the consumers, who take a fixed number, will ever take; the
+// producer waits for none of these, see drain.
 type worker struct {
 	queue  Queue
 	env    variants.Env
 	number int64  // of the last item put
+	rounds int    // that the producer has put, in earlier lives, too
 	ends   []Item // the last items of the rounds that the producer has not seen taken, the oldest first
 	short  bool   // it has yet to put a spare item
 }
@@ -70,7 +69,7 @@ func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, err
 
 func newWorker(q Queue, env variants.Env) *worker {
 	consumer := env.Index < env.Clients-1
-	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, short: consumer && env.Life > 0}
+	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, rounds: env.Completed, short: consumer && env.Life > 0}
 	if consumer {
 		w.number |= spare | int64(env.Index)<<40
 	}
@@ -115,20 +114,27 @@ func (w *worker) produceRound(ctx context.Context) error {
 		}
 		last = item
 	}
+	w.rounds++
 	w.ends = append(w.ends, last)
 	return nil
 }
 
-// drain waits until the last round is taken, or in a later life of the producer, one that is as many rounds older.
+// drain waits until the last round is taken. If clients have put more items than a round for each that the producer has completed,
+// it waits for the last round that does not need more takes than the consumers have made when they have completed as many steps.
 func (w *worker) drain(ctx context.Context) error {
-	if len(w.ends) <= w.env.Life {
+	takes := int64(w.rounds) * int64(w.env.Clients-1)
+	due := 0
+	for due < len(w.ends) && w.ends[due].position() <= takes {
+		due++
+	}
+	if due == 0 {
 		return nil
 	}
 	w.env.Record(draining, w.number)
-	if err := w.queue.AwaitTaken(ctx, w.ends[0]); err != nil {
+	if err := w.queue.AwaitTaken(ctx, w.ends[due-1]); err != nil {
 		return fmt.Errorf("wait until an earlier round is taken: %w", err)
 	}
-	w.ends = w.ends[1:]
+	w.ends = w.ends[due:]
 	w.env.Record(drained, w.number)
 	return nil
 }

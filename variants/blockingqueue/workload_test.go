@@ -6,15 +6,20 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
 )
 
 // putsOnly is a queue that records for which items a producer waits.
 type putsOnly struct {
 	Queue
+	before  int32 // items of others
 	awaited []int64
 }
 
-func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) { return Item{Data: data}, nil }
+func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) {
+	number, err := numberOf(Item{Data: data})
+	return Item{data, line.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
+}
 
 func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {
 	number, err := numberOf(item)
@@ -22,12 +27,25 @@ func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {
 	return err
 }
 
-// A producer that has joined again waits for older rounds: consumers leave what the dead one had put of a round.
+// A producer waits for its last round, unless there are items of others or of an earlier life that no consumer may take: then for
+// as many rounds before as these fill.
 func TestProducerStaysAhead(t *testing.T) {
-	for life, want := range [][]int64{{3, 6, 9, 12}, {3, 6, 9}, {3, 6}} {
-		q := &putsOnly{}
+	for _, tt := range []struct {
+		completed int
+		before    int32
+		want      []int64
+	}{
+		{0, 0, []int64{3, 6, 9, 12}},
+		{0, 1, []int64{3, 6, 9}},
+		{0, 3, []int64{3, 6, 9}},
+		{0, 4, []int64{3, 6}},
+		{7, 21, []int64{3, 6, 9, 12}},
+		{7, 22, []int64{3, 6, 9}}, // the earlier life had put one of its round
+		{7, 100, nil},
+	} {
+		q := &putsOnly{before: tt.before}
 		w := newWorker(q, variants.Env{
-			Clients: 4, Index: 3, Life: life,
+			Clients: 4, Index: 3, Life: min(tt.completed, 1), Completed: tt.completed,
 			Record: func(variants.EventKind, int64) {},
 			Hold:   func(context.Context, <-chan struct{}) error { return nil },
 		})
@@ -36,8 +54,8 @@ func TestProducerStaysAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !slices.Equal(q.awaited, want) {
-			t.Errorf("life %d: waited for items %d, want %d", life, q.awaited, want)
+		if !slices.Equal(q.awaited, tt.want) {
+			t.Errorf("%d rounds completed, %d items of others: waited for items %d, want %d", tt.completed, tt.before, q.awaited, tt.want)
 		}
 	}
 }
