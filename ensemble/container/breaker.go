@@ -2,7 +2,6 @@ package container
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ func (e *Ensemble) undo(ctx context.Context, s ensemble.Server) error {
 }
 
 // remedies returns the commands that undo the faults of the server with the given id. There may be several: a server that is cut
-// off may also crash. A server is connected before it starts, because it looks its own address up in the network.
+// off may also crash. A server is connected before it starts, because it listens on its address in the network.
 //
 // Note: a container that is killed keeps its volumes, its networks and its published port.
 func (s state) remedies(ctx context.Context, id int) (commands [][]string, err error) {
@@ -72,8 +71,7 @@ func (s state) remedies(ctx context.Context, id int) (commands [][]string, err e
 		if err != nil {
 			return nil, err
 		}
-		commands = append(commands,
-			[]string{"network", "connect", "--ip", quorumAddress(subnet, id), "--alias", fmt.Sprintf("quorum%d", id), s.quorum()})
+		commands = append(commands, []string{"network", "connect", "--ip", quorumAddress(subnet, id), s.quorum()})
 	}
 	if s.status != "paused" && s.status != "running" {
 		commands = append(commands, []string{"start"})

@@ -88,8 +88,8 @@ func TestBreakerCommands(t *testing.T) {
 	}{
 		{ensemble.Kill, killed, []string{"kill --signal KILL c2", "start c2"}},
 		{ensemble.Pause, paused, []string{"pause c2", "unpause c2"}},
-		{ensemble.Partition, cutOff, []string{"network disconnect p_quorum c2", "network connect --ip 10.0.9.3 --alias quorum2 p_quorum c2"}},
-		{ensemble.Partition, "exited p p_clients,", []string{"network disconnect p_quorum c2", "network connect --ip 10.0.9.3 --alias quorum2 p_quorum c2", "start c2"}},
+		{ensemble.Partition, cutOff, []string{"network disconnect p_quorum c2", "network connect --ip 10.0.9.3 p_quorum c2"}},
+		{ensemble.Partition, "exited p p_clients,", []string{"network disconnect p_quorum c2", "network connect --ip 10.0.9.3 p_quorum c2", "start c2"}},
 		{ensemble.Kill, well, []string{"kill --signal KILL c2"}}, // restored by hand meanwhile
 	} {
 		log := fakeServers(t, well, well, well)
