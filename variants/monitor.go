@@ -14,20 +14,20 @@ import (
 // said that it expired, but also once the connection has been down for so long that it may have: the client notices a
 // silent server after two thirds of the session timeout, which leaves one third.
 type Monitor struct {
-	mu      sync.Mutex
-	timeout time.Duration
-	timer   *time.Timer
-	lost    chan struct{}
-	over    bool
-	session interface{ Close() }
-	tell    func()
-	down    bool // the connection is lost
-	events  []*Events
+	mu       sync.Mutex
+	patience time.Duration // how long the connection may be down
+	timer    *time.Timer
+	lost     chan struct{}
+	over     bool
+	session  interface{ Close() }
+	tell     func()
+	down     bool // the connection is lost
+	events   []*Events
 }
 
 // NewMonitor returns a monitor for a session that will be granted the given timeout.
 func NewMonitor(timeout time.Duration) *Monitor {
-	return &Monitor{timeout: timeout, lost: make(chan struct{})}
+	return &Monitor{patience: timeout / 3, lost: make(chan struct{})}
 }
 
 // Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
@@ -64,7 +64,15 @@ func (m *Monitor) Guard(session interface{ Close() }) {
 func (m *Monitor) SetTimeout(granted time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.timeout = granted
+	m.patience = granted / 3
+}
+
+// SetPatience sets how long the connection may be down before the session is taken for lost, in place of a third of its timeout. It is
+// for an owner whose znodes nobody else takes over: such an owner may go on while its session may be gone.
+func (m *Monitor) SetPatience(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.patience = d
 }
 
 // Dismiss ends the monitoring of a session that its owner is about to close. The monitor would otherwise take the end of
@@ -89,7 +97,7 @@ func (m *Monitor) Observe(e zk.Event) {
 		m.end()
 	case zk.StateDisconnected:
 		if m.timer == nil && !m.over {
-			m.timer = time.AfterFunc(m.timeout/3, m.giveUp)
+			m.timer = time.AfterFunc(m.patience, m.giveUp)
 		}
 	case zk.StateHasSession:
 		m.stopTimer()

@@ -26,7 +26,8 @@ type runRoot struct {
 	monitor *variants.Monitor
 }
 
-// openRoot creates a root at path on some servers. Its session stays at the first one, unless it may roam to the others.
+// openRoot creates a root at path on some servers. Its session stays at the first one, unless servers are going to fail: then it
+// roams to the others.
 func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path string) (*runRoot, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -43,6 +44,9 @@ func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	}
 	timeout := ledger.SessionTimeout()
 	monitor.SetTimeout(timeout)
+	if roam { // the servers may have no quorum for as long as sessions live
+		monitor.SetPatience(timeout)
+	}
 	monitor.Guard(conn)
 	r := &runRoot{
 		// A server that stalls for less than a session timeout is waited for.

@@ -1,0 +1,29 @@
+package variants_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// A session that is cut off is taken for lost after a third of its timeout, or when its owner is no longer patient; one that has
+// expired, at once.
+func TestMonitorPatience(t *testing.T) {
+	usual, patient := variants.NewMonitor(3*time.Millisecond), variants.NewMonitor(time.Hour)
+	patient.SetTimeout(3 * time.Millisecond)
+	patient.SetPatience(time.Hour)
+	for _, m := range []*variants.Monitor{patient, usual} {
+		m.Observe(zk.Event{Type: zk.EventSession, State: zk.StateDisconnected})
+	}
+	<-usual.Lost()
+	select {
+	case <-patient.Lost():
+		t.Fatal("an hour has not passed")
+	default:
+	}
+	patient.Observe(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	<-patient.Lost()
+}
