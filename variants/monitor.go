@@ -68,7 +68,7 @@ func (m *Monitor) SetTimeout(granted time.Duration) {
 }
 
 // SetPatience sets how long the connection may be down before the session is taken for lost, in place of a third of its timeout. It is
-// for an owner whose znodes nobody else takes over: such an owner may go on while its session may be gone.
+// for an owner whose znodes no other client takes over: such an owner may go on while its session may be gone.
 func (m *Monitor) SetPatience(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

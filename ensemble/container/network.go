@@ -10,7 +10,7 @@ import (
 // mostTaken is how often in a row others may take the addresses that were free just before.
 const mostTaken = 5
 
-// withAddresses calls up with how the addresses of the quorum network shall begin, and again with others if somebody else took them
+// withAddresses calls up with how the addresses of the quorum network shall begin, and again with others if these have been taken
 // meanwhile, such as a second zkbench that starts an ensemble.
 func withAddresses(ctx context.Context, name string, up func(beginning string) error) error {
 	for taken := 1; ; taken++ {
