@@ -32,6 +32,10 @@ type Server struct {
 	ID   int    // as in its myid file; its position for an external one
 	Name string // in the output of `zkbench ensemble status`
 	Addr string // host:port for clients
+
+	// Second is another address of the same server; empty without one. Docker forwards each published port by a process of its
+	// own, which can forward only some thousand connections.
+	Second string
 }
 
 // Description is the part of a result that describes the ensemble.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
@@ -132,49 +133,69 @@ func (l *Link) Settle(ctx context.Context) error {
 }
 
 // CutBefore ends the connection in place of sending the next request of a kind.
-func (l *Link) CutBefore(op wire.Opcode) *Trap { return l.set(&Trap{op: op}) }
+func (l *Link) CutBefore(op wire.Opcode) *Trap { return CutFirst([]*Link{l}, op, false) }
 
 // CutAfter lets the next request of a kind leave, waits for its reply, and loses it with the connection.
-func (l *Link) CutAfter(op wire.Opcode) *Trap { return l.set(&Trap{op: op, after: true}) }
+func (l *Link) CutAfter(op wire.Opcode) *Trap { return CutFirst([]*Link{l}, op, true) }
 
-func (l *Link) set(t *Trap) *Trap {
-	t.link, t.fired = l, make(chan struct{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.traps = append(l.traps, t)
+// CutFirst cuts one of these links: the one whose session sends the next request of a kind, before it as CutBefore does, or after
+// it as CutAfter does.
+func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
+	t := &Trap{links: links, op: op, after: after, fired: make(chan struct{})}
+	for _, l := range links {
+		l.mu.Lock()
+		l.traps = append(l.traps, t)
+		l.mu.Unlock()
+	}
 	return t
 }
 
 // Trap is a cut that has not happened yet.
 type Trap struct {
-	link  *Link
-	op    wire.Opcode
-	after bool
-	fired chan struct{}
+	links  []*Link
+	op     wire.Opcode
+	after  bool
+	sprung atomic.Bool // it fires, or was disarmed
+	victim *Link
+	fired  chan struct{}
 }
 
 // Fired is closed when the connection has been cut.
 func (t *Trap) Fired() <-chan struct{} { return t.fired }
 
+// Victim returns the link that was cut. It may be called when the trap has fired.
+func (t *Trap) Victim() *Link { return t.victim }
+
 // Disarm removes the trap, and reports whether it had not fired.
 func (t *Trap) Disarm() bool {
-	t.link.mu.Lock()
-	defer t.link.mu.Unlock()
-	n := len(t.link.traps)
-	t.link.traps = slices.DeleteFunc(t.link.traps, func(o *Trap) bool { return o == t })
-	return len(t.link.traps) < n
+	if !t.sprung.CompareAndSwap(false, true) {
+		return false
+	}
+	t.remove()
+	return true
 }
 
-// spring removes and returns the trap for a request, or nil.
+// remove takes the trap from its links.
+func (t *Trap) remove() {
+	for _, l := range t.links {
+		l.mu.Lock()
+		l.traps = slices.DeleteFunc(l.traps, func(o *Trap) bool { return o == t })
+		l.mu.Unlock()
+	}
+}
+
+// spring returns the trap for a request, which cuts nothing else from now on, or nil.
 func (l *Link) spring(op wire.Opcode) *Trap {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.traps, func(t *Trap) bool { return kind(t.op) == kind(op) })
+	i := slices.IndexFunc(l.traps, func(t *Trap) bool { return kind(t.op) == kind(op) && t.sprung.CompareAndSwap(false, true) })
 	if i < 0 {
+		l.mu.Unlock()
 		return nil
 	}
 	t := l.traps[i]
-	l.traps = slices.Delete(l.traps, i, i+1)
+	l.mu.Unlock()
+	t.victim = l
+	t.remove()
 	return t
 }
 

@@ -130,6 +130,27 @@ func TestDisarm(t *testing.T) {
 	}
 }
 
+// A trap for the first of several sessions cuts the one that sends the operation, and none after it.
+func TestCutFirst(t *testing.T) {
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	idle, first, second := openLinked(t, addr), openLinked(t, addr), openLinked(t, addr)
+	trap := ensemble.CutFirst([]*ensemble.Link{idle.link, first.link, second.link}, wire.OpCreate, false)
+	if err := first.make("/first"); !errors.Is(err, zk.ErrConnectionClosed) {
+		t.Errorf("the first create returned %v", err)
+	}
+	<-trap.Fired()
+	if trap.Victim() != first.link || trap.Disarm() {
+		t.Error("the trap has another victim, or was disarmed after it fired")
+	}
+	if err := second.make("/second"); err != nil {
+		t.Errorf("the second create: %v", err)
+	}
+	first.await(t, zk.StateHasSession)
+	if err := first.make("/first"); err != nil {
+		t.Errorf("the first create, again: %v", err)
+	}
+}
+
 // A severed session is left to the server: its znodes stay, and no close request leaves.
 func TestSever(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()

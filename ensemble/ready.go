@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -55,21 +56,23 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 	return errors.Join(problems...)
 }
 
-// FreePorts returns n TCP ports of 127.0.0.1 that are not in use.
+// FreePorts returns n TCP ports of 127.0.0.1 that are not in use, and none of some others.
 //
 // Note: where possible, they are not among the ports from which the kernel takes those of outgoing connections. A connection could
 // otherwise get the port of a killed server before it starts again, or the one on which a follower listens once it leads.
-func FreePorts(n int) ([]int, error) {
+func FreePorts(n int, except ...int) ([]int, error) {
 	limit := firstOutgoing()
 	ports := make([]int, 0, n)
-	for range n {
+	for len(ports) < n {
 		// The deferred calls keep all listeners open until the last port is found, so that all ports differ.
 		listener, err := listenBelow(limit)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
 		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		if port := listener.Addr().(*net.TCPAddr).Port; !slices.Contains(except, port) {
+			ports = append(ports, port)
+		}
 	}
 	return ports, nil
 }

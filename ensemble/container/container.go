@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,8 +61,12 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
+	second, err := ensemble.FreePorts(ensemble.Size, ports...)
+	if err != nil {
+		return nil, err
+	}
 	fmt.Fprintf(opts.Progress, "starting three ZooKeeper containers from %s\n", image)
-	if err := composeUp(ctx, opts, image, ports); err != nil {
+	if err := composeUp(ctx, opts, image, slices.Concat(ports, second)); err != nil {
 		return nil, err
 	}
 	e, err := inspect(ctx, opts.Name)
@@ -71,11 +76,12 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
-// composeUp starts the containers from a copy of the embedded files.
+// composeUp starts the containers from a copy of the embedded files. ports has the first ports of the servers, and then the second
+// ones.
 func composeUp(ctx context.Context, opts ensemble.Options, image string, ports []int) error {
 	env := []string{"ZKBENCH_IMAGE=" + image, "ZKBENCH_NAME=" + opts.Name, "ZKBENCH_LIFETIME=" + string(opts.Lifetime)}
-	for i, port := range ports {
-		env = append(env, fmt.Sprintf("ZKBENCH_PORT_%d=%d", i+1, port))
+	for i, port := range ports[:ensemble.Size] {
+		env = append(env, fmt.Sprintf("ZKBENCH_PORT_%d=%d", i+1, port), fmt.Sprintf("ZKBENCH_SECOND_PORT_%d=%d", i+1, ports[ensemble.Size+i]))
 	}
 	return unpacked(func(dir string) error {
 		args := []string{"-p", "zkbench-" + opts.Name, "-f", filepath.Join(dir, "compose.yaml")}
@@ -116,7 +122,7 @@ func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	}
 	e.Breakage = &ensemble.Breakage{Possible: possibleFaults(), Cause: e.cause, Undo: e.undo}
 	for i, s := range states {
-		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: "127.0.0.1:" + s.port})
+		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: s.address(0), Second: s.address(1)})
 		e.ids = append(e.ids, s.id)
 		e.started = e.started || s.status == "running" || s.status == "paused"
 	}

@@ -19,11 +19,19 @@ type state struct {
 	status   string // of the container, such as "running", "paused" or "exited"
 	project  string // the prefix that Compose gives to the networks' names
 	networks []string
-	port     string // of clients
+	ports    []string // of clients
 }
 
 // quorum returns the name of the network by which the servers reach each other.
 func (s state) quorum() string { return s.project + "_quorum" }
+
+// address returns one of the server's addresses for clients, and an empty string if it has fewer.
+func (s state) address(i int) string {
+	if i >= len(s.ports) {
+		return ""
+	}
+	return "127.0.0.1:" + s.ports[i]
+}
 
 // fault returns the server's fault, or an empty string.
 func (s state) fault() ensemble.ServerFault {
@@ -42,7 +50,7 @@ func (s state) fault() ensemble.ServerFault {
 const stateFormat = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
 	`{{index .Config.Labels "` + lifetimeLabel + `"}} {{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
 	`{{index .Config.Labels "com.docker.compose.project"}} {{range $name, $_ := .NetworkSettings.Networks}}{{$name}},{{end}} ` +
-	`{{with index .HostConfig.PortBindings "2181/tcp"}}{{(index . 0).HostPort}}{{end}}`
+	`{{with index .HostConfig.PortBindings "2181/tcp"}}{{range .}}{{.HostPort}},{{end}}{{end}}`
 
 // inspectAll returns the states of all containers of an ensemble by service, and so by server id. There is at least one.
 func inspectAll(ctx context.Context, name string) ([]state, error) {
@@ -73,7 +81,7 @@ func inspectEach(ctx context.Context, ids []string) ([]state, error) {
 		}
 		states = append(states, state{
 			service: f[0], id: f[1], image: f[2], lifetime: ensemble.Lifetime(f[3]), txnLog: ensemble.TxnLog(f[4]), status: f[5],
-			project: f[6], networks: strings.Split(f[7], ","), port: f[8],
+			project: f[6], networks: strings.Split(f[7], ","), ports: strings.Split(strings.Trim(f[8], ","), ","),
 		})
 	}
 	return states, nil

@@ -65,6 +65,13 @@ func (s *Server) DelayNotifications(d time.Duration) {
 	s.notificationDelay = d
 }
 
+// Stall serves no request for d, and returns then. Requests that arrive meanwhile wait, and are answered in their order afterwards.
+func (s *Server) Stall(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sleep(d)
+}
+
 // Expire ends a session as if its client had been silent for too long. It reports whether the session existed.
 func (s *Server) Expire(session int64) bool {
 	s.mu.Lock()

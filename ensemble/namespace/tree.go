@@ -90,13 +90,37 @@ func (c Client) Remove(ctx context.Context, root string) (removed int, err error
 	return removed, fmt.Errorf("remove %s: a client keeps creating znodes below it", root)
 }
 
+// CreateTree creates persistent znodes of n bytes, many in one transaction. Each path stands after that of its parent.
+func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
+	data := make([]byte, n)
+	for _, batch := range batches(paths, n) {
+		var creates []any
+		for _, path := range batch {
+			creates = append(creates, &zk.CreateRequest{Path: path, Data: data, Acl: zk.WorldACL(zk.PermAll)})
+		}
+		if _, err := ask(ctx, c, func() ([]zk.MultiResponse, error) { return c.Conn.Multi(creates...) }); err != nil {
+			return fmt.Errorf("create %s and %d more: %w", batch[0], len(batch)-1, err)
+		}
+	}
+	return nil
+}
+
+// RemoveTree deletes znodes whose paths are known, each after its parent. It is faster than Remove, which lists them first.
+func (c Client) RemoveTree(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	_, _, err := c.removeTree(ctx, tree{paths: paths})
+	return err
+}
+
 // removeTree deletes the listed znodes, and reports whether others have been created meanwhile (grew).
 func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool, err error) {
 	owner := t.paths[0] + "/" + ownerName
 	if i := slices.Index(t.paths, owner); i > 0 { // behind the root, so that one batch has both
 		t.paths = slices.Insert(slices.Delete(t.paths, i, i+1), 1, owner)
 	}
-	all := batches(t.paths)
+	all := batches(t.paths, 0)
 	for _, batch := range slices.Backward(all) {
 		n, more, err := c.removeBatch(ctx, batch)
 		removed += n
@@ -114,13 +138,14 @@ const (
 	batchBytes  = 200_000
 )
 
-// batches splits a list into parts that fit into one transaction each.
-func batches(paths []string) [][]string {
+// batches splits a list into parts that fit into one transaction each, with so many bytes of data for each znode.
+func batches(paths []string, data int) [][]string {
 	var out [][]string
 	bytes := 0
 	for i, path := range paths {
-		if bytes += len(path); i == 0 || len(out[len(out)-1]) == batchZnodes || bytes > batchBytes {
-			out, bytes = append(out, nil), len(path)
+		size := len(path) + data
+		if bytes += size; i == 0 || len(out[len(out)-1]) == batchZnodes || bytes > batchBytes {
+			out, bytes = append(out, nil), size
 		}
 		out[len(out)-1] = append(out[len(out)-1], path)
 	}

@@ -130,6 +130,7 @@ func (c *Conn) request(body []byte, length int) {
 		return
 	}
 	r := parseRequest(body)
+	l.keepWrite(r.op, body)
 	r.last, c.ending.next = c.ending.next, false
 	c.watching = c.watching || r.watch != watchKey{} || r.op.resetsWatches()
 	if r.op.resetsWatches() {

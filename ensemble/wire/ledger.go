@@ -116,6 +116,8 @@ type Ledger struct {
 	entries        []entry  // the notifications since the last call of TakeNotifications
 	paths          []byte   // the paths of entries, one after another
 	watches        watchSet // that the client holds
+	keepsWrites    bool     // writes is kept
+	writes         []string // the paths of the writes since the last call of TakeWrites
 	resumed        bool     // the watches are set on the current connection
 	inFlight       int      // requests without a reply on the current connection; housekeeping is left out
 	dials          int      // connections so far
