@@ -55,7 +55,7 @@ func (c *Claim) readValue(text string) error {
 		return fmt.Errorf("wants a number or a duration such as 250ms, not %q", text)
 	case c.Of != "":
 		return fmt.Errorf("wants a number before the x, not the duration %s", text)
-	case c.Metric == OpsPerSecond || strings.Contains(c.Metric, "/") || c.Metric == Violations:
+	case strings.Contains(c.Metric, "/") || slices.Contains([]string{Violations, BacklogMax, Capacity}, c.Metric):
 		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
 	}
 	c.Metric = strings.TrimSuffix(c.Metric, "-ns") + "-ns"
@@ -75,9 +75,10 @@ func (c Claim) String() string {
 	return text
 }
 
-// IsTime reports whether the claim is about a time or a rate, multiples of the floor included.
+// IsTime reports whether the claim is about a time, a rate or a capacity, multiples of the floor and all metrics of the background
+// included.
 func (c Claim) IsTime() bool {
-	return c.Metric == OpsPerSecond || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric)
+	return isRate(c.Metric) || c.Metric == Capacity || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric) || IsBackground(c.Metric)
 }
 
 // NeedsHeap reports whether the claim is about the servers' memory, which not every engine reports.
@@ -92,13 +93,16 @@ type Evaluation struct {
 	Value       *Number // of the claim's variant
 	Limit       *Number // without the tolerance
 	LessIsWorse bool    // the value may not be, or is not, below the limit
+	Unfinished  bool    // a variant was not finished, so that its metric is missing
 	Why         string  // with the numbers
 }
 
-// Evaluate compares the rows of one scenario with the claim, at that many clients. The outcome is Inconclusive if a variant
+// Evaluate compares the rows of one scenario with the claim, at that many clients and the largest rate. The outcome is Inconclusive if a variant
 // or the metric was not measured, or if rows of one variant differ in their conditions.
 func (c Claim) Evaluate(rows []Row, clients int) Evaluation {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Clients != clients || !c.Mentions(r.Variant) })
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Clients != clients })
+	rate := HighestRate(rows)
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Rate != rate || !c.Mentions(r.Variant) })
 	seen := map[string]bool{}
 	for _, r := range rows {
 		if seen[r.Variant] {
@@ -106,9 +110,15 @@ func (c Claim) Evaluate(rows []Row, clients int) Evaluation {
 		}
 		seen[r.Variant] = true
 	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Partial }) {
+		return Evaluation{Outcome: outcome.Inconclusive, Why: "a measurement was interrupted: run it again"}
+	}
 	got, limit, err := c.measure(rows)
 	if err != nil {
-		return Evaluation{Outcome: outcome.Inconclusive, Why: fmt.Sprintf("%s with %d %s", err, clients, Plural(clients, "client"))}
+		return Evaluation{
+			Outcome: outcome.Inconclusive, Unfinished: slices.ContainsFunc(rows, func(r Row) bool { return r.Unfinished != "" }),
+			Why: fmt.Sprintf("%s with %d %s", err, clients, Plural(clients, "client")),
+		}
 	}
 	e := Evaluation{
 		Outcome: outcome.Regression, Value: new(Number(got)), Limit: new(Number(limit)),
@@ -183,8 +193,14 @@ func (c Claim) measured(rows []Row, variant string) (Aggregated, error) {
 			return m, nil
 		}
 	}
+	if unfinishedIn(rows, variant) {
+		return Aggregated{}, fmt.Errorf("%s was not finished and has no %s", variant, c.Metric)
+	}
 	return Aggregated{}, fmt.Errorf("%s of %s was not measured", c.Metric, variant)
 }
+
+// Holds reports whether a value meets a claim with a plain limit.
+func (c Claim) Holds(value float64) bool { return c.holds(value, c.Value) }
 
 // holds applies the tolerance to the side of the limit on which the claim fails, for a claim of equality to both sides.
 func (c Claim) holds(got, limit float64) bool {
@@ -211,6 +227,15 @@ func MostClients(rows []Row) int {
 		most = max(most, r.Clients)
 	}
 	return most
+}
+
+// HighestRate returns the largest rate of any row; 0 without open loads.
+func HighestRate(rows []Row) int {
+	rate := 0
+	for _, r := range rows {
+		rate = max(rate, r.Rate)
+	}
+	return rate
 }
 
 // showValue writes a value of a metric: a time as a duration.

@@ -24,6 +24,9 @@ const (
 // TxnLogCondition is the name of the condition that holds the transaction log's file system.
 const TxnLogCondition = "transaction log"
 
+// RateCondition is the name of the condition that holds the operations per second that an open load offers.
+const RateCondition = "rate"
+
 // Condition names something that numbers depend on besides recipe, variant and number of clients.
 type Condition struct {
 	Aspect Aspect
@@ -35,6 +38,9 @@ type Condition struct {
 func (d *Document) Conditions() map[Condition]string {
 	out := d.Scenario.conditions()
 	maps.Copy(out, d.Environment.conditions())
+	if d.Rate > 0 {
+		out[Condition{LoadAspect, RateCondition}] = fmt.Sprint(d.Rate)
+	}
 	return out
 }
 
@@ -51,11 +57,23 @@ func (s Scenario) conditions() map[Condition]string {
 		{LoadAspect, "heap"}:           fmt.Sprint(s.Heap),
 		{LoadAspect, "bystander rate"}: fmt.Sprint(s.BystanderRate),
 	}
+	if s.Mode == OpenMode {
+		out[Condition{LoadAspect, "arrivals"}] = s.Arrivals
+	}
+	if s.staged() {
+		out[Condition{LoadAspect, "stages"}] = StagesText(s.Stages)
+	}
 	if s.Faulty() {
 		out[Condition{LoadAspect, "faults"}] = strings.Join(s.Faults, "; ")
 	}
 	if s.SessionTimeout > 0 {
 		out[Condition{LoadAspect, "session timeout asked for"}] = s.SessionTimeout.String()
+	}
+	if s.Background != nil {
+		out[Condition{LoadAspect, "background"}] = s.background()
+	}
+	if s.AtMost > 0 {
+		out[Condition{LoadAspect, "at most"}] = s.AtMost.String()
 	}
 	if s.Roam {
 		out[Condition{LoadAspect, "roam"}] = "true"

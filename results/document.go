@@ -7,13 +7,16 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // Schema is the version of the document's format. A reader refuses documents of a newer one. From 2 on, a document has
-// everything that its metrics are computed from; from 3 on, it uses the names of the glossary in docs/metrics.md.
-const Schema = 3
+// everything that its metrics are computed from; from 3 on, it uses the names of the glossary in docs/metrics.md; from 4 on, its
+// series has the first phase's durations and zkbench's memory.
+const Schema = 4
 
 // Document is the result of one measurement: one variant, one number of clients, one repeat. All times are
 // nanoseconds in JSON.
@@ -32,7 +35,9 @@ type Document struct {
 	UntimedPhases []string    `json:"untimed_phases"` // phases whose length zkbench sets in a lockstep window
 	Shares        []Share     `json:"shares"`
 	Clients       int         `json:"clients"`
-	Repeat        int         `json:"repeat"` // from 1; 0 is a rehearsal in which the recipe broke its promise
+	Rate          int         `json:"rate,omitempty"`    // operations per second that an open load offers; 0 in other modes
+	Repeat        int         `json:"repeat"`            // from 1; 0 is a rehearsal in which the recipe broke its promise
+	Partial       bool        `json:"partial,omitempty"` // the window was cut short: what only the end of a measurement shows is missing
 	Environment   Environment `json:"environment"`
 
 	Window     Window               `json:"window"`
@@ -50,7 +55,12 @@ type Document struct {
 	Servers    []ServerReport       `json:"servers"`
 	Heap       *Heap                `json:"heap,omitempty"` // nil unless the scenario asks for it
 	Floor      *Floor               `json:"floor,omitempty"`
-	Failure    *Failure             `json:"failure,omitempty"` // nil unless the scenario has faults
+	Connect    *Connect             `json:"connect,omitempty"`    // nil in documents of earlier versions
+	Unfinished *Unfinished          `json:"unfinished,omitempty"` // nil for a load that was finished
+	Failure    *Failure             `json:"failure,omitempty"`    // nil unless the scenario has faults
+	Open       *Open                `json:"open,omitempty"`       // nil unless the load is open
+	Stages     []Stage              `json:"stages,omitempty"`     // those of the scenario that have begun
+	Background *Background          `json:"background,omitempty"` // nil unless the scenario has one
 	// Losses has what a load without faults lost because the variant does not promise otherwise; zero for what did not happen. It is
 	// nil if the variant promises that nothing is lost, and with faults, whose losses are in Failure.
 	Losses map[string]int64 `json:"losses,omitempty"`
@@ -69,6 +79,30 @@ type Document struct {
 // Breaches returns how often the recipe's promise was broken, unlisted violations included.
 func (d *Document) Breaches() int64 { return int64(len(d.Violations)) + d.MoreViolations }
 
+// Load names the number of clients and the rate, such as "50 clients at 200/s".
+func (d *Document) Load() string { return loadText(fmt.Sprint(d.Clients), fmt.Sprint(d.Rate)) }
+
+func loadText(clients, rate string) string {
+	if rate == "0" {
+		return clients + " clients"
+	}
+	return fmt.Sprintf("%s clients at %s/s", clients, rate)
+}
+
+// Loads returns the loads that the scenario asks for, as [Document.Load] names them.
+func (s Scenario) Loads() []string {
+	var out []string
+	for _, clients := range listed(s.ClientCounts) {
+		for _, rate := range listed(cmp.Or(s.Rates, "[0]")) {
+			out = append(out, loadText(clients, rate))
+		}
+	}
+	return out
+}
+
+// listed returns the elements of a list that was formatted by fmt.
+func listed(text string) []string { return strings.Fields(strings.Trim(text, "[]")) }
+
 // Scenario is the load that was applied, including the changes made by flags.
 type Scenario struct {
 	Name          string        `json:"name"`
@@ -77,16 +111,22 @@ type Scenario struct {
 	Size          int           `json:"size,omitempty"`       // of the recipe's data, for each client; 0 means 1
 	Operations    int           `json:"operations,omitempty"` // per client
 	Duration      time.Duration `json:"duration_ns,omitempty"`
-	ClientCounts  string        `json:"client_counts"` // all numbers of clients that the scenario asks for
-	Variants      string        `json:"variants"`      // all variants that it asks for
+	ClientCounts  string        `json:"client_counts"`      // all numbers of clients that the scenario asks for
+	Variants      string        `json:"variants"`           // all variants that it asks for
+	Rates         string        `json:"rates,omitempty"`    // all rates of an open load, in operations per second
+	Arrivals      string        `json:"arrivals,omitempty"` // of an open load: constant or poisson
+	Stages        []StageLoad   `json:"stages,omitempty"`   // of a load that changes within the window
 	WarmUp        time.Duration `json:"warm_up_ns"`
 	Hold          time.Duration `json:"hold_ns"`
 	Think         time.Duration `json:"think_ns"`
 	Repeats       int           `json:"repeats"`
 	Seed          uint64        `json:"seed"`
-	Heap          bool          `json:"heap,omitempty"` // the heap is to be measured
-	BystanderRate int           `json:"bystander_rate"` // reads per second and server
+	Heap          bool          `json:"heap,omitempty"`       // the heap is to be measured
+	AtMost        time.Duration `json:"at_most_ns,omitempty"` // after which the load is ended; 0 means never
+	BystanderRate int           `json:"bystander_rate"`       // reads per second and server
 	Overview      string        `json:"overview,omitempty"`
+	// Background is the load of other sessions; nil without one.
+	Background *BackgroundLoad `json:"background,omitempty"`
 	// Faults is the schedule of faults, in the notation of the flag --fault.
 	Faults         []string      `json:"faults,omitempty"`
 	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
@@ -214,6 +254,8 @@ type Oracle struct {
 	ServerNotifications int64  `json:"server_notifications"`
 	ClientWrites        int64  `json:"client_writes"`
 	ServerTransactions  int64  `json:"server_transactions"`
+	// BackgroundWrites is the number of writes of the background, which the servers' transactions contain, too.
+	BackgroundWrites int64 `json:"background_writes,omitempty"`
 
 	// What else the servers' counts contain, or lack, if connections and sessions ended.
 	LostNotifications   int64 `json:"lost_notifications,omitempty"`   // sent, and lost with a connection
@@ -233,8 +275,8 @@ func (o Oracle) sent() int64 {
 	return o.ClientNotifications - o.ResentNotifications + o.LostNotifications
 }
 
-// made returns how many transactions the clients' requests and sessions make, if all took place.
-func (o Oracle) made() int64 { return o.ClientWrites + o.SessionTransactions }
+// made returns how many transactions the requests of clients and background, and their sessions, make, if all took place.
+func (o Oracle) made() int64 { return o.ClientWrites + o.BackgroundWrites + o.SessionTransactions }
 
 func (o Oracle) notificationsAgree() bool {
 	more := o.ServerNotifications - o.sent()

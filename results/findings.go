@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Findings lists what the facts in a document say against its numbers.
@@ -23,11 +24,15 @@ func (d *Document) Findings() Findings {
 func (d *Document) invalidReasons() []string {
 	f := Findings{Invalid: slices.Concat(d.droppedLatencies(), d.compareWithFormulas().Invalid)}
 	h, o := d.Health, d.Oracle
-	f.invalid(d.Window.Operations == 0, "no operation was completed in the window: lengthen the duration")
+	saturated := d.backgroundSaturates()
+	f.invalid(saturated != "", "%s", saturated)
+	f.invalid(saturated == "" && d.Window.Operations == 0 && d.Unfinished == nil, "no operation was completed in the window: lengthen the duration")
 	f.invalid(o.Checked && !o.notificationsAgree(),
 		"clients received %d notifications, servers sent %d: %+d", o.sent(), o.ServerNotifications, o.sent()-o.ServerNotifications)
 	f.invalid(o.Checked && !o.transactionsAgree(),
-		"clients sent %d writes, servers made %d transactions: %+d", o.made(), o.ServerTransactions, o.made()-o.ServerTransactions)
+		"%s sent %d writes, servers made %d transactions: %+d", o.writers(), o.made(), o.ServerTransactions, o.made()-o.ServerTransactions)
+	late, tooLate := d.lateness()
+	f.invalid(tooLate, "%s", late)
 	f.invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
 	f.Invalid = append(f.Invalid, d.outages(false)...)
 	f.invalid(d.Failure != nil && len(d.Failure.Faults) == 0, "no fault happened in the window: %d met no victim", d.missed())
@@ -37,7 +42,12 @@ func (d *Document) invalidReasons() []string {
 // warnings returns the doubts about the numbers. It is slower than invalidReasons, because it decodes the floor's
 // histograms.
 func (d *Document) warnings() []string {
+	if d.Unfinished != nil {
+		return nil // there are no numbers to doubt
+	}
 	f := Findings{Warnings: d.compareWithFormulas().Warnings}
+	f.warn(d.Partial, "the measurement was interrupted after %s of %s: waits that had not ended, and losses that only the end shows, are not counted",
+		d.Window.Length().Round(time.Second), d.Scenario.Duration)
 	if d.Heap != nil {
 		f.warnOfHeap(d.Heap)
 	}
@@ -46,8 +56,12 @@ func (d *Document) warnings() []string {
 	}
 	f.warn(!d.Oracle.Checked && (!d.Health.LeaderChanged || d.Scenario.explains(leaderChange)), "no second oracle: %s", d.Oracle.Why)
 	f.Warnings = append(f.Warnings, d.Delayed()...)
+	late, tooLate := d.lateness()
+	f.warn(d.unserved() > 0, "%d of the window's arrivals were not served: the true response times are longer", d.unserved())
+	f.warn(late != "" && !tooLate, "%s", late)
 	f.warnOfFaults(d)
 	f.warnOfHerds(d)
+	f.warnOfTrends(d)
 	f.warn(d.Window.Starves(), "clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
 	return f.Warnings
 }

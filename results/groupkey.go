@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// GroupKey identifies a variant under one load and one number of clients. Documents with equal keys are repeats of each
+// GroupKey identifies a variant under one load, with one number of clients and one rate. Documents with equal keys are repeats of each
 // other if their conditions are the same, too; see [GroupRepeats].
 type GroupKey struct {
 	Scenario, Recipe, Kind, Variant string
 
-	Size, Clients int // Size is at least 1
+	Size, Clients, Rate int // Size is at least 1; Rate is 0 unless the load is open
 }
 
 // Key returns the key of the document's group.
 func (d *Document) Key() GroupKey {
-	return GroupKey{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, max(d.Scenario.Size, 1), d.Clients}
+	return GroupKey{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, max(d.Scenario.Size, 1), d.Clients, d.Rate}
 }
 
 // Compare orders keys as tables show them: naive variants stand before optimized ones.
@@ -26,6 +26,7 @@ func (k GroupKey) Compare(o GroupKey) int {
 		strings.Compare(k.Scenario, o.Scenario),
 		cmp.Compare(k.Size, o.Size),
 		cmp.Compare(k.Clients, o.Clients),
+		cmp.Compare(k.Rate, o.Rate),
 		strings.Compare(k.Kind, o.Kind),
 		strings.Compare(k.Variant, o.Variant),
 		strings.Compare(k.Recipe, o.Recipe),
@@ -41,12 +42,16 @@ func (k GroupKey) WithoutVariant() GroupKey {
 // Name returns the variant with its recipe, such as "lock/predecessor-watch".
 func (k GroupKey) Name() string { return k.Recipe + "/" + k.Variant }
 
-// Title returns the scenario, with its size if that is more than 1.
+// Title returns the scenario, with its size if that is more than 1, and with the rate of an open load.
 func (k GroupKey) Title() string {
-	if k.Size <= 1 {
-		return k.Scenario
+	title := k.Scenario
+	if k.Size > 1 {
+		title += fmt.Sprintf(" (size %d)", k.Size)
 	}
-	return fmt.Sprintf("%s (size %d)", k.Scenario, k.Size)
+	if k.Rate > 0 {
+		title += fmt.Sprintf(" at %d/s", k.Rate)
+	}
+	return title
 }
 
 // compareDocuments orders documents as tables show them, with the repeats of a group side by side.

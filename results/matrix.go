@@ -41,6 +41,8 @@ func cellOf(d *Document) string {
 		parts = append(parts, "BROKEN")
 	case len(d.Invalid) > 0:
 		parts = append(parts, "INVALID")
+	case d.Partial:
+		parts = append(parts, "PARTIAL")
 	case f == nil || len(f.Faults) == 0:
 		return "missed"
 	case f.Unrecovered > 0:

@@ -71,8 +71,8 @@ type Share struct {
 // IsShare reports whether a metric is a [Share], by its name: other names with a slash are fixed, or multiples of the floor.
 func IsShare(metric string) bool {
 	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, SpuriousWakeupsPerOp, HeapPerWatch,
-		FailedOperationsPerOp, RequestsPeak, BytesPeak, FencedPerOp}
-	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric) && !IsFloorMultiple(metric)
+		OfferedPerSecond, AchievedPerSecond, FailedOperationsPerOp, RequestsPeak, BytesPeak, FencedPerOp}
+	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric) && !IsFloorMultiple(metric) && !IsBackground(metric)
 }
 
 // metric returns the name of the metric.
@@ -105,15 +105,28 @@ func CountMetrics() []string {
 
 // IsMaximum reports whether the metric is the maximum of a phase, or the longest of other times.
 func IsMaximum(metric string) bool {
-	return strings.HasSuffix(metric, "-max-ns") || metric == Unavailable || metric == Blocked
+	return strings.HasSuffix(metric, "-max-ns") || strings.HasSuffix(metric, BacklogMax) || metric == Unavailable || metric == Blocked
 }
 
 // HasDirection reports whether a smaller or a larger value of a metric is better. The spread of a herd has no direction: a
-// short spread is a higher load, and in a long one the last clients wait. The floor does not depend on the variant.
-func HasDirection(metric string) bool { return metric != HerdSpreadP99 && !IsFloor(metric) }
+// short spread is a higher load, and in a long one the last clients wait. The floor, the offered rate and the background before the
+// load do not depend on the variant.
+func HasDirection(metric string) bool {
+	return metric != HerdSpreadP99 && metric != OfferedPerSecond && !IsFloor(metric) && !isAlone(metric)
+}
 
 // MoreIsBetter reports whether a larger value of the metric is better.
-func MoreIsBetter(metric string) bool { return metric == OpsPerSecond }
+func MoreIsBetter(metric string) bool {
+	return metric == OpsPerSecond || metric == AchievedPerSecond || metric == Finished || isBackgroundRate(metric) && !isAlone(metric)
+}
+
+// isRate reports whether a metric is a number of operations per second.
+func isRate(metric string) bool {
+	return slices.Contains([]string{OpsPerSecond, OfferedPerSecond, AchievedPerSecond}, metric)
+}
+
+// Capacity is the metric of rules about the largest load at which an objective holds. No single measurement has it.
+const Capacity = "capacity"
 
 // Guessed reports whether the metric is a guess, such as the size of herds that are not grouped by zxid.
 func (d *Document) Guessed(metric string) bool {

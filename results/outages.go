@@ -13,7 +13,7 @@ type outage int
 const (
 	lostSession  outage = iota
 	reconnect           // of a client's session
-	failedRead          // by a bystander
+	failedRead          // by a bystander, or a failed request of the background
 	leaderChange        // or no leader
 	restart             // of a server, also without its process when it joins the others again; or no answer after the measurement
 	standstill          // of a server
@@ -56,6 +56,8 @@ func (d *Document) outages(explained bool) []string {
 	}
 	add(lostSession, h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
 	add(failedRead, h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
+	failed := d.backgroundFailures()
+	add(failedRead, failed > 0, "%d requests of the background failed", failed)
 	add(leaderChange, h.LeaderChanged, "the leader changed, or there was none")
 	add(reconnect, h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
 	for _, s := range d.Servers {

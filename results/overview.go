@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -88,8 +89,8 @@ func (s Summary) pairings() []pairing {
 
 func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {
 	for _, n := range rows {
-		i := slices.IndexFunc(rows, func(o Row) bool { return o.Variant == p.Optimized && o.Clients == n.Clients })
-		if n.Variant == p.Naive && i >= 0 && n.Clients > naive.Clients {
+		i := slices.IndexFunc(rows, func(o Row) bool { return o.Variant == p.Optimized && o.Clients == n.Clients && o.Rate == n.Rate })
+		if n.Variant == p.Naive && i >= 0 && cmp.Or(cmp.Compare(n.Clients, naive.Clients), cmp.Compare(n.Rate, naive.Rate)) > 0 {
 			naive, optimized, found = n, rows[i], true
 		}
 	}
@@ -99,8 +100,8 @@ func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {
 func (p Pair) gain(naive, optimized Row) string {
 	a, measured := naive.Metrics[p.Metric]
 	b, also := optimized.Metrics[p.Metric]
-	if p.Metric == OpsPerSecond {
-		a, b = b, a // more is better
+	if MoreIsBetter(p.Metric) {
+		a, b = b, a
 	}
 	switch {
 	case !measured || !also:

@@ -5,9 +5,14 @@ import (
 	"strings"
 )
 
-// ComputeMetrics returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, failure,
-// violations and window. No other code computes a metric, so that a reader can check those in a document.
+// ComputeMetrics returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, connect, failure,
+// background, unfinished, violations and window. No other code computes a metric, so that a reader can check those in a document.
 func (d *Document) ComputeMetrics() (map[string]Metric, error) {
+	if d.Unfinished != nil {
+		metrics := map[string]Metric{Violations: {float64(d.Breaches()), "violations"}}
+		d.addFinished(metrics)
+		return metrics, nil
+	}
 	metrics := map[string]Metric{
 		HerdMean:             {d.Herd.Mean(), "notifications"},
 		HerdP99:              {float64(d.Herd.Quantile(0.99)), "notifications"},
@@ -21,6 +26,11 @@ func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 		}
 	}
 	d.addAverages(metrics)
+	d.addOpen(metrics)
+	d.addFinished(metrics)
+	if err := d.addConnect(metrics); err != nil {
+		return nil, err
+	}
 	if err := d.addLatencies(metrics); err != nil {
 		return nil, err
 	}
@@ -28,6 +38,9 @@ func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 		return nil, err
 	}
 	if err := d.addFailure(metrics); err != nil {
+		return nil, err
+	}
+	if err := d.addBackground(metrics); err != nil {
 		return nil, err
 	}
 	return metrics, nil
@@ -55,10 +68,13 @@ func (d *Document) addAverages(metrics map[string]Metric) {
 }
 
 // addLatencies adds the percentiles of the phases, the shares, and the spread of herds. Phases of the warm-up and those
-// whose length zkbench sets have no percentiles.
+// whose length zkbench sets have no percentiles, nor have response times of a load beyond the capacity.
 func (d *Document) addLatencies(metrics map[string]Metric) error {
 	for phase, h := range d.Histograms {
 		if strings.HasPrefix(phase, WarmUpPrefix) || d.Window.Lockstep && slices.Contains(d.UntimedPhases, phase) {
+			continue
+		}
+		if phase == ResponsePhase && d.BeyondCapacity() {
 			continue
 		}
 		decoded, err := h.Decode()

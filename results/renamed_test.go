@@ -36,7 +36,7 @@ func TestReadSchema2(t *testing.T) {
 	if _, ok := d.Metrics[results.SpuriousWakeupsPerOp]; !ok {
 		t.Errorf("metrics %v have no %s", d.Metrics, results.SpuriousWakeupsPerOp)
 	}
-	again, err := results.Decode(asSchema3(t, d))
+	again, err := results.Decode(asToday(t, d))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,13 @@ func TestReadSchema2(t *testing.T) {
 	}
 }
 
-// asSchema3 returns the text of an upgraded document, with the parts that are new in schema 3.
-func asSchema3(t *testing.T, d *results.Document) []byte {
+// asToday returns the text of an upgraded document, with the parts that are new since schema 2.
+func asToday(t *testing.T, d *results.Document) []byte {
 	t.Helper()
 	d.Series = &results.Series{
 		Start: d.Window.Start, Bin: results.FirstBin, Operations: []int64{d.Window.Operations}, Requests: []int64{d.Counts.TotalRequests},
 		Notifications: []int64{d.Counts.Notified}, LargestHerd: []int{d.Herd.Max()}, SlowestRead: []time.Duration{0},
+		Samples: []int64{d.Histograms[d.Phases[0]].All()}, Time: []time.Duration{1}, Memory: []int64{1 << 20},
 	}
 	d.AroundHerd = &d.Timeline
 	text, err := json.Marshal(d)
@@ -67,7 +68,7 @@ func TestSchema2IsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	today := string(asSchema3(t, d))
+	today := string(asToday(t, d))
 	for _, tt := range []struct{ text, old, replacement, want string }{
 		{former, `"upkeep":`, `"housekeeping":`, "counts.upkeep is missing"},
 		{former, `"paced": true`, `"paced": false`, "window.lockstep is false"},

@@ -266,7 +266,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"missing", filepath.Join(dir, "nowhere.json"), "no such file or folder"},
 		{"truncated", write("cut.json", `{"schema": 1, "run": "2026`), "truncated"},
 		{"empty", write("empty.json", ""), "truncated"},
-		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 3"},
+		{"newer", write("newer.json", `{"schema": 99}`), "this zkbench reads up to 4"},
 		{"impossible", write("zero.json", `{"schema": 0}`), "impossible schema 0"},
 		{"something else", write("other.json", `{"rows": []}`), "no result of zkbench"},
 		{"wrong types", write("types.json", `{"schema": 1, "clients": "many"}`), "does not fit schema 1"},

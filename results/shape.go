@@ -42,6 +42,19 @@ func shapeProblems(text []byte, t reflect.Type, version int) (problems, error) {
 	return s.problems, err
 }
 
+// DecodeStrict reads a JSON text into the value to which a pointer leads. Unlike encoding/json, it refuses unknown, missing and
+// duplicate parts, null, and negative numbers.
+func DecodeStrict(text []byte, into any) error {
+	if !json.Valid(text) {
+		return fmt.Errorf("is no complete JSON (truncated, or not written by zkbench): %w", json.Unmarshal(text, new(any)))
+	}
+	found, err := shapeProblems(text, reflect.TypeOf(into), Schema)
+	if err = cmp.Or(err, found.err()); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
 // value reads one value and compares it with the type. The type is nil inside unknown parts, where only duplicate keys are
 // problems.
 func (s *shape) value(t reflect.Type, path string) error {
@@ -163,6 +176,10 @@ func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.StructField {
 	}
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if t.Field(i).Anonymous && name == "" {
+			maps.Copy(fields, s.fieldsOf(t.Field(i).Type))
+			continue
+		}
 		if s.version < renamedSince {
 			name = formerKey(name)
 		}

@@ -17,7 +17,11 @@ import (
 
 // Filename returns the name under which a document is kept in its run's folder.
 func (d *Document) Filename() string {
-	return fmt.Sprintf("%s_%s-%s_n%d_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, d.Repeat)
+	rate := ""
+	if d.Rate > 0 {
+		rate = fmt.Sprintf("-rate%d", d.Rate)
+	}
+	return fmt.Sprintf("%s_%s-%s_n%d%s_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, rate, d.Repeat)
 }
 
 // Write stores the document in dir, which must exist. Readers see the whole file or none.
@@ -89,6 +93,7 @@ func Read(path string) (*Document, error) {
 const (
 	completeSince = 2 // documents have all parts
 	renamedSince  = 3 // documents have today's names
+	timedSince    = 4 // the series has latencies and memory
 )
 
 // Decode returns the document in a text. Its error lists missing parts, duplicate parts, and contradictions. It adds the
@@ -98,11 +103,14 @@ const (
 // the parts that it has are checked, and it keeps its schema.
 func Decode(text []byte) (*Document, error) {
 	var version struct {
-		Schema *int `json:"schema"`
+		Schema    *int             `json:"schema"`
+		Objective *json.RawMessage `json:"objective"` // of a capacity
 	}
 	switch err := json.Unmarshal(text, &version); {
 	case err != nil:
 		return nil, fmt.Errorf("is no complete result (truncated, or not written by zkbench): %w", err)
+	case version.Objective != nil:
+		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: only `zkbench gate` reads it; for other commands, give the folder of its trials")
 	case version.Schema == nil:
 		return nil, errors.New("is no result of zkbench: it has no schema number")
 	case *version.Schema > Schema:

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -17,7 +19,8 @@ type Row struct {
 	Kind     string                `json:"kind"`
 	Phases   []string              `json:"phases"`
 	Clients  int                   `json:"clients"`
-	Size     int                   `json:"size"` // of the recipe's data, for each client
+	Rate     int                   `json:"rate,omitempty"` // operations per second that an open load offers
+	Size     int                   `json:"size"`           // of the recipe's data, for each client
 	Repeats  int                   `json:"repeats"`
 	Engine   string                `json:"engine"`
 	InMemory bool                  `json:"txn_log_in_memory,omitempty"`
@@ -25,11 +28,21 @@ type Row struct {
 	Metrics  map[string]Aggregated `json:"metrics"`
 	Warnings []string              `json:"warnings"` // reasons why the numbers must not be used begin with "invalid: "
 	Invalid  bool                  `json:"invalid"`
-	Guessed  bool                  `json:"herds_guessed"` // notifications do not name the transaction that caused them
+	Partial  bool                  `json:"partial,omitempty"` // a measurement was interrupted
+	Guessed  bool                  `json:"herds_guessed"`     // notifications do not name the transaction that caused them
 	Faults   []string              `json:"faults,omitempty"`
+	// Background is the load of the background in the notation of the flag --background; empty without one.
+	Background string `json:"background,omitempty"`
+	// Stages are the parts of a load that changes within the window.
+	Stages []StageRow `json:"stages,omitempty"`
 	// Unrecovered is the number of faults after which the load ended without a recovery. The true times until a recovery are
 	// then at least the measured ones.
 	Unrecovered int64 `json:"unrecovered,omitempty"`
+	// Beyond reports whether an open load was beyond the capacity in at least one repeat.
+	Beyond bool `json:"beyond_capacity,omitempty"`
+	// Unfinished says how far the first of the repeats came that was ended because it took too long; see [Document.Progress].
+	// The row then has no other metrics than [Finished] and [Violations].
+	Unfinished string `json:"unfinished,omitempty"`
 }
 
 // findings returns all reasons and warnings against the numbers of a measurement.
@@ -41,8 +54,11 @@ func (d *Document) findings() []string {
 	return append(out, d.Warnings...)
 }
 
-// Sound reports whether a measurement's numbers may be used: they are valid, and the recipe kept its promise.
-func (d *Document) Sound() bool { return len(d.Invalid) == 0 && len(d.Violations) == 0 }
+// Sound reports whether a measurement's numbers may be used: they are valid, the recipe kept its promise, and the load was
+// finished.
+func (d *Document) Sound() bool {
+	return len(d.Invalid) == 0 && len(d.Violations) == 0 && d.Unfinished == nil
+}
 
 // Aggregated is the median of a metric over the repeats, with the extremes.
 type Aggregated struct {
@@ -58,25 +74,45 @@ func Summarize(docs []*Document) Summary {
 	for _, group := range GroupRepeats(docs) {
 		d := group[0]
 		row := Row{
-			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients,
+			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients, Rate: d.Rate,
 			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
 			Metrics: Aggregate(group), Warnings: []string{}, Faults: d.Scenario.Faults,
+			Background: d.Scenario.background(), Stages: stageRows(group),
 		}
 		for _, d := range group {
 			row.Invalid = row.Invalid || len(d.Invalid) > 0
+			row.Partial = row.Partial || d.Partial
 			if d.Failure != nil {
 				row.Unrecovered += d.Failure.Unrecovered
 			}
+			row.Beyond = row.Beyond || d.BeyondCapacity()
 			row.Guessed = row.Guessed || d.Herd.Grouping == GroupedByPathAndTime
+			row.Unfinished = cmp.Or(row.Unfinished, d.Progress())
 			for _, w := range d.findings() {
 				if !slices.Contains(row.Warnings, w) {
 					row.Warnings = append(row.Warnings, w)
 				}
 			}
 		}
+		row.dropUnbounded()
+		if row.Unfinished != "" {
+			row.Metrics = keepFinished(row.Metrics)
+		}
 		s.Rows = append(s.Rows, row)
 	}
 	return s
+}
+
+// dropUnbounded drops the response times of a load that was beyond the capacity in one repeat. Those of the other repeats are no
+// estimate of what a user would wait.
+func (r *Row) dropUnbounded() {
+	if r.Beyond {
+		dropResponse(r.Metrics)
+	}
+}
+
+func dropResponse(metrics map[string]Aggregated) {
+	maps.DeleteFunc(metrics, func(name string, _ Aggregated) bool { return isResponse(name) })
 }
 
 // Aggregate returns the median of each metric over the repeats that have it. Of violations and lost items it returns the sum,

@@ -20,7 +20,7 @@ type column struct {
 // columns returns the columns after the number of clients and the variant, from left to right. The first phases of a recipe
 // are the most informative, so that their columns are dropped last.
 func columns(phases []string) []column {
-	out := []column{{"ops/s", 0, OpsPerSecond, table.Count}}
+	out := []column{{"finished", 0, Finished, table.Percentage}, {"ops/s", 0, OpsPerSecond, table.Count}}
 	for i, phase := range phases {
 		middle, tail := 2*i+1, 2*i+6
 		if i > 0 { // the tails of the other phases are more informative than their medians
@@ -43,6 +43,11 @@ func columns(phases []string) []column {
 		column{"failed/op", 4, FailedWritesPerOp, table.Count},
 		column{"herd max", 0, HerdMax, table.Whole},
 		column{"bystander p99", 1, BystanderPhase + "-p99-ns", table.Latency},
+		column{"bg read p50", 1, BackgroundLatency("read", 50), table.Latency},
+		column{"bg read ×alone", 1, BackgroundSlowdown("read", 50), table.Multiple},
+		column{"bg read p99", 5, BackgroundLatency("read", 99), table.Latency},
+		column{"bg write p50", 4, BackgroundLatency("write", 50), table.Latency},
+		column{"bg write ×alone", 5, BackgroundSlowdown("write", 50), table.Multiple}, // dropped before the time to its left
 	)
 }
 
@@ -53,11 +58,11 @@ func FormatMetric(name string, value float64) string {
 		return table.Latency(value)
 	case name == HeapPerWatch, name == BytesPeak:
 		return table.Bytes(value)
-	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, RequestsPeak}, name), addsUp(name):
+	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, RequestsPeak, BacklogMax, backgroundPrefix + backlogMax, alonePrefix + backlogMax}, name), addsUp(name):
 		return table.Whole(value)
-	case IsShare(name):
+	case IsShare(name), name == Finished:
 		return table.Percentage(value)
-	case IsFloorMultiple(name):
+	case IsFloorMultiple(name), isSlowdown(name):
 		return table.Multiple(value)
 	default:
 		return table.Count(value)
@@ -79,7 +84,11 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 		if len(dropped) > 0 {
 			fmt.Fprintln(w, table.Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
 		}
-		for _, line := range []string{floorLine(rows), faultsLine(rows)} {
+		if stages := stageTable(rows); stages != nil {
+			rendered, _ := stages.Text(width)
+			fmt.Fprintf(w, "\nstages, from the beginning of the window\n\n%s\n", rendered)
+		}
+		for _, line := range []string{floorLine(rows), beyondLine(rows), backgroundLine(rows), faultsLine(rows)} {
 			if line != "" {
 				fmt.Fprintln(w, table.Wrap(line, width))
 			}
@@ -127,7 +136,8 @@ func Plural(n int, noun string) string {
 // byScenario returns the rows of each table.
 func (s Summary) byScenario() [][]Row {
 	return GroupBy(s.Rows, func(a, b Row) bool {
-		return a.Scenario == b.Scenario && a.serversText() == b.serversText() && a.Size == b.Size && slices.Equal(a.Faults, b.Faults)
+		return a.Scenario == b.Scenario && a.serversText() == b.serversText() && a.Size == b.Size &&
+			slices.Equal(a.Faults, b.Faults) && a.Background == b.Background && slices.EqualFunc(a.Stages, b.Stages, StageRow.sameLoad)
 	})
 }
 
@@ -139,25 +149,45 @@ func tableOf(rows []Row) *table.Table {
 	} else {
 		all = append(all, lossColumns()...)
 	}
+	isOpen := slices.ContainsFunc(rows, func(r Row) bool { return r.Rate > 0 })
+	if isOpen {
+		all = openFirst(all)
+	}
 	present := slices.DeleteFunc(all, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
 	})
-	header := append(table.Right("clients"), table.Left("variant")...)
+	header := table.Right("clients")
+	if isOpen {
+		header = append(header, table.Right("rate")...)
+	}
+	header = append(header, table.Left("variant")...)
 	for _, c := range present {
 		header = append(header, table.Column{Title: c.title, Right: true, Need: c.need})
 	}
 	t := table.New(header...)
 	for i, r := range rows {
-		if i > 0 && rows[i-1].Clients != r.Clients {
+		if i > 0 && (rows[i-1].Clients != r.Clients || rows[i-1].Rate != r.Rate) {
 			t.Rule()
 		}
-		line := []any{r.Clients, r.label()}
+		line := []any{r.Clients}
+		if isOpen {
+			line = append(line, r.rateText())
+		}
+		line = append(line, r.label())
 		for _, c := range present {
 			line = append(line, r.show(c.metric, c.format))
 		}
 		t.Row(line...)
 	}
 	return t
+}
+
+// rateText returns the rate, or the largest one of a load in stages.
+func (r Row) rateText() string {
+	if len(r.Stages) > 0 {
+		return fmt.Sprintf("≤ %d", r.Rate)
+	}
+	return fmt.Sprint(r.Rate)
 }
 
 // label returns the variant, marked if its numbers must not be used.
@@ -167,6 +197,8 @@ func (r Row) label() string { return r.Recipe + "/" + r.Variant + r.mark() }
 func (r Row) show(metric string, format func(float64) string) string {
 	m, ok := r.Metrics[metric]
 	switch {
+	case !ok && r.Beyond && isResponse(metric):
+		return beyond
 	case !ok:
 		return table.Missing
 	case metric == HerdMax && r.Guessed:
@@ -178,22 +210,28 @@ func (r Row) show(metric string, format func(float64) string) string {
 	}
 }
 
-// mark returns the text that follows the name of a variant whose numbers must not be used.
+// mark returns the text that follows the name of a variant whose numbers must not be used, or lack a part.
 func (r Row) mark() string {
-	mark := Mark(r.Metrics[Violations].Value > 0, r.Invalid)
+	mark := Mark(r.Metrics[Violations].Value > 0, r.Invalid, r.Partial)
+	if mark == "" && r.Unfinished != "" {
+		mark = "unfinished"
+	}
 	if mark == "" {
 		return ""
 	}
 	return " " + mark
 }
 
-// Mark returns the word that tables print beside numbers that must not be used.
-func Mark(broken, invalid bool) string {
+// Mark returns the word that tables print beside numbers that must not be used, or are those of a measurement that was
+// interrupted.
+func Mark(broken, invalid, partial bool) string {
 	switch {
 	case broken:
 		return "BROKEN"
 	case invalid:
 		return "INVALID"
+	case partial:
+		return "PARTIAL"
 	default:
 		return ""
 	}

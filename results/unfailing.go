@@ -14,12 +14,16 @@ func (c Claim) Unfailing() string {
 	atLeast := c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0
 	atMost := strings.HasPrefix(c.Op, "<")
 	switch {
+	case c.Metric == Capacity && c.Of == "" && (c.Op == ">=" && c.Value <= 1 || c.Op == ">" && c.Value < 1):
+		return fmt.Sprintf("no capacity is below 1, so that %s %g is always true", c.Op, c.Value)
 	case c.Of == c.Variant:
 		return c.Of + " is compared with itself"
 	case atLeast:
 		return fmt.Sprintf("no metric is below 0, so that %s %g is always true", c.Op, c.Value)
 	case c.Of != "" && atMost && c.Value > LargestCount:
 		return fmt.Sprintf("no value exceeds another %g times, so that %s %g x %s is always true", LargestCount, c.Op, c.Value, c.Of)
+	case c.Metric == Finished && c.Op == "<" && c.Value <= 1: // the share of a load that was finished is 1
+		return ""
 	case c.Of == "" && atMost && ExceedsAll(c.Metric, c.Value):
 		return fmt.Sprintf("%s is never over %s, so that %s is always true", c.Metric, showValue(c.Metric, highest(c.Metric)), c)
 	default:
@@ -35,19 +39,17 @@ func highest(metric string) float64 {
 	if strings.HasSuffix(metric, "-ns") {
 		return float64(highestLatency)
 	}
+	if metric == Finished {
+		return 1
+	}
 	return LargestCount
 }
 
 // MetricNames returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
 func MetricNames(phases []string, shares []Share, losses []string) []string {
 	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
-		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch}
-	for _, phase := range append([]string{BystanderPhase, BystanderService}, phases...) {
-		for _, p := range percentiles() {
-			names = append(names, percentileName(phase, p))
-		}
-		names = append(names, maximumName(phase))
-	}
+		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch, ConnectP99, Finished}
+	names = append(names, timesOf(append([]string{BystanderPhase, BystanderService}, phases...)...)...)
 	for _, s := range shares {
 		names = append(names, s.metric())
 	}
@@ -57,9 +59,23 @@ func MetricNames(phases []string, shares []Share, losses []string) []string {
 	for _, operation := range floorOperations() {
 		names = append(names, FloorMetric(operation))
 	}
+	names = append(names, openMetrics()...)
+	names = append(names, backgroundMetrics()...)
 	names = append(names, failureMetrics()...)
 	for _, loss := range losses {
 		names = append(names, lossMetric(loss))
+	}
+	return names
+}
+
+// timesOf returns the names of the metrics of some phases.
+func timesOf(phases ...string) []string {
+	var names []string
+	for _, phase := range phases {
+		for _, p := range percentiles() {
+			names = append(names, percentileName(phase, p))
+		}
+		names = append(names, maximumName(phase))
 	}
 	return names
 }

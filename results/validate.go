@@ -37,6 +37,7 @@ func (p problems) err() error {
 const (
 	ClosedMode   = "closed"
 	LockstepMode = "lockstep"
+	OpenMode     = "open"
 )
 
 // Validate returns an error that lists the contradictions in a document. Its checks hold for each document that zkbench
@@ -47,6 +48,7 @@ func (d *Document) Validate() error {
 	d.validateLoad(&p)
 	d.validatePhases(&p)
 	d.validateWindow(&p)
+	d.validatePartial(&p)
 	d.validateCounts(&p)
 	d.validateHistograms(&p)
 	d.validateHerd(&p)
@@ -55,7 +57,12 @@ func (d *Document) Validate() error {
 	d.validateAroundHerd(&p)
 	d.validateSeries(&p)
 	d.validateExpected(&p)
+	d.validateConnect(&p)
+	d.validateUnfinished(&p)
 	d.validateFailure(&p)
+	d.validateOpen(&p)
+	d.validateStages(&p)
+	d.validateBackground(&p)
 	d.validateOracle(&p)
 	d.validateMetrics(&p)
 	return p.err()
@@ -84,7 +91,7 @@ func (p *problems) oneOf(path, value string, values ...string) {
 
 func (d *Document) validateLoad(p *problems) {
 	s := d.Scenario
-	p.oneOf("scenario.mode", s.Mode, ClosedMode, LockstepMode)
+	p.oneOf("scenario.mode", s.Mode, ClosedMode, LockstepMode, OpenMode)
 	p.unless(s.Size >= 1, "scenario.size is %d", s.Size)
 	p.unless(s.Repeats >= 1, "scenario.repeats is %d", s.Repeats)
 	p.unless(s.BystanderRate >= 1, "scenario.bystander_rate is %d", s.BystanderRate)
@@ -95,7 +102,9 @@ func (d *Document) validateLoad(p *problems) {
 	} else {
 		p.unless((s.Operations > 0) != (s.Duration > 0), "scenario has operations %d and duration_ns %d, of which one is given", s.Operations, s.Duration)
 	}
-	p.unless(slices.Contains(strings.Fields(strings.Trim(s.ClientCounts, "[]")), fmt.Sprint(d.Clients)),
+	p.unless(s.Mode != OpenMode || s.Operations == 0 && s.Think == 0, "scenario has parts of a load of mode closed, and mode open")
+	p.unless(s.Mode == OpenMode || s.Rates == "" && s.Arrivals == "", "scenario has rates %q and arrivals %q, and mode %s", s.Rates, s.Arrivals, s.Mode)
+	p.unless(d.Repeat == 0 || slices.Contains(listed(s.ClientCounts), fmt.Sprint(d.Clients)),
 		"clients is %d, which is none of scenario.client_counts %s", d.Clients, s.ClientCounts)
 	asked := strings.Split(s.Variants, ",")
 	p.unless(s.Variants == "" || slices.Contains(asked, d.Variant) || slices.Contains(asked, d.Recipe+"/"+d.Variant),
@@ -122,9 +131,9 @@ func (d *Document) validatePhases(p *problems) {
 }
 
 // CountsWhole reports whether the window begins and ends at rest, so that its counts belong to whole operations. Faults leave
-// requests without a reply, and operations that never end.
+// requests without a reply, and operations that never end; so does the end of a load that is not finished.
 func (d *Document) CountsWhole() bool {
-	return !d.Scenario.Faulty() && (d.Scenario.Mode == LockstepMode || d.Scenario.Operations > 0)
+	return !d.Scenario.Faulty() && d.Unfinished == nil && (d.Scenario.Mode == LockstepMode || d.Scenario.Operations > 0)
 }
 
 // CountsExactly reports whether the formulas are exact. They are upper bounds if the requests of clients can overlap, or if
@@ -136,7 +145,8 @@ func (d *Document) CountsExactly() bool {
 func (d *Document) validateWindow(p *problems) {
 	w := d.Window
 	p.unless(w.Lockstep == (d.Scenario.Mode == LockstepMode), "window.lockstep is %t, and scenario.mode %s", w.Lockstep, d.Scenario.Mode)
-	p.unless(d.Repeat == 0 || w.Length() >= d.Scenario.Duration, "window has a length of %s, less than scenario.duration_ns", w.Length()) // rehearsals are shortened
+	shortened := d.Repeat == 0 || d.Partial || d.backgroundSaturates() != "" // a rehearsal, an interruption, or no load at all
+	p.unless(shortened || w.Length() >= d.Scenario.Duration, "window has a length of %s, less than scenario.duration_ns", w.Length())
 	p.unless(w.StarvingWaits <= w.UnfinishedWaits, "window.starving_waits is %d, of %d unfinished_waits", w.StarvingWaits, w.UnfinishedWaits)
 	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0), "window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",
 		w.OldestWait, w.UnfinishedWaits, w.End)
@@ -150,6 +160,19 @@ func (d *Document) validateWindow(p *problems) {
 	}
 	p.unless(w.StarvingWaits > 0 || w.OldestWait <= slices.Max(p99), "window.starving_waits is 0, and oldest_wait_ns %s, longer than every p99", w.OldestWait)
 	p.unless(w.StarvingWaits == 0 || w.OldestWait > slices.Min(p99), "window.starving_waits is %d, and oldest_wait_ns %s, shorter than every p99", w.StarvingWaits, w.OldestWait)
+}
+
+// validatePartial checks that a partial document is shorter than the load that was asked for, and has nothing that is known at the
+// end only.
+func (d *Document) validatePartial(p *problems) {
+	if !d.Partial {
+		return
+	}
+	w := d.Window
+	p.unless(d.Repeat > 0 && w.Length() < d.Scenario.Duration, "partial is true, and the window has all %s of scenario.duration_ns", d.Scenario.Duration)
+	p.unless(!d.Oracle.Checked, "partial is true, and so is oracle.checked")
+	p.unless(d.Floor == nil || d.Floor.After == nil, "partial is true, and floor.after is there")
+	p.unless(w.UnfinishedWaits == 0, "partial is true, and window.unfinished_waits is %d", w.UnfinishedWaits)
 }
 
 func (d *Document) validateCounts(p *problems) {

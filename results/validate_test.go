@@ -49,7 +49,7 @@ func TestShape(t *testing.T) {
 		{"an object for a list", `"invalid":[]`, `"invalid":{}`, "invalid wants a list, not an object"},
 		{"a bool for a text", `"recipe":"lock"`, `"recipe":true`, "recipe wants a text, not true or false"},
 		{"a number for a time", `"started":"1970-01-01T00:00:01Z"`, `"started":1`, "started wants a time, not a number"},
-		{"no time", `"started":"1970-01-01T00:00:01Z"`, `"started":"soon"`, "does not fit schema 3"},
+		{"no time", `"started":"1970-01-01T00:00:01Z"`, `"started":"soon"`, "does not fit schema 4"},
 	} {
 		err := decode(t, whole(t), tt.old, tt.replacement)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"slices"
 	"time"
 )
 
@@ -20,7 +19,7 @@ func (d *Document) validateTimeline(p *problems) {
 	t, w := d.Timeline, d.Window
 	start, end := w.middle(TimelineLength)
 	whole := w.Length() <= TimelineLength
-	if known := d.Scenario.Duration > 0 && d.Repeat > 0 && w.Length() <= d.Scenario.Duration+lengthSlack; whole || known {
+	if known := d.Scenario.Duration > 0 && d.Repeat > 0 && !d.Partial && w.Length() <= d.Scenario.Duration+lengthSlack; whole || known {
 		p.unless(t.Start == start && t.End == end, "timeline goes from %s to %s, and the middle of the window from %s to %s", t.Start, t.End, start, end)
 	}
 	p.unless(w.Start <= t.Start && t.Start <= t.End && t.End <= w.End && t.length() <= TimelineLength,
@@ -71,19 +70,40 @@ func (d *Document) validateSeries(p *problems) {
 	bins := len(s.Operations)
 	p.unless(bins >= 1 && bins <= MaxBins, "series.operations has %d bins, and should have 1 to %d", bins, MaxBins)
 	for _, list := range []struct {
-		path string
-		bins int
-	}{{"requests", len(s.Requests)}, {"notifications", len(s.Notifications)}, {"largest_herd", len(s.LargestHerd)}, {"slowest_read_ns", len(s.SlowestRead)}} {
-		p.unless(list.bins == bins, "series.%s has %d bins, and series.operations %d", list.path, list.bins, bins)
+		path  string
+		bins  int
+		since int // schema
+	}{
+		{"requests", len(s.Requests), 0}, {"notifications", len(s.Notifications), 0}, {"largest_herd", len(s.LargestHerd), 0},
+		{"slowest_read_ns", len(s.SlowestRead), 0}, {"samples", len(s.Samples), timedSince}, {"time_ns", len(s.Time), timedSince},
+		{"memory_bytes", len(s.Memory), timedSince},
+	} {
+		absent := d.Schema < list.since && list.bins == 0
+		p.unless(list.bins == bins || absent, "series.%s has %d bins, and series.operations %d", list.path, list.bins, bins)
 	}
+	p.unless(s.Backlog == nil || len(s.Backlog) == bins, "series.backlog has %d bins, and series.operations %d", len(s.Backlog), bins)
+	d.validateSamples(p)
 	doubled := s.Bin / FirstBin
 	p.unless(s.Bin > 0 && s.Bin%FirstBin == 0 && doubled&(doubled-1) == 0, "series.bin_ns is %s, which is not %s times a power of two", s.Bin, FirstBin)
 	p.unless(s.Bin <= FirstBin || bins >= MaxBins/2, "series.bin_ns is %s, and there are only %d bins", s.Bin, bins)
 	operations, notifications := sum(s.Operations), sum(s.Notifications)
 	p.unless(operations >= d.Window.Operations, "series.operations has %d, of %d window.operations", operations, d.Window.Operations)
 	p.unless(notifications >= d.Counts.Notified, "series.notifications has %d, of %d counts.notified", notifications, d.Counts.Notified)
-	largest := slices.Max(append(slices.Clone(s.LargestHerd), 0))
+	largest := largestOf(s.LargestHerd)
 	p.unless(largest >= d.Herd.Max(), "series.largest_herd has at most %d, and herd.sizes %d", largest, d.Herd.Max())
+}
+
+// validateSamples checks that the durations of the first phase in the window are among those of the series.
+func (d *Document) validateSamples(p *problems) {
+	s := d.Series
+	if len(d.Phases) == 0 || len(s.Samples) == 0 || len(s.Samples) != len(s.Time) {
+		return
+	}
+	samples, of := sum(s.Samples), d.Histograms[d.Phases[0]].All()
+	p.unless(samples >= of, "series.samples has %d, of %d in histograms.%s", samples, of, d.Phases[0])
+	for i, n := range s.Samples {
+		p.unless(n > 0 || s.Time[i] == 0, "series.time_ns[%d] is %s, of no samples", i, s.Time[i])
+	}
 }
 
 func sum(values []int64) int64 {
@@ -92,4 +112,13 @@ func sum(values []int64) int64 {
 		total += v
 	}
 	return total
+}
+
+// largestOf returns the largest value, and 0 without any.
+func largestOf[T int | int64](values []T) T {
+	var largest T
+	for _, v := range values {
+		largest = max(largest, v)
+	}
+	return largest
 }

@@ -134,6 +134,10 @@ func TestValidateSeries(t *testing.T) {
 		{"a notification that is missing", func(s *results.Series) { s.Notifications[0]-- }, "series.notifications has 9, of 10 counts.notified"},
 		{"a herd that is missing", func(s *results.Series) { s.LargestHerd[0] = 0 }, "series.largest_herd has at most 0, and herd.sizes 1"},
 		{"lists of different lengths", func(s *results.Series) { s.SlowestRead = s.SlowestRead[1:] }, "series.slowest_read_ns has 1 bins, and series.operations 2"},
+		{"no durations", func(s *results.Series) { s.Samples = nil }, "series.samples has 0 bins, and series.operations 2"},
+		{"no memory", func(s *results.Series) { s.Memory = nil }, "series.memory_bytes has 0 bins, and series.operations 2"},
+		{"a duration that is missing", func(s *results.Series) { s.Samples[0]-- }, "series.samples has 9, of 10 in histograms."},
+		{"time without durations", func(s *results.Series) { s.Time[1] = ms }, "series.time_ns[1] is 1ms, of no samples"},
 		{"no bins", func(s *results.Series) { *s = results.Series{Bin: results.FirstBin} }, "series.operations has 0 bins"},
 		{"a bin of no width", func(s *results.Series) { s.Bin = 0 }, "series.bin_ns is 0s"},
 		{"a bin that was never doubled", func(s *results.Series) { s.Bin = 300 * ms }, "series.bin_ns is 300ms, which is not"},
@@ -141,8 +145,10 @@ func TestValidateSeries(t *testing.T) {
 		{"too many bins", func(s *results.Series) { s.Operations = make([]int64, results.MaxBins+1) }, "series.operations has 601 bins"},
 	} {
 		d := whole(t)
+		d.Phases = []string{"release", "acquire"}
 		d.Series = &results.Series{
 			Bin: results.FirstBin, Operations: []int64{10, 0}, Requests: []int64{14, 0}, Notifications: []int64{10, 0}, LargestHerd: []int{1, 0}, SlowestRead: make([]time.Duration, 2),
+			Samples: []int64{10, 0}, Time: []time.Duration{20 * ms, 0}, Memory: []int64{0, 1 << 20},
 		}
 		tt.change(d.Series)
 		check(t, tt.name, d, tt.want)
@@ -158,7 +164,7 @@ func TestSeriesIsRequired(t *testing.T) {
 		want   string
 	}{
 		{"today's schema", func(*results.Document) {}, "around_herd is missing, and the largest herd has 1 notifications; series is missing"},
-		{"an earlier schema", func(d *results.Document) { d.Schema = 2 }, ""},
+		{"schema 2", func(d *results.Document) { d.Schema = 2 }, ""},
 		{"a rehearsal", func(d *results.Document) {
 			d.Repeat, d.Violations = 0, []results.Violation{{Text: "two holders"}}
 			d.Metrics[results.Violations] = results.Metric{Value: 1, Unit: "violations"}
@@ -169,6 +175,15 @@ func TestSeriesIsRequired(t *testing.T) {
 		tt.change(d)
 		check(t, tt.name, d, tt.want)
 	}
+}
+
+// Series of schema 3 have neither durations nor memory.
+func TestSeriesOfSchema3(t *testing.T) {
+	d := whole(t)
+	d.Schema, d.Series.Samples, d.Series.Time, d.Series.Memory = 3, nil, nil, nil
+	check(t, "schema 3", d, "")
+	d.Schema = results.Schema
+	check(t, "today's schema", d, "series.samples has 0 bins")
 }
 
 func TestUnlistedViolationsCount(t *testing.T) {

@@ -40,12 +40,22 @@ func WriteVerdict(w io.Writer, docs []*Document) {
 	if equal > 0 {
 		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
 	}
+	writeProgress(w, docs)
 	writeFindings(w, "INVALID", docs, func(d *Document) []string { return d.Invalid })
 	writeDisturbances(w, docs)
 	writeFindings(w, "warning", docs, (*Document).otherWarnings)
 	writeOracle(w, docs)
 	writeEngine(w, docs)
 	writeTxnLog(w, docs)
+}
+
+// writeProgress prints how far each load came that was not finished.
+func writeProgress(w io.Writer, docs []*Document) {
+	for _, d := range docs {
+		if d.Unfinished != nil {
+			fmt.Fprintf(w, "%s: %s\n", d.label(), d.Progress())
+		}
+	}
 }
 
 // Embedded is the engine whose server runs inside zkbench. Its times are comparable with those of no other engine.
@@ -90,7 +100,11 @@ func writeOracle(w io.Writer, docs []*Document) {
 }
 
 func (d *Document) label() string {
-	return fmt.Sprintf("%s, %d %s, repeat %d", d.Key().Name(), d.Clients, Plural(d.Clients, "client"), d.Repeat)
+	rate := ""
+	if d.Rate > 0 {
+		rate = fmt.Sprintf(", %d/s", d.Rate)
+	}
+	return fmt.Sprintf("%s, %d %s%s, repeat %d", d.Key().Name(), d.Clients, Plural(d.Clients, "client"), rate, d.Repeat)
 }
 
 // writeFindings prints each distinct finding with the number of measurements that have it, or with the only one.

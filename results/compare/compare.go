@@ -45,6 +45,7 @@ type Row struct {
 	Recipe   string         `json:"recipe"`
 	Size     int            `json:"size"`
 	Clients  int            `json:"clients"`
+	Rate     int            `json:"rate,omitempty"` // of open loads, in operations per second
 	Base     Place          `json:"base"`
 	Other    Place          `json:"other"`
 	Metric   string         `json:"metric"`

@@ -238,14 +238,18 @@ func TestAnInterruptedLastPairIsLeftOut(t *testing.T) {
 }
 
 func TestUnsoundNumbersGetNoVerdict(t *testing.T) {
-	for mark, spoil := range map[string]func(*results.Document){
-		"INVALID": func(d *results.Document) { d.Invalid = []string{"x"} },
-		"BROKEN":  func(d *results.Document) { d.Violations, d.Invalid = []results.Violation{{}}, []string{"x"} },
+	for mark, spoil := range map[string]func(*results.Document) (reason string){
+		"INVALID": func(d *results.Document) string { d.Invalid = []string{"x"}; return "must not be used" },
+		"BROKEN": func(d *results.Document) string {
+			d.Violations, d.Invalid = []results.Violation{{}}, []string{"x"}
+			return "must not be used"
+		},
+		"PARTIAL": func(d *results.Document) string { d.Partial = true; return "was interrupted" },
 	} {
 		a, b := turns("ops/s", slices.Repeat([]float64{100}, 7), slices.Repeat([]float64{50}, 7))
-		spoil(b.Docs[3])
+		reason := spoil(b.Docs[3])
 		r := only(t, a, b, compare.Options{})
-		if r.Verdict != compare.Unsure || r.Other.Mark != mark || r.Base.Mark != "" || !strings.Contains(r.Reason, "must not be used") {
+		if r.Verdict != compare.Unsure || r.Other.Mark != mark || r.Base.Mark != "" || !strings.Contains(r.Reason, reason) {
 			t.Errorf("%s: %+v", mark, r)
 		}
 	}

@@ -110,11 +110,16 @@ func (g group) all(is func(*results.Document) bool) bool {
 	return !slices.ContainsFunc(g.docs, func(d *results.Document) bool { return !is(d) })
 }
 
-// mark returns the word for numbers that must not be used; empty if they may.
+// mark returns the word for numbers that must not be compared; empty if they may.
 func (g group) mark() string {
 	kept := g.all(func(d *results.Document) bool { return len(d.Violations) == 0 })
 	valid := g.all(func(d *results.Document) bool { return len(d.Invalid) == 0 })
-	return results.Mark(!kept, !valid)
+	return results.Mark(!kept, !valid, g.partial())
+}
+
+// partial reports whether one of the measurements was interrupted.
+func (g group) partial() bool {
+	return !g.all(func(d *results.Document) bool { return !d.Partial })
 }
 
 // sameMeasurement returns an error if a document is on both sides.

@@ -20,6 +20,7 @@ const (
 	notInTurns     = "not measured in turns"
 	noDirection    = "neither more nor less of it is better"
 	unsound        = "BROKEN or INVALID numbers must not be used, `zkbench report` says why"
+	interrupted    = "a PARTIAL measurement was interrupted"
 	guessed        = "the servers do not say which notifications have the same cause"
 	unrecovered    = "a lower bound: the load ended before a recovery"
 	maximum        = "a maximum rests on a single operation"
@@ -29,7 +30,7 @@ const (
 // row compares one metric. With an obstacle, only exact counts are compared.
 func (m match) row(metric, obstacle string) Row {
 	r := Row{
-		Scenario: m.base.key.Scenario, Recipe: m.base.key.Recipe, Size: m.base.key.Size, Clients: m.base.key.Clients,
+		Scenario: m.base.key.Scenario, Recipe: m.base.key.Recipe, Size: m.base.key.Size, Clients: m.base.key.Clients, Rate: m.base.key.Rate,
 		Metric: metric, Ratio: none(), Low: none(), High: none(), Verdict: Unsure,
 	}
 	r.Base, r.Unit = m.base.at(metric)
@@ -72,6 +73,8 @@ func (g group) at(metric string) (Place, string) {
 func (m match) excluded(metric string) string {
 	base, other := m.base.has(metric), m.other.has(metric)
 	switch {
+	case m.base.partial() || m.other.partial():
+		return interrupted
 	case m.base.mark() != "" || m.other.mark() != "":
 		return unsound
 	case base == 0:

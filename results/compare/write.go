@@ -49,12 +49,12 @@ func (c Comparison) writeCSV(w io.Writer) error {
 	}
 	out := csv.NewWriter(w)
 	lines := [][]string{{
-		"scenario", "size", "clients", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
+		"scenario", "size", "clients", "rate", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
 		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark", "ratio", "low", "high", "pairs", "verdict", "reason",
 	}}
 	for _, r := range c.Rows {
 		lines = append(lines, []string{
-			r.Scenario, strconv.Itoa(r.Size), strconv.Itoa(r.Clients), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
+			r.Scenario, strconv.Itoa(r.Size), strconv.Itoa(r.Clients), strconv.Itoa(r.Rate), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
 			r.Base.Engine, r.Other.Engine, number(r.Base.Value), number(r.Other.Value), strconv.Itoa(r.Base.Repeats), strconv.Itoa(r.Other.Repeats), r.Base.Mark, r.Other.Mark,
 			number(r.Ratio), number(r.Low), number(r.High), strconv.Itoa(r.Pairs), string(r.Verdict), r.Reason,
 		})
@@ -133,12 +133,12 @@ func (c Comparison) tables() [][]Row {
 }
 
 func (r Row) sameTable(o Row) bool {
-	return r.Scenario == o.Scenario && r.Size == o.Size && r.Base.Engine == o.Base.Engine && r.Other.Engine == o.Other.Engine && r.Other.Side == o.Other.Side
+	return r.Scenario == o.Scenario && r.Size == o.Size && r.Rate == o.Rate && r.Base.Engine == o.Base.Engine && r.Other.Engine == o.Other.Engine && r.Other.Side == o.Other.Side
 }
 
 // heading returns the line above a table.
 func (c Comparison) heading(r Row) string {
-	title := results.GroupKey{Scenario: r.Scenario, Size: r.Size}.Title()
+	title := results.GroupKey{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
 	if r.Base.Engine == r.Other.Engine {
 		title += " on " + r.Base.Engine
 	}

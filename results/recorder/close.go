@@ -10,14 +10,16 @@ import (
 
 // Facts holds the results of a measurement that are not events.
 type Facts struct {
-	Counts         results.Counts // of the window, without notifications, which the recorder counts
-	Heap           *results.Heap  // nil if the scenario did not ask for it
-	Floor          *results.Floor // nil in a rehearsal
+	Counts         results.Counts      // of the window, without notifications, which the recorder counts
+	Heap           *results.Heap       // nil if the scenario did not ask for it
+	Floor          *results.Floor      // nil in a rehearsal
+	Background     *results.Background // nil if the scenario has none
 	Health         results.Health
 	Oracle         results.Oracle
 	Servers        []results.ServerReport
 	Costs          map[string]results.Cost // the values of the variant's formulas, by metric
 	SessionTimeout time.Duration           // as granted
+	Unserved       int64                   // arrivals of an open load that were due in the window and that no client began
 }
 
 // Close completes a document that already describes the scenario, the recipe and the environment. It adds everything that
@@ -39,6 +41,9 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 		return err
 	}
 	d.Losses = r.failures.losses()
+	if err := errors.Join(r.fillOpen(d, f.Unserved), r.fillStages(d)); err != nil {
+		return err
+	}
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {
 		return err
 	}
@@ -64,7 +69,7 @@ func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 		d.Counts.Notified += n
 	}
 	d.Counts.SpuriousWakes = d.Counts.Notified - r.useful
-	d.Heap, d.Floor, d.Health, d.Oracle = f.Heap, f.Floor, f.Health, f.Oracle
+	d.Heap, d.Floor, d.Health, d.Oracle, d.Background = f.Heap, f.Floor, f.Health, f.Oracle, f.Background
 	d.Expected = results.Expected{Exact: d.CountsExactly(), Costs: f.Costs}
 }
 
@@ -87,12 +92,20 @@ func (r *Recorder) fillDistributions(d *results.Document) error {
 	return r.fillHerds(d)
 }
 
-// fillHerds fills in the herds, the series and the surroundings of the largest herd. Servers of an unknown version are
-// taken to name transactions if one notification in the window does.
-func (r *Recorder) fillHerds(d *results.Document) (err error) {
-	found, name, ungrouped := &r.byZxid.herds, results.GroupedByZxid, r.unnamed
+// grouping returns the herds that the document has. Servers of an unknown version are taken to name transactions if one notification in
+// the window does.
+func (r *Recorder) grouping() *herds {
 	if r.byPath != nil && !r.named && r.unnamed > 0 {
-		found, name, ungrouped = &r.byPath.herds, results.GroupedByPathAndTime, 0
+		return &r.byPath.herds
+	}
+	return &r.byZxid.herds
+}
+
+// fillHerds fills in the herds, the series and the surroundings of the largest herd.
+func (r *Recorder) fillHerds(d *results.Document) (err error) {
+	found, name, ungrouped := r.grouping(), results.GroupedByZxid, r.unnamed
+	if found.grouping == guessed {
+		name, ungrouped = results.GroupedByPathAndTime, 0
 	}
 	d.Herd, err = found.document()
 	d.Herd.Grouping, d.Herd.Ungrouped, d.Herd.Peak10ms = name, ungrouped, r.peak.most

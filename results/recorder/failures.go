@@ -130,6 +130,9 @@ func (r *Recorder) Damage(loss string, amount int64) {
 	}
 }
 
+// Uncounted removes a loss from the document, because nothing has looked for it.
+func (r *Recorder) Uncounted(loss string) { delete(r.failures.doc.Losses, loss) }
+
 // losses returns what was lost without faults; nil if there are faults, or nothing that could be lost without.
 func (f *failures) losses() map[string]int64 {
 	if f.faulty || len(f.doc.Losses) == 0 {

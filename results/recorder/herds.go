@@ -78,6 +78,7 @@ func (h *herds) complete(one *herd) {
 	if h.window.isOpen() {
 		h.sizes[one.size]++
 		h.spread.Add(one.last - one.first)
+		h.window.record(one.first, func(s *stage) { s.largest[h.grouping] = max(s.largest[h.grouping], one.size) })
 	}
 }
 
@@ -102,10 +103,10 @@ func newZxidHerds(w *window, s *series) *zxidHerds {
 	return &zxidHerds{herds: herds{window: w, sizes: map[int]int64{}, series: s, grouping: exact}, open: map[int64]*herd{}}
 }
 
-// add puts a notification into its herd. A notification without a transaction is in no herd.
-func (z *zxidHerds) add(n results.Notification, r *recent) {
+// add puts a notification into its herd, and returns how large that is by now. A notification without a transaction is in no herd.
+func (z *zxidHerds) add(n results.Notification, r *recent) (size int) {
 	if !causeKnown(n) {
-		return
+		return 0
 	}
 	one := z.open[n.Zxid]
 	if one == nil {
@@ -114,6 +115,7 @@ func (z *zxidHerds) add(n results.Notification, r *recent) {
 	}
 	one.add(n.At)
 	z.grown(one, r)
+	return one.size
 }
 
 // passed completes the herds of all transactions up to a zxid.
@@ -151,8 +153,8 @@ func newPathHerds(w *window, s *series) *pathHerds {
 	return &pathHerds{herds: herds{window: w, sizes: map[int]int64{}, series: s, grouping: guessed}, open: map[string]*guess{}}
 }
 
-// add puts a notification into the open herd of its path, or begins a new one.
-func (p *pathHerds) add(n results.Notification, r *recent) {
+// add puts a notification into the open herd of its path, or begins a new one, and returns how large that is by now.
+func (p *pathHerds) add(n results.Notification, r *recent) (size int) {
 	one := p.open[n.Path]
 	if one != nil && (n.At-one.last > guessGap || one.clients[n.Client]) {
 		p.complete(&one.herd)
@@ -165,6 +167,7 @@ func (p *pathHerds) add(n results.Notification, r *recent) {
 	one.add(n.At)
 	one.clients[n.Client] = true
 	p.grown(&one.herd, r)
+	return one.size
 }
 
 // sweep completes the herds whose silence exceeds the gap.

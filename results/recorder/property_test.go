@@ -47,7 +47,7 @@ func newLoad(seed uint64) *load {
 	length := 2*s + l.within(8*s)
 	l.window = stretch{l.within(s), s + l.within(length-s)}
 	l.config = recorder.Config{
-		Operation: "release", Waiting: []string{"acquire", "await"}, Collective: l.IntN(5) == 0,
+		Phase: "acquire", Operation: "release", Waiting: []string{"acquire", "await"}, Collective: l.IntN(5) == 0,
 		Version: []string{"3.9.3", "3.8.0", ""}[l.IntN(3)], Clients: 1 + l.IntN(20),
 	}
 	if l.IntN(2) == 0 {
@@ -323,12 +323,22 @@ func (l *load) compareSeries(t *testing.T, d *results.Document) {
 		operations += d.Series.Operations[i]
 		notifications += d.Series.Notifications[i]
 	}
-	var released int64
+	var released, acquired int64
+	var waited, waitedInBins time.Duration
 	for _, s := range l.spans {
-		if s.Phase == "release" {
+		switch s.Phase {
+		case "release":
 			released++
+		case "acquire":
+			acquired++
+			waited += s.End - s.Start
 		}
 	}
+	for i, n := range d.Series.Samples {
+		acquired -= n
+		waitedInBins += d.Series.Time[i]
+	}
+	equal(t, "acquires and their time that are not in the series", []any{acquired, waited - waitedInBins}, []any{int64(0), time.Duration(0)})
 	equal(t, "operations and notifications of the series", []int64{operations, notifications}, []int64{released, int64(len(l.notifications))})
 	if largest := slices.Max(d.Series.LargestHerd); largest < d.Herd.Max() {
 		t.Errorf("the largest herd is %d, and in the series %d", d.Herd.Max(), largest)

@@ -8,6 +8,7 @@
 package recorder
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -17,13 +18,17 @@ import (
 
 // Config describes a measurement before its first event.
 type Config struct {
-	Operation    string        // the phase whose end completes an operation
-	Waiting      []string      // the phases in which a client waits for notifications
-	Collective   bool          // all clients complete an operation together
-	Version      string        // of ZooKeeper; empty if unknown
-	Clients      int           // how many clients are expected; higher ids are allowed
-	WindowLength time.Duration // 0 if it is not known in advance
+	Phase        string          // the recipe's first phase, which the series has over time
+	Operation    string          // the phase whose end completes an operation
+	Waiting      []string        // the phases in which a client waits for notifications
+	Collective   bool            // all clients complete an operation together
+	Version      string          // of ZooKeeper; empty if unknown
+	Clients      int             // how many clients are expected; higher ids are allowed
+	WindowLength time.Duration   // 0 if it is not known in advance
+	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
 	Lockstep     bool
+	Open         bool // operations arrive at a rate
+	Cloned       bool // the recorder is to be cloned while the window is open, see [Recorder.Clone]
 
 	Faulty        bool     // the scenario has faults
 	Losses        []string // that the recipe can have
@@ -58,7 +63,9 @@ type Recorder struct {
 	recent   recent
 	timeline middle
 	series   series
+	seconds  seconds
 	failures failures
+	open     open
 
 	violations     []results.Violation
 	moreViolations int64
@@ -78,9 +85,10 @@ func New(c Config) *Recorder {
 		measured:   map[string]*results.LiveHistogram{},
 		notified:   map[string]int64{},
 		nextSweep:  never,
-		stalls:     newStalls(c.Collective),
+		stalls:     newStalls(c.Collective || len(c.Stages) > 0),
 		violations: []results.Violation{},
 	}
+	r.window.stages = newStages(c.Stages)
 	r.failures = newFailures(c, &r.window)
 	r.byZxid = newZxidHerds(&r.window, &r.series)
 	if !namesTransactions(c.Version) {
@@ -106,12 +114,19 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 	if phase == r.config.Operation {
 		r.completed(id, stretch{start, end})
 	}
+	if phase == r.config.Phase {
+		r.series.sample(stretch{start, end})
+		r.seconds.sample(stretch{start, end})
+	}
 	waiting := slices.Contains(r.config.Waiting, phase)
 	switch {
 	case r.window.precedes(end):
 		live(r.warmUp, phase).Add(end - start)
 	case r.window.contains(end):
 		live(r.measured, phase).Add(end - start)
+		if phase == r.config.Phase && !r.config.Open {
+			r.window.record(end, func(s *stage) { s.latency.Add(end - start) })
+		}
 		if waiting && r.wokenUsefully(c, stretch{start, end}) {
 			r.useful++
 		}
@@ -124,9 +139,11 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 func (r *Recorder) completed(id int, s stretch) {
 	c := r.client(id)
 	r.series.operation(s.end)
+	r.seconds.operation(s.end)
 	r.failures.operation(id, s)
 	if r.window.contains(s.end) {
 		r.window.operations++
+		r.window.record(s.end, func(s *stage) { s.operations++ })
 	}
 	if r.window.contains(s.end) || r.window.precedes(s.end) {
 		r.stalls.operation(s, c.completed)
@@ -164,15 +181,17 @@ func (r *Recorder) Notification(n results.Notification) {
 	if r.window.contains(n.At) {
 		r.countNotification(n)
 	}
-	r.byZxid.add(n, &r.recent)
+	size := r.byZxid.add(n, &r.recent)
 	if r.byPath != nil {
-		r.byPath.add(n, &r.recent)
+		size = cmp.Or(size, r.byPath.add(n, &r.recent))
 	}
+	r.seconds.notification(n.At, size)
 }
 
 // countNotification records a notification in the window.
 func (r *Recorder) countNotification(n results.Notification) {
 	r.notified[n.Type]++
+	r.window.record(n.At, func(s *stage) { s.notifications++ })
 	r.peak.add(n.At)
 	if causeKnown(n) {
 		r.named = true
@@ -218,6 +237,12 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	live(histograms, results.BystanderService).Add(b.Service)
 }
 
+// Memory records how many bytes of the zkbench process are in memory.
+func (r *Recorder) Memory(at time.Duration, resident int64) {
+	r.advance(at)
+	r.series.memory(at, resident)
+}
+
 // Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
 // these transactions, to every session.
 func (r *Recorder) Passed(zxid int64) { r.byZxid.passed(zxid) }
@@ -238,7 +263,7 @@ func (r *Recorder) OpenWindow(at time.Duration) {
 	r.closeHerds()
 	r.window.open(at)
 	r.stalls.open(at)
-	r.timeline.open(at, r.config.WindowLength)
+	r.timeline.open(at, r.config.WindowLength, r.config.Cloned)
 	r.failures.completed = at
 }
 

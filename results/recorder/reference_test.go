@@ -48,7 +48,9 @@ type raw struct {
 }
 
 // replay feeds a recorder with a measurement in order of time, and opens and closes the window.
-func (r raw) replay() *recorder.Recorder {
+func (r raw) replay() *recorder.Recorder { return r.measurement().Replay() }
+
+func (r raw) measurement() recordertest.Measurement {
 	m := recordertest.Measurement{
 		Config: r.config, Window: recordertest.Stretch(r.window), Frozen: recordertest.Stretch(r.frozen),
 		Notifications: r.notifications, Reads: r.reads, Passed: r.passed, Faults: r.faults, Failed: r.failed, Rejoined: r.rejoined,
@@ -60,7 +62,7 @@ func (r raw) replay() *recorder.Recorder {
 	for _, s := range r.spans {
 		m.Spans = append(m.Spans, recordertest.Span(s))
 	}
-	return m.Replay()
+	return m
 }
 
 // record returns the document of a measurement.

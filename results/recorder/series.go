@@ -20,6 +20,10 @@ type bin struct {
 	operations, requests, notifications int64
 	largest                             [groupings]int
 	slowest                             time.Duration
+	waiting                             int64 // arrivals that no client has begun
+	samples                             int64 // of the first phase
+	time                                time.Duration
+	memory                              int64
 }
 
 func (b *bin) merge(o bin) {
@@ -30,6 +34,10 @@ func (b *bin) merge(o bin) {
 		b.largest[g] = max(b.largest[g], o.largest[g])
 	}
 	b.slowest = max(b.slowest, o.slowest)
+	b.waiting = max(b.waiting, o.waiting)
+	b.samples += o.samples
+	b.time += o.time
+	b.memory = max(b.memory, o.memory)
 }
 
 // series counts events over time. It begins with the first event. When there would be too many bins, it doubles their
@@ -39,6 +47,7 @@ type series struct {
 	used         int // bins
 	bins         [results.MaxBins]bin
 	total        int64 // of the requests
+	open         bool  // the load is open, so that there is a backlog
 	counting     bool  // total is known
 }
 
@@ -68,6 +77,19 @@ func (s *series) double() {
 
 func (s *series) operation(at time.Duration) { s.at(at).operations++ }
 
+// sample records a duration of the first phase in the bin in which it ended.
+func (s *series) sample(took stretch) {
+	bin := s.at(took.end)
+	bin.samples++
+	bin.time += took.length()
+}
+
+// memory records the resident size of the process.
+func (s *series) memory(at time.Duration, bytes int64) {
+	bin := s.at(at)
+	bin.memory = max(bin.memory, bytes)
+}
+
 func (s *series) notification(at time.Duration) { s.at(at).notifications++ }
 
 // requests adds the requests since the previous call.
@@ -82,6 +104,13 @@ func (s *series) requests(at time.Duration, total int64) {
 func (s *series) read(b results.BystanderRead) {
 	bin := s.at(b.At)
 	bin.slowest = max(bin.slowest, b.Response)
+}
+
+// backlog records the largest number of arrivals that waited for a client lately.
+func (s *series) backlog(at time.Duration, most int64) {
+	bin := s.at(at)
+	bin.waiting = max(bin.waiting, most)
+	s.open = true
 }
 
 // herd records a complete herd in the bin in which it began.
@@ -99,6 +128,12 @@ func (s *series) document(g grouping) *results.Series {
 		out.Notifications = append(out.Notifications, b.notifications)
 		out.LargestHerd = append(out.LargestHerd, b.largest[g])
 		out.SlowestRead = append(out.SlowestRead, b.slowest)
+		if s.open {
+			out.Backlog = append(out.Backlog, b.waiting)
+		}
+		out.Samples = append(out.Samples, b.samples)
+		out.Time = append(out.Time, b.time)
+		out.Memory = append(out.Memory, b.memory)
 	}
 	return out
 }

@@ -11,18 +11,23 @@ import (
 )
 
 func TestSeries(t *testing.T) {
-	rec := recorder.New(recorder.Config{Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
 	rec.Traffic(s, recorder.Traffic{Requests: 100}) // the sessions' own
 	rec.Span("acquire", 0, s, s+20*ms)
 	rec.Span("release", 0, s, s+50*ms)
 	rec.Traffic(s+60*ms, recorder.Traffic{Requests: 103})
+	rec.Memory(s+70*ms, 3000)
+	rec.Memory(s+80*ms, 2000)
 	rec.OpenWindow(s + 100*ms)
+	rec.Span("acquire", 0, s, s+130*ms)
+	rec.Span("acquire", 1, s+130*ms, s+140*ms)
 	rec.Span("release", 0, s, s+150*ms)
 	rec.Notification(note(s+190*ms, 0, 7))
 	rec.Notification(note(s+210*ms, 1, 7))
 	rec.Notification(note(s+220*ms, 1, 8))
 	rec.Read(results.BystanderRead{At: s + 110*ms, Service: ms, Response: 130 * ms})
 	rec.Traffic(s+250*ms, recorder.Traffic{Requests: 110})
+	rec.Memory(s+250*ms, 4000)
 	rec.CloseWindow(s + 410*ms)
 	rec.Notification(note(s+415*ms, 1, 9))
 	rec.Traffic(s+420*ms, recorder.Traffic{Requests: 111})
@@ -34,6 +39,7 @@ func TestSeries(t *testing.T) {
 		Start: s, Bin: 100 * ms,
 		Operations: []int64{1, 1, 0, 0, 0}, Requests: []int64{3, 0, 7, 0, 1}, Notifications: []int64{0, 1, 2, 0, 1},
 		LargestHerd: []int{0, 2, 1, 0, 1}, SlowestRead: []time.Duration{0, 130 * ms, 0, 0, 0},
+		Samples: []int64{1, 2, 0, 0, 0}, Time: []time.Duration{20 * ms, 140 * ms, 0, 0, 0}, Memory: []int64{3000, 0, 4000, 0, 0},
 	})
 }
 
@@ -41,7 +47,7 @@ func TestSeries(t *testing.T) {
 // is complete only after that is in the bin into which the one that it began in was merged.
 func TestSeriesDoubles(t *testing.T) {
 	const last = 250 * s // 2500 bins of 100 ms
-	rec := recorder.New(recorder.Config{Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "release", Operation: "release", Version: "3.9.3"})
 	rec.OpenWindow(0)
 	rec.Traffic(0, recorder.Traffic{})
 	at := make([]int64, 4000)
@@ -50,6 +56,7 @@ func TestSeriesDoubles(t *testing.T) {
 		at[end/(800*ms)]++
 		rec.Span("release", 0, end-ms, end)
 		rec.Traffic(end, recorder.Traffic{Requests: int64(i + 1)})
+		rec.Memory(end, int64(2500-i))
 		rec.Read(results.BystanderRead{At: end - 2*ms, Service: ms, Response: time.Duration(i + 1)})
 		if i >= 2000 && i < 2003 {
 			rec.Notification(note(end, i-2000, 9))
@@ -66,6 +73,10 @@ func TestSeriesDoubles(t *testing.T) {
 	}
 	equal(t, "operations", series.Operations, at[:313])
 	equal(t, "requests", series.Requests, at[:313])
+	equal(t, "samples", series.Samples, at[:313])
+	if series.Time[0] != 8*ms || series.Memory[0] != 2500 || series.Memory[312] != 4 {
+		t.Errorf("times %v, want 8 ms in the first bin; memory %v, want the largest of each bin", series.Time, series.Memory)
+	}
 	if slices.Max(series.LargestHerd) != 3 || series.LargestHerd[200050*ms/(800*ms)] != 3 {
 		t.Errorf("herds %v, want one of 3 in bin 250", series.LargestHerd)
 	}

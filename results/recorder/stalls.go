@@ -47,13 +47,14 @@ func band(length time.Duration) int {
 //     load's own breaks and no stalls. If each such time overlaps a similar gap, the gaps are the rhythm.
 //  2. It is longer than 10 times the gap in which the middle moment of the shorter gaps lies, and similar gaps fill less
 //     than two thirds of the window. This finds stalls of loads whose clients wait long for their turn. It does not apply
-//     to rounds that all clients complete together: there is a break after each burst.
+//     to rounds that all clients complete together: there is a break after each burst. Nor does it apply to loads in
+//     stages: a quiet stage is no stall.
 //
 // Note: operations and cycles are not kept, but counted by the band of the longest gap that they overlap. So in
 // condition 1 a gap is similar if it is in the band of half the candidate's length or in a higher one: it may be up to
 // 16 % shorter than half. Condition 2 needs the lengths of gaps only, which are kept to three digits.
 type stalls struct {
-	collective bool
+	uneven     bool // gaps of very different lengths are usual: clients complete rounds together, or the load has stages
 	window     stretch
 	opened     bool          // and not yet closed
 	last       time.Duration // the latest completion in the window, or its start
@@ -73,8 +74,8 @@ type candidate struct {
 	fault time.Duration // when a fault last began or ended before its end; its end if one was in effect
 }
 
-func newStalls(collective bool) stalls {
-	s := stalls{collective: collective, lengths: lengths(3), fault: never}
+func newStalls(uneven bool) stalls {
+	s := stalls{uneven: uneven, lengths: lengths(3), fault: never}
 	for i := range s.ended {
 		s.ended[i] = never
 	}
@@ -204,7 +205,7 @@ func (s *stalls) interrupts(c candidate, gaps []hdrhistogram.Bar) bool {
 		}
 	}
 	usual, ok := middleOf(gaps[:shorter], rest)
-	return ok && !s.collective && 3*similar < 2*s.window.length() && c.exceeds(stallFactor, usual)
+	return ok && !s.uneven && 3*similar < 2*s.window.length() && c.exceeds(stallFactor, usual)
 }
 
 // middleOf returns the length of the gap in which the middle moment lies, if all are put in a row by length; false

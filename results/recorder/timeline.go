@@ -96,21 +96,24 @@ func (r *recent) excerptAround(moment, now time.Duration) excerpt {
 
 // middle keeps the excerpts that may prove to be nearest to the middle of the window.
 //
-// If the window's length is known, there is one excerpt. Otherwise, excerpts begin at geometric distances from the
-// window's start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far,
-// because the latter only grows.
+// If the window's length is known, one excerpt is planned. If it is unknown, or the window may be cut short, excerpts begin at
+// geometric distances from the window's start. Such an excerpt is dropped once the middle of the next one lies before the middle
+// of the window so far, because the latter only grows.
 type middle struct {
 	start    time.Duration // of the window
-	next     time.Duration // distance of the next excerpt; 0 if the length is known
-	excerpts []*excerpt
+	planned  *excerpt      // nil if the length is unknown
+	next     time.Duration // distance of the next excerpt; 0 if none but the planned one is kept
+	excerpts []*excerpt    // the others
 }
 
-func (m *middle) open(at, length time.Duration) {
+func (m *middle) open(at, length time.Duration, mayBeShorter bool) {
 	m.start = at
 	if length > 0 {
 		reach := (results.TimelineLength + windowSlack) / 2
-		m.excerpts = []*excerpt{{stretch: stretch{at + length/2 - reach, at + length/2 + reach}}}
-		return
+		m.planned = &excerpt{stretch: stretch{at + length/2 - reach, at + length/2 + reach}}
+		if !mayBeShorter {
+			return
+		}
 	}
 	m.excerpts = []*excerpt{{stretch: stretch{at, at + results.TimelineLength}}}
 	m.next = firstStep
@@ -127,18 +130,34 @@ func (m *middle) advance(now time.Duration) {
 	}
 }
 
-// timeline returns the excerpt whose middle is nearest to that of the window. A window of up to a second is kept whole.
+// all returns the excerpts that are kept, the planned one first.
+func (m *middle) all() []*excerpt {
+	if m.planned == nil {
+		return m.excerpts
+	}
+	return append([]*excerpt{m.planned}, m.excerpts...)
+}
+
+// timeline returns the second in the middle of the window if the planned excerpt has it, else the part of the excerpt whose middle
+// is nearest to that of the window. A window of up to a second is kept whole.
 func (m *middle) timeline(w stretch) results.Timeline {
-	nearest := slices.MinFunc(m.excerpts, func(a, b *excerpt) int {
-		return cmp.Compare((a.center() - w.center()).Abs(), (b.center() - w.center()).Abs())
-	})
-	start := min(max(w.center()-results.TimelineLength/2, nearest.start), nearest.end-results.TimelineLength)
+	exact := w.center() - results.TimelineLength/2
+	nearest := m.planned
+	if nearest == nil || exact < nearest.start || nearest.end < exact+results.TimelineLength {
+		nearest = slices.MinFunc(m.all(), func(a, b *excerpt) int {
+			return cmp.Compare((a.center() - w.center()).Abs(), (b.center() - w.center()).Abs())
+		})
+	}
+	start := min(max(exact, nearest.start), nearest.end-results.TimelineLength)
 	return nearest.timeline(stretch{max(start, w.start), min(start+results.TimelineLength, w.end)})
 }
 
 // excerpts yields the excerpts that are being filled.
 func (r *Recorder) excerpts() iter.Seq[*excerpt] {
 	return func(yield func(*excerpt) bool) {
+		if e := r.timeline.planned; e != nil && !yield(e) {
+			return
+		}
 		for _, e := range r.timeline.excerpts {
 			if !yield(e) {
 				return

@@ -16,9 +16,16 @@ type window struct {
 	stretch
 	opened, closed bool
 	operations     int64
+	stages         []stage // in the order of time; none unless the load has them
 }
 
-func (w *window) open(at time.Duration) { w.start, w.opened = at, true }
+func (w *window) open(at time.Duration) {
+	w.start, w.opened = at, true
+	for i := range w.stages {
+		at += w.stages[i].planned
+		w.stages[i].end = at
+	}
+}
 
 func (w *window) close(at time.Duration) { w.end, w.closed = at, true }
 

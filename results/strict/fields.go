@@ -32,6 +32,23 @@ func Read(file string, text []byte, read func(root *yaml.Node) Mistakes) error {
 	return read(root).in(file)
 }
 
+// ReadLine reads a mapping as a command line has it, with or without braces around it. example is one for the message about a text
+// that is none. The error is Mistakes otherwise.
+func ReadLine(text, example string, read func(root *yaml.Node) Mistakes) error {
+	braced := text
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		braced = "{" + text + "}"
+	}
+	root, err := Document([]byte(braced))
+	if err != nil {
+		return fmt.Errorf("wants fields such as `%s`, not %q", example, text)
+	}
+	if mistakes := read(root); len(mistakes) > 0 {
+		return mistakes
+	}
+	return nil
+}
+
 // ReadList reads a file that is a list of mappings; see [List].
 func ReadList(file string, text []byte, element func() ([]Field, func() []string)) error {
 	return Read(file, text, func(root *yaml.Node) Mistakes { return List(root, "", element) })

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -19,6 +20,15 @@ func Count(v float64) string {
 
 // Whole formats a number without decimals.
 func Whole(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+// Grouped formats a whole number with a comma before every three digits.
+func Grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
 
 // Percentage formats a share of 1 with three digits, however small it is.
 func Percentage(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }

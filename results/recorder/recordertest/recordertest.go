@@ -3,6 +3,7 @@ package recordertest
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -49,67 +50,83 @@ type Measurement struct {
 type event struct {
 	at   time.Duration
 	rank int // among simultaneous events
-	do   func()
+	do   func(r *recorder.Recorder)
 }
 
-// Replay returns a recorder that has received the measurement in order of time. The edges of the window include
-// simultaneous events.
+// Events are the calls of a recorder in order of time.
+type Events []event
+
+// Play makes the calls after one moment, up to another.
+func (e Events) Play(r *recorder.Recorder, after, upTo time.Duration) {
+	for _, one := range e {
+		if after < one.at && one.at <= upTo {
+			one.do(r)
+		}
+	}
+}
+
+// Replay returns a recorder that has received the measurement.
 func (m Measurement) Replay() *recorder.Recorder {
 	r := recorder.New(m.Config)
-	events := []event{
-		{m.Window.Start, 0, func() { r.OpenWindow(m.Window.Start) }},
-		{m.Window.End, 2, func() { r.CloseWindow(m.Window.End) }},
-	}
-	if m.Frozen != (Stretch{}) {
-		events = append(events, event{m.Frozen.Start, 0, func() { r.Freeze(m.Frozen.Start) }}, event{m.Frozen.End, 2, func() { r.Thaw(m.Frozen.End) }})
-	}
-	for _, n := range m.Notifications {
-		events = append(events, event{n.At, 1, func() { r.Notification(n) }})
-	}
-	for _, s := range m.Spans {
-		events = append(events, event{s.End, 1, func() { r.Span(s.Phase, s.Client, s.Start, s.End) }})
-	}
-	for _, b := range m.Reads {
-		events = append(events, event{b.At + b.Response, 1, func() { r.Read(b) }})
-	}
-	for at, zxid := range m.Passed {
-		events = append(events, event{at, 3, func() { r.Passed(zxid) }})
-	}
-	for at, so := range m.Traffic {
-		events = append(events, event{at, -1, func() { r.Traffic(at, so) }})
-	}
-	events = append(events, m.failures(r)...)
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
-	for _, e := range events {
-		e.do()
-	}
+	m.Events().Play(r, math.MinInt64, math.MaxInt64)
 	return r
 }
 
+// Events returns the calls that record the measurement. The edges of the window include simultaneous events.
+func (m Measurement) Events() Events {
+	events := []event{
+		{m.Window.Start, 0, func(r *recorder.Recorder) { r.OpenWindow(m.Window.Start) }},
+		{m.Window.End, 2, func(r *recorder.Recorder) { r.CloseWindow(m.Window.End) }},
+	}
+	if m.Frozen != (Stretch{}) {
+		events = append(events,
+			event{m.Frozen.Start, 0, func(r *recorder.Recorder) { r.Freeze(m.Frozen.Start) }},
+			event{m.Frozen.End, 2, func(r *recorder.Recorder) { r.Thaw(m.Frozen.End) }})
+	}
+	for _, n := range m.Notifications {
+		events = append(events, event{n.At, 1, func(r *recorder.Recorder) { r.Notification(n) }})
+	}
+	for _, s := range m.Spans {
+		events = append(events, event{s.End, 1, func(r *recorder.Recorder) { r.Span(s.Phase, s.Client, s.Start, s.End) }})
+	}
+	for _, b := range m.Reads {
+		events = append(events, event{b.At + b.Response, 1, func(r *recorder.Recorder) { r.Read(b) }})
+	}
+	for at, zxid := range m.Passed {
+		events = append(events, event{at, 3, func(r *recorder.Recorder) { r.Passed(zxid) }})
+	}
+	for at, so := range m.Traffic {
+		events = append(events, event{at, -1, func(r *recorder.Recorder) { r.Traffic(at, so) }})
+	}
+	events = append(events, m.failures()...)
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank)) })
+	return events
+}
+
 // failures returns the events of faults and what follows from them.
-func (m Measurement) failures(r *recorder.Recorder) []event {
+func (m Measurement) failures() []event {
 	var events []event
 	for _, f := range m.Faults {
 		var id int
-		events = append(events, event{f.Start, 1, func() { id = r.FaultBegan(f.Start, f.Kind, f.Target, f.Victims) }})
+		events = append(events, event{f.Start, 1, func(r *recorder.Recorder) { id = r.FaultBegan(f.Start, f.Kind, f.Target, f.Victims) }})
 		if f.End > 0 {
-			events = append(events, event{f.End, 1, func() { r.FaultEnded(id, f.End) }})
+			events = append(events, event{f.End, 1, func(r *recorder.Recorder) { r.FaultEnded(id, f.End) }})
 		}
 	}
 	for _, list := range []struct {
 		times []time.Duration
-		do    func(at time.Duration)
+		do    func(r *recorder.Recorder, at time.Duration)
 	}{
-		{m.Missed, r.MissedFault},
-		{m.Failed, func(at time.Duration) { r.FailedOperation(at, 0) }},
-		{m.Rejoined, func(at time.Duration) { r.Rejoined(at, 0) }},
+		{m.Missed, (*recorder.Recorder).MissedFault},
+		{m.Failed, func(r *recorder.Recorder, at time.Duration) { r.FailedOperation(at, 0) }},
+		{m.Rejoined, func(r *recorder.Recorder, at time.Duration) { r.Rejoined(at, 0) }},
 	} {
 		for _, at := range list.times {
-			events = append(events, event{at, 1, func() { list.do(at) }})
+			events = append(events, event{at, 1, func(r *recorder.Recorder) { list.do(r, at) }})
 		}
 	}
 	for loss, amount := range m.Damage {
-		events = append(events, event{m.Window.End, 3, func() { r.Damage(loss, amount) }})
+		events = append(events, event{m.Window.End, 3, func(r *recorder.Recorder) { r.Damage(loss, amount) }})
 	}
 	return events
 }
@@ -120,6 +137,9 @@ func (m Measurement) failures(r *recorder.Recorder) []event {
 func (m Measurement) Complete(t testing.TB, d *results.Document) {
 	t.Helper()
 	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
+	if len(d.Phases) > 0 {
+		m.Config.Phase = d.Phases[0]
+	}
 	if m.Config.Faulty && m.Traffic == nil {
 		total := recorder.Traffic{Requests: d.Counts.TotalRequests, BytesIn: d.Counts.BytesIn}
 		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}

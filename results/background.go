@@ -1,0 +1,254 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// BackgroundLoad is the load of the background: plain reads and writes by sessions that take no part in the recipe. Each request
+// is sent when it is due, even if earlier ones are unanswered.
+type BackgroundLoad struct {
+	Reads    int `json:"reads"`    // per second, over all servers
+	Writes   int `json:"writes"`   // per second, over all servers
+	Bytes    int `json:"bytes"`    // size of the data of each znode
+	Znodes   int `json:"znodes"`   // that are read and written, in turn
+	Sessions int `json:"sessions"` // assigned to the servers in turn; in a scenario 0 means one for each server
+}
+
+// String returns the load in the notation of the flag --background.
+func (l BackgroundLoad) String() string {
+	var parts []string
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"reads", l.Reads}, {"writes", l.Writes}, {"bytes", l.Bytes}, {"znodes", l.Znodes}, {"sessions", l.Sessions}} {
+		if f.value > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", f.name, f.value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Background is what became of the background's requests: before the load of the recipe began, and in the window.
+type Background struct {
+	Alone BackgroundStretch `json:"alone"`
+	// During is the window. It is nil if the background alone saturated the ensemble, so that no load was applied.
+	During *BackgroundStretch `json:"during,omitempty"`
+}
+
+// BackgroundStretch is a part of a measurement in which the background was on.
+type BackgroundStretch struct {
+	Start      time.Duration      `json:"start_ns"` // since the measurement's epoch
+	End        time.Duration      `json:"end_ns"`
+	BacklogMax int64              `json:"backlog_max"` // the most requests at a time that were due and not answered
+	Read       BackgroundRequests `json:"read"`
+	Write      BackgroundRequests `json:"write"`
+}
+
+// BackgroundRequests are the reads or the writes of a stretch.
+type BackgroundRequests struct {
+	Due      int64     `json:"due"`      // in the stretch
+	Answered int64     `json:"answered"` // in the stretch, also those that were due before it; without failed ones
+	Failed   int64     `json:"failed"`   // of those due in the stretch
+	Response Histogram `json:"response"` // of those due in the stretch, from when they were due
+	Service  Histogram `json:"service"`  // of the same, from when they were sent
+}
+
+// unanswered returns how many of the requests that were due have neither an answer nor an error.
+func (r BackgroundRequests) unanswered() int64 { return r.Due - r.Response.All() - r.Failed }
+
+// length returns the duration of the stretch.
+func (s BackgroundStretch) length() time.Duration { return s.End - s.Start }
+
+// rate returns how many requests of a kind were answered per second.
+func (s BackgroundStretch) rate(r BackgroundRequests) float64 {
+	return float64(r.Answered) / s.length().Seconds()
+}
+
+// Names of the background's metrics: background-read-p99-ns is of the window, background-alone-read-p99-ns of the time before.
+const (
+	backgroundPrefix = "background-"
+	alonePrefix      = backgroundPrefix + "alone-"
+	slowdownSuffix   = "-slowdown"
+	perSecond        = "s/s" // of reads and writes
+	backlogMax       = "backlog-max"
+)
+
+// backgroundKinds returns the kinds of the background's requests.
+func backgroundKinds() []string { return []string{"read", "write"} }
+
+// slowdowns returns the percentiles of which there is a slowdown.
+func slowdowns() []float64 { return []float64{50, 99} }
+
+// BackgroundLatency returns the name of the metric with a percentile of the response times of the background's requests of a kind,
+// "read" or "write", in the window.
+func BackgroundLatency(kind string, percentile float64) string {
+	return percentileName(backgroundPrefix+kind, percentile)
+}
+
+// BackgroundSlowdown returns the name of the metric with a percentile in multiples of the same before the load.
+func BackgroundSlowdown(kind string, percentile float64) string {
+	return fmt.Sprintf("%s%s-p%g%s", backgroundPrefix, kind, percentile, slowdownSuffix)
+}
+
+// IsBackground reports whether a metric is of the background.
+func IsBackground(metric string) bool { return strings.HasPrefix(metric, backgroundPrefix) }
+
+// isAlone reports whether a metric is of the time before the load, and therefore describes the ensemble instead of the variant.
+func isAlone(metric string) bool { return strings.HasPrefix(metric, alonePrefix) }
+
+// isBackgroundRate reports whether a metric is the number of the background's requests that were answered per second.
+func isBackgroundRate(metric string) bool {
+	return IsBackground(metric) && strings.HasSuffix(metric, perSecond)
+}
+
+// isSlowdown reports whether a metric is a time in multiples of that before the load.
+func isSlowdown(metric string) bool {
+	return IsBackground(metric) && strings.HasSuffix(metric, slowdownSuffix)
+}
+
+// backgroundMetrics returns every metric that the background can have.
+func backgroundMetrics() []string {
+	var names []string
+	for _, prefix := range []string{backgroundPrefix, alonePrefix} {
+		names = append(names, prefix+backlogMax)
+		for _, kind := range backgroundKinds() {
+			names = append(names, prefix+kind+perSecond)
+			for _, phase := range []string{prefix + kind, prefix + kind + "-service"} {
+				for _, p := range percentiles() {
+					names = append(names, percentileName(phase, p))
+				}
+				names = append(names, maximumName(phase))
+			}
+		}
+	}
+	for _, kind := range backgroundKinds() {
+		for _, p := range slowdowns() {
+			names = append(names, BackgroundSlowdown(kind, p))
+		}
+	}
+	return names
+}
+
+// addBackground adds the background's metrics. Kinds of requests that the background does not send have none.
+func (d *Document) addBackground(metrics map[string]Metric) error {
+	b := d.Background
+	if b == nil || d.Scenario.Background == nil {
+		return nil
+	}
+	if err := d.Scenario.Background.addStretch(metrics, alonePrefix, b.Alone); err != nil || b.During == nil {
+		return err
+	}
+	if err := d.Scenario.Background.addStretch(metrics, backgroundPrefix, *b.During); err != nil {
+		return err
+	}
+	for _, kind := range backgroundKinds() {
+		for _, p := range slowdowns() {
+			during, measured := metrics[BackgroundLatency(kind, p)]
+			alone, known := metrics[percentileName(alonePrefix+kind, p)]
+			if measured && known && alone.Value > 0 {
+				metrics[BackgroundSlowdown(kind, p)] = Metric{during.Value / alone.Value, "x alone"}
+			}
+		}
+	}
+	return nil
+}
+
+// addStretch adds the metrics of one stretch.
+func (l BackgroundLoad) addStretch(metrics map[string]Metric, prefix string, s BackgroundStretch) error {
+	metrics[prefix+backlogMax] = Metric{float64(s.BacklogMax), "requests"}
+	for _, of := range []struct {
+		kind     string
+		asked    int
+		requests BackgroundRequests
+	}{{"read", l.Reads, s.Read}, {"write", l.Writes, s.Write}} {
+		if of.asked == 0 || s.length() <= 0 {
+			continue
+		}
+		metrics[prefix+of.kind+perSecond] = Metric{s.rate(of.requests), "1/s"}
+		for phase, h := range map[string]Histogram{of.kind: of.requests.Response, of.kind + "-service": of.requests.Service} {
+			decoded, err := h.Decode()
+			if err != nil {
+				return fmt.Errorf("background, %s: %w", phase, err)
+			}
+			addPercentiles(metrics, prefix+phase, decoded)
+		}
+	}
+	return nil
+}
+
+// backgroundFailures returns how many of the background's requests failed.
+func (d *Document) backgroundFailures() int64 {
+	b := d.Background
+	if b == nil {
+		return 0
+	}
+	failed := b.Alone.Read.Failed + b.Alone.Write.Failed
+	if b.During != nil {
+		failed += b.During.Read.Failed + b.During.Write.Failed
+	}
+	return failed
+}
+
+// backgroundSaturates describes a background that the ensemble cannot answer even without the load of the recipe; empty if it can.
+func (d *Document) backgroundSaturates() string {
+	b, l := d.Background, d.Scenario.Background
+	if b == nil || b.During != nil || l == nil {
+		return ""
+	}
+	return fmt.Sprintf("the background alone saturates the ensemble: it offered %d reads/s and %d writes/s, and achieved %s and %s, with up to %d requests unanswered: ask for a lower rate",
+		l.Reads, l.Writes, table.Count(b.Alone.rate(b.Alone.Read)), table.Count(b.Alone.rate(b.Alone.Write)), b.Alone.BacklogMax)
+}
+
+// writers names the sessions whose writes an oracle compares with the servers' transactions.
+func (o Oracle) writers() string {
+	if o.BackgroundWrites > 0 {
+		return "clients and background"
+	}
+	return "clients"
+}
+
+// background returns the load of the background in the notation of the flag --background; empty without one.
+func (s Scenario) background() string {
+	if s.Background == nil {
+		return ""
+	}
+	return s.Background.String()
+}
+
+// backgroundLine describes the background of a table's measurements; empty without one.
+func backgroundLine(rows []Row) string {
+	if rows[0].Background == "" {
+		return ""
+	}
+	return "background (bg): " + rows[0].Background + "; ×alone: in multiples of the same before the load"
+}
+
+// times returns the latencies of one phase of a stretch, such as "write-service".
+func (s BackgroundStretch) times(phase string) (Histogram, bool) {
+	h, ok := map[string]Histogram{
+		"read": s.Read.Response, "read-service": s.Read.Service, "write": s.Write.Response, "write-service": s.Write.Service,
+	}[phase]
+	return h, ok
+}
+
+// Times returns the latencies from which the percentiles of a phase are computed: of the recipe, the bystanders, the background, an
+// open load, or of connecting. ok is false if there are none.
+func (d *Document) Times(phase string) (h Histogram, ok bool) {
+	if h, ok = d.Histograms[phase]; ok {
+		return h, true
+	}
+	if name, isAlone := strings.CutPrefix(phase, alonePrefix); isAlone && d.Background != nil {
+		return d.Background.Alone.times(name)
+	}
+	if name, isDuring := strings.CutPrefix(phase, backgroundPrefix); isDuring && d.Background != nil && d.Background.During != nil {
+		return d.Background.During.times(name)
+	}
+	if phase == connectPhase && d.Connect != nil {
+		return d.Connect.Each, true
+	}
+	return Histogram{}, false
+}

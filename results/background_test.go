@@ -1,0 +1,172 @@
+package results_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+)
+
+// beside returns a document with a background whose requests took 2 ms in the time before the load, and 6 ms in the window.
+func beside(t *testing.T) *results.Document {
+	t.Helper()
+	d := whole(t)
+	d.Scenario.Background = &results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 3, Sessions: 2}
+	stretch := func(start, end, took time.Duration) results.BackgroundStretch {
+		requests := func(n int64) results.BackgroundRequests {
+			response, err := results.NewHistogram(slices.Repeat([]time.Duration{took}, int(n)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return results.BackgroundRequests{Due: n, Answered: n, Response: response, Service: response}
+		}
+		length := int64((end - start) / ms)
+		return results.BackgroundStretch{Start: start, End: end, BacklogMax: 3, Read: requests(length), Write: requests(length / 2)}
+	}
+	during := stretch(d.Window.Start, d.Window.End, 6*ms)
+	d.Background = &results.Background{Alone: stretch(d.Window.Start-20*ms, d.Window.Start, 2*ms), During: &during}
+	d.Oracle.BackgroundWrites = 30
+	d.Oracle.ServerTransactions += 30
+	compute(t, d)
+	return d
+}
+
+func compute(t *testing.T, d *results.Document) {
+	t.Helper()
+	var err error
+	if d.Metrics, err = d.ComputeMetrics(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBackgroundMetrics(t *testing.T) {
+	d := beside(t)
+	check(t, "whole", d, "")
+	for metric, want := range map[string]float64{
+		"background-read-p50-slowdown":  3,
+		"background-write-p99-slowdown": 3,
+		"background-reads/s":            1000,
+		"background-alone-writes/s":     500,
+		"background-backlog-max":        3,
+	} {
+		if got := d.Metrics[metric].Value; got < 0.99*want || got > 1.01*want {
+			t.Errorf("%s is %g, want %g", metric, got, want)
+		}
+		if results.HasDirection(metric) == strings.Contains(metric, "alone") || results.IsShare(metric) || !results.IsBackground(metric) {
+			t.Errorf("%s is taken for another metric", metric)
+		}
+	}
+	if !results.MoreIsBetter("background-reads/s") || results.MoreIsBetter("background-read-p99-ns") {
+		t.Error("more of the background's requests, and not longer ones, are better")
+	}
+	names := results.MetricNames(nil, nil, nil)
+	for name := range d.Metrics {
+		if results.IsBackground(name) && !slices.Contains(names, name) {
+			t.Errorf("claims cannot name %s", name)
+		}
+	}
+	// A load without writes has no metrics of writes.
+	d.Scenario.Background.Writes = 0
+	compute(t, d)
+	for name := range d.Metrics {
+		if strings.HasPrefix(name, "background") && strings.Contains(name, "write") {
+			t.Errorf("without writes there is %s", name)
+		}
+	}
+}
+
+func TestValidateBackground(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(d *results.Document)
+		want   string
+	}{
+		{"nothing", func(*results.Document) {}, ""},
+		{"no part", func(d *results.Document) { d.Background = nil }, "scenario.background is there: true, and background: false"},
+		{"no load", func(d *results.Document) { d.Scenario.Background = nil }, "scenario.background is there: false, and background: true"},
+		{"writes of no background", func(d *results.Document) { d.Scenario.Background, d.Background = nil, nil }, "oracle.background_writes is 30, and there is no scenario.background"},
+		{"no znodes", func(d *results.Document) { d.Scenario.Background.Znodes = 0 }, "without a request, a byte, a znode or a session"},
+		{"another rate", func(d *results.Document) { d.Scenario.Background.Reads = 900 }, "background.alone.read.due is 20, and should be 18 or one more at 900"},
+		{"one more was due", func(d *results.Document) { d.Background.During.Read.Due++ }, "background.during.read.due is 41, and 1 of them are neither answered nor failed"},
+		{"one failed", func(d *results.Document) { d.Background.During.Read.Failed++ }, "background.during.read.due is 40, and more were answered or failed"},
+		{"reads at rate 0", func(d *results.Document) { d.Scenario.Background.Reads = 0 }, "background.alone.read has requests, and its rate is 0"},
+		{"another window", func(d *results.Document) { d.Background.During.Start -= ms }, "background.during"},
+		{"far from the window", func(d *results.Document) {
+			d.Background.During.Start += 9 * time.Second
+			d.Background.During.End += 9 * time.Second
+		}, "and the window from"},
+		{"alone after the load", func(d *results.Document) { d.Background.Alone.End += time.Minute }, "background.alone ends at 1m0.001s, and background.during begins"},
+		{"no backlog", func(d *results.Document) { d.Background.During.BacklogMax = 0 }, "background.during.backlog_max is 0, and 60 requests were due"},
+		{"fewer writes at the wire", func(d *results.Document) { d.Oracle.BackgroundWrites = 29 }, "oracle.background_writes is 29, and 30 were answered"},
+		{"a load although it is saturated", func(d *results.Document) { d.Background.During = nil }, "background.during is missing, and window.operations is 10"},
+	} {
+		d := beside(t)
+		tt.change(d)
+		compute(t, d)
+		check(t, tt.name, d, tt.want)
+	}
+}
+
+func TestFindingsOfBackgrounds(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(d *results.Document)
+		want   string // the only reason why the document is invalid
+	}{
+		{"all is well", func(*results.Document) {}, ""},
+		{"saturated", func(d *results.Document) {
+			d.Background.During, d.Window.Operations = nil, 0
+			d.Background.Alone.Read.Answered = 10
+			d.Expected = results.Expected{Costs: map[string]results.Cost{}}
+		}, "the background alone saturates the ensemble: it offered 1000 reads/s and 500 writes/s, and achieved 500 and 500, with up to 3 requests unanswered: ask for a lower rate"},
+		{"failed requests", func(d *results.Document) { d.Background.Alone.Write.Failed, d.Background.During.Read.Failed = 2, 3 }, "5 requests of the background failed"},
+		{"failed requests, as servers were killed", func(d *results.Document) {
+			d.Background.Alone.Write.Failed = 2
+			d.Scenario.Faults = []string{"kill: leader, at: 1s"}
+		}, ""},
+		{"a write that the servers did not count", func(d *results.Document) { d.Oracle.ServerTransactions-- }, "clients and background sent 40 writes, servers made 39 transactions: +1"},
+	} {
+		d := beside(t)
+		tt.change(d)
+		compute(t, d)
+		if got := strings.Join(d.Findings().Invalid, "; "); got != tt.want {
+			t.Errorf("%s: invalid %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Measurements with another background, or none, are not repeats of each other.
+func TestBackgroundsAreKeptApart(t *testing.T) {
+	a, b, c := beside(t), beside(t), beside(t)
+	b.Scenario.Background.Bytes = 20
+	c.Scenario.Background = nil
+	if a.SameConditions(b) || a.SameConditions(c) || !a.SameConditions(beside(t)) {
+		t.Error("backgrounds do not count as conditions")
+	}
+}
+
+func TestTableOfBackgrounds(t *testing.T) {
+	metrics := func(f float64) map[string]float64 {
+		return map[string]float64{
+			"ops/s": 200 / f, "acquire-p50-ns": 1e7 * f, "acquire-p99-ns": 4e9 * f, "notifications/op": 1 * f, "requests/op": 5, "herd-max": 49, "bystander-p99-ns": 8e5,
+			"background-read-p50-ns": 1e6 * f, "background-read-p50-slowdown": f, "background-read-p99-ns": 5e6 * f,
+			"background-write-p50-ns": 2e6 * f, "background-write-p50-slowdown": 2 * f,
+		}
+	}
+	docs := []*results.Document{document("children-watch", "naive", 50, 1, metrics(3)), document("predecessor-watch", "optimized", 50, 1, metrics(1.04))}
+	for _, d := range docs {
+		d.Scenario.Background = &results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 3, Sessions: 2}
+	}
+	for width, name := range map[int]string{80: "table-background-80.txt", 200: "table-background-200.txt"} {
+		var out bytes.Buffer
+		if err := results.Summarize(docs).WriteTable(&out, width); err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
+	}
+}

@@ -1,0 +1,82 @@
+package results_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
+)
+
+// openDocument is the result of an open load of 50 clients. With a factor of 0, it is beyond the capacity.
+func openDocument(variant, kind string, rate, repeat int, factor float64) *results.Document {
+	metrics := map[string]float64{
+		"ops/s": 100, "achieved/s": 99.5, "offered/s": 100, "backlog-max": 3 + factor, "response-p50-ns": 4e6 * factor, "response-p99-ns": 60e6 * factor,
+		"service-p50-ns": 3e6, "service-p99-ns": 20e6, "notifications/op": 1, "herd-max": 49, "requests/op": 5, "handoff-p50-ns": 2e6,
+	}
+	d := document(variant, kind, 50, repeat, metrics)
+	d.Scenario.Mode, d.Rate = results.OpenMode, rate
+	d.Window = results.Window{End: 10 * time.Second}
+	d.Open = &results.Open{LastEmpty: 10 * time.Second}
+	if factor == 0 {
+		d.Open.LastEmpty = time.Second
+		delete(d.Metrics, "response-p50-ns")
+		delete(d.Metrics, "response-p99-ns")
+	}
+	return d
+}
+
+// A table of an open load has a column for the rate, and no response times of a load that was beyond the capacity in one of its repeats.
+func TestOpenTable(t *testing.T) {
+	docs := []*results.Document{
+		openDocument("znode", "naive", 100, 1, 2), openDocument("predecessor-watch", "optimized", 100, 1, 1),
+		openDocument("znode", "naive", 200, 1, 9), openDocument("znode", "naive", 200, 2, 0), openDocument("predecessor-watch", "optimized", 200, 1, 3),
+	}
+	for _, width := range []int{80, 120} {
+		var out bytes.Buffer
+		if err := results.Summarize(docs).WriteTable(&out, width); err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("table-open-%d.txt", width)), out.Bytes())
+	}
+}
+
+// A claim is about the largest rate, and undecided where that was beyond the capacity.
+func TestClaimsAboutOpenLoads(t *testing.T) {
+	docs := []*results.Document{
+		openDocument("a", "naive", 100, 1, 1), openDocument("a", "naive", 200, 1, 5),
+		openDocument("b", "naive", 100, 1, 1), openDocument("b", "naive", 200, 1, 0),
+	}
+	rows := results.Summarize(docs).Rows
+	for text, want := range map[string]outcome.Outcome{
+		"a response-p99 < 250ms":     outcome.Regression,
+		"a response-p99 < 350ms":     outcome.Pass,
+		"b response-p99 < 350ms":     outcome.Inconclusive,
+		"b achieved/s <= 1 x a":      outcome.Pass,
+		"a achieved/s > 99.6":        outcome.Regression,
+		"b backlog-max <= 3.5":       outcome.Pass,
+		"b service-p99-ns <= 1 x a":  outcome.Pass,
+		"b response-p99-ns <= 1 x a": outcome.Inconclusive,
+	} {
+		c, err := results.ParseClaim(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := c.Evaluate(rows, 50); e.Outcome != want {
+			t.Errorf("%s: %s (%s), want %s", text, e.Outcome, e.Why, want)
+		}
+	}
+}
+
+// A repeat that was finished is left out if another one of its group was not.
+func TestWithoutUnfinished(t *testing.T) {
+	cut, fast, other := document("a", "naive", 5, 1, nil), document("a", "naive", 5, 2, nil), document("a", "naive", 6, 1, nil)
+	cut.Unfinished = &results.Unfinished{}
+	if left := results.WithoutUnfinished([]*results.Document{cut, fast, other}); len(left) != 1 || left[0] != other {
+		t.Errorf("%d documents are left, want the one with 6 clients", len(left))
+	}
+}

@@ -1,0 +1,78 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Served is one arrival of an open load, after it was served. The times are on the measurement's clock.
+type Served struct {
+	Due      time.Duration // when it arrived
+	Begun    time.Duration // when a client began
+	Done     time.Duration // when the client had finished
+	Lateness time.Duration // how long it was due and its client free, before the client began
+}
+
+// Backlog is the arrivals of an open load that wait for a client.
+type Backlog struct {
+	Most      int64         // the largest number since the previous call of [Recorder.Backlog]
+	LastEmpty time.Duration // the last moment at which there was none
+}
+
+// open counts the arrivals of an open load.
+type open struct {
+	served, completed int64
+	most              int64
+	lastEmpty         time.Duration
+	lateness          results.LiveHistogram
+}
+
+// Served records an arrival after it was served. Its times belong to the window if it was due in the window, even if it was served
+// later. They would look better than they are if those that waited longest were left out.
+func (r *Recorder) Served(s Served) {
+	r.advance(s.Done)
+	if r.window.contains(s.Done) {
+		r.open.completed++
+	}
+	histograms := r.warmUp
+	switch {
+	case r.window.precedes(s.Due):
+	case r.window.contains(s.Due):
+		histograms = r.measured
+		r.open.served++
+		r.open.lateness.Add(s.Lateness)
+		r.window.record(s.Due, func(in *stage) { in.latency.Add(s.Done - s.Due) })
+	default:
+		return
+	}
+	live(histograms, results.ResponsePhase).Add(s.Done - s.Due)
+	live(histograms, results.ServicePhase).Add(s.Done - s.Begun)
+}
+
+// ServedInWindow returns how many arrivals were served that were due in the window.
+func (r *Recorder) ServedInWindow() int64 { return r.open.served }
+
+// Backlog records how many arrivals wait for a client, up to now.
+func (r *Recorder) Backlog(at time.Duration, b Backlog) {
+	r.advance(at)
+	r.series.backlog(at, b.Most)
+	if r.window.contains(at) {
+		r.open.most = max(r.open.most, b.Most)
+		r.window.record(at, func(s *stage) { s.waiting = max(s.waiting, b.Most) })
+		r.open.lastEmpty = b.LastEmpty
+	}
+}
+
+// fillOpen fills in the arrivals of an open load. unserved is the number of those due in the window that no client began.
+func (r *Recorder) fillOpen(d *results.Document, unserved int64) error {
+	if !r.config.Open {
+		return nil
+	}
+	lateness, err := r.open.lateness.Encode()
+	d.Open = &results.Open{
+		Arrivals: r.open.served + unserved, Served: r.open.served, Completed: r.open.completed,
+		BacklogMax: r.open.most, LastEmpty: r.open.lastEmpty, Lateness: lateness,
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package recorder
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// stage sums up the events of one stage of the window.
+type stage struct {
+	planned time.Duration // how long it lasts
+	end     time.Duration // once the window is open
+	bin
+	latency results.LiveHistogram
+}
+
+// newStages returns the stages of a window, given how long they last.
+func newStages(lengths []time.Duration) []stage {
+	stages := make([]stage, len(lengths))
+	for i, planned := range lengths {
+		stages[i].planned = planned
+	}
+	return stages
+}
+
+// record lets f record an event in the stage in which a moment lies, if the load has stages and the moment is in the window. The last
+// stage lasts until the window ends.
+func (w *window) record(at time.Duration, f func(*stage)) {
+	if len(w.stages) == 0 || !w.contains(at) {
+		return
+	}
+	i := slices.IndexFunc(w.stages, func(s stage) bool { return at <= s.end })
+	if i < 0 {
+		i = len(w.stages) - 1
+	}
+	f(&w.stages[i])
+}
+
+// cloneStages returns a copy that shares nothing.
+func cloneStages(stages []stage) []stage {
+	out := slices.Clone(stages)
+	for i := range out {
+		out[i].latency = out[i].latency.Clone()
+	}
+	return out
+}
+
+// fillStages fills in the stages that had begun when the window ended.
+func (r *Recorder) fillStages(d *results.Document) error {
+	d.Stages = nil
+	start := r.window.start
+	for i, s := range r.window.stages {
+		if i > 0 && start >= r.window.end {
+			break
+		}
+		end := s.end
+		if last := i == len(r.window.stages)-1; last || end > r.window.end {
+			end = r.window.end
+		}
+		latency, err := s.latency.Encode()
+		if err != nil {
+			return err
+		}
+		d.Stages = append(d.Stages, results.Stage{
+			Start: start, End: end, Operations: s.operations, Notifications: s.notifications,
+			LargestHerd: s.largest[r.grouping().grouping], BacklogMax: s.waiting, Latency: latency,
+		})
+		start = end
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Finished is the metric of how much of a load was done: 1 for a load that was finished. Only scenarios that limit the time of a
+// measurement have it.
+const Finished = "finished"
+
+// Unfinished says how far a load came that was ended because it took longer than its scenario allows. Such a measurement has no
+// other metrics than [Finished] and [Violations]: what was counted belongs to the beginning of a load.
+type Unfinished struct {
+	Done          int64 `json:"done"`          // operations that clients had completed
+	Of            int64 `json:"of"`            // operations of the whole load
+	Requests      int64 `json:"requests"`      // that the clients had sent since the load began
+	Notifications int64 `json:"notifications"` // that they had received since then
+}
+
+// addFinished adds the metric.
+func (d *Document) addFinished(metrics map[string]Metric) {
+	switch {
+	case d.Unfinished != nil:
+		metrics[Finished] = Metric{float64(d.Unfinished.Done) / float64(max(d.Unfinished.Of, 1)), "share"}
+	case d.Scenario.AtMost > 0:
+		metrics[Finished] = Metric{1, "share"}
+	}
+}
+
+// wholeLoad returns how many operations the clients have to complete.
+func (d *Document) wholeLoad() int64 { return int64(d.Clients) * int64(max(d.Scenario.Operations, 1)) }
+
+// validateUnfinished checks that a load that was ended is one that could be, and how far it came.
+func (d *Document) validateUnfinished(p *problems) {
+	p.unless(d.Scenario.AtMost == 0 || d.Scenario.Duration == 0 && d.Scenario.Size == 1,
+		"scenario.at_most_ns is there, and the number of operations of its load is unknown")
+	u := d.Unfinished
+	if u == nil {
+		return
+	}
+	p.unless(d.Scenario.AtMost > 0, "unfinished is there, and scenario.at_most_ns is not")
+	p.unless(u.Of == d.wholeLoad(), "unfinished.of is %d, and the load has %d operations", u.Of, d.wholeLoad())
+	p.unless(u.Done < u.Of, "unfinished.done is %d, of %d", u.Done, u.Of)
+	p.unless(u.Requests >= d.Counts.TotalRequests, "unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
+	p.unless(u.Notifications >= d.Counts.Notified, "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified)
+	p.unless(d.Window.Length() <= d.Scenario.AtMost+endSlack || d.Repeat == 0, "window has a length of %s, and scenario.at_most_ns is %s",
+		d.Window.Length(), d.Scenario.AtMost)
+}
+
+// endSlack is by how much a load may outlast its limit on a machine that is short of CPU.
+const endSlack = 10 * time.Minute
+
+// Progress says how far an unfinished load came, and what the variant's formulas say of all of it. It is empty for a load that was
+// finished.
+func (d *Document) Progress() string {
+	u := d.Unfinished
+	if u == nil {
+		return ""
+	}
+	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(u.Of), d.Scenario.AtMost)
+	if whole := d.wholeByFormulas(); whole != "" {
+		text += "; by its formulas all of them cause " + whole
+	}
+	return text + fmt.Sprintf("; so far it was %s notifications and %s requests", table.Grouped(u.Notifications), table.Grouped(u.Requests))
+}
+
+// wholeByFormulas returns the counts of the whole load by the variant's formulas. They are upper bounds unless clients act one at
+// a time.
+func (d *Document) wholeByFormulas() string {
+	var parts []string
+	for _, count := range []struct{ metric, noun string }{{NotificationsPerOp, "notifications"}, {RequestsPerOp, "requests"}} {
+		if cost, ok := d.Expected.Costs[count.metric]; ok {
+			total := int64(cost.Value*float64(d.Unfinished.Of)*float64(max(d.Batch, 1)) + 0.5)
+			parts = append(parts, table.Grouped(total)+" "+count.noun)
+		}
+	}
+	text := strings.Join(parts, " and ")
+	if text != "" && d.Scenario.Mode != LockstepMode {
+		text = "up to " + text
+	}
+	return text
+}
+
+// keepFinished removes all metrics but those that an unfinished measurement has. If one repeat was not finished, the others are
+// those that were fast: their medians would flatter the variant.
+func keepFinished(metrics map[string]Aggregated) map[string]Aggregated {
+	out := map[string]Aggregated{}
+	for _, name := range []string{Finished, Violations} {
+		if m, ok := metrics[name]; ok {
+			out[name] = m
+		}
+	}
+	return out
+}
+
+// unfinishedIn reports whether the rows have one of a variant that was not finished.
+func unfinishedIn(rows []Row, variant string) bool {
+	return slices.ContainsFunc(rows, func(r Row) bool { return r.Variant == variant && r.Unfinished != "" })
+}
+
+// WithoutUnfinished returns the documents without the groups of repeats of which at least one was unfinished: the repeats that were
+// finished would flatter the variant.
+func WithoutUnfinished(docs []*Document) []*Document {
+	unfinished := map[GroupKey]bool{}
+	for _, d := range docs {
+		unfinished[d.Key()] = unfinished[d.Key()] || d.Unfinished != nil
+	}
+	return slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return unfinished[d.Key()] })
+}
