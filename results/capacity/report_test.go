@@ -1,0 +1,82 @@
+package capacity_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
+)
+
+func TestReport(t *testing.T) {
+	known := find(t, 50, 10_000, func(load int) capacity.Outcome {
+		if load <= 120 {
+			return capacity.Holds
+		}
+		return capacity.Fails
+	})
+	unknown := find(t, 50, 100, func(int) capacity.Outcome { return capacity.Holds })
+	r := capacity.Report{Scenario: "lock-contention", Engine: "container", By: capacity.ByRate, Clients: 50, Objective: "response-p99 < 100ms", Repeats: 3}
+	r.Add("children-watch", known)
+	if r.Outcome() != outcome.Pass {
+		t.Errorf("with all capacities known: %s", r.Outcome())
+	}
+	r.Add("predecessor-watch", unknown)
+	if r.Outcome() != outcome.Inconclusive {
+		t.Errorf("with an unknown capacity: %s", r.Outcome())
+	}
+	for _, width := range []int{80, 120} {
+		var out bytes.Buffer
+		if err := r.Write(&out, width); err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("report-%d.txt", width)), out.Bytes())
+	}
+}
+
+func TestObjective(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"response-p99 < 50ms": true, "response-p99-ns <= 50ms": true, "achieved/s > 100": true,
+		"": false, "response-p99": false, "response-p99 < soon": false, "response-p99 == 50ms": false, "znode response-p99 < 50ms": false,
+		"response-p99 < 48h": false, "response-p99 >= 0": false,
+	} {
+		if _, err := capacity.ParseObjective(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	o, err := capacity.ParseObjective("response-p99 < 50ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.String() != "response-p99 < 50ms" {
+		t.Errorf("read as %q", o)
+	}
+	document := func(p99 float64, change func(*results.Document)) *results.Document {
+		d := &results.Document{Metrics: map[string]results.Metric{"response-p99-ns": {Value: p99}}, Window: results.Window{End: 10 * time.Second}}
+		d.Open = &results.Open{LastEmpty: 10 * time.Second}
+		if change != nil {
+			change(d)
+		}
+		return d
+	}
+	for name, tt := range map[string]struct {
+		d    *results.Document
+		want capacity.Outcome
+	}{
+		"below":           {document(49e6, nil), capacity.Holds},
+		"above":           {document(51e6, nil), capacity.Fails},
+		"beyond":          {document(1, func(d *results.Document) { d.Open.LastEmpty = 0 }), capacity.Fails},
+		"invalid":         {document(1, func(d *results.Document) { d.Invalid = []string{"late"} }), capacity.Unclear},
+		"missing":         {document(1, func(d *results.Document) { d.Metrics = nil }), capacity.Unclear},
+		"invalid, beyond": {document(1, func(d *results.Document) { d.Open.LastEmpty, d.Invalid = 0, []string{"late"} }), capacity.Fails},
+	} {
+		if got, why := o.Judge(tt.d, capacity.Bracket); got != tt.want || why == "" {
+			t.Errorf("%s: %s (%s), want %s", name, got, why, tt.want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+// Package capacity finds the largest load at which an objective holds, by trials.
+//
+// It takes one position: a capacity is a claim about the next run, and not the best run so far. So a load that held once is run
+// again, and a load that is a tenth larger must fail. Where the trials contradict each other, there is no number.
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Outcome is what a trial of one load shows.
+type Outcome string
+
+// The outcomes.
+const (
+	Holds   Outcome = "holds"   // the objective held in all repeats
+	Fails   Outcome = "fails"   // it failed in at least one repeat
+	Unclear Outcome = "unclear" // the numbers of a repeat must not be used
+)
+
+// Purpose is what a trial is for.
+type Purpose string
+
+// The purposes, in the order of a search.
+const (
+	Bracket Purpose = "bracket" // to find one load that holds and one that fails
+	Bisect  Purpose = "bisect"  // to narrow the distance between them
+	Confirm Purpose = "confirm" // to run the largest load that held again
+	Refute  Purpose = "refute"  // to see a larger load fail
+)
+
+// Trial is one load that was tried, or is to be tried.
+type Trial struct {
+	Load    int     `json:"load"`
+	Purpose Purpose `json:"purpose"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	Why     string  `json:"why,omitempty"` // with the values
+}
+
+// Precision is that of the bracket: the smallest load that fails, divided by the largest that holds, is at most this.
+const Precision = 1.05
+
+const (
+	margin      = 1.10 // of the load that must fail, above the capacity
+	mostUnclear = 2    // trials in a row whose numbers must not be used
+	mostTurns   = 3    // trials that contradict an earlier one
+)
+
+// Search finds the capacity of one variant. The caller runs the trial that Next returns, and reports its outcome.
+type Search struct {
+	Trials []Trial
+
+	first, most int
+	low, high   int   // the largest load that holds and the smallest that fails; 0 if there is none yet
+	held        []int // all loads that held, the largest last
+	confirmed   bool
+	refuted     bool
+	unclear     int
+	turns       int
+}
+
+// NewSearch returns a search that begins with a load and tries none above the largest.
+func NewSearch(first, most int) *Search { return &Search{first: min(max(first, 1), most), most: most} }
+
+// Next returns the next trial. ok is false when the search is over; see [Search.Result].
+func (s *Search) Next() (t Trial, ok bool) {
+	switch {
+	case s.over():
+		return Trial{}, false
+	case s.low == 0 && s.high == 0:
+		return Trial{Load: s.first, Purpose: Bracket}, true
+	case s.low == 0:
+		return Trial{Load: s.high / 2, Purpose: Bracket}, true
+	case s.high == 0:
+		return Trial{Load: min(2*s.low, s.most), Purpose: Bracket}, true
+	case !s.narrow():
+		middle := int(math.Round(math.Sqrt(float64(s.low) * float64(s.high))))
+		return Trial{Load: min(max(middle, s.low+1), s.high-1), Purpose: Bisect}, true
+	case !s.confirmed:
+		return Trial{Load: s.low, Purpose: Confirm}, true
+	default:
+		return Trial{Load: beyond(s.low), Purpose: Refute}, true
+	}
+}
+
+// beyond returns the load that must fail if a load is the capacity.
+func beyond(load int) int { return max(int(math.Ceil(margin*float64(load))), load+1) }
+
+// over reports whether there is nothing more to try.
+func (s *Search) over() bool {
+	return s.refuted || s.high == 1 || s.low == s.most || s.unclear > mostUnclear || s.turns > mostTurns
+}
+
+// narrow reports whether the bracket is as small as it is to become.
+func (s *Search) narrow() bool {
+	return s.high-s.low <= 1 || float64(s.high) <= Precision*float64(s.low)
+}
+
+// Report records the outcome of a trial that Next has returned.
+func (s *Search) Report(t Trial) {
+	s.Trials = append(s.Trials, t)
+	s.unclear++
+	switch t.Outcome {
+	case Holds:
+		s.unclear = 0
+		s.holds(t)
+	case Fails:
+		s.unclear = 0
+		s.fails(t)
+	}
+}
+
+func (s *Search) holds(t Trial) {
+	switch t.Purpose {
+	case Confirm:
+		s.confirmed = true
+		return
+	case Refute: // the bracket was too low
+		s.turns++
+		s.confirmed = false
+	}
+	s.low = t.Load
+	s.held = append(slices.DeleteFunc(s.held, func(load int) bool { return load >= t.Load }), t.Load)
+	if s.high <= s.low {
+		s.high = 0
+	}
+}
+
+func (s *Search) fails(t Trial) {
+	if t.Purpose == Refute {
+		s.refuted = true
+		return
+	}
+	s.high = t.Load
+	if t.Purpose == Confirm { // it had held by chance
+		s.turns++
+	}
+	s.held = slices.DeleteFunc(s.held, func(load int) bool { return load >= t.Load })
+	s.low = 0
+	if n := len(s.held); n > 0 {
+		s.low = s.held[n-1]
+	}
+}
+
+// Result is what a search has found.
+type Result struct {
+	Capacity int    `json:"capacity,omitempty"` // the largest load at which the objective held, twice; 0 if it is not known
+	Refuted  int    `json:"refuted,omitempty"`  // the load, a tenth larger, at which it failed
+	Why      string `json:"why,omitempty"`      // why there is no capacity
+}
+
+// Result returns the capacity, or why there is none. Before the end of a search there is none.
+func (s *Search) Result() Result {
+	switch {
+	case s.refuted:
+		return Result{Capacity: s.low, Refuted: beyond(s.low)}
+	case s.high == 1:
+		return Result{Why: "the objective fails at the smallest load, 1: " + s.lastWhy()}
+	case s.low == s.most:
+		return Result{Why: fmt.Sprintf("the objective holds at the largest load that is tried, %d: %s", s.most, s.lastWhy())}
+	case s.unclear > mostUnclear:
+		return Result{Why: "the numbers must not be used: " + s.lastWhy()}
+	case s.turns > mostTurns:
+		return Result{Why: fmt.Sprintf("%d trials contradict earlier ones of the same load: the machine or the ensemble changes its speed", s.turns)}
+	default:
+		return Result{Why: "the search was interrupted"}
+	}
+}
+
+func (s *Search) lastWhy() string { return s.Trials[len(s.Trials)-1].Why }
