@@ -20,28 +20,49 @@ type Assertion struct {
 	Scenario string // a pattern of path.Match
 	Clients  int    // 0 means the largest number
 
-	note string // about former names in its file
+	// Of claims about [results.Capacity] only: which of the capacities that a scenario may have.
+	Objective string // as [capacity.Objective] writes it
+	By        string // capacity.ByRate or capacity.ByClients
+
+	objectiveMetric string
+	note            string // about former names in its file
 }
 
-// checkAssertions evaluates the assertions about each scenario. An assertion about a scenario without results is
+// isCapacity reports whether the assertion is about capacities, which no single result has.
+func (a Assertion) isCapacity() bool { return a.Metric == results.Capacity }
+
+// matches reports whether a pattern matches the name of a scenario.
+func matches(pattern, scenario string) bool {
+	match, err := path.Match(pattern, scenario)
+	return match && err == nil
+}
+
+// checkAssertions evaluates the assertions about the results of each scenario. An assertion about a scenario without results is
 // inconclusive.
-func checkAssertions(docs []*results.Document, assertions []Assertion, names Names) []Check {
-	scenarios, byScenario := groupBy(docs, func(d *results.Document) string { return d.Scenario.Name })
+func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
+	scenarios, byScenario := groupBy(e.Head(), func(d *results.Document) string { return d.Scenario.Name })
 	var checks []Check
 	for _, a := range assertions {
+		if a.isCapacity() {
+			continue
+		}
 		found := false
 		for _, name := range slices.Sorted(slices.Values(scenarios)) {
-			if match, err := path.Match(a.Scenario, name); match && err == nil {
+			if matches(a.Scenario, name) {
 				found = true
 				checks = append(checks, a.check(name, byScenario[name])...)
 			}
 		}
 		if !found {
-			checks = append(checks, Check{Rule: a.String(), Source: a.Source, Scenario: a.Scenario, Metric: a.Metric,
-				Outcome: outcome.Inconclusive, Why: "there is no result of this scenario" + names.hint(a.Scenario, docs)})
+			checks = append(checks, a.undecided(a.Scenario, e.noResult(a.Scenario)+names.hint(a.Scenario, e.scenarios())))
 		}
 	}
 	return checks
+}
+
+// undecided returns the check of an assertion that has nothing to compare.
+func (a Assertion) undecided(scenario, why string) Check {
+	return Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric, Outcome: outcome.Inconclusive, Why: why}
 }
 
 // check evaluates the assertion for one scenario, for each variant separately if it is about all.
@@ -60,16 +81,16 @@ func (a Assertion) check(scenario string, docs []*results.Document) []Check {
 		a.Clients = results.MostClients(rows)
 	}
 	if len(variants) == 0 {
-		return []Check{{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric,
-			Outcome: outcome.Inconclusive, Why: fmt.Sprintf("no variant other than %s was measured", a.Of)}}
+		return []Check{a.undecided(scenario, noOtherThan(a.Of))}
 	}
+	rate := results.HighestRate(slices.DeleteFunc(slices.Clone(rows), func(r results.Row) bool { return r.Clients != a.Clients }))
 	var checks []Check
 	for _, variant := range variants {
 		a.Variant = variant
 		e := a.Evaluate(rows, a.Clients)
-		c := Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Variant: variant, Clients: a.Clients, Metric: a.Metric,
+		c := Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Variant: variant, Clients: a.Clients, Rate: rate, Metric: a.Metric,
 			Value: e.Value, Limit: e.Limit, Outcome: e.Outcome, Why: e.Why, lessIsWorse: e.LessIsWorse}
-		if doubts := a.doubts(docs); e.Value != nil && doubts != "" {
+		if doubts := a.doubts(docs, rate); e.Value != nil && doubts != "" {
 			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+doubts
 		}
 		checks = append(checks, c)
@@ -77,13 +98,21 @@ func (a Assertion) check(scenario string, docs []*results.Document) []Check {
 	return checks
 }
 
+// noOtherThan says why an assertion about all variants but one is about none.
+func noOtherThan(variant string) string {
+	return fmt.Sprintf("no variant other than %s was measured", variant)
+}
+
+// embeddedTimes explains why checks of times on the embedded server are inconclusive.
+const embeddedTimes = "times of the embedded server are not those of an ensemble"
+
 // herdsAreGuessed explains why checks of the size of herds are inconclusive.
 const herdsAreGuessed = "these servers do not say which transaction caused a notification, so that herds are guessed"
 
 // doubts returns why the values that the claim compares cannot decide it. A busy machine affects times and not counts.
-func (a Assertion) doubts(docs []*results.Document) string {
+func (a Assertion) doubts(docs []*results.Document, rate int) string {
 	for _, d := range docs {
-		if d.Clients != a.Clients || !a.Mentions(d.Variant) {
+		if d.Clients != a.Clients || d.Rate != rate || !a.Mentions(d.Variant) {
 			continue
 		}
 		switch {
@@ -92,7 +121,7 @@ func (a Assertion) doubts(docs []*results.Document) string {
 		case !a.IsTime():
 			continue
 		case d.Environment.Engine == results.Embedded:
-			return "times of the embedded server are not those of an ensemble"
+			return embeddedTimes
 		}
 		reasons := d.Saturated()
 		if a.Of == "" { // a delay of both sides hardly changes their ratio

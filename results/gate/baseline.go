@@ -95,11 +95,15 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 	return out, errors.Join(errs...)
 }
 
-// rowOf returns the counts of one group of repeats; none if there are faults, because no formula contains a recovery.
+// rowOf returns the counts of one group of repeats; none if there are faults, because no formula contains a recovery,
+// and none of an open load, in which they depend on the rate.
 func rowOf(group []*results.Document) (BaselineRow, error) {
 	d := group[0]
 	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Exact: d.Expected.Exact, Counts: map[string]float64{}}
 	for _, other := range group {
+		if part := partOf(other); part != "" {
+			return row, fmt.Errorf("%s was %s: run it again", other.Filename(), part)
+		}
 		if !other.Sound() || starvedGenerator(other) != "" {
 			return row, fmt.Errorf("%s: its numbers must not be used: run it again", other.Filename())
 		}
@@ -108,7 +112,7 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 		cost, claimed := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]
 		switch {
-		case d.Scenario.Faulty() || !claimed || d.Guessed(name):
+		case d.Scenario.Faulty() || d.Rate > 0 || !claimed || d.Guessed(name):
 		case !row.Exact:
 			row.Counts[name] = cost.Value
 		case !measured:

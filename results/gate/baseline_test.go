@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 )
@@ -113,6 +114,15 @@ func TestBaselinesWithoutResults(t *testing.T) {
 }
 
 // A row without counts would demand nothing, and is not written.
+// A baseline is not made of a part of a measurement.
+func TestNoBaselineOfAPart(t *testing.T) {
+	d := free(0.5)
+	d.Partial, d.Scenario.Duration = true, time.Hour
+	if _, err := BaselinesOf([]*results.Document{d}); err == nil || !strings.Contains(err.Error(), "was interrupted after") {
+		t.Errorf("error %v, want that it was interrupted", err)
+	}
+}
+
 func TestBaselineRowsWithoutCounts(t *testing.T) {
 	silent := syntheticLockstep(1)
 	silent.Variant, silent.Expected.Costs = "silent", nil

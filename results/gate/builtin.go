@@ -4,14 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // about returns a check of one group of repeats.
 func about(d *results.Document, source Source, rule string) Check {
-	return Check{Rule: rule, Source: source, Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Outcome: outcome.Pass}
+	return Check{Rule: rule, Source: source, Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate, Outcome: outcome.Pass}
 }
 
 // builtInRule is a rule that holds for every result. find returns the fault of one document; empty if it has none.
@@ -21,15 +23,21 @@ type builtInRule struct {
 	find  func(d *results.Document) string
 }
 
+// promiseKept is the only built-in rule that also holds for trials beyond the capacity.
+func promiseKept() builtInRule { return builtInRule{"promise kept", outcome.Violation, violationsOf} }
+
+// ofThisSchema is the rule that a document has all facts, among them breaches of the promise.
+func ofThisSchema() builtInRule { return builtInRule{"schema", outcome.Inconclusive, otherSchema} }
+
 // builtIn applies the built-in rules, one check for each rule and group of repeats. A document also says itself what is
 // wrong with it, but it may have been edited. So the rules look at its facts again.
 func builtIn(docs []*results.Document) []Check {
 	var checks []Check
 	for _, group := range results.GroupRepeats(docs) {
 		for _, rule := range []builtInRule{
-			{"promise kept", outcome.Violation, violationsOf},
+			promiseKept(),
 			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
-			{"schema", outcome.Inconclusive, otherSchema},
+			ofThisSchema(),
 			{"load as asked for", outcome.Inconclusive, starvedGenerator},
 			{"metrics present", outcome.Inconclusive, missingAmong(group)},
 		} {
@@ -66,6 +74,14 @@ func violationsOf(d *results.Document) string {
 		text += fmt.Sprintf(", the first at %s: %s", d.Violations[0].At, d.Violations[0].Text)
 	}
 	return text
+}
+
+// partOf returns how far a measurement came that was interrupted; empty if it was not.
+func partOf(d *results.Document) string {
+	if d.Partial {
+		return fmt.Sprintf("interrupted after %s of %s", d.Window.Length().Round(time.Second), d.Scenario.Duration)
+	}
+	return ""
 }
 
 func otherSchema(d *results.Document) string {
@@ -107,16 +123,25 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 }
 
 // required checks that each required scenario has a result. No other check notices that a scenario is missing.
-func required(docs []*results.Document, scenarios []string, names Names) []Check {
+func required(e Evidence, scenarios []string, names Names) []Check {
 	var checks []Check
 	for _, name := range scenarios {
 		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: outcome.Pass}
-		if !slices.ContainsFunc(docs, func(d *results.Document) bool { return d.Scenario.Name == name }) {
-			c.Outcome, c.Why = outcome.Inconclusive, "there is no result of this scenario"+names.hint(name, docs)
+		if !slices.ContainsFunc(e.Documents, func(d *results.Document) bool { return d.Scenario.Name == name }) {
+			c.Outcome, c.Why = outcome.Inconclusive, e.noResult(name)+names.hint(name, e.scenarios())
 		}
 		checks = append(checks, c)
 	}
 	return checks
+}
+
+// noResult says that a scenario, or a pattern of scenarios, was not run, although its capacity may have been measured.
+func (e Evidence) noResult(scenario string) string {
+	why := "there is no result of this scenario"
+	if slices.ContainsFunc(e.Capacities, func(r capacity.Report) bool { return matches(scenario, r.Scenario) }) {
+		why += " by `zkbench run`, only a capacity"
+	}
+	return why
 }
 
 // complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that
@@ -145,15 +170,20 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 	asked := docs[0].Scenario
 	var missing []string
 	for _, variant := range requiredVariants(docs, variantsOf) {
-		for _, clients := range strings.Fields(strings.Trim(asked.ClientCounts, "[]")) {
+		for _, load := range asked.Loads() {
 			have := map[int]bool{} // a result that was given twice counts once
+			part := ""
 			for _, d := range docs {
-				if d.Variant == variant && fmt.Sprint(d.Clients) == clients && d.Repeat > 0 {
+				switch {
+				case d.Variant != variant || d.Load() != load || d.Repeat == 0:
+				case d.Partial:
+					part = ", and one that was " + partOf(d)
+				default:
 					have[d.Repeat] = true
 				}
 			}
 			if len(have) < asked.Repeats {
-				missing = append(missing, fmt.Sprintf("%s with %s clients has %d of %d repeats", variant, clients, len(have), asked.Repeats))
+				missing = append(missing, fmt.Sprintf("%s with %s has %d of %d repeats%s", variant, load, len(have), asked.Repeats, part))
 			}
 		}
 	}

@@ -24,7 +24,8 @@ func sharedByScenario(d *results.Document) []shared {
 	}
 }
 
-// sharedByMeasured returns the parts that are also equal in all documents but rehearsals, which have no floor.
+// sharedByMeasured returns the parts that are also equal in all documents but rehearsals and unfinished measurements, which have no
+// floor.
 func sharedByMeasured(d *results.Document) []shared {
 	var floor map[string]string
 	if d.Floor != nil {
@@ -42,9 +43,10 @@ func sharedByRepeats(d *results.Document) []shared {
 // edited, or that belongs to another run, describes the load or the machine differently.
 func contradiction(docs []*results.Document) string {
 	found := differing(docs, sharedByScenario)
-	found = append(found, differing(slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Repeat == 0 }), sharedByMeasured)...)
-	order, groups := groupBy(docs, func(d *results.Document) results.GroupKey {
-		return results.GroupKey{Variant: d.Variant, Clients: d.Clients}
+	measured := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Repeat == 0 || d.Unfinished != nil })
+	found = append(found, differing(measured, sharedByMeasured)...)
+	order, groups := groupBy(measured, func(d *results.Document) results.GroupKey {
+		return results.GroupKey{Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 	})
 	for _, key := range order {
 		found = append(found, differing(groups[key], sharedByRepeats)...)

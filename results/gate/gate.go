@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -38,6 +39,7 @@ type Check struct {
 	Scenario string          `json:"scenario,omitempty"`
 	Variant  string          `json:"variant,omitempty"`
 	Clients  int             `json:"clients,omitempty"`
+	Rate     int             `json:"rate,omitempty"` // of an open load, in operations per second
 	Metric   string          `json:"metric,omitempty"`
 	Value    *results.Number `json:"value"` // null if there is none
 	Limit    *results.Number `json:"limit"`
@@ -49,6 +51,7 @@ type Check struct {
 
 	lessIsWorse bool // a smaller value is worse, so that a ceiling does not limit it
 	better      bool // better than the baseline, which can be saved
+	narrow      bool // a capacity so near its limit that another search may decide otherwise
 }
 
 // Report is the verdict of a gate. Checks that fail come first.
@@ -63,8 +66,22 @@ type Report struct {
 // Evidence is the input of a gate.
 type Evidence struct {
 	Documents  []*results.Document
-	Unreadable []error // one for each file that is not a result, or folder without results
-	Pairs      *Pairs  // nil if no other build was measured
+	Capacities []capacity.Report
+	Trials     []*results.Document // in the folders of Capacities; they have many loads, and are no run
+	Unreadable []error             // one for each file that is not a result, or folder without results
+	Pairs      *Pairs              // nil if no other build was measured
+}
+
+// scenarios returns the names of the scenarios that were measured.
+func (e Evidence) scenarios() []string {
+	var names []string
+	for _, d := range e.Head() {
+		names = append(names, d.Scenario.Name)
+	}
+	for _, r := range e.Capacities {
+		names = append(names, r.Scenario)
+	}
+	return names
 }
 
 // Head returns the documents that assertions are about. With pairs alone, these are the documents of their head.
@@ -100,8 +117,10 @@ func Evaluate(e Evidence, r Rules) Report {
 	}
 	add(builtIn(e.Documents), nil)
 	add(complete(e.Documents, r.VariantsOf), nil)
-	add(required(e.Documents, r.Required, r.Names), nil)
-	add(checkAssertions(e.Head(), r.Assertions, r.Names), nil)
+	add(builtInOfSearches(e), nil)
+	add(required(e, r.Required, r.Names), nil)
+	add(checkAssertions(e, r.Assertions, r.Names), nil)
+	add(checkCapacities(e, r.Assertions, r.Names))
 	if r.Baselines != nil {
 		add(checkBaselines(e.Documents, r.Baselines))
 	}
@@ -109,7 +128,7 @@ func Evaluate(e Evidence, r Rules) Report {
 		add(checkPairs(*e.Pairs, r.Paired))
 	}
 	for _, w := range waive(checks, r.Waivers) {
-		notes = append(notes, w.unused()+r.Names.hint(w.Scenario, e.Head()))
+		notes = append(notes, w.unused()+r.Names.hint(w.Scenario, e.scenarios()))
 	}
 	return NewReport(checks, append(notes, r.oldNames()...))
 }
@@ -160,11 +179,14 @@ func (r Report) Passed() bool { return r.Code == outcome.CodePass }
 // failed reports whether a check fails the gate.
 func (c Check) failed() bool { return c.Outcome != outcome.Pass && c.Outcome != outcome.Waived }
 
-// subject names the scenario, the variant and the number of clients that a check is about.
+// subject names the scenario, the variant, the number of clients and the rate that a check is about.
 func (c Check) subject() string {
 	parts := []string{c.Scenario, c.Variant}
 	if c.Clients > 0 {
 		parts = append(parts, fmt.Sprintf("n=%d", c.Clients))
+	}
+	if c.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("rate=%d", c.Rate))
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }

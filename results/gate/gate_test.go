@@ -60,7 +60,7 @@ func TestSelfTest(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d: %+v", p.Name, p.Report.Code, p.Want, p.Report.Checks[0])
 		}
 	}
-	if fmt.Sprint(codes) != "[3 3 0 5 5 0 5 5]" {
+	if fmt.Sprint(codes) != "[3 3 0 5 5 0 5 5 0 3 5 5]" {
 		t.Errorf("exit codes %v", codes)
 	}
 }
@@ -89,6 +89,7 @@ func TestBuiltInChecks(t *testing.T) {
 		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, outcome.Violation, 4},
 		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, outcome.Violation, 4},
 		{"invalid", "valid", func(d *results.Document) { d.Invalid = []string{"a reason"} }, outcome.Invalid, 5},
+		{"a part of a measurement", "complete", func(d *results.Document) { d.Partial, d.Scenario.Duration = true, time.Hour }, outcome.Inconclusive, 5},
 		{"an old schema", "schema", func(d *results.Document) { d.Schema = 0 }, outcome.Inconclusive, 5},
 		{"oracles that disagree", "valid", func(d *results.Document) { d.Oracle = results.Oracle{Checked: true, ClientWrites: 1} }, outcome.Invalid, 5},
 		{"an oracle that was not asked", "valid", func(d *results.Document) { d.Oracle = results.Oracle{ClientWrites: 1} }, outcome.Pass, 0},
@@ -329,7 +330,7 @@ func TestClaimsUnderTwoConditions(t *testing.T) {
 			other.Variant = "other"
 			change(two)
 			for _, docs := range [][]*results.Document{{one, two, other}, {two, one, other}} {
-				checks := checkAssertions(docs, []Assertion{claim(t, text)}, Names{})
+				checks := checkAssertions(Evidence{Documents: docs}, []Assertion{claim(t, text)}, Names{})
 				if c := NewReport(checks, nil).Checks[0]; c.Outcome != outcome.Inconclusive || !strings.Contains(c.Why, "two conditions") {
 					t.Errorf("another %s, %s: %s (%s)", name, text, c.Outcome, c.Why)
 				}
@@ -340,7 +341,7 @@ func TestClaimsUnderTwoConditions(t *testing.T) {
 
 // A claim about every variant but one says nothing where that one is the only one.
 func TestClaimsWithoutAVariant(t *testing.T) {
-	checks := checkAssertions([]*results.Document{syntheticLockstep(1)}, []Assertion{claim(t, "* notifications/op <= 1 x synthetic")}, Names{})
+	checks := checkAssertions(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, []Assertion{claim(t, "* notifications/op <= 1 x synthetic")}, Names{})
 	if len(checks) != 1 || checks[0].Outcome != outcome.Inconclusive {
 		t.Errorf("%+v", checks)
 	}

@@ -2,10 +2,8 @@ package gate
 
 import (
 	"fmt"
-	"path"
 	"slices"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -28,7 +26,7 @@ type Subject struct {
 func (n Names) of(scenario string) Subject {
 	var out Subject
 	for name, s := range n.Scenarios {
-		if match, err := path.Match(scenario, name); match && err == nil {
+		if matches(scenario, name) {
 			out.Variants = append(out.Variants, s.Variants...)
 			out.Metrics = append(out.Metrics, s.Metrics...)
 		}
@@ -37,6 +35,15 @@ func (n Names) of(scenario string) Subject {
 		return n.Any
 	}
 	return out
+}
+
+// unknownIn returns the mistakes in the names of a rule.
+func (n Names) unknownIn(a Assertion) []string {
+	problems := n.unknown(a.Scenario, a.Metric, a.Variant, a.Of)
+	if a.isCapacity() {
+		problems = append(problems, n.unknown(a.Scenario, a.objectiveMetric)...)
+	}
+	return problems
 }
 
 // unknown returns the mistakes in the names of a metric and of variants of a scenario.
@@ -62,15 +69,9 @@ func (n Names) unknown(scenario, metric string, variants ...string) []string {
 }
 
 // hint returns the nearest name for that of a scenario without results; empty if the scenario exists.
-func (n Names) hint(scenario string, docs []*results.Document) string {
-	known := sortedKeys(n.Scenarios)
-	for _, d := range docs {
-		known = append(known, d.Scenario.Name)
-	}
-	if len(n.Scenarios) == 0 || slices.ContainsFunc(known, func(name string) bool {
-		match, err := path.Match(scenario, name)
-		return match && err == nil
-	}) {
+func (n Names) hint(scenario string, measured []string) string {
+	known := append(sortedKeys(n.Scenarios), measured...)
+	if len(n.Scenarios) == 0 || slices.ContainsFunc(known, func(name string) bool { return matches(scenario, name) }) {
 		return ""
 	}
 	return strict.Nearest(scenario, known)

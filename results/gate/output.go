@@ -171,7 +171,7 @@ func (s *junitSuite) add(c Check) {
 // WriteBenchfmt replaces the file at path by the measurements in the format of Go's benchmarks, one line for each repeat. For
 // pairs, each line has the key build, for benchstat -col build.
 func (e Evidence) WriteBenchfmt(path string) error {
-	builds := [][]*results.Document{e.Documents}
+	builds := [][]*results.Document{slices.Concat(e.Documents, e.Trials)}
 	if e.Pairs != nil {
 		builds = append(builds, e.Pairs.side(0), e.Pairs.side(1))
 	}
@@ -213,7 +213,11 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 }
 
 func writeBenchmark(w io.Writer, d *results.Document) {
-	fmt.Fprintf(w, "BenchmarkZkbench/scenario=%s/variant=%s/clients=%d %d", d.Scenario.Name, d.Variant, d.Clients, max(d.Window.Operations, 1))
+	fmt.Fprintf(w, "BenchmarkZkbench/scenario=%s/variant=%s/clients=%d", d.Scenario.Name, d.Variant, d.Clients)
+	if d.Rate > 0 {
+		fmt.Fprintf(w, "/rate=%d", d.Rate)
+	}
+	fmt.Fprintf(w, " %d", max(d.Window.Operations, 1))
 	for _, name := range sortedKeys(d.Metrics) {
 		fmt.Fprintf(w, " %v %s", d.Metrics[name].Value, name)
 	}

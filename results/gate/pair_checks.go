@@ -67,7 +67,7 @@ func unsoundBase(docs []*results.Document) []Check {
 
 // check compares the two sides of one variant and number of clients.
 func (p Pairs) check(key results.GroupKey, r PairRules) (checks []Check, notes []string) {
-	base := Check{Rule: "no slower than base", Source: FromPairs, Scenario: key.Scenario, Variant: key.Variant, Clients: key.Clients}
+	base := Check{Rule: "no slower than base", Source: FromPairs, Scenario: key.Scenario, Variant: key.Variant, Clients: key.Clients, Rate: key.Rate}
 	if why := p.incomparable(key); why != "" {
 		base.Outcome, base.Why = outcome.Inconclusive, why
 		return []Check{base}, nil
@@ -109,12 +109,29 @@ func (p Pairs) incomparable(key results.GroupKey) string {
 			if difference := differs(first, d); difference != "" {
 				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], difference)
 			}
+			if why := incomplete(d); why != "" {
+				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], why)
+			}
 			if reasons := d.Saturated(); len(reasons) > 0 {
 				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], strings.Join(reasons, "; "))
 			}
 		}
 	}
 	return ""
+}
+
+// incomplete returns why the times of a document are not those of its whole load; empty if they are.
+func incomplete(d *results.Document) string {
+	switch {
+	case d.Partial:
+		return "the measurement was interrupted"
+	case d.Unfinished != nil:
+		return "the load took too long and was ended"
+	case d.BeyondCapacity():
+		return "the rate is beyond the capacity, so that there are no response times"
+	default:
+		return ""
+	}
 }
 
 // compare fills in the check of one metric.

@@ -47,6 +47,8 @@ func (r PairRules) Validate() error {
 			errs = append(errs, fmt.Errorf("%s is not a time or a rate: counts need no pairs; hold them to a baseline", name))
 		case results.IsFloor(name):
 			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, results.FloorMultiple("PHASE")))
+		case !results.HasDirection(name):
+			errs = append(errs, fmt.Errorf("%s is neither better nor worse with another build", name))
 		case results.IsMaximum(name):
 			errs = append(errs, fmt.Errorf("%s: a maximum is one operation and says nothing about the others", name))
 		}
@@ -66,6 +68,9 @@ func (r PairRules) forMetric(name string) paired.Rule {
 func (r PairRules) metrics(d *results.Document) []string {
 	if len(r.Metrics) > 0 {
 		return r.Metrics
+	}
+	if d.Rate > 0 { // the throughput of an open load is its rate
+		return []string{results.ResponsePhase + "-p50-ns", results.ResponsePhase + "-p90-ns"}
 	}
 	metrics := []string{results.OpsPerSecond}
 	if len(d.Phases) > 0 {
@@ -113,7 +118,7 @@ func decidable(d *results.Document) string {
 
 // pairKey identifies the documents of a pair that are compared with each other. Differences in their load are reported.
 func pairKey(d *results.Document) results.GroupKey {
-	return results.GroupKey{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients}
+	return results.GroupKey{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
 // find returns the document with a key; nil if there is none.

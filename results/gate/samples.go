@@ -28,7 +28,7 @@ func percentileOf(d *results.Document, metric string) (results.Histogram, bool) 
 		metric = time
 	}
 	name, isTime := strings.CutSuffix(metric, "-ns")
-	h, there := d.Histograms[name[:max(strings.LastIndex(name, "-p"), 0)]]
+	h, there := d.Times(name[:max(strings.LastIndex(name, "-p"), 0)])
 	return h, isTime && there
 }
 

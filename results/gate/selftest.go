@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -32,6 +33,10 @@ func SelfTest(now time.Time) []SelfTestCase {
 	silent.Health.Reconnects = 1
 	untrue.Metrics[results.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
+	slacker, edited := syntheticCapacity(400), syntheticCapacity(200)
+	slacker.Objective = "response-p99 < 500ms"
+	edited.Variants[0].Capacity *= 2
+	atLeast300 := Rules{Assertions: []Assertion{syntheticLimit(300)}}
 	return []SelfTestCase{
 		{"a count regression", 3, Evaluate(asRead(syntheticLockstep(2)), rules)},
 		{"a slowdown of 1.5 times", 3, Evaluate(Evidence{Pairs: &slower}, Rules{Paired: rules.Paired})},
@@ -41,7 +46,23 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
 		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
 		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},
+		{"a capacity above its limit", 0, Evaluate(asReadCapacity(syntheticCapacity(400)), atLeast300)},
+		{"a capacity below its limit", 3, Evaluate(asReadCapacity(syntheticCapacity(200)), atLeast300)},
+		{"a capacity for another objective", 5, Evaluate(asReadCapacity(slacker), atLeast300)},
+		{"a capacity unlike its trials", 5, Evaluate(asReadCapacity(edited), atLeast300)},
 	}
+}
+
+// asReadCapacity returns the report of a search as evidence. Like a file, it passes through JSON and validation.
+func asReadCapacity(r capacity.Report) Evidence {
+	text, err := json.Marshal(r)
+	if err == nil {
+		r, err = capacity.Decode(text)
+	}
+	if err != nil {
+		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
+	}
+	return Evidence{Capacities: []capacity.Report{r}}
 }
 
 // asRead returns a document as evidence. Like a file, it passes through JSON and validation.

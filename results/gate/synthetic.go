@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -56,7 +57,7 @@ func (l syntheticLoad) document() *results.Document {
 // the window.
 func (l syntheticLoad) record(d *results.Document) *recorder.Recorder {
 	length := time.Duration(l.operations) * l.took
-	r := recorder.New(recorder.Config{Operation: d.Operation, Waiting: d.Waiting, Clients: d.Clients, WindowLength: length, Lockstep: l.mode == results.LockstepMode})
+	r := recorder.New(recorder.Config{Phase: d.Phases[0], Operation: d.Operation, Waiting: d.Waiting, Clients: d.Clients, WindowLength: length, Lockstep: l.mode == results.LockstepMode})
 	r.OpenWindow(0)
 	arrival := func(i int) time.Duration { return length * time.Duration(i) / time.Duration(l.notifications) }
 	sent := 0
@@ -101,4 +102,33 @@ func syntheticPairs(slowdown float64, r PairRules) Pairs {
 		p.Confirm = stage(r.Rule.ConfirmPairs)
 	}
 	return p
+}
+
+// syntheticObjective is what the synthetic capacities are for.
+const syntheticObjective = "response-p99 < 50ms"
+
+// syntheticCapacity returns the report of a search in which the objective held up to a rate.
+func syntheticCapacity(most int) capacity.Report {
+	s := capacity.NewSearch(50, 10_000)
+	for t, more := s.Next(); more; t, more = s.Next() {
+		t.Outcome, t.Why = capacity.Holds, "10.0 ms"
+		if t.Load > most {
+			t.Outcome, t.Why = capacity.Fails, "beyond the capacity"
+		}
+		s.Report(t)
+	}
+	r := capacity.Report{
+		Schema: capacity.Schema, Scenario: "self-test", Engine: "container", By: capacity.ByRate, Clients: syntheticClients,
+		Objective: syntheticObjective, Repeats: 3, First: 50, Most: 10_000,
+	}
+	r.Add(synthetic, s)
+	return r
+}
+
+// syntheticLimit returns the rule that a synthetic capacity is at least a rate.
+func syntheticLimit(rate float64) Assertion {
+	return Assertion{
+		Claim:  results.Claim{Variant: synthetic, Metric: results.Capacity, Op: ">=", Value: rate},
+		Source: FromFile, Scenario: "self-test", Objective: syntheticObjective, By: capacity.ByRate,
+	}
 }

@@ -1,0 +1,213 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/strict"
+)
+
+// builtInOfSearches applies the rules that hold for every search of a capacity: no trial broke the recipe's promise, and each variant
+// has a capacity. The trials are not checked otherwise, because a search also needs those that are beyond the capacity.
+func builtInOfSearches(e Evidence) []Check {
+	var checks []Check
+	for _, group := range results.GroupRepeats(e.Trials) {
+		checks = append(checks, promiseKept().check(group), ofThisSchema().check(group))
+	}
+	for _, r := range e.Capacities {
+		kept := Check{Rule: "promise kept", Source: BuiltIn, Scenario: r.Scenario, Clients: r.Clients, Outcome: outcome.Pass}
+		if r.Breaches > 0 { // possibly in trials whose results were replaced
+			kept.Outcome, kept.Why = outcome.Violation, fmt.Sprintf("%d %s of the promise in all trials", r.Breaches, results.Plural(int(r.Breaches), "breach"))
+		}
+		found := Check{Rule: "capacities found", Source: BuiltIn, Scenario: r.Scenario, Clients: r.Clients, Outcome: outcome.Pass}
+		for _, v := range r.Variants {
+			if v.Capacity == 0 {
+				found.Outcome = outcome.Inconclusive
+				found.Why = strings.TrimPrefix(found.Why+"; "+withoutCapacity(v), "; ")
+			}
+		}
+		checks = append(checks, kept, found)
+	}
+	return checks
+}
+
+func withoutCapacity(v capacity.Capacity) string {
+	return fmt.Sprintf("%s has no capacity: %s", v.Variant, v.Why)
+}
+
+// checkCapacities evaluates the assertions about capacities. It returns notes about capacities that no assertion is about, and about
+// checks that pass so narrowly that another search could fail them.
+func checkCapacities(e Evidence, assertions []Assertion, names Names) (checks []Check, notes []string) {
+	used := map[*capacity.Report]bool{}
+	for _, a := range assertions {
+		if a.isCapacity() {
+			checks = append(checks, a.checkSearches(e, names, used)...)
+		}
+	}
+	for i := range e.Capacities {
+		if r := &e.Capacities[i]; !used[r] {
+			notes = append(notes, fmt.Sprintf("no rule is about the capacities of %s: %s", r.Scenario, conditionsOf(r)))
+		}
+	}
+	for _, c := range checks {
+		if c.Outcome == outcome.Pass && c.narrow {
+			notes = append(notes, c.title()+": "+c.Why)
+		}
+	}
+	return checks, notes
+}
+
+// checkSearches evaluates the assertion about the capacities of each scenario, and marks the reports that it is about as used.
+func (a Assertion) checkSearches(e Evidence, names Names, used map[*capacity.Report]bool) []Check {
+	byScenario := map[string][]*capacity.Report{}
+	for i := range e.Capacities {
+		if r := &e.Capacities[i]; matches(a.Scenario, r.Scenario) {
+			byScenario[r.Scenario] = append(byScenario[r.Scenario], r)
+		}
+	}
+	if len(byScenario) == 0 {
+		why := "there is no capacity of this scenario: give the folder of `zkbench capacity`" + names.hint(a.Scenario, e.scenarios())
+		return []Check{a.undecided(a.Scenario, why)}
+	}
+	var checks []Check
+	for _, scenario := range sortedKeys(byScenario) {
+		r, why := a.choose(byScenario[scenario])
+		if r == nil {
+			checks = append(checks, a.undecided(scenario, why))
+			continue
+		}
+		used[r] = true
+		checks = append(checks, a.checkCapacity(*r)...)
+	}
+	return checks
+}
+
+// choose returns the report that the assertion is about, among those of one scenario. If there is none, it returns why.
+func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, why string) {
+	var found []*capacity.Report
+	var all []string
+	most := 0
+	for _, r := range reports {
+		all = append(all, conditionsOf(r))
+		if r.By == a.By && r.Objective == a.Objective && (a.Clients == 0 || r.Clients == a.Clients) {
+			found, most = append(found, r), max(most, r.Clients)
+		}
+	}
+	found = slices.DeleteFunc(found, func(r *capacity.Report) bool { return r.Clients != most })
+	switch len(found) {
+	case 0:
+		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditions(a.By, a.Objective, a.Clients), strings.Join(all, "; "))
+	case 1:
+		return found[0], ""
+	default:
+		return nil, "measured by more than one search: give the report of one"
+	}
+}
+
+func conditionsOf(r *capacity.Report) string { return conditions(r.By, r.Objective, r.Clients) }
+
+// conditions describes which of the capacities of a scenario is meant.
+func conditions(by, objective string, clients int) string {
+	text := fmt.Sprintf("by %s, where %s", by, objective)
+	if clients > 0 {
+		text += fmt.Sprintf(", with %d %s", clients, results.Plural(clients, "client"))
+	}
+	return text
+}
+
+// checkCapacity evaluates the assertion, for each variant separately if it is about all.
+func (a Assertion) checkCapacity(r capacity.Report) []Check {
+	variants := []string{a.Variant}
+	if a.Variant == Every {
+		variants = slices.DeleteFunc(variantsIn(r), func(name string) bool { return name == a.Of })
+	}
+	a.Clients = r.Clients
+	if len(variants) == 0 {
+		return []Check{a.undecided(r.Scenario, noOtherThan(a.Of))}
+	}
+	var checks []Check
+	for _, variant := range variants {
+		a.Variant = variant
+		checks = append(checks, a.compareCapacity(r))
+	}
+	return checks
+}
+
+func variantsIn(r capacity.Report) []string {
+	var names []string
+	for _, v := range r.Variants {
+		names = append(names, v.Variant)
+	}
+	return names
+}
+
+// compareCapacity evaluates the assertion for one variant.
+func (a Assertion) compareCapacity(r capacity.Report) Check {
+	c := a.undecided(r.Scenario, "")
+	c.Variant = a.Variant
+	for _, name := range []string{a.Variant, a.Of} {
+		if c.Why = capacityMissing(r, name); name != "" && c.Why != "" {
+			return c
+		}
+	}
+	var rows []results.Row
+	for _, v := range r.Variants {
+		n := float64(v.Capacity)
+		metrics := map[string]results.Aggregated{results.Capacity: {Value: n, Min: n, Max: n}}
+		rows = append(rows, results.Row{Variant: v.Variant, Clients: r.Clients, Metrics: metrics})
+	}
+	e := a.Evaluate(rows, r.Clients)
+	c.Value, c.Limit, c.Outcome, c.Why, c.lessIsWorse = e.Value, e.Limit, e.Outcome, e.Why, e.LessIsWorse
+	switch {
+	case e.Value == nil:
+	case r.Engine == results.Embedded:
+		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+embeddedTimes
+	case a.isNarrow(float64(*e.Value), float64(*e.Limit)):
+		c.narrow = true
+		c.Why += fmt.Sprintf(", which is within the %.0f %% to which capacities are known: another search may decide otherwise", 100*(capacity.Precision-1))
+	}
+	return c
+}
+
+// isNarrow reports whether a capacity and its limit differ by no more than the precision of a search. A multiple of another capacity
+// has the error of both.
+func (a Assertion) isNarrow(value, limit float64) bool {
+	precision := capacity.Precision
+	if a.Of != "" {
+		precision *= capacity.Precision
+	} else if math.Abs(value-limit) <= 1 { // a load is a whole number
+		return true
+	}
+	return value <= limit*precision && limit <= value*precision
+}
+
+// capacityMissing returns why a report has no capacity of a variant; empty if it has one.
+func capacityMissing(r capacity.Report, variant string) string {
+	for _, v := range r.Variants {
+		switch {
+		case v.Variant != variant:
+		case v.Capacity == 0:
+			return withoutCapacity(v)
+		default:
+			return ""
+		}
+	}
+	return fmt.Sprintf("the capacity of %s was not measured%s", variant, strict.Nearest(variant, variantsIn(r)))
+}
+
+// String returns the claim, of a capacity with what it is the capacity for.
+func (a Assertion) String() string {
+	text := a.Claim.String()
+	if !a.isCapacity() {
+		return text
+	}
+	if a.By == capacity.ByClients {
+		text += " clients"
+	}
+	return text + " where " + a.Objective
+}
