@@ -40,7 +40,8 @@ func Draw(docs []*results.Document, dir string, formats []string) ([]string, err
 	}
 	var files []string
 	used := map[string]int{}
-	for _, set := range split(docs) {
+	swept, others := sweeps(results.WithoutUnfinished(docs))
+	for _, set := range slices.Concat(swept, split(others)) {
 		// Several sets of one scenario and engine differ in a condition that the file name does not have.
 		if used[set.prefix]++; used[set.prefix] > 1 {
 			set.prefix = fmt.Sprintf("%s-%d", set.prefix, used[set.prefix])
@@ -102,7 +103,7 @@ func split(docs []*results.Document) []set {
 		}
 		i := slices.IndexFunc(sets, func(s set) bool { return s.docs[0].SameConditions(d) })
 		if i < 0 {
-			sets = append(sets, set{prefix: d.Scenario.Name + "-" + d.Environment.Engine})
+			sets = append(sets, set{prefix: prefixOf(d)})
 			i = len(sets) - 1
 		}
 		sets[i].docs = append(sets[i].docs, d)
@@ -111,6 +112,15 @@ func split(docs []*results.Document) []set {
 		sets[i].groups, sets[i].colors = results.GroupRepeats(sets[i].docs), newPalette(sets[i].docs)
 	}
 	return sets
+}
+
+// prefixOf returns the beginning of the names of the files of a document's set.
+func prefixOf(d *results.Document) string {
+	prefix := d.Scenario.Name + "-" + d.Environment.Engine
+	if d.Rate > 0 {
+		prefix += fmt.Sprintf("-rate%d", d.Rate)
+	}
+	return prefix
 }
 
 // subject returns the end of the titles of a set's figures: the scenario and the servers.
@@ -123,6 +133,13 @@ func (s set) subject() string {
 	text := s.docs[0].Scenario.Name + " on " + where
 	if hold := s.docs[0].Scenario.Hold; hold > 0 {
 		text += fmt.Sprintf(", hold %s", hold)
+	}
+	if rate := s.docs[0].Rate; rate > 0 {
+		most := ""
+		if s.docs[0].IsStaged() {
+			most = "up to "
+		}
+		text += fmt.Sprintf(", %s%d operations/s offered", most, rate)
 	}
 	return text
 }
@@ -151,12 +168,12 @@ func (s set) at(n int) [][]*results.Document {
 	return slices.DeleteFunc(slices.Clone(s.groups), func(g []*results.Document) bool { return g[0].Clients != n })
 }
 
-// variants returns the groups of each variant, ascending by clients; naive variants come first.
+// variants returns the groups of each variant, ascending by clients and rate; naive variants come first.
 func (s set) variants() [][][]*results.Document {
 	keys := make([]results.GroupKey, len(s.groups))
 	for i, g := range s.groups {
 		keys[i] = g[0].Key()
-		keys[i].Clients = 0
+		keys[i].Clients, keys[i].Rate = 0, 0
 	}
 	sorted := slices.Clone(keys)
 	slices.SortFunc(sorted, results.GroupKey.Compare)
@@ -194,7 +211,10 @@ func (s set) phases() []string {
 
 // figures returns the figures that the set has data for.
 func (s set) figures() ([]figure, error) {
-	figures := slices.Concat(s.throughput(), s.notifications())
+	if s.docs[0].Rate > 0 && len(s.rates()) > 1 {
+		return s.knee(), nil
+	}
+	figures := slices.Concat(s.throughput(), s.notifications(), s.scalingLaw())
 	for _, n := range s.clients() {
 		for _, phase := range s.phases() {
 			curves, err := s.percentiles(n, phase)

@@ -3,6 +3,7 @@ package plots_test
 import (
 	"fmt"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,6 +76,9 @@ func withSeries(t *testing.T, variant, kind string) *results.Document {
 		d.Series.Notifications = append(d.Series.Notifications, int64(herd*operations))
 		d.Series.LargestHerd = append(d.Series.LargestHerd, herd+i*(herd-1)/100)
 		d.Series.SlowestRead = append(d.Series.SlowestRead, time.Duration(herd*(i%11+1))*ms)
+		d.Series.Samples = append(d.Series.Samples, int64(operations))
+		d.Series.Time = append(d.Series.Time, time.Duration(operations*herd)*ms*time.Duration(100+i)/100)
+		d.Series.Memory = append(d.Series.Memory, 100<<20)
 	}
 	d.Stalls = []results.Stall{{Start: 10 * time.Second, Length: time.Second}}
 	return d
@@ -248,6 +252,70 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// scaledRun is a run with n clients whose throughput follows the universal scalability law with a peak, and whose other
+// variant collapses as the law cannot.
+func scaledRun(t *testing.T, counts ...int) []*results.Document {
+	t.Helper()
+	var docs []*results.Document
+	for _, n := range counts {
+		for repeat := 1; repeat <= 2; repeat++ {
+			wobble := 1 + 0.05*math.Sin(float64(3*n+2*repeat))
+			lawful, collapsing := measured(t, "children-watch", "naive", n, repeat), measured(t, "znode", "naive", n, repeat)
+			steady := measured(t, "predecessor-watch", "optimized", n, repeat)
+			x := float64(n)
+			lawful.Metrics[results.OpsPerSecond] = results.Metric{Value: wobble * 500 * x / (1 + 0.1*(x-1) + 0.002*x*(x-1))}
+			collapsing.Metrics[results.OpsPerSecond] = results.Metric{Value: 500 * math.Exp(-x/20)}
+			steady.Metrics[results.OpsPerSecond] = results.Metric{Value: wobble * 500}
+			for _, d := range []*results.Document{lawful, collapsing, steady} {
+				d.Scenario.Mode = results.ClosedMode
+				d.Metrics[results.RequestsPerOp] = results.Metric{Value: 3}
+				d.Metrics[results.NotificationsPerOp] = results.Metric{Value: float64(n-1) * wobble}
+				docs = append(docs, d)
+			}
+			steady.Metrics[results.NotificationsPerOp] = results.Metric{Value: float64(min(n-1, 1))}
+			collapsing.Metrics[results.RequestsPerOp] = results.Metric{Value: 2 * x}
+		}
+	}
+	return docs
+}
+
+// Laws are drawn if there are enough numbers of clients for one, and without panels for times in lockstep.
+func TestScalingLaw(t *testing.T) {
+	const name = "lock-contention-container-scaling.svg"
+	dir, names := draw(t, scaledRun(t, 1, 5, 20, 50, 100), "svg")
+	if !slices.Contains(names, name) {
+		t.Fatalf("drew %v, want %s among them", names, name)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "scaling", name), got)
+
+	lockstep := scaledRun(t, 1, 5, 20, 50, 100)
+	for _, d := range lockstep {
+		d.Scenario.Mode, d.Window.Lockstep, d.Expected.Exact = results.LockstepMode, true, true
+	}
+	dir, _ = draw(t, lockstep, "svg")
+	if got, err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "scaling", "lockstep.svg"), got)
+}
+
+// Nothing is drawn that would not be a law: two numbers of clients, and measurements with faults.
+func TestNoScalingLaw(t *testing.T) {
+	few, faulty := scaledRun(t, 1, 5), scaledRun(t, 1, 5, 20, 50)
+	for _, d := range faulty {
+		d.Scenario.Faults = []string{"kill leader at 1s"}
+	}
+	for what, docs := range map[string][]*results.Document{"two numbers of clients": few, "faults": faulty} {
+		if _, names := draw(t, docs, "svg"); slices.Contains(names, "lock-contention-container-scaling.svg") {
+			t.Errorf("%s: a law was drawn", what)
+		}
+	}
+}
+
 // What cannot be drawn honestly is not drawn: one number of clients makes no curve, an uncontended lock has no herd.
 func TestLittleData(t *testing.T) {
 	for _, tt := range []struct {
@@ -308,4 +376,40 @@ func TestEnginesAreKeptApart(t *testing.T) {
 			t.Errorf("no figure of its own for %s: %v", engine, names)
 		}
 	}
+}
+
+// The knee of an open load, with a cross for each rate beyond the capacity.
+func TestKnee(t *testing.T) {
+	var docs []*results.Document
+	for i, rate := range []int{50, 100, 200, 400} {
+		for repeat := range 3 {
+			for _, v := range []struct {
+				name, kind string
+				knee       int
+			}{{"children-watch", "naive", 150}, {"znode", "naive", 350}, {"predecessor-watch", "optimized", 1000}} {
+				d := measured(t, v.name, v.kind, 4, repeat+1)
+				d.Rate, d.Scenario.Mode, d.Scenario.Arrivals = rate, results.OpenMode, "poisson"
+				d.Open = &results.Open{LastEmpty: d.Window.End}
+				d.Metrics["response-p99-ns"] = results.Metric{Value: 3e6 * float64(1+repeat) / (1 - float64(min(rate, v.knee-1))/float64(v.knee))}
+				if rate > v.knee {
+					d.Open.LastEmpty = 0
+					delete(d.Metrics, "response-p99-ns")
+				}
+				docs = append(docs, d)
+			}
+		}
+		_, names := draw(t, docs, "svg")
+		if knee := slices.Contains(names, "lock-contention-container-knee.svg"); knee != (i >= 2) {
+			t.Errorf("with %d rates, a knee is drawn: %t", i+1, knee)
+		}
+	}
+	dir, names := draw(t, docs, "svg")
+	if len(names) != 1 {
+		t.Fatalf("drew %v, want the knee alone", names)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, names[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "knee", names[0]), got)
 }

@@ -21,12 +21,11 @@ const shortestSeries = 10 * time.Second
 // mostPoints is the number of points of one line at most: the steps are wide enough for that.
 const mostPoints = 240
 
-// The figure's proportions. The first panel has the title and the legend, the last one the numbers of the time axis.
+// The heights of the figure's panels. The first one has the title and the legend, the last one the numbers of the time axis.
 const (
-	seriesHeight = 8 * vg.Inch
-	firstShare   = 0.32
-	middleShare  = 0.205
-	lastShare    = 0.27
+	firstHeight  = 2.56 * vg.Inch
+	middleHeight = 1.64 * vg.Inch
+	lastHeight   = 2.16 * vg.Inch
 )
 
 // seriesLegendEntry is the share of the first panel's height that each line of its legend takes.
@@ -92,12 +91,38 @@ func (t track) rate(counts []int64) plotter.XYs {
 	})
 }
 
+// latencies draws the mean duration of the recipe's first phase. Steps in which none ended have no point.
+func (t track) latencies() plotter.XYs {
+	s := t.doc.Series
+	if len(s.Samples) != len(s.Operations) || len(s.Time) != len(s.Operations) {
+		return nil // of schema 3
+	}
+	return t.line(func(first, end int) (float64, bool) {
+		var samples int64
+		var total time.Duration
+		for i := first; i < end; i++ {
+			samples, total = samples+s.Samples[i], total+s.Time[i]
+		}
+		return milliseconds(total) / float64(max(samples, 1)), samples > 0
+	})
+}
+
 func (t track) operations() plotter.XYs    { return t.rate(t.doc.Series.Operations) }
 func (t track) notifications() plotter.XYs { return t.rate(t.doc.Series.Notifications) }
 
 func (t track) herds() plotter.XYs {
 	return t.line(func(first, end int) (float64, bool) {
 		return float64(slices.Max(t.doc.Series.LargestHerd[first:end])), true
+	})
+}
+
+// backlog draws the largest number of arrivals that waited for a client. Only open loads have one.
+func (t track) backlog() plotter.XYs {
+	if t.doc.Series.Backlog == nil {
+		return nil
+	}
+	return t.line(func(first, end int) (float64, bool) {
+		return float64(slices.Max(t.doc.Series.Backlog[first:end])), true
 	})
 }
 
@@ -122,12 +147,18 @@ func (s set) overTime(n int) []figure {
 		return nil
 	}
 	tracks := tracksOf(docs)
-	panels := []*plot.Plot{
-		s.seriesPanel(tracks, "operations/s", track.operations),
+	panels := []*plot.Plot{s.seriesPanel(tracks, "operations/s", track.operations)}
+	if slices.ContainsFunc(tracks, func(t track) bool { return len(t.latencies()) > 0 }) {
+		panels = append(panels, s.seriesPanel(tracks, "mean "+docs[0].Phases[0]+",\nms", track.latencies))
+	}
+	if docs[0].Rate > 0 {
+		panels = append(panels, s.seriesPanel(tracks, "largest backlog,\narrivals", track.backlog))
+	}
+	panels = append(panels,
 		s.seriesPanel(tracks, "notifications/s", track.notifications),
 		s.seriesPanel(tracks, "largest herd,\nnotifications", track.herds),
 		s.seriesPanel(tracks, "slowest\nbystander\nread, ms", track.reads),
-	}
+	)
 	first, last := panels[0], panels[len(panels)-1]
 	first.Title.Text = fmt.Sprintf("Over time, %s, in steps of %s\n%s", clientsText(n), tracks[0].step, s.subject())
 	for i, t := range tracks {
@@ -137,9 +168,23 @@ func (s set) overTime(n int) []figure {
 	first.Legend.Top = true
 	addHeadroom(first, tracks)
 	showTimes(last, seriesCaption(tracks))
-	return []figure{{name: fmt.Sprintf("%s-series-n%d", s.prefix, n), width: timelineWidth, height: seriesHeight, draw: func(c draw.Canvas) {
-		stack(panels, []float64{firstShare, middleShare, middleShare, lastShare}, c)
+	shares, height := seriesShares(len(panels))
+	return []figure{{name: fmt.Sprintf("%s-series-n%d", s.prefix, n), width: timelineWidth, height: height, draw: func(c draw.Canvas) {
+		stack(panels, shares, c)
 	}}}
+}
+
+// seriesShares returns the share of the figure's height that each panel takes, and the height.
+func seriesShares(panels int) (shares []float64, height vg.Length) {
+	heights := slices.Repeat([]vg.Length{middleHeight}, panels)
+	heights[0], heights[panels-1] = firstHeight, lastHeight
+	for _, h := range heights {
+		height += h
+	}
+	for _, h := range heights {
+		shares = append(shares, float64(h/height))
+	}
+	return shares, height
 }
 
 // faultsOf returns the faults of the first track; the schedule is the same for all of them.
@@ -150,10 +195,36 @@ func faultsOf(tracks []track) []mark {
 
 // seriesCaption names the time axis, and explains what else is drawn.
 func seriesCaption(tracks []track) string {
+	text := "shaded: outside the window"
 	if len(faultsOf(tracks)) > 0 {
-		return "time since the window began, s (gray: outside the window; lines, yellow: faults; bars below operations/s: stalls)"
+		text = "gray: outside the window; lines, yellow: faults"
 	}
-	return "time since the window began, s (shaded: outside the window; bars below operations/s: stalls)"
+	if len(stageEdges(tracks)) > 0 {
+		text += "; dashed: stages"
+	}
+	return fmt.Sprintf("time since the window began, s (%s; bars below operations/s: stalls)", text)
+}
+
+// edges draws a line where each stage of the load but the first begins, in seconds since the window began.
+type edges []float64
+
+// stageEdges returns the edges of the first track; the stages are the same for all of them.
+func stageEdges(tracks []track) edges {
+	var out edges
+	d := tracks[0].doc
+	for _, s := range d.Stages[min(1, len(d.Stages)):] {
+		out = append(out, (s.Start - d.Window.Start).Seconds())
+	}
+	return out
+}
+
+// Plot implements [plot.Plotter].
+func (e edges) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	style := draw.LineStyle{Color: color.Gray{0x60}, Width: 0.7, Dashes: []vg.Length{3, 3}}
+	for _, at := range e {
+		c.StrokeLine2(style, x(at), c.Min.Y, x(at), c.Max.Y)
+	}
 }
 
 // addHeadroom makes room for the legend, and for the labels of faults below it.
@@ -174,7 +245,9 @@ func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.
 	for _, t := range tracks {
 		for _, xy := range line(t) {
 			low, high = min(low, xy.Y), max(high, xy.Y)
-			p.X.Min, p.X.Max = min(p.X.Min, xy.X), max(p.X.Max, xy.X)
+		}
+		if t.points > 0 { // the same axis in all panels, also in one without values at its ends
+			p.X.Min, p.X.Max = min(p.X.Min, t.seconds(0)), max(p.X.Max, t.seconds(t.points-1))
 		}
 		end = max(end, t.doc.Window.Length().Seconds())
 	}
@@ -183,7 +256,7 @@ func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.
 	if low > 0 && high > 100*low {
 		logarithmic(&p.Y, low*0.8, high*1.3)
 	}
-	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max}, faultMarks{marks: faultsOf(tracks)})
+	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max}, faultMarks{marks: faultsOf(tracks)}, stageEdges(tracks))
 	for _, t := range tracks {
 		addLine(p, "", line(t), draw.LineStyle{Color: s.colors[t.doc.Variant], Width: 1})
 	}

@@ -1,0 +1,111 @@
+package plots
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// fewestRates is the number of rates from which on a figure shows response times against them.
+const fewestRates = 3
+
+// kneeRoom is the factor by which the axis of response times goes beyond the data, for the crosses above it.
+const kneeRoom = 3
+
+// sweeps returns the documents of open loads that differ in nothing but their rate, if there are enough rates, and all others.
+func sweeps(docs []*results.Document) (swept []set, others []*results.Document) {
+	var open []*results.Document
+	for _, d := range docs {
+		if d.Rate > 0 && d.Sound() {
+			open = append(open, d)
+		} else {
+			others = append(others, d)
+		}
+	}
+	for _, group := range results.GroupBy(open, sameButRate) {
+		s := set{docs: group, groups: results.GroupRepeats(group), colors: newPalette(group), prefix: group[0].Scenario.Name + "-" + group[0].Environment.Engine}
+		if len(s.rates()) < fewestRates {
+			others = append(others, group...)
+			continue
+		}
+		swept = append(swept, s)
+	}
+	return swept, others
+}
+
+// sameButRate reports whether two documents were measured under the same conditions and clients, except for the rate.
+func sameButRate(a, b *results.Document) bool {
+	return a.Scenario.Name == b.Scenario.Name && a.Clients == b.Clients &&
+		!slices.ContainsFunc(a.Differing(b), func(c results.Condition) bool { return c.Name != results.RateCondition })
+}
+
+// rates returns the rates in the set, ascending.
+func (s set) rates() []int {
+	var out []int
+	for _, g := range s.groups {
+		out = append(out, g[0].Rate)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// knee draws the p99 of the response times against the offered rate. Where the curve of a variant rises is its knee. A cross at the
+// top marks a rate beyond the capacity, at which there are no response times.
+func (s set) knee() []figure {
+	subject := set{docs: s.docs[:1]}
+	first := *s.docs[0]
+	first.Rate = 0 // the axis has the rates
+	subject.docs = []*results.Document{&first}
+	p := subject.newPlot("Response time, "+clientsText(first.Clients), "operations per second offered", "response time, p99, ms (median, extremes)")
+	low, high := math.Inf(1), 0.0
+	crosses := map[string]plotter.XYs{}
+	for _, variant := range s.variants() {
+		name := variant[0][0].Variant
+		var points []point
+		for _, group := range variant {
+			row := results.Summarize(group).Rows[0]
+			m, ok := row.Metrics[results.ResponsePhase+"-p99-ns"]
+			if !ok {
+				crosses[name] = append(crosses[name], plotter.XY{X: float64(row.Rate)})
+				continue
+			}
+			pt := point{float64(row.Rate), m.Value / 1e6, m.Min / 1e6, m.Max / 1e6}
+			points = append(points, pt)
+			low, high = min(low, pt.low), max(high, pt.high)
+		}
+		addMedians(p, name, points, s.colors[name])
+	}
+	if high == 0 {
+		return nil
+	}
+	rates := s.rates()
+	logarithmic(&p.X, float64(rates[0])*0.9, float64(rates[len(rates)-1])*1.1)
+	top := high * kneeRoom
+	logarithmic(&p.Y, low*0.7, top)
+	s.addCrosses(p, crosses, math.Pow(top, 0.94)*math.Pow(low*0.7, 0.06))
+	p.Legend.Left, p.Legend.Top = true, true
+	return []figure{figureOf(s.prefix+"-knee", p)}
+}
+
+// addCrosses marks the rates beyond the capacity of each variant at a height, one variant below the other.
+func (s set) addCrosses(p *plot.Plot, crosses map[string]plotter.XYs, height float64) {
+	for _, variant := range s.variants() {
+		name := variant[0][0].Variant
+		xys := crosses[name]
+		if len(xys) == 0 {
+			continue
+		}
+		for i := range xys {
+			xys[i].Y = height
+		}
+		height *= 0.8
+		marks := &plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: s.colors[name], Radius: 4, Shape: draw.CrossGlyph{}}}
+		p.Add(marks)
+		p.Legend.Add(name+", beyond the capacity", marks)
+	}
+}
