@@ -14,9 +14,10 @@ const Closed Mode = "closed"
 type closedRules struct{}
 
 func (closedRules) validate(s *Scenario, p *problems) {
-	if (s.Operations > 0) == (s.Duration > 0) {
+	if (s.Operations > 0) == (s.Duration > 0) && len(s.Stages) == 0 {
 		p.add("duration", "a closed load wants either a duration or a number of operations")
 	}
+	s.withoutArrivals(p)
 	if s.Heap {
 		p.add("heap", "can be measured in lockstep only, where all clients come to rest")
 	}
@@ -25,6 +26,9 @@ func (closedRules) validate(s *Scenario, p *problems) {
 func (closedRules) takes(variants.Variant) bool { return true }
 
 func (closedRules) describe(s *Scenario) string {
+	if len(s.Stages) > 0 {
+		return s.describeStages()
+	}
 	if s.Operations > 0 {
 		return fmt.Sprintf("%d operations of each client", s.Operations)
 	}

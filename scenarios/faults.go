@@ -77,7 +77,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if t := time.Duration(s.SessionTimeout); t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
 		p.add(sessionTimeoutField, "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
 	}
-	if s.Mode != Closed || recipe == nil || len(s.Clients) == 0 {
+	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // without these there are mistakes that hide what the faults would be
 	}
 	if s.QuorumLoss && !faults.OfServers(s.Faults) {

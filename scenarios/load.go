@@ -56,6 +56,7 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 			return mistakes
 		}
 		s.useCurrentNames()
+		s.followStages()
 		lineOf := linesOf(root, lines)
 		unread := slices.Clone(mistakes)
 		for _, p := range s.Validate(recipes) {

@@ -25,6 +25,7 @@ func (lockstepRules) validate(s *Scenario, p *problems) {
 			p.add(f.name, "means nothing in a lockstep run, which needs every client and every server to work")
 		}
 	}
+	s.withoutArrivals(p)
 	if s.Published != nil && !holdsValues(s.Published) {
 		p.add(publishedField, "means nothing in a lockstep run, whose pace zkbench sets")
 	}

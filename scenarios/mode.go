@@ -28,7 +28,7 @@ type namedRules struct {
 
 // modes returns all modes. The first one is the default.
 func modes() []namedRules {
-	return []namedRules{{Closed, closedRules{}}, {Lockstep, lockstepRules{}}}
+	return []namedRules{{Closed, closedRules{}}, {Lockstep, lockstepRules{}}, {Open, openRules{}}}
 }
 
 // rules returns the rules of a mode, and whether it exists. Those of the default stand in for a mode that does not.
@@ -44,5 +44,6 @@ func modeNames() string {
 	for _, r := range modes() {
 		names = append(names, string(r.name))
 	}
-	return strings.Join(names, " or ")
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

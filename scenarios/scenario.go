@@ -6,6 +6,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,20 +27,26 @@ type Scenario struct {
 	Variants      []string // all of the recipe's if empty
 	Mode          Mode
 	Clients       []int
-	Size          int      // units of what the recipe works on, for each client; see [variants.Recipe]
-	Operations    int      // closed: per client; the measurement ends when all are done
-	Duration      Duration // closed: length of the window, which is cut out of a running load
-	WarmUp        Duration // closed: time before the window, which is discarded
-	Hold          Duration // how long a client holds, such as a lock
-	Think         Duration // closed: pause between a client's operations
+	Rate          []int               // open: operations per second that arrive, for all clients together
+	Arrivals      Arrivals            // open: how they arrive; empty means Constant
+	Stages        []results.StageLoad // closed, open: how the load changes within the window; none if it does not
+	Size          int                 // units of what the recipe works on, for each client; see [variants.Recipe]
+	Operations    int                 // closed: per client; the measurement ends when all are done
+	Duration      Duration            // closed, open: length of the window, which is cut out of a running load
+	WarmUp        Duration            // closed, open: time before the window, which is discarded
+	Hold          Duration            // how long a client holds, such as a lock
+	Think         Duration            // closed: pause between a client's operations
 	Repeats       int
 	Seed          uint64
-	Heap          bool // lockstep: also measure how much the servers' heaps grow while clients line up
-	BystanderRate int  // reads per second that one extra session sends to each server
+	AtMost        Duration // the longest time of a load that ends after a number of operations; 0 means no limit
+	Heap          bool     // lockstep: also measure how much the servers' heaps grow while clients line up
+	BystanderRate int      // reads per second that one extra session sends to each server
 
-	Faults         []faults.Fault // closed: what fails, and when
+	Background *results.BackgroundLoad // reads and writes by other sessions; nil without any
+
+	Faults         []faults.Fault // closed, open: what fails, and when
 	SessionTimeout Duration       // of the clients; 0 means [ensemble.SessionTimeout]
-	Roam           bool           // closed: a client whose server fails connects to another one; else it waits for its own
+	Roam           bool           // closed, open: a client whose server fails connects to another one; else it waits for its own
 	QuorumLoss     bool           // the faults may take the quorum away for longer than the session timeout
 
 	Expect    []string           // claims about the outcome, in the syntax of results.ParseClaim
@@ -63,6 +70,9 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: "variants", Wants: "a list of variants, such as [znode, predecessor-watch]", Value: &s.Variants},
 		{Name: "mode", Wants: modeNames(), Value: &s.Mode},
 		{Name: "clients", Wants: "a list of whole numbers, such as [1, 10, 50]", Value: &s.Clients},
+		{Name: rateField, Wants: "a list of whole numbers, such as [100, 200]", Value: &s.Rate},
+		{Name: arrivalsField, Wants: fmt.Sprintf("%s or %s", Constant, Poisson), Value: &s.Arrivals},
+		{Name: stagesField, Value: strict.Nested(s.readStages)},
 		{Name: "size", Wants: "a whole number", Value: &s.Size},
 		{Name: "operations", Wants: "a whole number", Value: &s.Operations},
 		{Name: "duration", Wants: "a duration with its unit, such as 3s", Value: &s.Duration},
@@ -71,8 +81,10 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: "think", Wants: "a duration with its unit, such as 5ms", Value: &s.Think},
 		{Name: "repeats", Wants: "a whole number", Value: &s.Repeats},
 		{Name: "seed", Wants: "a whole number, not negative", Value: &s.Seed},
+		{Name: "at-most", Wants: "a duration with its unit, such as 2m", Value: &s.AtMost},
 		{Name: "heap", Wants: "true or false", Value: &s.Heap},
 		{Name: "bystander-rate", Wants: "a whole number", Value: &s.BystanderRate},
+		{Name: backgroundField, Value: strict.Nested(s.readBackground)},
 		{Name: faultsField, Value: strict.Nested(s.readFaults)},
 		{Name: sessionTimeoutField, Wants: "a duration with its unit, such as 4s", Value: &s.SessionTimeout},
 		{Name: "roam", Wants: "true or false", Value: &s.Roam},
@@ -143,13 +155,13 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 	if recipe == nil {
 		return 0
 	}
-	return len(s.Clients) * len(s.Selected(*recipe))
+	return len(s.Clients) * len(s.Rates()) * len(s.Selected(*recipe))
 }
 
 // Load describes in words how the load is paced and what fails meanwhile.
 func (s *Scenario) Load() string {
 	rules, _ := s.Mode.rules()
-	return rules.describe(s) + s.describeFailure()
+	return rules.describe(s) + s.describeBackground() + s.describeFailure()
 }
 
 // The limits of a quick run, which shows that everything works but measures nothing.
@@ -158,6 +170,7 @@ const (
 	quickOperations = 10
 	quickSize       = 10
 	quickDuration   = Duration(500 * time.Millisecond)
+	quickRate       = 50 // operations per second, or requests of a background
 )
 
 // Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims and the
@@ -169,6 +182,7 @@ func (s *Scenario) Quick() {
 		most = max(most, slices.Min(s.Clients))
 	} else {
 		s.Duration, s.Operations = min(s.Duration, quickDuration), min(s.Operations, quickOperations)
+		s.Hold = min(s.Hold, quickDuration)
 	}
 	clients := []int{}
 	for _, n := range s.Clients {
@@ -177,5 +191,14 @@ func (s *Scenario) Quick() {
 		}
 	}
 	s.Clients, s.Repeats, s.Expect, s.Published = clients, 1, nil, nil
+	if s.Mode == Open {
+		s.Rate = []int{min(slices.Min(s.Rates()), quickRate)}
+	}
+	s.Stages = nil
 	s.WarmUp, s.Size = 0, min(s.Size, quickSize)
+	if b := s.Background; b != nil {
+		quick := *b
+		quick.Reads, quick.Writes, quick.Znodes = min(b.Reads, quickRate), min(b.Writes, quickRate), min(b.Znodes, quickSize)
+		s.Background = &quick
+	}
 }

@@ -75,6 +75,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 			maxBystanderRate, s.BystanderRate)
 	}
 	s.validateLoad(&p)
+	s.validateBackground(&p)
 	s.validateFaults(&p, s.recipeAmong(recipes))
 	s.validatePublished(&p)
 	s.validateProducts(&p, recipes)
@@ -93,6 +94,8 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 	if s.Size > 1 && recipe.Size == "" {
 		p.add("size", "means nothing to recipe %s", s.Recipe)
 	}
+	s.validateCollective(p, recipe)
+	s.validateStagedRecipe(p, recipe)
 	if known && len(s.Selected(recipe)) == 0 {
 		p.add("variants", "none of them can run in %s", s.Mode)
 	}
@@ -114,8 +117,14 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 		case len(metrics) == 0:
 		case !slices.Contains(metrics, metric):
 			p.add(field, "recipe %s has no metric %q%s", s.Recipe, metric, strict.Nearest(metric, metrics))
+		case s.Mode != Open && results.IsOpenMetric(metric):
+			p.add(field, "%s is measured only in open loads, and this one is %s", metric, s.Mode)
+		case metric == results.Finished && s.AtMost == 0:
+			p.add(field, "%s is measured only in scenarios with at-most, which this one lacks", metric)
 		case len(s.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric) && !alwaysCounted(*recipe, metric, mentioned):
 			p.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
+		case s.Background == nil && results.IsBackground(metric):
+			p.add(field, "%s is measured only in scenarios with a background, and this one has none", metric)
 		}
 		for _, name := range mentioned {
 			if name != "" && !slices.Contains(names, name) {
@@ -184,13 +193,31 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 	}
 }
 
+// validateAtMost checks that a load with a limit is one whose number of operations is known, so that zkbench can say how far it
+// came.
+func (s *Scenario) validateAtMost(p *problems) {
+	switch {
+	case s.AtMost == 0:
+	case s.Duration > 0:
+		p.add("at-most", "means nothing to a load with a duration, which ends by itself")
+	case s.Size > 1:
+		p.add("at-most", "wants a size of 1: how many operations a larger one has is only known at its end")
+	case len(s.Faults) > 0:
+		p.add("at-most", "cannot be combined with faults, whose outcome is that of the whole load")
+	case s.Background != nil:
+		p.add("at-most", "cannot be combined with a background, whose requests are counted for the whole load")
+	case s.Heap:
+		p.add("at-most", "cannot be combined with heap, which is measured at the end of the load")
+	}
+}
+
 // validateLoad checks the fields that pace the load: first their limits, then what the mode asks of them.
 func (s *Scenario) validateLoad(p *problems) {
 	for _, d := range []struct {
 		name  string
 		value Duration
 		most  time.Duration
-	}{{"duration", s.Duration, maxLoad}, {"warm-up", s.WarmUp, maxLoad}, {"hold", s.Hold, maxPause}, {"think", s.Think, maxPause}} {
+	}{{"duration", s.Duration, maxLoad}, {"warm-up", s.WarmUp, maxLoad}, {"hold", s.Hold, maxPause}, {"think", s.Think, maxPause}, {"at-most", s.AtMost, maxLoad}} {
 		if d.value < 0 {
 			p.add(d.name, "cannot be negative (%s)", time.Duration(d.value))
 		}
@@ -198,6 +225,8 @@ func (s *Scenario) validateLoad(p *problems) {
 			p.add(d.name, "wants at most %s, not %s", d.most, time.Duration(d.value))
 		}
 	}
+	s.validateAtMost(p)
+	s.validateStages(p)
 	if s.Operations < 0 {
 		p.add("operations", "cannot be negative (%d)", s.Operations)
 	}

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -14,21 +13,12 @@ import (
 )
 
 // Parse reads one fault as a command line has it: "kill: leader, at: 2s, for: 3s", with or without braces around it.
-func Parse(text string) (Fault, error) {
-	braced := text
-	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		braced = "{" + text + "}"
-	}
-	root, err := strict.Document([]byte(braced))
-	if err != nil {
-		return Fault{}, fmt.Errorf("wants fields such as `kill: leader, at: 2s, for: 3s`, not %q", text)
-	}
-	f, mistakes := read(root, "")
-	var errs []error
-	for _, m := range mistakes {
-		errs = append(errs, m)
-	}
-	return f, errors.Join(errs...)
+func Parse(text string) (f Fault, err error) {
+	err = strict.ReadLine(text, "kill: leader, at: 2s, for: 3s", func(root *yaml.Node) (mistakes strict.Mistakes) {
+		f, mistakes = read(root, "")
+		return mistakes
+	})
+	return f, err
 }
 
 // String returns the text that [Parse] reads as this fault.

@@ -116,8 +116,10 @@ func (b *bystanders) closeAll() {
 	closing.Wait()
 }
 
-// examine adds the failed reads and the lateness to the health. It must be called after finish.
+// examine adds the failed reads and the lateness so far to the health.
 func (b *bystanders) examine(h *results.Health) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	lateness, err := b.late.Encode()
 	if err != nil {
 		return err

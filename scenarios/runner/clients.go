@@ -16,12 +16,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// parallel bounds how many sessions are opened, fenced or closed at once.
-const parallel = 64
-
-// connectTimeout is how long all sessions of a measurement may take to be established.
-const connectTimeout = 30 * time.Second
-
 // holdFunc blocks while a participant holds, in one of its lives; see the field Hold of [variants.Env].
 type holdFunc func(ctx context.Context, l *life, asked <-chan struct{}) error
 
@@ -32,7 +26,9 @@ type client struct {
 	hold   holdFunc // set by the mode before the first step
 	doing  atomic.Pointer[doing]
 
-	completed int // steps in all its lives; only the client's own goroutine uses it
+	settled     atomic.Bool   // it has held, or completed a step
+	completed   int           // steps in all its lives; only the client's own goroutine uses it
+	established time.Duration // how long its first session took to be established
 
 	mu sync.Mutex // guards what follows; only the client's own goroutine changes life
 	*life
@@ -47,9 +43,12 @@ func (c *client) atRest() bool {
 
 // clientPool holds the clients of one measurement, which share a clock.
 type clientPool struct {
-	epoch   time.Time
-	clients []*client
-	closed  bool
+	epoch     time.Time
+	clients   []*client
+	ready     atomic.Int64  // how many clients have joined the recipe
+	connected time.Duration // from the epoch until all of them had
+	left      atomic.Int64  // how many clients have left and closed their session
+	closed    bool
 }
 
 // since returns the time on the measurement's clock.
@@ -57,39 +56,59 @@ func (p *clientPool) since() time.Duration { return time.Since(p.epoch) }
 
 // setting is the environment of a measurement: the servers, the znodes, and how many clients use them.
 type setting struct {
-	servers   []ensemble.Server
-	clients   int
-	size      int           // see [variants.Env]
-	timeout   time.Duration // the session timeout to ask for; 0 means the default
-	faults    bool          // clients may fail
-	roam      bool          // a client whose server fails connects to another one
-	root      string        // an empty znode that only the participants use
-	bystander string        // the small znode that bystanders read
+	servers    []ensemble.Server
+	clients    int
+	rate       int           // operations per second that an open load offers; 0 in other modes
+	repeat     int           // from 1 on; 0 in a rehearsal
+	size       int           // see [variants.Env]
+	timeout    time.Duration // the session timeout to ask for; 0 means the default
+	background int           // sessions of the background
+	faults     bool          // clients may fail
+	roam       bool          // a client whose server fails connects to another one
+	root       string        // an empty znode that only the participants use
+	bystander  string        // the small znode that bystanders read
+
+	connecting   func(done, of int) // is called now and then with the number of sessions that are established; may be nil
+	connectTicks <-chan time.Time   // for [clientPool.watchConnecting]; nil means the clock's
+}
+
+// crowd is the number of sessions at one server from which on every other one uses the server's second address.
+const crowd = 2000
+
+// home returns the server of a client, with the address that the client is to use. Clients that may fail use the first address,
+// by which faults of servers find them.
+func (at setting) home(client int) ensemble.Server {
+	n := len(at.servers)
+	s := at.servers[client%n]
+	if s.Second != "" && !at.faults && at.clients/n >= crowd && client/n%2 == 1 {
+		s.Addr = s.Second
+	}
+	return s
 }
 
 // connectAll opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
 func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
 	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
 	for i := range p.clients {
-		p.clients[i] = &client{id: i, server: at.servers[i%len(at.servers)], life: newLife(0, p.epoch, i)}
+		p.clients[i] = &client{id: i, server: at.home(i), life: newLife(0, p.epoch, i)}
 	}
-	late := fmt.Errorf("%d sessions were not established within %s (do the servers allow so many from one address? see maxClientCnxns)",
-		at.clients, connectTimeout)
-	connect, cancel := context.WithTimeoutCause(ctx, connectTimeout, late)
-	defer cancel()
-	connect, stop := context.WithCancelCause(connect)
+	connect, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	defer p.watchConnecting(at, stop)()
 	err := p.each(func(c *client) error {
 		err := c.begin(connect, v, at)
 		if err != nil {
 			stop(c.explain(err)) // the others stop trying: each would meet the same error
+			return err
 		}
-		return err
+		p.ready.Add(1)
+		return nil
 	})
 	if err != nil {
 		p.closeAll(context.WithoutCancel(ctx))
 		return nil, context.Cause(connect)
 	}
+	p.connected = p.since()
 	return p, nil
 }
 
@@ -201,8 +220,8 @@ func (p *clientPool) passed() int64 {
 	return passed
 }
 
-// leaveTimeout is how long participants may take to leave. After that, all sessions are closed, which ends requests that wait
-// for a silent server.
+// leaveTimeout is the longest time in which no participant leaves. After that, all sessions are closed at once, which ends
+// requests that wait for a silent server.
 const leaveTimeout = 10 * time.Second
 
 // closeAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call has no
@@ -212,10 +231,11 @@ func (p *clientPool) closeAll(ctx context.Context) {
 		return
 	}
 	p.closed = true
-	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, p.closeConns)()
+	defer whileGrowing(&p.left, growth{patience: leaveTimeout, stuck: func(int64) { cancel(); p.closeConns() }})()
 	_ = p.each(func(c *client) error {
+		defer p.left.Add(1)
 		var err error
 		if c.participant != nil && !c.over() {
 			err = c.participant.Leave(ctx)

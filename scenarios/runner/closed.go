@@ -17,8 +17,9 @@ import (
 )
 
 // hold lets a client of a closed load hold for the scenario's hold time.
-func (m *measurement) hold(*client) holdFunc {
+func (m *measurement) hold(c *client) holdFunc {
 	return func(ctx context.Context, l *life, asked <-chan struct{}) error {
+		c.settled.Store(true)
 		return l.pause(ctx, asked, time.Duration(m.scenario.Hold))
 	}
 }
@@ -49,7 +50,7 @@ func (operationsMode) rehearsal(m *measurement) bool {
 func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
 	m.pool.setHold(m.faults.hold(m.hold))
 	if m.scenario.WarmUp > 0 {
-		if err := m.loop(ctx, 0, m.warmUp); err != nil {
+		if err := m.loop(ctx, m.rounds(0), m.warmUp); err != nil {
 			return observation{}, err
 		}
 	}
@@ -58,7 +59,7 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 		return observation{}, err
 	}
 	m.faults.start(ctx)
-	if err := m.loop(ctx, m.scenario.Operations, nil); err != nil {
+	if err := m.loop(ctx, m.rounds(m.scenario.Operations), nil); err != nil {
 		return observation{}, err
 	}
 	m.stream.closeWindow()
@@ -75,26 +76,22 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 type durationMode struct{ closed }
 
 func (durationMode) rehearsal(m *measurement) bool {
+	m.scenario.Stages = nil // the rate and the clients are those of the highest one
 	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, scenarios.Duration(rehearsalLength))
 	return true
 }
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+	run := ctx
 	m.pool.setHold(m.faults.hold(m.hold))
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
-	err = m.loop(ctx, 0, func(ctx context.Context) error {
-		if err := m.warmUp(ctx); err != nil {
+	turns := m.loopTurns()
+	err = m.loop(ctx, turns, func(ctx context.Context) error {
+		if _, _, err := m.cutWindow(run, ctx, turns, &o); err != nil {
 			return err
 		}
-		_, before := m.stream.openWindow()
-		m.faults.start(ctx)
-		if err := sleep(ctx, time.Duration(m.scenario.Duration)); err != nil {
-			return err
-		}
-		_, o.counts = m.stream.closeWindow()
-		o.counts.Sub(before)
 		return m.faults.finish(ctx)
 	})
 	if err != nil {
@@ -104,30 +101,49 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 	return o, err
 }
 
+// cutWindow cuts the window out of a running load, after the warm-up, and returns when it began and ended. The schedule of faults
+// begins with the window. run is the context of the whole run, and ctx that of the load.
+func (m *measurement) cutWindow(run, ctx context.Context, turns turns, o *observation) (start, end time.Duration, err error) {
+	if err := m.warmUp(ctx); err != nil {
+		return 0, 0, err
+	}
+	start, before := m.stream.openWindow()
+	turns.windowOpened(start)
+	m.faults.start(ctx)
+	err = m.checkpoints.during(run, ctx, opening{o.begin, before, m.arrivals.arrived(start)}, func(ctx context.Context) error {
+		return sleep(ctx, time.Duration(m.scenario.Duration))
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	end, o.counts = m.stream.closeWindow()
+	o.counts.Sub(before)
+	return start, end, nil
+}
+
 // warmUp waits while the load runs, for the scenario's warm-up time. ctx ends when a client fails.
 func (m *measurement) warmUp(ctx context.Context) error {
 	return sleep(ctx, time.Duration(m.scenario.WarmUp))
 }
 
-// loop lets every client complete a number of operations or, with zero, work until the function until returns. A client that
-// is in an operation then finishes it.
-func (m *measurement) loop(ctx context.Context, operations int, until func(context.Context) error) error {
+// loop lets every client take its turns, until these end by themselves or until the function until returns. A client that is in an
+// operation then finishes it.
+func (m *measurement) loop(ctx context.Context, turns turns, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	rounds := newRounds(operations, m.recipe.Collective && (m.faults == nil || !m.recipe.Serving))
-	if m.atMost > 0 {
-		rounds.until = time.Now().Add(m.atMost)
-	}
 	var steps atomic.Int64
-	stop := m.watchProgress(&steps, rounds, cancel)
+	stop := m.watchProgress(&steps, turns, cancel)
 	defer stop()
-	for _, c := range m.pool.clients {
-		group.Go(func() error { return m.work(ctx, c, rounds, &steps) })
+	for i, c := range m.pool.clients {
+		if err := m.paceStart(ctx, i); err != nil {
+			break // a client has failed, or the load is over
+		}
+		group.Go(func() error { return m.work(ctx, c, turns, &steps) })
 	}
 	if until != nil {
 		group.Go(func() error {
-			defer rounds.end()
+			defer turns.end()
 			return until(ctx)
 		})
 	}
@@ -142,9 +158,9 @@ func (m *measurement) loop(ctx context.Context, operations int, until func(conte
 }
 
 // work lets a client take its steps, with a pause after each.
-func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps *atomic.Int64) error {
+func (m *measurement) work(ctx context.Context, c *client, turns turns, steps *atomic.Int64) error {
 	failures, first := 0, c.round(0)
-	for i := 0; rounds.begin(i); {
+	for i := 0; turns.begin(ctx, c, i); {
 		err := m.step(ctx, c)
 		if err != nil {
 			failures++
@@ -156,6 +172,8 @@ func (m *measurement) work(ctx context.Context, c *client, rounds *rounds, steps
 		}
 		failures = 0
 		c.completed++
+		turns.completed(c)
+		c.settled.Store(true)
 		i = c.round(first+i+1) - first
 		steps.Add(1)
 		if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
@@ -173,13 +191,40 @@ func (c *client) round(otherwise int) int {
 	return otherwise
 }
 
-// rounds decides how many steps each client takes.
+// turns decides when clients take a step.
+type turns interface {
+	// begin waits until a client that has taken a number of steps may begin another one. It reports whether the client may.
+	begin(ctx context.Context, c *client, taken int) bool
+	// windowOpened is called when the warm-up is over, with the moment at which the window began.
+	windowOpened(at time.Duration)
+	// completed is called when a client has taken a step.
+	completed(c *client)
+	// end keeps clients from beginning another step, except for those that they owe to each other or to arrivals.
+	end()
+	// ending reports whether end was called, or the turns have ended by themselves.
+	ending() bool
+}
+
+// rounds lets each client begin the next step when the last one is done, for a number of steps.
 type rounds struct {
-	collective bool // a step needs all clients, so that each client must take equally many
+	done       *atomic.Int64 // counts completed steps; nil unless their number was given in advance
+	collective bool          // a step needs all clients, so that each client must take equally many
 	mu         sync.Mutex
 	started    int       // the largest number of steps that any client has begun
 	limit      int       // the number of steps of each client
 	until      time.Time // when the rounds end by themselves; zero means never
+}
+
+// rounds returns the turns of a closed load with a number of steps of each client; zero means that they go on until end.
+func (m *measurement) rounds(operations int) *rounds {
+	r := newRounds(operations, m.recipe.Collective && (m.faults == nil || !m.recipe.Serving))
+	if operations > 0 {
+		r.done = &m.done
+	}
+	if m.atMost > 0 {
+		r.until = time.Now().Add(m.atMost)
+	}
+	return r
 }
 
 // newRounds returns rounds with a limit of steps for each client. Zero means that they go on until end.
@@ -191,7 +236,7 @@ func newRounds(limit int, collective bool) *rounds {
 }
 
 // begin reports whether a client that has done so many steps may begin another one.
-func (r *rounds) begin(done int) bool {
+func (r *rounds) begin(_ context.Context, _ *client, done int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.until.IsZero() && time.Now().After(r.until) {
@@ -202,6 +247,16 @@ func (r *rounds) begin(done int) bool {
 	}
 	r.started = max(r.started, done+1)
 	return true
+}
+
+// windowOpened implements [turns].
+func (*rounds) windowOpened(time.Duration) {}
+
+// completed implements [turns].
+func (r *rounds) completed(*client) {
+	if r.done != nil {
+		r.done.Add(1)
+	}
 }
 
 // end keeps all clients from beginning another step. A step of a collective recipe that one client has begun is still taken
@@ -235,7 +290,7 @@ var errJudged = errors.New("clients wait in vain")
 
 // watchProgress cancels a load in which no client completes a step between two ticks. The ticks are as far apart as the
 // longest step that is accepted. The caller ends the watching with stop.
-func (m *measurement) watchProgress(steps *atomic.Int64, rounds *rounds, cancel context.CancelCauseFunc) (stop func()) {
+func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -254,7 +309,7 @@ func (m *measurement) watchProgress(steps *atomic.Int64, rounds *rounds, cancel 
 			case now != last:
 			case m.faults == nil:
 				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
-			case rounds.ending():
+			case turns.ending():
 				m.faults.judge()
 				cancel(errJudged)
 			}

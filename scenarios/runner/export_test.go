@@ -39,6 +39,9 @@ func (r *Runner) ShortenFloors() { r.shortFloors = true }
 // ShortenPatience makes a runner judge loads with faults in which no operation completes for d once all faults are over.
 func (r *Runner) ShortenPatience(d time.Duration) { r.patience = d }
 
+// ShortenAlone makes backgrounds run alone for d before a load.
+func (r *Runner) ShortenAlone(d time.Duration) { r.alone = d }
+
 // Floor measures both halves of a floor with nothing in between.
 func Floor(ctx context.Context, servers []ensemble.Server, root string, timeout time.Duration) results.Floor {
 	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)
@@ -66,3 +69,9 @@ func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) (
 func OracleWithout(account error) results.Oracle {
 	return crossCheck(true, snapshot{leader: 1}, snapshot{leader: 1, err: account})
 }
+
+// CheckEvery sets the time between two checkpoints.
+func (r *Runner) CheckEvery(d time.Duration) { r.checkpointEvery = d }
+
+// SetLimit makes a runner end loads that have a limit when the channel says so instead of by the clock.
+func (r *Runner) SetLimit(limit <-chan time.Time) { r.limit = limit }

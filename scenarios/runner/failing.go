@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -100,14 +98,18 @@ func (f *failing) conclude(ctx context.Context, o *occurrence, err error) {
 // errMissed reports that there was no client at which the fault could be aimed.
 var errMissed = errors.New("no client was in a state that the fault needs")
 
-// strikeSome waits until clients fit, and lets the fault happen to them.
+// strikeSome waits until clients fit, and lets the fault happen to one at random, to the first of them to send the operation that
+// the fault waits for, or to all.
 func (f *failing) strikeSome(ctx context.Context, o *occurrence) error {
 	for deadline := time.Now().Add(faultPatience); ; {
 		f.mu.Lock()
-		victims := f.m.pool.victims(f.random, o.Whom)
+		candidates := f.m.pool.candidates(o.Whom)
+		if o.Whom != faults.All && !o.AtOperation() && len(candidates) > 1 {
+			candidates = []*client{candidates[f.random.IntN(len(candidates))]}
+		}
 		f.mu.Unlock()
-		if len(victims) > 0 {
-			return f.strike(ctx, o, victims)
+		if len(candidates) > 0 {
+			return f.strike(ctx, o, candidates)
 		}
 		if time.Now().After(deadline) || sleep(ctx, time.Millisecond) != nil {
 			return errMissed
@@ -162,27 +164,28 @@ func (f *failing) meet(ctx context.Context, c *client) {
 
 // strike lets a fault happen to clients.
 func (f *failing) strike(ctx context.Context, o *occurrence, victims []*client) error {
+	if victims = f.trapped(ctx, o, victims); len(victims) == 0 {
+		return errMissed
+	}
 	var ids []int
 	for _, c := range victims {
 		ids = append(ids, c.id)
 	}
+	if o.Kind == faults.Cut && !o.AtOperation() {
+		for _, c := range victims {
+			c.present().link.Cut()
+		}
+	}
+	f.begin(o, clientsNamed(ids), ids)
 	switch o.Kind {
 	case faults.Stop:
-		if !f.trapped(ctx, o, victims) {
-			return errMissed
-		}
-		f.begin(o, clientsNamed(ids), ids)
 		for _, c := range victims {
 			c.present().die()
 		}
 	case faults.Deaf:
-		f.begin(o, clientsNamed(ids), ids)
 		f.deafen(ctx, o, victims)
 	case faults.Expire:
-		f.begin(o, clientsNamed(ids), ids)
 		return each(victims, func(c *client) error { return c.expire(ctx) })
-	case faults.Cut:
-		return f.cut(ctx, o, victims, ids)
 	}
 	return nil
 }
@@ -193,51 +196,6 @@ func clientsNamed(ids []int) string {
 		return fmt.Sprintf("client %d", ids[0])
 	}
 	return fmt.Sprintf("%d clients", len(ids))
-}
-
-// cut ends connections, at once or at the next request of a kind.
-func (f *failing) cut(ctx context.Context, o *occurrence, victims []*client, ids []int) error {
-	if !f.trapped(ctx, o, victims) {
-		return errMissed
-	}
-	if !o.AtOperation() {
-		for _, c := range victims {
-			c.present().link.Cut()
-		}
-	}
-	f.begin(o, clientsNamed(ids), ids)
-	return nil
-}
-
-// trapped waits until the connections of clients have ended at the operation of a fault, and reports whether any has. It returns
-// true at once for a fault without an operation.
-func (f *failing) trapped(ctx context.Context, o *occurrence, victims []*client) bool {
-	if !o.AtOperation() {
-		return true
-	}
-	op, _ := wire.OpcodeNamed(o.Before + o.After)
-	var traps []*ensemble.Trap
-	for _, c := range victims {
-		link := c.present().link
-		if o.Before != "" {
-			traps = append(traps, link.CutBefore(op))
-		} else {
-			traps = append(traps, link.CutAfter(op))
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, faultPatience)
-	defer cancel()
-	missed := 0
-	for _, trap := range traps {
-		select {
-		case <-trap.Fired():
-		case <-ctx.Done():
-			if trap.Disarm() {
-				missed++
-			}
-		}
-	}
-	return missed < len(traps)
 }
 
 // recordAll adds an event to the history of each client.

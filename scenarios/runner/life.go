@@ -118,6 +118,13 @@ func (c *client) reconnects() int {
 	return c.former.reconnects + c.ledger.Reconnects()
 }
 
+// unmatched returns how many replies the client's ledgers could not match with requests.
+func (c *client) unmatched() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.former.unmatched + c.ledger.Unmatched()
+}
+
 // present returns the client's life, for other goroutines than the client's own.
 func (c *client) present() *life {
 	c.mu.Lock()
@@ -158,11 +165,15 @@ func (c *client) takeNotifications(dst []wire.Notification) []wire.Notification 
 
 // begin opens the session of the client's present life and lets it join the recipe.
 func (c *client) begin(ctx context.Context, v variants.Variant, at setting) error {
+	asked := time.Now()
 	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
 		Servers: addresses(at.serversOf(c.server)), Timeout: at.timeout, Link: c.link, Observe: c.monitor.Observe,
 	})
 	if err != nil {
 		return err
+	}
+	if c.number == 0 {
+		c.established = time.Since(asked)
 	}
 	session, life := variants.NewMonitoredSession(conn, c.monitor), c.life
 	c.mu.Lock()
@@ -190,7 +201,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 func (at setting) serversOf(home ensemble.Server) []ensemble.Server {
 	servers := []ensemble.Server{home}
 	for _, s := range at.servers {
-		if at.roam && s != home {
+		if at.roam && s.Name != home.Name {
 			servers = append(servers, s)
 		}
 	}

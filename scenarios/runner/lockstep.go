@@ -38,6 +38,9 @@ func (lockstepMode) rehearsal(m *measurement) bool { return m.scenario.Heap }
 func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
 	l := &lockstep{measurement: m, working: map[*client]bool{}}
 	m.pool.setHold(l.hold)
+	for _, c := range m.pool.clients {
+		c.ledger.KeepWrites()
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		var err error
@@ -55,6 +58,7 @@ type lockstep struct {
 	working map[*client]bool // clients that have started, do not hold, and have not completed their step
 	holding []*holder        // in the order of their turns
 	ranked  int              // the number of holders, from the first one, whose order is final
+	writes  []string         // of all clients since they were last at rest; only used by rest
 }
 
 // holder is a client that waits in its hold for its turn.
@@ -180,6 +184,9 @@ func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *client) 
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.working, c)
+		if err == nil {
+			l.done.Add(1)
+		}
 		return c.explain(err)
 	})
 }
@@ -256,8 +263,9 @@ func (l *lockstep) firstCutShort() *holder {
 // rest returns when the clients that are at work or can be asked to go on are at rest. If only is not nil, rest
 // considers that client alone.
 //
-// A session that has not received the latest zxid is fenced, because a notification may still be on its way to it.
-// After a herd, most sessions need no fence: each has read something to set its watch again. The clients are at rest if
+// A session that has not received the latest zxid is fenced if a write since the last rest may have fired its watch, because the
+// notification may still be on its way. Other sessions need no fence, so that a step does not take as many syncs as there are
+// clients. After a herd, most sessions need none: each has read something to set its watch again. The clients are at rest if
 // none is active after the fences, and none has made progress since before the fences.
 func (l *lockstep) rest(ctx context.Context, only *client) error {
 	for {
@@ -268,9 +276,14 @@ func (l *lockstep) rest(ctx context.Context, only *client) error {
 		}
 		before := l.progressOf(only)
 		latest := l.pool.latest()
+		if only == nil {
+			for _, c := range l.pool.clients {
+				l.writes = c.ledger.TakeWrites(l.writes)
+			}
+		}
 		var behind []*client
 		for _, p := range before {
-			if p.client.ledger.LastZxid() < latest {
+			if ledger := p.client.ledger; ledger.LastZxid() < latest && (only != nil || ledger.MayNotify(l.writes)) {
 				behind = append(behind, p.client)
 			}
 		}
@@ -278,6 +291,9 @@ func (l *lockstep) rest(ctx context.Context, only *client) error {
 			return err
 		}
 		if after := l.progressOf(only); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
+			if only == nil {
+				l.writes = l.writes[:0]
+			}
 			return nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -19,22 +20,32 @@ import (
 
 // measurement is one variant under one number of clients in one repeat.
 type measurement struct {
-	ensemble ensemble.Ensemble
-	version  string // of ZooKeeper
-	scenario scenarios.Scenario
-	mode     mode
-	recipe   variants.Recipe
-	variant  variants.Variant
-	setting  setting
-	patience time.Duration    // the longest time without progress, after which the load fails with ErrStuck
-	ticks    <-chan time.Time // when watchProgress looks; nil means once in each patience
-	faults   *failing         // nil without a schedule of faults
-	tick     time.Duration    // of the servers, which look for sessions that have run out once a tick
-	atMost   time.Duration    // after which a load of counted operations is cut short; 0 means never
-	floor    *floorMeter      // nil in a rehearsal
-	pool     *clientPool
-	stream   *stream
-	onlooker *variants.Session // the run's own, which takes no part
+	ensemble   ensemble.Ensemble
+	version    string // of ZooKeeper
+	scenario   scenarios.Scenario
+	mode       mode
+	recipe     variants.Recipe
+	variant    variants.Variant
+	setting    setting
+	patience   time.Duration    // the longest time without progress, after which the load fails with ErrStuck
+	ticks      <-chan time.Time // when watchProgress looks; nil means once in each patience
+	faults     *failing         // nil without a schedule of faults
+	tick       time.Duration    // of the servers, which look for sessions that have run out once a tick
+	atMost     time.Duration    // after which clients begin no further operation; 0 means never
+	limit      <-chan time.Time // when a load that takes too long is ended; nil means after the scenario's time
+	done       atomic.Int64     // the operations that clients have completed, those of a warm-up left out
+	floor      *floorMeter      // nil in a rehearsal
+	background *background      // nil without one
+	first      snapshot         // before the load
+	pool       *clientPool
+	stream     *stream
+	arrivals   *arrivals         // nil unless the load is open
+	onlooker   *variants.Session // the run's own, which takes no part
+	vitals     vitals            // before the load
+	granted    time.Duration     // the session timeout
+
+	live        func(Live)   // nil if nothing is shown
+	checkpoints *checkpoints // nil without any
 }
 
 // stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
@@ -65,12 +76,15 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 		return err
 	}
 	facts := m.facts(o)
-	if m.floor != nil {
-		if faults.OfServers(m.scenario.Faults) {
-			m.floor.renew(ctx, m.setting.servers)
-		}
-		m.floor.after(ctx)
-		facts.Floor = &m.floor.floor
+	d.Unfinished = o.unfinished
+	if d.Connect, err = m.pool.connection(); err != nil {
+		return err
+	}
+	if facts.Background, err = m.background.report(); err != nil {
+		return err
+	}
+	if m.floor != nil && o.unfinished == nil {
+		facts.Floor = m.floorAfter(ctx)
 	}
 	if err := record.Close(d, facts); err != nil {
 		return err
@@ -79,21 +93,49 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	return nil
 }
 
-// load applies the load while bystanders read, and streams everything that the clients record to the recorder.
+// floorAfter measures the second half of the floor, unless the servers still answer a background that was too much for them.
+func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
+	if m.background.saturates() {
+		m.floor.floor.Why = errSaturated.Error()
+		return &m.floor.floor
+	}
+	if faults.OfServers(m.scenario.Faults) {
+		m.floor.renew(ctx, m.setting.servers)
+	}
+	m.floor.after(ctx)
+	return &m.floor.floor
+}
+
+// load applies the load while bystanders read and the background is on, and streams everything that the clients record to the
+// recorder. If the background saturates the ensemble, the clients do nothing.
 func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (observation, error) {
+	if err := m.background.open(ctx, m.pool.epoch, m.setting.servers); err != nil {
+		return observation{}, err
+	}
+	defer m.background.close()
 	bystanders := &bystanders{epoch: m.pool.epoch, path: m.setting.bystander, rate: m.scenario.BystanderRate}
 	if err := bystanders.start(ctx, m.setting.servers); err != nil {
 		return observation{}, err
 	}
 	m.stream = newStream(m.pool, m.recipe, record, m.damage(record))
-	m.stream.bystanders = bystanders
+	m.stream.bystanders, m.stream.background = bystanders, m.background
+	if m.isOpen() {
+		m.arrivals = newArrivals(m.pool.epoch, m.setting.clients)
+		m.stream.arrivals = m.arrivals
+	}
 	m.stream.start()
-	before := takeVitals()
-	o, err := m.mode.run(ctx, m)
+	stopLive := m.showLive()
+	m.vitals, m.granted = takeVitals(), m.pool.clients[0].ledger.SessionTimeout()
+	o, err := m.apply(ctx)
+	stopLive()
+	if m.background.saturates() {
+		o, err = m.unloaded(), nil
+	}
 	err = errors.Join(err, m.faults.finish(ctx))
-	o.health = takeVitals().since(before)
+	o.health = takeVitals().since(m.vitals)
+	m.background.close()
 	bystanders.finish()
-	m.stream.finish(err == nil)
+	m.stream.finish(err == nil && o.unfinished == nil && !m.background.saturates())
 	if err != nil {
 		return observation{}, err
 	}
@@ -101,15 +143,26 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	return o, bystanders.examine(&o.health)
 }
 
+// unloaded returns the observation of a load that was not applied. Its window is empty.
+func (m *measurement) unloaded() observation {
+	m.stream.openWindow()
+	m.stream.closeWindow()
+	return observation{begin: m.first, end: m.first}
+}
+
 func (m *measurement) recorderConfig() recorder.Config {
 	return recorder.Config{
+		Phase:         m.recipe.Phases[0].Name,
 		Operation:     m.recipe.Operation,
 		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
 		Collective:    m.recipe.Collective,
 		Version:       m.version,
 		Clients:       m.setting.clients,
 		Lockstep:      m.mode.lockstep(),
+		Open:          m.isOpen(),
 		WindowLength:  time.Duration(m.scenario.Duration),
+		Stages:        stageLengths(m.scenario.Stages),
+		Cloned:        m.checkpoints != nil,
 		Faulty:        m.faults != nil,
 		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
 		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
@@ -158,7 +211,7 @@ func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
 
 // countOrphans counts the znodes that no client will remove. It lets all clients leave first.
 func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorder) error {
-	if m.faults == nil || m.recipe.Orphans == nil {
+	if m.faults == nil || m.recipe.Orphans == nil || m.background.saturates() {
 		return nil
 	}
 	m.pool.closeAll(context.WithoutCancel(ctx))
@@ -176,6 +229,12 @@ func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorde
 // oracle compares the clients' counts with the servers'. Where servers fail by a schedule, it leaves that out: the leader may make
 // a transaction of a request that it got before it was paused, and of the end of the session that sent it.
 func (m *measurement) oracle(o observation) results.Oracle {
+	if m.background.saturates() {
+		return results.Oracle{Why: "no load was applied"}
+	}
+	if o.unfinished != nil {
+		return m.uncheckedOracle()
+	}
 	out := crossCheck(m.ensemble.Owned(), o.begin, o.end)
 	if out.Checked && faults.OfServers(m.scenario.Faults) {
 		out.Checked, out.Why = false, "servers failed, and did with requests under way what no client can know"
@@ -193,7 +252,8 @@ func (m *measurement) facts(o observation) recorder.Facts {
 		Oracle:         m.oracle(o),
 		Servers:        reportServers(o.begin.servers, o.end.servers),
 		Costs:          m.costs(),
-		SessionTimeout: m.pool.clients[0].ledger.SessionTimeout(),
+		Unserved:       o.unserved,
+		SessionTimeout: m.granted,
 	}
 }
 
@@ -202,13 +262,14 @@ func (p *clientPool) examine(o *observation) {
 	h := &o.health
 	h.Reconnects = p.reconnects()
 	for _, c := range p.clients {
-		h.UnmatchedReplies += c.former.unmatched + c.ledger.Unmatched()
-		h.SessionsLost += c.number
-		if c.present().over() {
+		h.UnmatchedReplies += c.unmatched()
+		life := c.present()
+		h.SessionsLost += life.number
+		if life.over() {
 			h.SessionsLost++
 		}
 	}
-	h.LeaderChanged = o.begin.leader != o.end.leader || o.begin.leader == 0
+	h.LeaderChanged = o.unfinished == nil && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
 
 // countsOf returns the counts by the names of operations. The recorder adds the notifications, which it also needs with their
@@ -239,6 +300,9 @@ func countsOf(c wire.Counts) results.Counts {
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.mode.cost(m.variant)
 	costs := map[string]results.Cost{}
+	if m.background.saturates() { // no load was applied
+		return costs
+	}
 	for name, f := range map[string]variants.Formula{
 		results.NotificationsPerOp: cost.Notifications,
 		results.RequestsPerOp:      cost.Requests,

@@ -28,6 +28,8 @@ func modeOf(s scenarios.Scenario) mode {
 	switch s.Mode {
 	case scenarios.Lockstep:
 		return lockstepMode{}
+	case scenarios.Open:
+		return openMode{}
 	default:
 		return closedMode(s)
 	}
@@ -37,8 +39,10 @@ func modeOf(s scenarios.Scenario) mode {
 type observation struct {
 	counts     wire.Counts
 	begin, end snapshot
+	unserved   int64         // arrivals of an open load that were due in the window and that no client began
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
+	unfinished *results.Unfinished // nil for a load that was finished
 }
 
 // between returns the observation of everything that happened between two snapshots.

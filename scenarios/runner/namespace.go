@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -23,6 +24,7 @@ type runRoot struct {
 	path    string
 	roots   int      // how many measurements have got a root of their own
 	dirty   []string // the znodes of the last measurement, which are not removed yet
+	tree    []string // the znodes of the background, each after its parent
 	monitor *variants.Monitor
 }
 
@@ -117,6 +119,31 @@ func (r *runRoot) createRoot(ctx context.Context) (root, bystander string, err e
 	return root, bystander, nil
 }
 
+// groupZnodes is how many znodes of the background have a parent in common. A server could not list all of them in one reply.
+const groupZnodes = 1000
+
+// createBackground creates the znodes that the background reads and writes, and returns their paths. They are removed with the
+// root. Their parents are not among them.
+func (r *runRoot) createBackground(ctx context.Context, load results.BackgroundLoad) ([]string, error) {
+	parents := []string{r.path + "/background"}
+	var leaves []string
+	for i := range load.Znodes {
+		if i%groupZnodes == 0 {
+			parents = append(parents, fmt.Sprintf("%s/%d", parents[0], i/groupZnodes))
+		}
+		leaves = append(leaves, fmt.Sprintf("%s/%d", parents[len(parents)-1], i%groupZnodes))
+	}
+	r.tree = slices.Concat(parents, leaves) // some may exist even if not all could be created
+	err := r.CreateTree(ctx, parents, 0)
+	if err == nil {
+		err = r.CreateTree(ctx, leaves, load.Bytes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: znodes of the background: %w", r.servers[0].Name, err)
+	}
+	return leaves, nil
+}
+
 // LeftError reports that znodes of a run could not be removed.
 type LeftError struct {
 	Root string
@@ -135,7 +162,10 @@ func (r *runRoot) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, fmt.Errorf("not done within %s", clearTimeout))
 	defer cancel()
 	r.Patience = namespace.Patience
-	_, err := r.Remove(ctx, r.path)
+	err := r.RemoveTree(ctx, r.tree)
+	if err == nil {
+		_, err = r.Remove(ctx, r.path)
+	}
 	r.closeSession()
 	if errors.Is(err, namespace.ErrSilent) {
 		err = r.closeElsewhere(ctx)

@@ -14,6 +14,7 @@ import (
 // snapshot holds the counters of the sessions and of the servers at a moment at which every session is at rest.
 type snapshot struct {
 	client        wire.Counts
+	background    wire.Counts
 	servers       []serverReading
 	notifications int64 // sent by all servers since their start; only on an ensemble that zkbench owns
 	zxid          int64 // the last transaction that any server has applied
@@ -22,23 +23,34 @@ type snapshot struct {
 	err           error // why a server's counters are missing
 }
 
-// firstSnapshot takes the snapshot before the load. It is an error if a server's counters are missing.
+// firstSnapshot takes the snapshot before the load, and then starts the background. It is an error if a server's counters are
+// missing.
 func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
 	r, err := m.snapshotAtRest(ctx)
-	return r, errors.Join(err, r.err)
+	if err := errors.Join(err, r.err); err != nil {
+		return r, err
+	}
+	m.first = r
+	return r, m.background.start(ctx)
 }
 
 // begin takes the first snapshot and opens the window.
 func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 	r, err := m.firstSnapshot(ctx)
-	m.stream.openWindow()
+	if err == nil {
+		m.stream.openWindow()
+	}
 	return r, err
 }
 
-// snapshotAtRest waits until every session has caught up with the leader, and then takes a snapshot. No client may be at work.
+// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client
+// may be at work.
 // The snapshot records which server does not answer. That is not returned as an error, which would discard the measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	var r snapshot
+	if err := m.background.drain(ctx); err != nil {
+		return r, err
+	}
 	fence := m.pool.fence
 	if m.faults != nil {
 		fence = m.pool.fenceLiving
@@ -46,7 +58,7 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if err := fence(ctx); err != nil {
 		return r, err
 	}
-	r.client = m.pool.counts()
+	r.client, r.background = m.pool.counts(), m.background.counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may run out while the servers are read
 		zxid = r.zxid
 		r.read(readServers(ctx, m.ensemble))
@@ -56,7 +68,7 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 
 // read sets the servers' part of the snapshot.
 func (r *snapshot) read(servers []serverReading) {
-	*r = snapshot{client: r.client, servers: servers}
+	*r = snapshot{client: r.client, background: r.background, servers: servers}
 	for _, s := range servers {
 		r.add(s)
 	}
@@ -77,17 +89,21 @@ func (r *snapshot) add(s serverReading) {
 
 // crossCheck compares the sessions' counts between two snapshots with a second oracle, the servers. Their counters of sent
 // notifications are compared with the notifications that arrived, lost ones included. The servers' transactions are compared with
-// the writes, as they include the failed writes that other counters of the servers leave out, and with the sessions that were
-// opened and ended.
+// the writes of clients and background, as they include the failed writes that other counters of the servers leave out, and with the
+// sessions that were opened and ended.
 func crossCheck(owned bool, begin, end snapshot) results.Oracle {
-	client := end.client
+	client, background := end.client, end.background
 	client.Sub(begin.client)
+	background.Sub(begin.background)
 	writes, _ := client.Writes()
+	beside, _ := background.Writes()
+	all := client
+	all.Add(background)
 	o := results.Oracle{
 		ClientNotifications: client.TotalNotifications(), LostNotifications: client.LostNotifications,
 		ResentNotifications: client.ResentNotifications, UnknownNotifications: client.UnknownNotifications,
-		ClientWrites: writes, UnknownTransactions: client.UnknownTransactions,
-		SessionTransactions: sessionTransactions(client, end.sessions-begin.sessions),
+		ClientWrites: writes, BackgroundWrites: beside, UnknownTransactions: all.UnknownTransactions,
+		SessionTransactions: sessionTransactions(all, end.sessions-begin.sessions),
 	}
 	o.Why = whyUnchecked(owned, begin, end)
 	if o.Why != "" {
@@ -101,9 +117,9 @@ func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 
 // sessionTransactions returns how many transactions opened and ended sessions. Only the servers know which of the sessions that
 // clients left without closing them have run out: their number of sessions, which grew by so many, shows it.
-func sessionTransactions(client wire.Counts, grew int64) int64 {
-	ranOut := client.SessionsOpened - client.SessionsClosed - grew
-	return client.SessionsOpened + client.SessionsClosed + max(ranOut, 0)
+func sessionTransactions(all wire.Counts, grew int64) int64 {
+	ranOut := all.SessionsOpened - all.SessionsClosed - grew
+	return all.SessionsOpened + all.SessionsClosed + max(ranOut, 0)
 }
 
 // whyUnchecked returns why the servers' counters cannot be compared with the clients', or nothing.

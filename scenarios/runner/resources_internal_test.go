@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -47,6 +48,23 @@ func TestCheckMemory(t *testing.T) {
 				t.Errorf("error = %v, want %q and what to do", err, c.want)
 			}
 		})
+	}
+}
+
+// A background needs memory and connections of its own: the embedded server's znodes are in this process.
+func TestBackgroundNeedsMemory(t *testing.T) {
+	s := scenarios.Default()
+	s.Recipe, s.Clients = "lock", []int{10}
+	s.Background = &results.BackgroundLoad{Reads: 1, Bytes: 2000, Znodes: 100_000, Sessions: 10}
+	if err := checkMemory(s, ensemble.Container, 0.3e9); err != nil {
+		t.Error(err)
+	}
+	if err := checkMemory(s, ensemble.Embedded, 0.3e9); err == nil {
+		t.Error("300 MB of znodes fit into 300 MB")
+	}
+	s.Background.Sessions = math.MaxInt32
+	if err := CheckFileLimit(s, ensemble.Container); err == nil {
+		t.Error("more sessions than files are accepted")
 	}
 }
 

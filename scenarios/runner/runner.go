@@ -38,17 +38,31 @@ type Runner struct {
 	// Progress is called before each measurement with the number of measurements done, their total, and a description of the
 	// next one. It is called once more at the end.
 	Progress func(done, total int, next string)
+	// Checkpoint, if not nil, receives a partial document of a measurement that lasts for more than a minute, every minute of its
+	// window and when ctx ends in it. The next document of the measurement replaces it.
+	Checkpoint func(*results.Document) error
+	// Live, if not nil, is called every second during a load, never concurrently with the functions above but Checkpoint.
+	Live func(Live)
+
+	// Connecting is called now and then while the sessions of a measurement are opened, with the number of those that are
+	// established and their total. It may be nil.
+	Connecting func(done, of int)
 
 	ticks       <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
+	limit       <-chan time.Time // for [measurement.apply]; nil means the clock's
 	shortFloors bool             // as few rounds as a floor needs
 	unrehearsed bool             // no measurements of repeat zero
+	alone       time.Duration    // of the background before a load; 0 means [aloneLength]
 	patience    time.Duration    // with faults; 0 means [faultyPatience]
+
+	checkpointEvery time.Duration // 0 means [checkpointInterval]
 }
 
 // task is one measurement in a plan.
 type task struct {
 	variant variants.Variant
 	clients int
+	rate    int // operations per second of an open load; 0 in other modes
 	repeat  int
 }
 
@@ -58,47 +72,57 @@ func (t task) describe(recipe string) string {
 	if t.clients == 1 {
 		clients = "client"
 	}
-	text := fmt.Sprintf("%s/%s, %d %s, repeat %d", recipe, t.variant.Name, t.clients, clients, t.repeat)
-	if t.repeat == 0 {
-		text = fmt.Sprintf("%s/%s, %d %s, rehearsal", recipe, t.variant.Name, t.clients, clients)
+	text := fmt.Sprintf("%s/%s, %d %s", recipe, t.variant.Name, t.clients, clients)
+	if t.rate > 0 {
+		text += fmt.Sprintf(", %d/s", t.rate)
 	}
-	return text
+	if t.repeat == 0 {
+		return text + ", rehearsal"
+	}
+	return text + fmt.Sprintf(", repeat %d", t.repeat)
 }
 
-// plan lists the measurements of a scenario in the order in which they run. For each repeat and number of clients, the order of
-// the variants is shuffled anew.
+// plan lists the measurements of a scenario in the order in which they run. For each repeat, number of clients and rate, the
+// order of the variants is shuffled anew.
 func plan(s scenarios.Scenario, recipe variants.Recipe) []task {
 	random := rand.New(rand.NewPCG(s.Seed, 0))
 	var tasks []task
 	for repeat := 1; repeat <= s.Repeats; repeat++ {
 		for _, clients := range s.Clients {
-			selected := slices.Clone(s.Selected(recipe))
-			random.Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
-			for _, v := range selected {
-				tasks = append(tasks, task{v, clients, repeat})
+			for _, rate := range s.Rates() {
+				selected := slices.Clone(s.Selected(recipe))
+				random.Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
+				for _, v := range selected {
+					tasks = append(tasks, task{v, clients, rate, repeat})
+				}
 			}
 		}
 	}
 	return tasks
 }
 
-// rehearsal lists the measurements of repeat zero, which are not saved: every variant once, under the middle number of clients.
+// rehearsalClients is the largest number of clients of a rehearsal. More of them do not make servers compile more.
+const rehearsalClients = 1000
+
+// rehearsal lists the measurements of repeat zero, which are not saved: every variant once, under the middle number of clients and
+// the middle rate.
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
 // a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 	if m := (&measurement{scenario: s}); !modeOf(s).rehearsal(m) {
 		return nil
 	}
-	clients := slices.Sorted(slices.Values(s.Clients))
+	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
 	var tasks []task
 	for _, v := range s.Selected(recipe) {
-		tasks = append(tasks, task{v, clients[len(clients)/2], 0})
+		tasks = append(tasks, task{v, min(clients[len(clients)/2], rehearsalClients), rates[len(rates)/2], 0})
 	}
 	return tasks
 }
 
-// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way is abandoned, and those before it
-// stay saved. All znodes are removed in any case. If that fails, the error wraps a [LeftError].
+// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way is abandoned but for its checkpoint,
+// and those before it stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All
+// znodes are removed in any case. If that fails, the error wraps a [LeftError].
 func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err error) {
 	i := slices.IndexFunc(r.Recipes, func(recipe variants.Recipe) bool { return recipe.Name == s.Recipe })
 	if i < 0 {
@@ -116,18 +140,47 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	ctx, cancel := root.whileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, root: root}
+	if err := p.prepareBackground(ctx); err != nil {
+		return err
+	}
 	tasks := plan(s, p.recipe)
 	if !r.unrehearsed {
 		tasks = slices.Concat(rehearsal(s, p.recipe), tasks)
 	}
 	for done, t := range tasks {
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
-		if err := p.perform(ctx, t); err != nil {
+		err := p.perform(ctx, t)
+		if errors.Is(err, errSaturated) {
+			break // as would all others; the document of this one says so
+		}
+		if err != nil {
 			return err
 		}
 	}
 	r.Progress(len(tasks), len(tasks), "")
 	return nil
+}
+
+// prepareBackground creates the znodes of the scenario's background, and assigns it one session for each server unless the scenario
+// gives their number.
+func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
+	if p.scenario.Background == nil {
+		return nil
+	}
+	load := *p.scenario.Background
+	load.Sessions = cmp.Or(load.Sessions, len(p.Ensemble.Servers()))
+	p.scenario.Background = &load
+	p.znodes, err = p.root.createBackground(ctx, load)
+	return err
+}
+
+// backgroundOf returns the background of a measurement, nil without one. In a rehearsal it is alone for a shorter time.
+func (p scenarioRun) backgroundOf(t task) *background {
+	alone := cmp.Or(p.alone, aloneLength)
+	if t.repeat == 0 {
+		alone = min(alone, rehearsalLength/2)
+	}
+	return newBackground(p.scenario.Background, p.znodes, alone)
 }
 
 // closeRoot removes the run's znodes. It is no error that servers do not answer if they end with the run.
@@ -146,6 +199,7 @@ type scenarioRun struct {
 	recipe      variants.Recipe
 	description ensemble.Description
 	root        *runRoot
+	znodes      []string // of the background
 }
 
 // BrokenError reports that a variant broke the recipe's promise in a measurement that was not completed.
@@ -169,6 +223,9 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
+	if errors.Is(err, errSaturated) {
+		return err
+	}
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOwnerLost) {
 		err = cause
 	}
@@ -219,14 +276,19 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		ensemble: p.Ensemble, version: p.description.Version,
 		scenario: p.scenario, mode: modeOf(p.scenario), recipe: p.recipe, variant: t.variant,
 		setting: setting{
-			servers: p.Ensemble.Servers(), clients: t.clients, size: p.scenario.Size, root: root, bystander: bystander,
-			timeout: time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
+			servers: p.Ensemble.Servers(), clients: t.clients, rate: t.rate, repeat: t.repeat, size: p.scenario.Size, root: root, bystander: bystander,
+			connecting: p.Connecting,
+			timeout:    time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
 		},
-		patience: stuckAfter,
-		ticks:    p.ticks,
-		tick:     tickOf(p.description),
-		onlooker: variants.NewSession(p.root.Conn, p.root.monitor.Lost()),
+		background: p.backgroundOf(t),
+		patience:   stuckAfter,
+		ticks:      p.ticks,
+		limit:      p.limit,
+		tick:       tickOf(p.description),
+		onlooker:   variants.NewSession(p.root.Conn, p.root.monitor.Lost()),
+		live:       p.Live,
 	}
+	m.checkpoints = p.newCheckpoints(&m, t, d)
 	if t.repeat > 0 {
 		m.faults = newFailing(&m, t.repeat)
 	}
@@ -240,6 +302,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		}
 	} else {
 		m.mode.rehearsal(&m)
+		m.scenario.AtMost = min(m.scenario.AtMost, scenarios.Duration(rehearsalLength))
 	}
 	collector := tuneCollector(t.clients)
 	err = m.run(ctx, d)
@@ -250,7 +313,11 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	if t.repeat == 0 && len(d.Violations) == 0 {
 		return nil
 	}
-	return p.Save(d)
+	err = p.Save(d)
+	if err == nil && m.background.saturates() {
+		err = errSaturated
+	}
+	return err
 }
 
 // document returns a document with the fields that are known before the measurement.
@@ -263,9 +330,11 @@ func (p scenarioRun) document(t task) *results.Document {
 		Scenario: results.Scenario{
 			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Size: s.Size, Operations: s.Operations,
 			Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
-			Think: time.Duration(s.Think), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
+			Think: time.Duration(s.Think), AtMost: time.Duration(s.AtMost), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
 			Faults: textsOf(s.Faults), SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
+			Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
 			ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Overview: s.Overview,
+			Background: s.Background,
 		},
 		Recipe:        s.Recipe,
 		Variant:       t.variant.Name,
@@ -277,6 +346,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		UntimedPhases: p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.UntimedInLockstep }),
 		Shares:        scenarios.SharesOf(p.recipe),
 		Clients:       t.clients,
+		Rate:          t.rate,
 		Repeat:        t.repeat,
 		Environment:   p.Environment,
 		Warnings:      []string{},

@@ -220,14 +220,14 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 		for i := range 3 {
 			m.pool.clients = append(m.pool.clients, &client{id: i, life: &life{participant: &sleeper{steps: 5, asleep: asleep}}})
 		}
-		err := m.loop(ctx, 10, nil)
+		err := m.loop(ctx, m.rounds(10), nil)
 		if !errors.Is(err, ErrStuck) {
 			t.Errorf("err = %v, want ErrStuck", err)
 		}
 		for range 3 {
 			<-asleep
 		}
-		if err := m.loop(ctx, 0, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
+		if err := m.loop(ctx, m.rounds(0), func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
 			t.Errorf("after the window: %v, want ErrStuck", err)
 		}
 	})

@@ -215,7 +215,7 @@ func repeatCommand(s scenarios.Scenario, some []string) string {
 func closedScenario(recipe string) string {
 	recipes := catalog.Recipes()
 	for _, name := range scenarios.Names() {
-		if s, err := scenarios.Load(name, recipes); err == nil && s.Recipe == recipe && s.Mode == scenarios.Closed {
+		if s, err := scenarios.Load(name, recipes); err == nil && s.Recipe == recipe && s.Mode == scenarios.Closed && s.AtMost == 0 && s.Background == nil {
 			return name
 		}
 	}

@@ -22,10 +22,14 @@ const drainInterval = 100 * time.Millisecond
 type stream struct {
 	pool       *clientPool
 	bystanders *bystanders // nil without any
+	background *background // nil without one
+	arrivals   *arrivals   // nil unless the load is open
 	observer   variants.Observer
 	recorder   *recorder.Recorder
 
 	damage func(variants.Damage)
+
+	memory memoryMeter
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -37,9 +41,13 @@ type stream struct {
 	events        []variants.Event
 	notifications []results.Notification
 	reads         []results.BystanderRead
+	served        []recorder.Served
 	noted         []note
-	holds         []time.Duration     // from when on everything is kept back, see hold
-	judged        bool                // the observer has been told that nothing more will happen
+	holds         []time.Duration // from when on everything is kept back, see hold
+	drained       time.Duration   // up to when everything was handed on
+	judged        bool            // the observer has been told that nothing more will happen
+	window        windowState
+	opened        wire.Counts         // of the clients when the window began
 	taken         []wire.Notification // of one ledger; kept to reuse its memory
 }
 
@@ -60,6 +68,7 @@ func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder, d
 		}),
 		recorder: r,
 		damage:   damage,
+		memory:   newMemoryMeter(),
 		stop:     make(chan struct{}),
 	}
 }
@@ -152,30 +161,95 @@ func (s *stream) drain() {
 	s.drainLocked(s.pool.traffic())
 }
 
-// openWindow begins the window, and returns the time at which it begins and the clients' counts before it.
+// windowState says whether the window has begun and ended.
+type windowState int
+
+const (
+	windowAhead windowState = iota
+	windowOpen
+	windowClosed
+)
+
+// openWindow begins the window, and returns the time at which it begins and the clients' counts before it. It has no effect on
+// a window that has been cut.
 func (s *stream) openWindow() (at time.Duration, counts wire.Counts) {
-	return s.mark((*recorder.Recorder).OpenWindow)
+	defer s.background.enter(windowStretch)
+	return s.mark(s.open)
 }
 
-// closeWindow ends the window, and returns the time at which it ends and the clients' counts by then.
+// closeWindow ends the window, and returns the time at which it ends and the clients' counts by then. It has no effect on a
+// window that has been cut.
 func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
-	return s.mark((*recorder.Recorder).CloseWindow)
+	s.background.leave()
+	return s.mark(s.close)
+}
+
+// cutWindow ends the window at once, even if it has not begun. It returns the counts of the window, or false if it has ended
+// already.
+func (s *stream) cutWindow() (counts wire.Counts, cut bool) {
+	_, counts = s.mark(func(at time.Duration, counts wire.Counts) {
+		cut = s.window != windowClosed
+		s.open(at, counts)
+		s.close(at, counts)
+	})
+	counts.Sub(s.opened)
+	return counts, cut
+}
+
+// open and close change the state of the window. Their caller holds the mutex.
+func (s *stream) open(at time.Duration, counts wire.Counts) {
+	if s.window == windowAhead {
+		s.recorder.OpenWindow(at)
+		s.window, s.opened = windowOpen, counts
+	}
+}
+
+func (s *stream) close(at time.Duration, _ wire.Counts) {
+	if s.window == windowOpen {
+		s.recorder.CloseWindow(at)
+		s.window = windowClosed
+	}
 }
 
 // freeze and thaw enclose a time in which zkbench itself makes the servers collect garbage, so that they answer no request.
-func (s *stream) freeze() { s.mark((*recorder.Recorder).Freeze) }
-func (s *stream) thaw()   { s.mark((*recorder.Recorder).Thaw) }
+func (s *stream) freeze() {
+	s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Freeze(at) })
+}
 
-// mark drains, and then notes the time in the recorder. The traffic up to this time is that of the counts, so that the traffic
+func (s *stream) thaw() {
+	s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Thaw(at) })
+}
+
+// mark drains, and then calls note with the time and the counts. The traffic up to this time is that of the counts, so that the traffic
 // between two marks is the difference of their counts.
-func (s *stream) mark(note func(*recorder.Recorder, time.Duration)) (at time.Duration, counts wire.Counts) {
+func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, counts wire.Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
 	counts = s.pool.counts()
 	at = s.drainLocked(counts.Traffic())
-	note(s.recorder, at)
+	note(at, counts)
 	return at, counts
+}
+
+// copyRecorder drains, and returns a copy of the recorder, with the time up to which it has everything and the clients' counts by
+// then. While something is held back, it returns false.
+func (s *stream) copyRecorder() (copied *recorder.Recorder, at time.Duration, counts wire.Counts, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.holds) > 0 {
+		return nil, 0, counts, false
+	}
+	counts = s.pool.counts()
+	at = s.drainLocked(counts.Traffic())
+	return s.recorder.Clone(), at, counts, true
+}
+
+// lastSeconds returns what happened in the last whole seconds before the latest drain.
+func (s *stream) lastSeconds() recorder.LastSeconds {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recorder.LastSeconds(s.drained)
 }
 
 // drainLocked hands on everything before the time that it returns, with the traffic so far.
@@ -197,13 +271,23 @@ func (s *stream) drainLocked(so wire.Traffic) (at time.Duration) {
 	clear(s.taken) // releases the paths
 	s.takeNotes()
 	s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Traffic(at, recorder.Traffic(so)) }})
+	if resident := s.memory.resident(); resident > 0 {
+		s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Memory(at, resident) }})
+	}
 	if s.bystanders != nil {
 		s.reads = s.bystanders.take(s.reads)
 	}
+	if s.arrivals != nil {
+		s.served = s.arrivals.takeServed(s.served)
+		backlog := s.arrivals.report(at)
+		s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Backlog(at, backlog) }})
+	}
 	if len(s.holds) > 0 {
-		s.handOn(slices.Min(s.holds) - 1)
+		s.drained = slices.Min(s.holds) - 1
+		s.handOn(s.drained)
 		return at
 	}
+	s.drained = at
 	s.handOn(at)
 	s.recorder.Passed(passed)
 	return at
@@ -214,15 +298,16 @@ func (s *stream) handOn(until time.Duration) {
 	slices.SortStableFunc(s.events, func(a, b variants.Event) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.notifications, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
+	slices.SortStableFunc(s.served, func(a, b recorder.Served) int { return cmp.Compare(a.Done, b.Done) })
 	slices.SortStableFunc(s.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
-	events, notifications, reads, notes := s.events, s.notifications, s.reads, s.noted
+	events, notifications, reads, served, notes := s.events, s.notifications, s.reads, s.served, s.noted
 	for {
 		event, notification := timeOfFirst(events, eventTime), timeOfFirst(notifications, notificationTime)
-		read, noted := timeOfFirst(reads, completed), timeOfFirst(notes, noteTime)
-		switch first := min(event, notification, read, noted); {
+		read, arrived, noted := timeOfFirst(reads, completed), timeOfFirst(served, servedTime), timeOfFirst(notes, noteTime)
+		switch first := min(event, notification, read, arrived, noted); {
 		case first > until || first == math.MaxInt64:
 			s.events, s.notifications = keep(s.events, events), keep(s.notifications, notifications)
-			s.reads, s.noted = keep(s.reads, reads), keep(s.noted, notes)
+			s.reads, s.served, s.noted = keep(s.reads, reads), keep(s.served, served), keep(s.noted, notes)
 			return
 		case first == noted:
 			notes[0].do(noted)
@@ -233,6 +318,9 @@ func (s *stream) handOn(until time.Duration) {
 		case first == event:
 			s.observer.Observe(events[0])
 			events = events[1:]
+		case first == arrived:
+			s.recorder.Served(served[0])
+			served = served[1:]
 		default:
 			s.recorder.Read(reads[0])
 			reads = reads[1:]
@@ -242,6 +330,7 @@ func (s *stream) handOn(until time.Duration) {
 
 func eventTime(e variants.Event) time.Duration              { return e.At }
 func notificationTime(n results.Notification) time.Duration { return n.At }
+func servedTime(s recorder.Served) time.Duration            { return s.Done }
 func noteTime(n note) time.Duration                         { return n.at }
 func completed(r results.BystanderRead) time.Duration       { return r.At + r.Response }
 

@@ -1,7 +1,7 @@
 package runner
 
 import (
-	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,16 +59,7 @@ func (c *client) fits(whom string) bool {
 	return ok && roled.Role() == whom
 }
 
-// victims returns the clients that a fault hits now: one at random, or all of them.
-func (p *clientPool) victims(random *rand.Rand, whom string) []*client {
-	var fit []*client
-	for _, c := range p.clients {
-		if c.fits(whom) {
-			fit = append(fit, c)
-		}
-	}
-	if whom == faults.All || len(fit) < 2 {
-		return fit
-	}
-	return []*client{fit[random.IntN(len(fit))]}
+// candidates returns the clients that a fault may hit now.
+func (p *clientPool) candidates(whom string) []*client {
+	return slices.DeleteFunc(slices.Clone(p.clients), func(c *client) bool { return !c.fits(whom) })
 }

@@ -1,0 +1,131 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
+)
+
+const backgroundField = "background"
+
+// The limits of a background. A rate that the ensemble cannot answer is found before the load; these are against typing errors.
+const (
+	maxBackgroundRate     = 50_000      // of reads and of writes: several times what a small ensemble answers
+	maxBackgroundBytes    = 1_000_000   // of a znode; a request of jute.maxbuffer, 1 MB, also has a path and headers
+	maxBackgroundZnodes   = 100_000     // created before the first measurement, and removed after the last one
+	maxBackgroundTree     = 200_000_000 // bytes of all znodes together, which every server keeps in memory
+	maxBackgroundSessions = 1000
+)
+
+// defaultBackground returns the values of fields that a background leaves out.
+func defaultBackground() results.BackgroundLoad {
+	return results.BackgroundLoad{Bytes: 1024, Znodes: 1000}
+}
+
+// ParseBackground reads a background as a command line has it: "reads: 500, writes: 100", with or without braces around it.
+func ParseBackground(text string) (load *results.BackgroundLoad, err error) {
+	err = strict.ReadLine(text, "reads: 500, writes: 100", func(root *yaml.Node) (mistakes strict.Mistakes) {
+		load, mistakes = readBackground(root, "")
+		return mistakes
+	})
+	return load, err
+}
+
+func (s *Scenario) readBackground(value *yaml.Node, name string) strict.Mistakes {
+	var mistakes strict.Mistakes
+	s.Background, mistakes = readBackground(value, name)
+	return mistakes
+}
+
+// readBackground reads the block, and reports each value that makes no sense with its line.
+func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, strict.Mistakes) {
+	load := defaultBackground()
+	mistakes, lines := strict.Mapping(value, name, []strict.Field{
+		{Name: "reads", Wants: "a whole number", Value: &load.Reads},
+		{Name: "writes", Wants: "a whole number", Value: &load.Writes},
+		{Name: "bytes", Wants: "a whole number", Value: &load.Bytes},
+		{Name: "znodes", Wants: "a whole number", Value: &load.Znodes},
+		{Name: "sessions", Wants: "a whole number", Value: &load.Sessions},
+	})
+	if len(mistakes) > 0 {
+		return &load, mistakes
+	}
+	found := backgroundProblems(load)
+	if lines["sessions"] > 0 && load.Sessions == 0 {
+		found.add("sessions", "%s", wrongSessions(0))
+	}
+	for _, p := range found {
+		path := strings.Trim(name+"."+p.Field, ".")
+		mistakes = append(mistakes, strict.Mistake{
+			Line: cmp.Or(lines[p.Field], value.Line),
+			Text: strings.TrimPrefix(path+": "+p.Text, ": "),
+		})
+	}
+	return &load, mistakes
+}
+
+func wrongSessions(n int) string {
+	return fmt.Sprintf("wants 1 to %d, not %d; without the field, each server has one", maxBackgroundSessions, n)
+}
+
+// backgroundProblems returns what is wrong with a background. The field of a problem is that of the block.
+func backgroundProblems(l results.BackgroundLoad) problems {
+	var p problems
+	for _, f := range []struct {
+		name        string
+		value       int
+		least, most int
+		unit, why   string
+	}{
+		{"reads", l.Reads, 0, maxBackgroundRate, " per second", ""},
+		{"writes", l.Writes, 0, maxBackgroundRate, " per second", ""},
+		{"bytes", l.Bytes, 1, maxBackgroundBytes, "", ": servers refuse requests of more than 1 MB"},
+		{"znodes", l.Znodes, 1, maxBackgroundZnodes, "", ""},
+	} {
+		if f.value < f.least || f.value > f.most {
+			p.add(f.name, "wants %d to %d%s, not %d%s", f.least, f.most, f.unit, f.value, f.why)
+		}
+	}
+	if l.Sessions < 0 || l.Sessions > maxBackgroundSessions {
+		p.add("sessions", "%s", wrongSessions(l.Sessions))
+	}
+	if l.Reads == 0 && l.Writes == 0 {
+		p.add("", "wants reads or writes per second, such as `reads: 500, writes: 100`")
+	}
+	if l.Znodes > 0 && l.Bytes > maxBackgroundTree/l.Znodes && len(p) == 0 {
+		p.add("znodes", "wants at most %d of %d bytes, not %d: every server keeps them in memory", maxBackgroundTree/l.Bytes, l.Bytes, l.Znodes)
+	}
+	return p
+}
+
+// validateBackground checks the background of a scenario that was not read from a file.
+func (s *Scenario) validateBackground(p *problems) {
+	if s.Background == nil {
+		return
+	}
+	for _, problem := range backgroundProblems(*s.Background) {
+		p.add(backgroundField, "%s", strings.TrimPrefix(problem.Field+" "+problem.Text, " "))
+	}
+	if s.Heap {
+		p.add("heap", "cannot be measured beside a background, whose garbage it would contain")
+	}
+}
+
+// describeBackground says in words which load other sessions are, after a description of the load; empty without one.
+func (s *Scenario) describeBackground() string {
+	b := s.Background
+	if b == nil {
+		return ""
+	}
+	by := "a session of its own on each server"
+	if b.Sessions > 0 {
+		by = fmt.Sprintf("%d %s of its own", b.Sessions, results.Plural(b.Sessions, "session"))
+	}
+	return fmt.Sprintf("; beside a background of %d reads and %d writes per second on %d %s of %d bytes, by %s",
+		b.Reads, b.Writes, b.Znodes, results.Plural(b.Znodes, "znode"), b.Bytes, by)
+}

@@ -1,0 +1,147 @@
+package runner
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+)
+
+// opened returns a background on a server, with one znode.
+func opened(t *testing.T, e ensemble.Ensemble, load results.BackgroundLoad, alone time.Duration) *background {
+	t.Helper()
+	load.Znodes, load.Bytes = 1, 10
+	root, err := openRoot(t.Context(), e.Servers(), false, "/background-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(root.closeSession)
+	znodes, err := root.createBackground(t.Context(), load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBackground(&load, znodes, alone)
+	if err := b.open(t.Context(), time.Now(), e.Servers()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	return b
+}
+
+// However many requests are due, only some of them are sent before earlier ones are answered.
+func TestBackgroundIsBounded(t *testing.T) {
+	const sessions, rate = 4, 50_000
+	e := ensembletest.Embedded(t, embedded.Config{ReadDelay: 10 * time.Millisecond})
+	b := opened(t, e, results.BackgroundLoad{Reads: rate, Sessions: sessions}, 200*time.Millisecond)
+	before := runtime.NumGoroutine()
+	if err := b.start(t.Context()); !errors.Is(err, errSaturated) {
+		t.Fatalf("got %v, want %v", err, errSaturated)
+	}
+	outstanding := 0
+	for _, s := range b.each {
+		outstanding += len(s.slots)
+	}
+	due := b.progress().due[backgroundRead]
+	if due < 4*maxOutstanding || outstanding > maxOutstanding || runtime.NumGoroutine() > before+maxOutstanding+3*sessions {
+		t.Errorf("%d requests were due, %d are outstanding, %d goroutines; want at most %d outstanding", due, outstanding, runtime.NumGoroutine(), maxOutstanding)
+	}
+	b.close()
+	got, err := b.report()
+	if err != nil || got.During != nil || got.Alone.BacklogMax < due/2 {
+		t.Errorf("got %+v (%v), want no window and a backlog of %d", got, err, due)
+	}
+}
+
+// Requests that fail are counted, and end neither the background nor the load.
+func TestBackgroundOutlivesItsServer(t *testing.T) {
+	server, err := embedded.Listen(embedded.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &embedded.Ensemble{Server: server}
+	b := opened(t, e, results.BackgroundLoad{Reads: 200, Writes: 200, Sessions: 2}, 100*time.Millisecond)
+	if err := b.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.enter(windowStretch)
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for failed := int64(0); failed == 0; {
+		b.mu.Lock()
+		failed = b.current.kinds[backgroundWrite].failed
+		b.mu.Unlock()
+	}
+	b.leave()
+	if err := b.drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.close()
+	got, err := b.report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := got.During.Write; w.Failed == 0 || w.Due != w.Failed+w.Response.All() {
+		t.Errorf("of %d writes, %d failed and %d were answered", w.Due, w.Failed, w.Response.All())
+	}
+}
+
+func TestKeepsUp(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		before, after backgroundProgress
+		want          bool
+	}{
+		{"all answered", backgroundProgress{}, backgroundProgress{due: [kinds]int64{100, 10}, done: [kinds]int64{100, 10}}, true},
+		{"one of 200 under way", backgroundProgress{}, backgroundProgress{due: [kinds]int64{200}, done: [kinds]int64{199}}, true},
+		{"too slow", backgroundProgress{}, backgroundProgress{due: [kinds]int64{100}, done: [kinds]int64{98}}, false},
+		{"a backlog that shrinks", backgroundProgress{due: [kinds]int64{100}, done: [kinds]int64{50}},
+			backgroundProgress{due: [kinds]int64{200}, done: [kinds]int64{151}}, true},
+		{"a backlog that grows", backgroundProgress{due: [kinds]int64{100}, done: [kinds]int64{50}},
+			backgroundProgress{due: [kinds]int64{200}, done: [kinds]int64{148}}, false},
+		{"writes too slow beside many reads", backgroundProgress{}, backgroundProgress{due: [kinds]int64{10_000, 10}, done: [kinds]int64{10_000, 5}}, false},
+	} {
+		if got := tt.after.keepsUp(tt.before); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The number of requests that are due is that of the moments in the schedule.
+func TestDueRequests(t *testing.T) {
+	for _, rate := range []int{1, 3, 333, 1000} {
+		b := &background{}
+		b.until.Store(int64(3 * time.Second))
+		b.plans[backgroundWrite] = newSchedule(time.Second, rate, 0.5)
+		for at := time.Duration(0); at < 5*time.Second; at += 71 * time.Millisecond {
+			var want int64
+			for i := 0; b.plans[backgroundWrite].due(i) < min(at, 3*time.Second); i++ {
+				want++
+			}
+			if got := b.due(backgroundWrite, at); got != want || b.due(backgroundRead, at) != 0 {
+				t.Fatalf("%d per second: %d are due before %s, want %d", rate, got, at, want)
+			}
+		}
+	}
+}
+
+// The oracle contains the background's writes: without one of them, it does not agree.
+func TestOracleCountsTheBackground(t *testing.T) {
+	begin, end := snapshot{leader: 1, zxid: 100}, snapshot{leader: 1, zxid: 107}
+	end.client.Requests[wire.OpCreate] = 2
+	end.background.Requests[wire.OpSetData] = 5
+	end.background.Requests[wire.OpGetData] = 9
+	if o := crossCheck(true, begin, end); !o.Checked || !o.Agrees() || o.ClientWrites != 2 || o.BackgroundWrites != 5 {
+		t.Errorf("got %+v", o)
+	}
+	end.background.Requests[wire.OpSetData] = 4
+	if o := crossCheck(true, begin, end); o.Agrees() {
+		t.Errorf("agrees without a write: %+v", o)
+	}
+}

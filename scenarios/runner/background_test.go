@@ -1,0 +1,131 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// busy adds a background to a scenario.
+func busy(s scenarios.Scenario, load results.BackgroundLoad) scenarios.Scenario {
+	s.Name, s.Background = "busy", &load
+	return s
+}
+
+func smallBackground() results.BackgroundLoad {
+	return results.BackgroundLoad{Reads: 150, Writes: 50, Bytes: 100, Znodes: 7, Sessions: 3}
+}
+
+func looping() scenarios.Scenario {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Repeats = "looping", "lock", []int{4}, 1
+	s.Duration, s.WarmUp = scenarios.Duration(300*time.Millisecond), scenarios.Duration(50*time.Millisecond)
+	return s
+}
+
+// In each mode, every request that was due is answered, the servers' transactions contain the background's writes to the last one,
+// and the clients' counts are as exact as without a background.
+func busyLoads(t *testing.T, e ensemble.Ensemble) {
+	warmed := uncontended()
+	warmed.Operations, warmed.WarmUp = 300, scenarios.Duration(50*time.Millisecond)
+	for _, s := range []scenarios.Scenario{looping(), warmed, lockstepOf(5)} {
+		s = busy(s, smallBackground())
+		for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+			b := d.Background
+			if b == nil || b.During == nil || d.Scenario.Background == nil {
+				t.Fatalf("%s, %s: no background: %+v", s.Mode, d.Variant, b)
+			}
+			if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Checked || !d.Oracle.Agrees() {
+				t.Errorf("%s, %s: invalid %q, violations %v, oracle %+v", s.Mode, d.Variant, d.Invalid, d.Violations, d.Oracle)
+			}
+			if d.Expected.Exact && !d.Expected.Equal {
+				t.Errorf("%s, %s: the counts differ from the formulas", s.Mode, d.Variant)
+			}
+			for _, r := range []results.BackgroundRequests{b.Alone.Read, b.Alone.Write, b.During.Read, b.During.Write} {
+				if r.Failed > 0 || r.Due != r.Response.All() || r.Due != r.Service.All() {
+					t.Errorf("%s, %s: of %d requests, %d failed and %d were answered", s.Mode, d.Variant, r.Due, r.Failed, r.Response.All())
+				}
+			}
+			if writes := b.Alone.Write.Due + b.During.Write.Due; b.Alone.Write.Due == 0 || d.Oracle.BackgroundWrites < writes {
+				t.Errorf("%s, %s: %d writes were due, oracle %+v", s.Mode, d.Variant, writes, d.Oracle)
+			}
+		}
+	}
+}
+
+// The znodes of the background are removed with the root of the run.
+func TestBackgroundIsRemoved(t *testing.T) {
+	t.Parallel()
+	e := ensembletest.Embedded(t, embedded.Config{})
+	load := smallBackground()
+	load.Znodes = 2500
+	s := busy(looping(), load)
+	s.Variants, s.Duration = []string{"predecessor-watch"}, scenarios.Duration(100*time.Millisecond)
+	mustMeasure(t, e, s, catalog.Recipes())
+	for _, name := range ensembletest.Znodes(t, e.Servers()[0].Addr) {
+		if name != "zookeeper" {
+			t.Errorf("/%s is left", name)
+		}
+	}
+}
+
+// A background that alone is too much is reported before any client has begun, in each mode. No number is measured.
+func TestSaturatedByTheBackground(t *testing.T) {
+	arriving := looping()
+	arriving.Mode, arriving.Rate = scenarios.Open, []int{50}
+	for _, s := range []scenarios.Scenario{looping(), uncontended(), lockstepOf(3), arriving} {
+		t.Run(string(s.Mode), func(t *testing.T) {
+			t.Parallel()
+			e := ensembletest.Embedded(t, embedded.Config{WriteDelay: 10 * time.Millisecond})
+			load := smallBackground()
+			load.Writes = 200 // of 100 that the server can answer
+			s := busy(s, load)
+			docs := mustMeasure(t, e, s, catalog.Recipes())
+			if len(docs) != 1 {
+				t.Fatalf("%d documents, want the first one alone", len(docs))
+			}
+			d := docs[0]
+			want := "the background alone saturates the ensemble: it offered 150 reads/s and 200 writes/s, and achieved "
+			if len(d.Invalid) != 1 || !strings.HasPrefix(d.Invalid[0], want) {
+				t.Errorf("invalid %q, want %q", d.Invalid, want)
+			}
+			if _, measured := d.Metrics[results.OpsPerSecond]; measured || d.Window.Operations > 0 || d.Counts.TotalRequests > 0 || d.Background.During != nil {
+				t.Errorf("the load was applied: window %+v, counts %+v", d.Window, d.Counts)
+			}
+			if len(d.Violations) > 0 {
+				t.Errorf("violations %v", d.Violations)
+			}
+		})
+	}
+}
+
+// A load that fails ends the background, too.
+func TestInterruptEndsTheBackground(t *testing.T) {
+	t.Parallel()
+	e := ensembletest.Embedded(t, embedded.Config{})
+	s := busy(looping(), smallBackground())
+	s.Duration = scenarios.Duration(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := runner.Runner{
+		Ensemble: e, Recipes: catalog.Recipes(), Run: "interrupted",
+		Save:     func(*results.Document) error { return nil },
+		Progress: func(int, int, string) { time.AfterFunc(200*time.Millisecond, cancel) },
+	}
+	r.SkipRehearsals()
+	if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	if got := ensembletest.Znodes(t, e.Servers()[0].Addr); len(got) > 1 {
+		t.Errorf("znodes %v are left", got)
+	}
+}

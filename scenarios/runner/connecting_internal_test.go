@@ -1,0 +1,159 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// silentServer returns the address of a server that accepts connections and never answers.
+func silentServer(t *testing.T) string {
+	t.Helper()
+	return ensembletest.Listen(t, func(net.Conn) { <-t.Context().Done() })
+}
+
+// If no further session is established, the measurement ends with how many are. Those are shown until then.
+func TestConnectingStops(t *testing.T) {
+	t.Parallel()
+	servers := append(ensembletest.Embedded(t, embedded.Config{}).Servers(), ensemble.Server{Name: "silent", Addr: silentServer(t)})
+	ticks := make(chan time.Time)
+	settled := make(chan struct{})
+	at := setting{servers: servers, clients: 5, root: "/", connectTicks: ticks, connecting: func(done, of int) {
+		if done == 3 && of == 5 {
+			select {
+			case <-settled:
+			default:
+				close(settled)
+			}
+		}
+	}}
+	go func() {
+		<-settled
+		ticks <- time.Time{}
+		ticks <- time.Time{}
+	}()
+	_, err := connectAll(t.Context(), at, catalog.Recipes()[0].Variants[0])
+	if err == nil || !strings.Contains(err.Error(), "3 of 5 sessions are established") || !strings.Contains(err.Error(), "maxClientCnxns") {
+		t.Errorf("error = %v, want how many sessions are established, and what to look at", err)
+	}
+}
+
+// While the number grows between two ticks, however slowly, nothing is stuck.
+func TestWhileGrowing(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	ticks, shown, stuck := make(chan time.Time), make(chan time.Time), make(chan int64, 1)
+	stop := whileGrowing(&n, growth{patience: time.Hour, ticks: ticks, shown: shown, show: func(int64) {}, stuck: func(n int64) { stuck <- n }})
+	for range 5 {
+		n.Add(1)
+		ticks <- time.Time{}
+		shown <- time.Time{} // is received when the tick has been dealt with
+	}
+	select {
+	case at := <-stuck:
+		t.Errorf("stuck at %d", at)
+	default:
+	}
+	ticks <- time.Time{}
+	if at := <-stuck; at != 5 {
+		t.Errorf("stuck at %d, want 5", at)
+	}
+	stop()
+}
+
+// A crowd that one address cannot take is refused, with what to do.
+func TestCheckConnections(t *testing.T) {
+	t.Parallel()
+	const files = 20000
+	var servers, doubled []ensemble.Server
+	forwarders := map[string]forwarder{}
+	for i := range 3 {
+		s := ensemble.Server{ID: i + 1, Name: fmt.Sprintf("zoo%d", i+1), Addr: fmt.Sprintf("127.0.0.1:%d", 100+i)}
+		servers = append(servers, s)
+		s.Second = fmt.Sprintf("127.0.0.1:%d", 200+i)
+		doubled = append(doubled, s)
+		for _, port := range []int{100, 200} {
+			forwarders[fmt.Sprint(port+i)] = forwarder{int32(port + i), files}
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		servers []ensemble.Server
+		clients int
+		ports   int
+		limits  map[string]forwarder
+		want    string
+	}{
+		{"a few clients", servers, 100, 28000, forwarders, ""},
+		{"nothing is known", servers, 100000, math.MaxInt, nil, ""},
+		{"more than one process forwards", servers, 10000, 28000, forwarders, "prlimit --pid 100 --nofile=20100"},
+		{"two processes forward them", doubled, 10000, 28000, forwarders, ""},
+		{"more than two forward", doubled, 21000, 28000, forwarders, "and may have 20000"},
+		{"more than there are ports", servers[:1], 30000, 28000, nil, "ip_local_port_range"},
+		{"enough ports for three servers", servers, 30000, 28000, nil, ""},
+	} {
+		err := checkConnections(setting{servers: tt.servers, clients: tt.clients}, tt.ports, tt.limits)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// Every other client of a crowd uses the second address of its server, unless clients fail.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	servers := []ensemble.Server{{Name: "a", Addr: "a1", Second: "a2"}, {Name: "b", Addr: "b1"}}
+	for _, tt := range []struct {
+		clients int
+		faults  bool
+		want    string
+	}{
+		{100, false, "a1 b1 a1 b1"},
+		{2 * crowd, false, "a1 b1 a2 b1"},
+		{2 * crowd, true, "a1 b1 a1 b1"},
+	} {
+		at := setting{servers: servers, clients: tt.clients, faults: tt.faults}
+		var got []string
+		for i := range 4 {
+			got = append(got, at.home(i).Addr)
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("%d clients, faults %t: %s, want %s", tt.clients, tt.faults, text, tt.want)
+		}
+	}
+}
+
+// In a crowd, a client that holds, such as the publisher that all others wait for, does not keep the others from starting.
+func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &measurement{pool: &clientPool{}}
+		for i := range crowdOfStarts {
+			m.pool.clients = append(m.pool.clients, &client{id: i, life: newLife(0, time.Now(), i)})
+		}
+		first := m.pool.clients[0]
+		first.session = variants.NewSession(nil, nil)
+		m.scenario.Hold = scenarios.Duration(time.Hour)
+		go func() { _ = m.hold(first)(t.Context(), first.life, nil) }()
+		synctest.Wait()
+		begun := time.Now()
+		if err := m.paceStart(t.Context(), parallel); err != nil || time.Since(begun) > 0 {
+			t.Errorf("a client starts %s after one that holds for an hour has begun to hold (%v)", time.Since(begun), err)
+		}
+		m.pool.clients[1].session = variants.NewSession(nil, nil) // has neither begun to wait nor completed anything
+		if err := m.paceStart(t.Context(), parallel+1); err != nil || time.Since(begun) != settlesWithin {
+			t.Errorf("behind one that polls, a client starts after %s (%v), want %s", time.Since(begun), err, settlesWithin)
+		}
+	})
+}

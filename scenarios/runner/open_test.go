@@ -1,0 +1,193 @@
+package runner_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// openLoad returns an open load of reads, of which the embedded server serves thousands in a second.
+func openLoad(clients, rate int, d time.Duration) scenarios.Scenario {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Variants, s.Mode, s.Repeats = "open", "configread", []string{"read-through"}, scenarios.Open, 1
+	s.Clients, s.Rate, s.Duration = []int{clients}, []int{rate}, scenarios.Duration(d)
+	return s
+}
+
+// countOver returns how many of the times in a histogram are longer than a limit.
+func countOver(t *testing.T, h results.Histogram, limit time.Duration) int64 {
+	t.Helper()
+	decoded, err := h.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int64
+	for _, bar := range decoded.Distribution() {
+		if bar.From > int64(limit) {
+			n += bar.Count
+		}
+	}
+	return n
+}
+
+// stallOnce makes the embedded server stand still for a second once, some time after the first operation. wait returns when it is over.
+func stallOnce(e *embedded.Ensemble, v *variants.Variant, after time.Duration) (wait func()) {
+	var first sync.Once
+	done := make(chan struct{})
+	join := v.Join
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p, err := join(ctx, env)
+		return &interrupted{Participant: p, before: func(context.Context, int) error {
+			first.Do(func() {
+				go func() {
+					defer close(done)
+					time.Sleep(after)
+					e.Stall(time.Second)
+				}()
+			})
+			return nil
+		}}, err
+	}
+	return func() { <-done }
+}
+
+// A server that stands still for one of ten seconds delays a tenth of the arrivals of an open load, and the first of them by the whole
+// second. Of a closed load, it delays one operation of each client, which no percentile shows.
+//
+// The arrivals that were delayed by more than half a second are at least those of half a second. TestStallDelaysTheRightShare has the
+// exact share, on a clock that no other work moves.
+func TestCoordinatedOmission(t *testing.T) {
+	t.Parallel()
+	const clients, rate, length, limit = 4, 20, 10 * time.Second, 500 * time.Millisecond
+	for _, mode := range []scenarios.Mode{scenarios.Open, scenarios.Closed} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			s := openLoad(clients, rate, length)
+			if mode == scenarios.Closed {
+				s.Mode, s.Rate, s.Think = mode, nil, scenarios.Duration(time.Second*clients/rate)
+			}
+			e := ensembletest.Embedded(t, embedded.Config{})
+			var wait func()
+			recipes := sabotageOf("configread", "read-through", func(v *variants.Variant) { wait = stallOnce(e, v, 4*time.Second) })
+			var d *results.Document
+			if err := measure(t.Context(), t, e, s, recipes, func(got *results.Document) { d = got }); err != nil {
+				t.Fatal(err)
+			}
+			wait()
+			if d.Scenario.Mode != string(mode) {
+				t.Errorf("the document says mode %q", d.Scenario.Mode)
+			}
+			if mode == scenarios.Closed {
+				t.Logf("%d of %d operations took over %s", countOver(t, d.Histograms[d.Operation], limit), d.Window.Operations, limit)
+				if _, has := d.Metrics["response-max-ns"]; has {
+					t.Error("a closed load has response times")
+				}
+				return
+			}
+			got := countOver(t, d.Histograms[results.ResponsePhase], limit)
+			t.Logf("%d of %d arrivals took over %s", got, d.Open.Arrivals, limit)
+			if least := int64((time.Second-limit).Seconds()*rate) - 1; got < least {
+				t.Errorf("%d arrivals took over %s, want at least %d", got, limit, least)
+			}
+			if most := maxOf(t, d.Histograms[results.ResponsePhase]); most < time.Second-time.Second/rate {
+				t.Errorf("the longest response time is %s, although the server stood still for 1s", most)
+			}
+		})
+	}
+}
+
+func maxOf(t *testing.T, h results.Histogram) time.Duration {
+	t.Helper()
+	decoded, err := h.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(decoded.Max())
+}
+
+// withinCapacity measures an open load. A machine that is too busy for its rate gets a lower one.
+func withinCapacity(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) *results.Document {
+	t.Helper()
+	for {
+		d := mustMeasure(t, e, s, catalog.Recipes())[0]
+		if !d.BeyondCapacity() || s.Rate[0] == 1 {
+			return d
+		}
+		t.Logf("%d/s is too much for this machine now", s.Rate[0])
+		s.Rate = []int{max(s.Rate[0]/4, 1)}
+	}
+}
+
+// Every arrival is served, and each once, whether the server is fast or slow.
+func TestOpenLoadServesEveryArrival(t *testing.T) {
+	t.Parallel()
+	for _, arrivals := range []scenarios.Arrivals{scenarios.Constant, scenarios.Poisson} {
+		t.Run(string(arrivals), func(t *testing.T) {
+			t.Parallel()
+			s := openLoad(8, 100, 2*time.Second)
+			s.Arrivals, s.WarmUp = arrivals, scenarios.Duration(300*time.Millisecond)
+			d := withinCapacity(t, ensembletest.Embedded(t, embedded.Config{}), s)
+			if d.Open == nil || d.Open.Served != d.Open.Arrivals {
+				t.Fatalf("open is %+v", d.Open)
+			}
+			want := float64(d.Rate) * d.Window.Length().Seconds()
+			if n := float64(d.Open.Arrivals); arrivals == scenarios.Constant && (n < want-1 || n > want+1) {
+				t.Errorf("%g arrivals in %s at %d/s", n, d.Window.Length(), d.Rate)
+			}
+			if d.Scenario.Arrivals != string(arrivals) {
+				t.Errorf("the document says %q arrivals", d.Scenario.Arrivals)
+			}
+		})
+	}
+}
+
+// A load beyond the capacity is said to be that, and has no response times: each write takes a hundredth of a second, and twice as
+// many are asked for.
+func TestLoadBeyondCapacityHasNoResponseTimes(t *testing.T) {
+	t.Parallel()
+	e := ensembletest.Embedded(t, embedded.Config{WriteDelay: 10 * time.Millisecond})
+	s := openLoad(4, 200, 2*time.Second)
+	s.Recipe, s.Variants = "enqueue", []string{"consumable-flag"}
+	d := mustMeasure(t, e, s, catalog.Recipes())[0]
+	if !d.BeyondCapacity() || d.Open.Served >= d.Open.Arrivals || d.Open.BacklogMax == 0 {
+		t.Errorf("open is %+v", d.Open)
+	}
+	for name := range d.Metrics {
+		if name == "response-p99-ns" {
+			t.Errorf("%s is %v of a load beyond the capacity", name, d.Metrics[name])
+		}
+	}
+	if offered, achieved := d.Metrics[results.OfferedPerSecond].Value, d.Metrics[results.AchievedPerSecond].Value; achieved > offered*0.9 {
+		t.Errorf("%g/s of %g/s were achieved", achieved, offered)
+	}
+}
+
+// A client that stops dead serves its arrival when it has joined again, and the arrival has waited for that.
+func TestOpenLoadWithFaults(t *testing.T) {
+	t.Parallel()
+	e := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
+	s := openLoad(4, 40, 4*time.Second)
+	s.Recipe, s.Variants, s.SessionTimeout = "lock", []string{"predecessor-watch"}, scenarios.Duration(time.Second)
+	stop, err := faults.Parse("stop: any, at: 1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Faults = []faults.Fault{stop}
+	d := withinCapacity(t, e, s)
+	if len(d.Violations) > 0 || d.Open.Served != d.Open.Arrivals {
+		t.Errorf("%d of %d arrivals were served, with violations %v", d.Open.Served, d.Open.Arrivals, d.Violations)
+	}
+	if most := maxOf(t, d.Histograms[results.ResponsePhase]); most < time.Second {
+		t.Errorf("response-max is %s, although a client stopped dead and its session lasts for 1s", most)
+	}
+}

@@ -1,0 +1,73 @@
+package runner_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// stagedWithinCapacity measures an open load in three stages. A machine that is too busy for the rates gets lower ones, for as much
+// longer.
+func stagedWithinCapacity(t *testing.T) *results.Document {
+	t.Helper()
+	e := ensembletest.Embedded(t, embedded.Config{})
+	for rate, second := 40, time.Second; ; rate, second = rate/2, 2*second {
+		s := openLoad(8, 0, 0)
+		s.Arrivals, s.WarmUp = scenarios.Constant, scenarios.Duration(300*time.Millisecond)
+		s.SetStages([]results.StageLoad{{For: second, Rate: rate / 4}, {For: 2 * second, Rate: rate, Ramp: true}, {For: second, Rate: rate / 2}}, true)
+		d := mustMeasure(t, e, s, catalog.Recipes())[0]
+		if d.Rate != rate {
+			t.Errorf("the rate is %d, want %d", d.Rate, rate)
+		}
+		if !d.BeyondCapacity() || rate < 8 {
+			return d
+		}
+		t.Logf("%d/s is too much for this machine now", rate)
+	}
+}
+
+// The arrivals of each stage are those of its rate, and the stages have what the document has as a whole.
+func TestOpenLoadInStages(t *testing.T) {
+	t.Parallel()
+	d := stagedWithinCapacity(t)
+	if err := d.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{10, 50, 20} {
+		// The window may end late on a busy machine, and the last stage with it.
+		if got := d.Stages[i].Latency.All(); got < want-1 || got > want+1 && i < 2 {
+			t.Errorf("stage %d has %d arrivals, want %d", i+1, got, want)
+		}
+	}
+}
+
+// In a stage of one client, none waits for another one. When further clients join, they do, and when these pause, none does any more.
+func TestClosedLoadInStages(t *testing.T) {
+	t.Parallel()
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Variants, s.Repeats = "staged", "lock", []string{"predecessor-watch"}, 1
+	s.Hold = scenarios.Duration(time.Millisecond)
+	s.SetStages([]results.StageLoad{
+		{For: 500 * time.Millisecond, Clients: 1}, {For: 1500 * time.Millisecond, Clients: 6}, {For: time.Second, Clients: 1},
+	}, false)
+	d := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes())[0]
+	if err := d.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if d.Clients != 6 || len(d.Stages) != 3 {
+		t.Fatalf("%d clients and %d stages, want 6 and 3", d.Clients, len(d.Stages))
+	}
+	alone, together, after := d.Stages[0], d.Stages[1], d.Stages[2]
+	if alone.Notifications > 0 || together.Notifications == 0 {
+		t.Errorf("%d notifications of one client and %d of six", alone.Notifications, together.Notifications)
+	}
+	// Five clients finish the step that they are in when they are to pause.
+	if after.Notifications > 6 || after.Operations < 1 {
+		t.Errorf("%d notifications and %d operations after five of six clients were to pause", after.Notifications, after.Operations)
+	}
+}

@@ -1,0 +1,68 @@
+package runner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/scenarios/faults"
+)
+
+// trapped returns the clients that a fault hits: these, or, for a fault at an operation, the first of these to send one. Of a fault
+// of all clients, that is each client that sends one. It waits for them, for as long as a fault is patient.
+func (f *failing) trapped(ctx context.Context, o *occurrence, clients []*client) []*client {
+	if !o.AtOperation() {
+		return clients
+	}
+	apart := [][]*client{clients}
+	if o.Whom == faults.All {
+		apart = slices.Collect(slices.Chunk(clients, 1))
+	}
+	var traps []*clientTrap
+	for _, among := range apart {
+		traps = append(traps, setTrap(o, among))
+	}
+	ctx, cancel := context.WithTimeout(ctx, faultPatience)
+	defer cancel()
+	var victims []*client
+	for _, trap := range traps {
+		if c := trap.await(ctx); c != nil {
+			victims = append(victims, c)
+		}
+	}
+	return victims
+}
+
+// clientTrap is a trap for one of several clients.
+type clientTrap struct {
+	*ensemble.Trap
+	clients map[*ensemble.Link]*client
+}
+
+// setTrap sets a trap for the first of these clients to send the operation of a fault.
+func setTrap(o *occurrence, among []*client) *clientTrap {
+	t := &clientTrap{clients: map[*ensemble.Link]*client{}}
+	var links []*ensemble.Link
+	for _, c := range among {
+		link := c.present().link
+		links = append(links, link)
+		t.clients[link] = c
+	}
+	op, _ := wire.OpcodeNamed(o.Before + o.After)
+	t.Trap = ensemble.CutFirst(links, op, o.After != "")
+	return t
+}
+
+// await waits until the trap has fired, and returns its victim; nil if it has not fired when the context ends.
+func (t *clientTrap) await(ctx context.Context) *client {
+	select {
+	case <-t.Fired():
+	case <-ctx.Done():
+		if t.Disarm() {
+			return nil
+		}
+		<-t.Fired()
+	}
+	return t.clients[t.Victim()]
+}

@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+)
+
+// errTooLong is the cause of the end of a load that takes longer than its scenario allows.
+var errTooLong = errors.New("the load took longer than the scenario's at-most")
+
+// cut is what is known of a load at the moment at which it is ended.
+type cut struct {
+	window, all wire.Counts // in the window, and since the load began
+	done        int64       // operations
+}
+
+// apply lets the mode run the load. It ends a load that takes longer than the scenario allows, and says how far it came. The
+// clients then withdraw as they do in any load that fails, which is no longer counted.
+func (m *measurement) apply(ctx context.Context) (observation, error) {
+	if m.scenario.AtMost == 0 {
+		return m.mode.run(ctx, m)
+	}
+	before := m.pool.counts()
+	load, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var ended *cut
+	stop := m.afterLimit(load, func() {
+		if ended = m.cut(before); ended != nil {
+			end(errTooLong)
+		}
+	})
+	o, err := m.mode.run(load, m)
+	stop()
+	if ended == nil || ctx.Err() != nil {
+		return o, err
+	}
+	return observation{counts: ended.window, unfinished: &results.Unfinished{
+		Done: ended.done, Of: m.operations(), Requests: ended.all.TotalRequests(), Notifications: ended.all.TotalNotifications(),
+	}}, nil
+}
+
+// afterLimit calls do when the load has taken as long as the scenario allows, unless stop was called before.
+func (m *measurement) afterLimit(ctx context.Context, do func()) (stop func()) {
+	timer := time.NewTimer(time.Duration(m.scenario.AtMost))
+	limit := m.limit
+	if limit == nil {
+		limit = timer.C
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-limit:
+			do()
+		case <-ctx.Done():
+		}
+	})
+	return func() { cancel(); waiting.Wait(); timer.Stop() }
+}
+
+// cut ends the window of a load that is still going on. It returns nil if all operations are done, or the window has ended.
+func (m *measurement) cut(before wire.Counts) *cut {
+	if m.done.Load() >= m.operations() {
+		return nil
+	}
+	window, ok := m.stream.cutWindow()
+	if !ok {
+		return nil
+	}
+	c := cut{window: window, all: m.pool.counts(), done: min(m.done.Load(), m.operations()-1)}
+	c.all.Sub(before)
+	return &c
+}
+
+// operations returns how many operations the clients have to complete.
+func (m *measurement) operations() int64 {
+	return int64(m.setting.clients) * int64(max(m.scenario.Operations, 1))
+}
+
+// uncheckedOracle returns the oracle of a load that was ended. The servers' counters are not compared: they include what the
+// clients still cause while they withdraw.
+func (m *measurement) uncheckedOracle() results.Oracle {
+	all := m.pool.counts()
+	writes, _ := all.Writes()
+	return results.Oracle{
+		Why:                 "the load was not finished",
+		ClientNotifications: all.TotalNotifications(), ClientWrites: writes,
+	}
+}
