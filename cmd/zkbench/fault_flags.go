@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +88,7 @@ func (f *faultFlags) parse() ([]faults.Fault, error) {
 	for _, text := range f.schedule {
 		fault, err := faults.Parse(text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("--%s %q: %s", faultFlag, text, strings.ReplaceAll(err.Error(), "\n", "; ")))
+			errs = append(errs, fmt.Errorf("--%s %q: %w", faultFlag, text, err))
 		}
 		schedule = append(schedule, fault)
 	}
@@ -98,8 +97,10 @@ func (f *faultFlags) parse() ([]faults.Fault, error) {
 
 // flagOf returns the flag that overrides the field of a problem. Each gives one of the field "faults".
 func flagOf(p scenarios.Problem) string {
-	if p.Field == faultFlag+"s" {
-		return faultFlag
+	for _, flag := range []string{faultFlag, stageFlagName} { // each gives one element of the field
+		if p.Field == flag+"s" {
+			return flag
+		}
 	}
 	return p.Field
 }

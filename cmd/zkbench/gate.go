@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
@@ -34,9 +33,10 @@ func gateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate [RESULT…]",
 		Short: "Check results: pass, regression or inconclusive",
-		Long: `Check results, such as in CI. A RESULT is a run's folder or single files of it.
-Without one, the newest run in ` + defaultRuns + ` is checked, except in CI (the
-variable CI is set), where a RESULT must be named.
+		Long: `Check results, such as in CI. A RESULT is a run's folder or single files of it,
+or the folder or JSON file of 'zkbench capacity'. Without one, the newest run in
+` + defaultRuns + ` is checked, except in CI (the variable CI is set), where a RESULT
+must be named.
 
 Each result must have kept its recipe's promise, be valid and complete, and
 agree with the servers' own counters. If a scenario ran unchanged, its own
@@ -56,6 +56,7 @@ and files are 2.`,
 		Example: `  zkbench gate
   zkbench gate results/runs/20260102T030405Z-ab12 --baseline results/baselines
   zkbench gate --rules objectives.yaml --junit gate.xml --json gate.json
+  zkbench gate out/capacity --rules objectives.yaml
   zkbench gate --run lock-contention --base-binary ./zkbench-main --clients 20
   zkbench gate --self-test`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.gate(cmd, args, f) },
@@ -153,11 +154,8 @@ func (f gateFlags) clearOutputs(inputs []string) error {
 		}
 	}
 	for flag, path := range f.outputs() {
-		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if err := os.Remove(path); err != nil {
-			return usage(fmt.Errorf("--%s: remove the old file: %w", flag, err))
+		if err := removeFormer(flag, path); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -173,8 +171,7 @@ func sameFile(a, b string) bool {
 func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 	inputs := []string{f.rules, f.waivers, f.pairs.base, f.pairs.head, f.pairs.cache}
 	for _, arg := range args {
-		files, _ := results.Files(arg) // unreadable ones are reported below
-		inputs = append(append(inputs, arg), files...)
+		inputs = append(append(inputs, arg), gate.Files(arg)...)
 	}
 	if err := errors.Join(f.clearOutputs(inputs), checkEmpty(cmd), usage(f.check(cmd, args))); err != nil {
 		return err
@@ -195,7 +192,7 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 		}
 	} else {
 		evidence, notes = existing(args)
-		a.noteOldNames(evidence.Documents)
+		a.noteOldNames(slices.Concat(evidence.Documents, evidence.Trials))
 	}
 	claims, skipped := expectations(evidence.Head())
 	rules.Assertions = append(rules.Assertions, claims...)
@@ -236,8 +233,8 @@ func existing(paths []string) (evidence gate.Evidence, notes []string) {
 		return evidence, nil
 	}
 	note := "checked " + found[0]
-	if len(evidence.Documents) > 0 {
-		note += ", measured at " + evidence.Documents[0].Started.UTC().Format(time.DateTime) + " UTC"
+	if docs := slices.Concat(evidence.Documents, evidence.Trials); len(docs) > 0 {
+		note += ", measured at " + docs[0].Started.UTC().Format(time.DateTime) + " UTC"
 	}
 	return evidence, []string{note}
 }

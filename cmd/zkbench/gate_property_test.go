@@ -28,16 +28,29 @@ var harmless = []struct{ path, why string }{
 	{`^(servers|stalls)(\[|$)`, "the same; they name causes of delays, which no count depends on"},
 	{`^timeline\.(notifications|bystander)\[`, "dots of a picture; how many there are is checked"},
 	{`^around_herd\.(start_ns|end_ns|notifications\[|bystander(\[|$))`, "the same; a figure's surroundings of the largest herd"},
-	{`^series\.(start_ns|(operations|requests|notifications|largest_herd|slowest_read_ns)\[)`, "points of a picture; how many there are is checked, and that they contain what the window has"},
+	{`^stages\[\d+\]\.(largest_herd|backlog_max)$`, "the largest of all stages is checked, and no metric is made of the others"},
+	{`^open\.backlog_last_empty_ns$`, "in which half of the window it lies decides, and the metrics follow from that"},
+	{`^series\.backlog\[`, "points of a picture; how many there are is checked, and that the largest backlog is among them"},
+	{`^series\.(start_ns|(operations|requests|notifications|largest_herd|slowest_read_ns|samples|time_ns|memory_bytes)\[)`, "points of a picture; how many there are is checked, and that they contain what the window has"},
 	{`^failure\.faults\[\d+\]\.(at_ns|length_ns|target|victims(\[|$))`, "marks of a picture; that they lie in the window and in order is checked, and recoveries are compared with their histogram"},
 	{`^failure\.faults\[\d+\]\.recovery_ns$`, "what differs in the first three digits is noticed: the histogram has it"},
 	{`^failure\.around\.(timeline\.(start_ns|end_ns|notifications(\[|$)|bystander(\[|$))|operations(\[|$))`, "a figure's surroundings of the first fault"},
 	{`^failure\.(missed|rejoins)$`, "no metric is made of it"},
+	{`^connect\.total_ns$`, "the same; that no session took longer is checked, and what sessions took has a metric"},
 	{`^counts\.housekeeping$`, "what sessions cost besides the recipe; no metric is made of it"},
 }
 
 // ofFaults matches the leaves that differ in documents with faults. The others are changed in documents without.
 var ofFaults = regexp.MustCompile(`^(scenario|failure|health\.(reconnects|sessions_lost)|metrics\.(recovery|unavailable|operations-failed|requests-peak|bytes-peak|orphans|blocked|fenced))`)
+
+// ofOpen matches the leaves that only documents of open loads have.
+var ofOpen = regexp.MustCompile(`^(open|rate|scenario\.(mode|rates|arrivals)|series\.backlog|histograms\.(response|service)|metrics\.(response|service|offered|achieved|backlog))`)
+
+// ofStages matches the leaves that only documents of loads in stages have.
+var ofStages = regexp.MustCompile(`^(stages|scenario\.(stages|duration_ns))`)
+
+// ofBackgrounds matches the leaves that differ in documents with a background.
+var ofBackgrounds = regexp.MustCompile(`^(scenario|background|oracle|metrics\.background)`)
 
 // sampled is of how many changes one is shown to the gate under the race detector, which makes decoding histograms ten times as
 // slow. No data is shared there; the whole walk is for a test without it, such as on a machine without a C compiler.
@@ -52,7 +65,14 @@ func TestGateNoticesEveryChange(t *testing.T) {
 	closed.Name, closed.Duration, closed.WarmUp = "looped", scenarios.Duration(100*time.Millisecond), scenarios.Duration(20*time.Millisecond)
 	faulty := closed
 	faulty.Name = "faulty"
-	for _, s := range []scenarios.Scenario{lockstep, closed, faulty} {
+	arriving := closed // with so many arrivals that some meet in each window
+	arriving.Name, arriving.Mode, arriving.Rate, arriving.Arrivals = "arriving", scenarios.Open, []int{40}, scenarios.Poisson
+	arriving.Duration = scenarios.Duration(400 * time.Millisecond)
+	changing := arriving
+	changing.Name, changing.Rate = "changing", nil
+	busy := closed
+	busy.Name = "busy"
+	for _, s := range []scenarios.Scenario{lockstep, closed, faulty, arriving, changing, busy} {
 		s.Question, s.Recipe, s.Clients, s.Repeats = "does one leaf matter?", "lock", []int{3}, 2
 		s.Variants = []string{"children-watch", "predecessor-watch"}
 		t.Run(s.Name, func(t *testing.T) {
@@ -61,7 +81,8 @@ func TestGateNoticesEveryChange(t *testing.T) {
 			changes := 0
 			for change := range changesOf(t, text) {
 				changes++
-				if s.Name == "faulty" && !ofFaults.MatchString(change.path) || raceDetector && changes%sampled != 0 {
+				special := map[string]*regexp.Regexp{"faulty": ofFaults, "arriving": ofOpen, "changing": ofStages, "busy": ofBackgrounds}[s.Name]
+				if special != nil && !special.MatchString(change.path) || raceDetector && changes%sampled != 0 {
 					continue
 				}
 				if r := judge(change.text); r.Passed() && !isHarmless(change.path) {
@@ -79,6 +100,10 @@ func passing(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text [
 	t.Helper()
 	const longest = scenarios.Duration(20 * time.Second)
 	for {
+		if s.Name == "changing" {
+			half := time.Duration(s.Duration) / 2
+			s.Stages = []results.StageLoad{{For: half, Rate: 20}, {For: half, Rate: 40, Ramp: true}}
+		}
 		text, judge, err := measured(t, s)
 		if err == nil {
 			r := judge(text)
@@ -87,7 +112,7 @@ func passing(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text [
 			}
 			err = fmt.Errorf("unchanged: %+v", r.Checks[0])
 		}
-		if s.Mode != scenarios.Closed || s.Duration >= longest {
+		if s.Mode == scenarios.Lockstep || s.Duration >= longest {
 			t.Fatal(err)
 		}
 		t.Logf("with a window of %s: %v", time.Duration(s.Duration), err)
@@ -111,12 +136,24 @@ func measured(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text 
 			addLosses(t, d)
 		}
 	}
-	if s.Name == "faulty" {
+	if s.Name == "busy" {
+		for _, d := range whole.Documents {
+			addBackground(t, d)
+		}
+	}
+	switch s.Name {
+	case "faulty":
 		for _, d := range whole.Documents {
 			addFaults(t, d)
 		}
-	} else if rules.Baselines, err = gate.BaselinesOf(whole.Documents); err != nil {
-		return nil, nil, err
+	case "arriving", "changing": // has no counts that a baseline could hold
+		for _, d := range whole.Documents {
+			arriveInTime(t, d)
+		}
+	default:
+		if rules.Baselines, err = gate.BaselinesOf(whole.Documents); err != nil {
+			return nil, nil, err
+		}
 	}
 	others := whole.Documents[1:]
 	judge = func(text []byte) gate.Report {
@@ -130,6 +167,16 @@ func measured(t *testing.T, s scenarios.Scenario) (text []byte, judge func(text 
 	return text, judge, err
 }
 
+// arriveInTime makes the generator of an open load punctual, however busy this machine is.
+func arriveInTime(t *testing.T, d *results.Document) {
+	t.Helper()
+	var err error
+	if d.Open.Lateness, err = results.NewHistogram(make([]time.Duration, d.Open.Served)); err != nil {
+		t.Fatal(err)
+	}
+	d.Invalid = append([]string{}, d.Findings().Invalid...)
+}
+
 // addLosses makes a document one of a variant that does not even promise to avoid some losses while nothing fails.
 func addLosses(t *testing.T, d *results.Document) {
 	t.Helper()
@@ -138,6 +185,38 @@ func addLosses(t *testing.T, d *results.Document) {
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// addBackground makes a document one of a load beside a background, which the servers answered as it was due.
+func addBackground(t *testing.T, d *results.Document) {
+	t.Helper()
+	d.Scenario.Background = &results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 3, Sessions: 2}
+	during := answered(t, 1000, 500, d.Window.Start, d.Window.End)
+	d.Background = &results.Background{Alone: answered(t, 1000, 500, d.Window.Start/2, d.Window.Start), During: &during}
+	d.Oracle.BackgroundWrites = d.Background.Alone.Write.Due + during.Write.Due
+	d.Oracle.ServerTransactions += d.Oracle.BackgroundWrites
+	var err error
+	if d.Metrics, err = d.ComputeMetrics(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered returns a stretch in which all requests that were due were answered.
+func answered(t *testing.T, reads, writes int, start, end time.Duration) results.BackgroundStretch {
+	t.Helper()
+	requests := func(rate int) results.BackgroundRequests {
+		n := int((end - start) / (time.Second / time.Duration(rate)))
+		response, err := results.NewHistogram(slices.Repeat([]time.Duration{3 * time.Millisecond}, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		service, err := results.NewHistogram(slices.Repeat([]time.Duration{2 * time.Millisecond}, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results.BackgroundRequests{Due: int64(n), Answered: int64(n), Response: response, Service: service}
+	}
+	return results.BackgroundStretch{Start: start, End: end, BacklogMax: 2, Read: requests(reads), Write: requests(writes)}
 }
 
 // addFaults makes a document one of a load with two faults, as if nothing had followed from them but a short recovery and

@@ -51,7 +51,7 @@ func gateNames() gate.Names {
 	names := gate.Names{Scenarios: map[string]gate.Subject{}}
 	ofRecipe := map[string]gate.Subject{}
 	for _, recipe := range catalog.Recipes() {
-		s := gate.Subject{Metrics: scenarios.MetricNames(recipe)}
+		s := gate.Subject{Metrics: append(scenarios.MetricNames(recipe), results.Capacity)}
 		for _, v := range recipe.Variants {
 			s.Variants = append(s.Variants, v.Name)
 		}
@@ -141,5 +141,6 @@ func variantsOf(d *results.Document) []string {
 func isOwnLoad(s scenarios.Scenario, ran results.Scenario) bool {
 	return ran.Mode == string(s.Mode) && max(ran.Size, 1) == s.Size && ran.Operations == s.Operations &&
 		ran.Duration == time.Duration(s.Duration) && ran.WarmUp == time.Duration(s.WarmUp) && ran.Hold == time.Duration(s.Hold) &&
-		ran.Think == time.Duration(s.Think) && ran.ClientCounts == fmt.Sprint(s.Clients) && ran.Variants == strings.Join(s.Variants, ",")
+		ran.Think == time.Duration(s.Think) && ran.ClientCounts == fmt.Sprint(s.Clients) && ran.Rates == s.RatesText() && ran.Arrivals == string(s.EffectiveArrivals()) && ran.Variants == strings.Join(s.Variants, ",") &&
+		slices.Equal(ran.Stages, s.Stages)
 }

@@ -76,7 +76,7 @@ func (a *app) listScenarios() error {
 		if err != nil {
 			return err
 		}
-		t.Row(s.Name, s.Recipe, joined(s.Clients, ","), s.Question)
+		t.Row(s.Name, s.Recipe, clientsColumn(s.Clients), s.Question)
 	}
 	return a.printTable(t)
 }
@@ -93,4 +93,13 @@ func (a *app) printTable(t *table.Table) error {
 	text, _ := t.Text(width(a.stdout))
 	_, err := fmt.Fprintln(a.stdout, text)
 	return err
+}
+
+// clientsColumn lists numbers of clients, or only the first and the last of a list that would widen the column.
+func clientsColumn(clients []int) string {
+	text := joined(clients, ",")
+	if len(text) <= len("10,100,1000") {
+		return text
+	}
+	return fmt.Sprintf("%d…%d", clients[0], clients[len(clients)-1])
 }

@@ -270,6 +270,7 @@ func TestTexts(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help":               {"--help"},
 		"help-run":           {"run", "--help"},
+		"help-capacity":      {"capacity", "--help"},
 		"help-plot":          {"plot", "--help"},
 		"help-report":        {"report", "--help"},
 		"help-compare":       {"compare", "--help"},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
 )
 
 // checkOut creates the folder for results. It returns an error if the folder cannot be written to or holds other results.
@@ -16,7 +17,7 @@ func checkOut(dir string) error {
 	if err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
-	if len(old) > 0 {
+	if _, err := os.Lstat(filepath.Join(dir, capacity.File)); err == nil || len(old) > 0 {
 		return usage(fmt.Errorf("--out %s already holds results: choose another folder", dir))
 	}
 	return makeFolder("out", dir)
@@ -67,6 +68,18 @@ func checkFile(flag, path string) error {
 		return usage(fmt.Errorf("--%s %s: there is no folder %s", flag, path, dir))
 	}
 	return checkReplaceable(flag, path)
+}
+
+// removeFormer removes the file of an earlier command, which a reader could otherwise take for that of this one if it fails.
+func removeFormer(flag, path string) error {
+	info, err := os.Lstat(path)
+	if missing := errors.Is(err, fs.ErrNotExist); path == "" || missing || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err := os.Remove(path); err != nil {
+		return usage(fmt.Errorf("--%s: remove the old file: %w", flag, err))
+	}
+	return nil
 }
 
 // checkReplaceable returns an error if a file, whose folder may be missing, cannot be created or replaced.

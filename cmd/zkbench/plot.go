@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results/scaling"
 )
 
 // defaultPlots is the folder for figures.
@@ -19,7 +20,7 @@ func plotCommand(a *app) *cobra.Command {
 	var formats []string
 	cmd := &cobra.Command{
 		Use:   "plot [RESULT…]",
-		Short: "Draw results: latencies, throughput, notifications, herds",
+		Short: "Draw results: latencies, throughput, notifications, herds, scaling",
 		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it;
 without one, the newest run in ` + defaultRuns + ` is drawn.
 
@@ -28,7 +29,14 @@ recipe; throughput and notifications against the number of clients; herd sizes;
 the herd timeline, with every notification as a dot and the bystanders' latency
 beneath; with faults, the operations around the first one; and, if a measurement
 took more than 10 s, operations, notifications, the largest herd and the slowest
-bystander read over time.
+bystander read over time. Of open loads with three or more rates, the response
+times against the rate.
+
+With three or more client counts, the growth of notifications, requests and
+time per operation is fitted as a power of the number of clients, and, with four
+or more, the throughput to the universal scalability law. Both are printed with
+95% intervals beside the variants' formulas, and drawn up to ten times as many
+clients.
 
 Not drawn: results whose numbers must not be used, and over time, measurements
 in lockstep.`,
@@ -74,7 +82,8 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 	for i := 0; i < len(files); i += len(formats) { // the formats of one figure follow each other
 		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(formats, " "))
 	}
-	return nil
+	fmt.Fprintln(a.stdout)
+	return scaling.Write(a.stdout, scaling.Of(docs), width(a.stdout))
 }
 
 // runName matches the names that newRun returns.

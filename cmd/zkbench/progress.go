@@ -3,18 +3,34 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// progress shows the progress of a run: a bar with the remaining time on a terminal, lines otherwise.
+// lineInterval is the time between two lines about a measurement under way, where there is no terminal.
+const lineInterval = time.Minute
+
+// progress shows the progress of a run. On a terminal, that is one line: a bar with the remaining time between measurements, and the
+// last seconds during one. Otherwise, it is a line for each measurement, and one for each minute of a long one.
 type progress struct {
-	out  io.Writer
-	name string
-	bar  *progressbar.ProgressBar
+	out      io.Writer
+	terminal bool
+	width    int // of the terminal
+	name     string
+	bar      *progressbar.ProgressBar
+	place    string // of the measurement in the run, such as "[3/12]"
+	what     string // the measurement
+	live     bool   // the terminal's line has the last seconds
+	lines    int    // of the measurement, without a terminal
 }
 
-func newProgress(out io.Writer) *progress { return &progress{out: out} }
+func newProgress(out io.Writer) *progress {
+	return &progress{out: out, terminal: isTerminal(out), width: width(out)}
+}
 
 // begin starts a scenario.
 func (p *progress) begin(name string) {
@@ -24,12 +40,14 @@ func (p *progress) begin(name string) {
 
 // step shows that done of total measurements are complete, and which one is next.
 func (p *progress) step(done, total int, next string) {
-	if !isTerminal(p.out) {
+	p.place, p.what, p.lines = fmt.Sprintf("[%d/%d]", done+1, total), next, 0
+	if !p.terminal {
 		if next != "" {
-			fmt.Fprintf(p.out, "%s [%d/%d] %s\n", p.name, done+1, total, next)
+			fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place, next)
 		}
 		return
 	}
+	p.clearLive()
 	if p.bar == nil {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(p.out),
@@ -44,8 +62,88 @@ func (p *progress) step(done, total int, next string) {
 	_ = p.bar.Set(done)
 }
 
-// pause clears the bar for other output. The next step shows it again.
+// show shows what a measurement under way has done in the last seconds.
+func (p *progress) show(l runner.Live) {
+	if l.Length == 0 {
+		return
+	}
+	if p.terminal {
+		if !p.live {
+			p.pause()
+		}
+		p.live = true
+		line := liveLine(p.place+" "+p.what, l, p.width-1) // a full line would move the cursor to the next one
+		fmt.Fprint(p.out, "\r"+line+"\033[K")
+		return
+	}
+	if due := int(l.Elapsed / lineInterval); due > p.lines && l.Remaining >= liveShortest {
+		p.lines = due
+		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place, liveText(l))
+	}
+}
+
+// liveShortest is how much of a measurement must remain for a line about it, where there is no terminal.
+const liveShortest = time.Second
+
+// liveLine returns the last seconds in at most width columns. What is measured comes first, shortened as far as necessary.
+func liveLine(what string, l runner.Live, width int) string {
+	numbers := fmt.Sprintf(" %s %s ops/s p99 %s %s notif/s herd %d", timesOf(l, "/"), table.Count(l.PerSecond(l.Operations)), p99Of(l),
+		table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
+	return shortened(what, max(width-table.Width(numbers), 0)) + numbers
+}
+
+// liveText returns the last seconds in words.
+func liveText(l runner.Live) string {
+	return fmt.Sprintf("%s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d", timesOf(l, " of "), l.Length,
+		table.Count(l.PerSecond(l.Operations)), l.Phase, p99Of(l), table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
+}
+
+// timesOf returns how long a load has gone on, and how long it takes in all if that is known.
+func timesOf(l runner.Live, of string) string {
+	elapsed := l.Elapsed.Round(time.Second)
+	if l.Remaining == 0 {
+		return elapsed.String()
+	}
+	return elapsed.String() + of + (l.Elapsed + l.Remaining).Round(time.Second).String()
+}
+
+// p99Of returns the p99, or a dash if nothing ended.
+func p99Of(l runner.Live) string {
+	if l.P99 == 0 {
+		return table.Missing
+	}
+	return table.Latency(float64(l.P99))
+}
+
+// shortened returns the first columns of an ASCII text, with an ellipsis if it is longer.
+func shortened(text string, columns int) string {
+	if len(text) <= columns || columns == 0 {
+		return text[:min(len(text), columns)]
+	}
+	return text[:columns-1] + "…"
+}
+
+// clearLive clears the line with the last seconds.
+func (p *progress) clearLive() {
+	if p.live {
+		fmt.Fprint(p.out, "\r\033[K")
+		p.live = false
+	}
+}
+
+// connecting shows how many sessions of the measurement under way are established.
+func (p *progress) connecting(done, of int) {
+	text := fmt.Sprintf("connect %s of %s sessions", table.Grouped(int64(done)), table.Grouped(int64(of)))
+	if p.bar != nil {
+		p.bar.Describe(p.what + ": " + text)
+		return
+	}
+	fmt.Fprintf(p.out, "%s %s\n", p.name, text)
+}
+
+// pause clears the line for other output. The next step or second shows it again.
 func (p *progress) pause() {
+	p.clearLive()
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}

@@ -168,10 +168,11 @@ func verdict(docs []*results.Document) error {
 	}
 }
 
-// checkClaims prints the claims of the scenarios that do not hold, and returns a regression if there are any.
+// checkClaims prints the claims of the scenarios that do not hold, and returns a regression if there are any. Without one, claims
+// about a variant that was not finished make the run inconclusive.
 func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenario) error {
 	rows := results.Summarize(docs).Rows
-	var total, failed int
+	var total, failed, open int
 	for _, s := range selected {
 		own := rowsOf(s, rows)
 		claims := s.Claims()
@@ -180,17 +181,25 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 		}
 		for _, c := range claims {
 			total++
-			if e := c.Evaluate(own, results.MostClients(own)); e.Outcome != outcome.Pass {
+			switch e := c.Evaluate(own, results.MostClients(own)); {
+			case e.Outcome == outcome.Pass:
+			case e.Unfinished:
+				open++
+				fmt.Fprintf(a.stdout, "CLAIM NOT DECIDED: %s: %s: %s\n", s.Name, c, e.Why)
+			default:
 				failed++
 				fmt.Fprintf(a.stdout, "CLAIM DOES NOT HOLD: %s: %s: %s\n", s.Name, c, e.Why)
 			}
 		}
 	}
 	if total > 0 {
-		fmt.Fprintf(a.stdout, "%d of %d claims hold\n", total-failed, total)
+		fmt.Fprintf(a.stdout, "%d of %d claims hold\n", total-failed-open, total)
 	}
 	if failed > 0 {
 		return exitError{outcome.CodeRegression, errors.New("a claim of a scenario does not hold")}
+	}
+	if open > 0 {
+		return exitError{outcome.CodeInvalid, errors.New("a claim is about a variant that was not finished")}
 	}
 	return nil
 }

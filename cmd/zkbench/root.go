@@ -59,6 +59,7 @@ under a chosen number of clients, against a real ensemble, and records three
 things: latency, notifications, and herd spikes.
 
   zkbench run lock-contention      compare three locks under 1 to 100 clients
+  zkbench capacity --help          find the largest rate that a lock can serve
   zkbench plot                     draw the results of the newest run
   zkbench gate                     check the newest run, such as in CI
   zkbench list                     list recipes, variants and scenarios
@@ -79,7 +80,7 @@ them, too, and prints what is left and how to remove it.`,
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
-		runCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
+		runCommand, capacityCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
 		calibrateCommand, ensembleCommand, cleanCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))

@@ -29,6 +29,9 @@ const defaultRuns = "results/runs"
 type runFlags struct {
 	ensemble   ensembleFlags
 	clients    []string
+	mode       string
+	rates      []string
+	arrivals   string
 	variants   []string
 	repeats    int
 	operations int
@@ -37,6 +40,9 @@ type runFlags struct {
 	warmUp     time.Duration
 	hold       time.Duration
 	think      time.Duration
+	stages     stageFlag
+	background backgroundFlag
+	atMost     time.Duration
 	faults     faultFlags
 	seed       uint64
 	out        string
@@ -61,8 +67,13 @@ client (stop, deaf: any, holder, waiter, idle or client 0). It happens 'at' a
 time after the warm-up, 'every' so often, and 'for' how long. A schedule that
 cannot happen is refused before the run.
 
+With --background, other sessions read and write at fixed rates, first alone and
+then beside the load: the recipe runs on a busy ensemble, and the result shows
+what it costs the others.
+
 The variants run on the same ensemble, shuffled again in each repeat. Each
-measurement is stored in a JSON file. 'zkbench plot' draws the results.
+measurement is stored in a JSON file. 'zkbench plot' draws the results. A window
+of more than a minute is stored every minute, and when the run is interrupted.
 
 Without --servers, zkbench starts three servers and takes them down afterwards.
 If 'zkbench ensemble up' has started an ensemble, it is used instead and stays
@@ -75,6 +86,8 @@ an ensemble.`,
   zkbench run lock-drain --ensemble embedded
   zkbench run lock-contention --fault 'kill: leader, at: 1s, for: 1s'
   zkbench run lock-contention --fault 'cut: any, after: create, every: 100ms'
+  zkbench run lock-contention --background 'reads: 500, writes: 100'
+  zkbench run lock-contention --clients 50 --repeats 1 --duration 1h
   zkbench run all --quick
   zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181
   zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
@@ -105,12 +118,18 @@ func (f *runFlags) bindLoad(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.clients, "clients", nil, "numbers of clients, such as 1,10,50")
 	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default: the scenario's)")
-	flags.DurationVar(&f.duration, "duration", 0, "length of a measurement in closed mode")
+	flags.StringVar(&f.mode, "mode", "", "closed (clients loop), open (operations arrive\nat a rate) or lockstep (exact counts)")
+	flags.StringSliceVar(&f.rates, "rate", nil, "operations per second in open mode,\nsuch as 100,200")
+	flags.StringVar(&f.arrivals, "arrivals", "", "constant or poisson, in open mode")
+	flags.DurationVar(&f.duration, "duration", 0, "length of a measurement in closed and open mode")
 	flags.IntVar(&f.operations, "operations", 0, "operations per client, instead of a duration")
 	flags.IntVar(&f.size, "size", 0, "amount of work for each client, such as items")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "load before each measurement, not counted")
 	flags.DurationVar(&f.hold, "hold", 0, "time for which a client holds a lock")
 	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
+	f.stages.bind(cmd)
+	f.background.bind(cmd)
+	flags.DurationVar(&f.atMost, "at-most", 0, "longest time of a load of a number of operations")
 	f.faults.bind(cmd)
 }
 
@@ -207,7 +226,14 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenari
 			return s, err
 		}
 	}
+	if given("rate") {
+		if s.Rate, err = numbers("rate", f.rates); err != nil {
+			return s, err
+		}
+	}
 	for flag, override := range map[string]func(){
+		"mode":     func() { s.SetMode(scenarios.Mode(f.mode), given("rate"), given("arrivals")) },
+		"arrivals": func() { s.Arrivals = scenarios.Arrivals(f.arrivals) },
 		"variants": func() { s.Variants = f.variants },
 		"repeats":  func() { s.Repeats = f.repeats },
 		"size":     func() { s.Size = f.size },
@@ -215,6 +241,7 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenari
 		"warm-up":  func() { s.WarmUp = scenarios.Duration(f.warmUp) },
 		"hold":     func() { s.Hold = scenarios.Duration(f.hold) },
 		"think":    func() { s.Think = scenarios.Duration(f.think) },
+		"at-most":  func() { s.AtMost = scenarios.Duration(f.atMost) },
 	} {
 		if given(flag) {
 			override()
@@ -226,10 +253,13 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenari
 		return s, errors.New("--duration and --operations exclude each other")
 	case given("duration"):
 		s.Duration, s.Operations = scenarios.Duration(f.duration), 0
+		if !given("at-most") { // a limit of the operations that the flag replaces
+			s.AtMost = 0
+		}
 	case given("operations"):
 		s.Operations, s.Duration = f.operations, 0
 	}
-	if err := f.faults.override(&s, given); err != nil {
+	if err := errors.Join(f.stages.override(&s, given), f.background.override(&s, given), f.faults.override(&s, given)); err != nil {
 		return s, err
 	}
 	var errs []error
@@ -241,7 +271,7 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenari
 
 // loadFlags returns the names of the flags that change a scenario's load.
 func loadFlags() []string {
-	return append([]string{"clients", "variants", "size", "duration", "operations", "warm-up", "hold", "think"}, faultFlagNames()...)
+	return append([]string{"clients", "mode", "rate", "arrivals", "variants", "size", "duration", "operations", "warm-up", "hold", "think", "at-most", stageFlagName, backgroundFlagName}, faultFlagNames()...)
 }
 
 // newRun returns a name for a run: the time and a random suffix.
@@ -259,13 +289,19 @@ func isGroup(names []string) bool {
 // possible returns the scenarios of a group that an engine can run, and names the others on standard error.
 func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []scenarios.Scenario {
 	var can []scenarios.Scenario
-	var cannot []string
+	var cannot, large []string
 	for _, s := range group {
-		if unable(s, abilityOf(engine)) == nil {
-			can = append(can, s)
-		} else {
+		switch {
+		case unable(s, abilityOf(engine)) != nil:
 			cannot = append(cannot, s.Name)
+		case admit([]scenarios.Scenario{s}, engine) != nil:
+			large = append(large, s.Name)
+		default:
+			can = append(can, s)
 		}
+	}
+	if len(large) > 0 {
+		fmt.Fprintf(a.stderr, "left out, as they need more files or memory than zkbench may use: %s\n", strings.Join(large, ", "))
 	}
 	if len(cannot) > 0 {
 		fmt.Fprintf(a.stderr, "left out, as the servers of engine %s cannot fail as they ask: %s\n", engine, strings.Join(cannot, ", "))
@@ -287,7 +323,8 @@ func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	return nil
 }
 
-// measure runs the scenarios. Also if it fails, it returns the complete measurements.
+// measure runs the scenarios. Also if it fails, it returns the complete measurements, and the latest checkpoint of the one that was
+// under way.
 func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string) (docs []*results.Document, err error) {
 	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
 	if err != nil {
@@ -297,6 +334,9 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	for _, s := range selected {
 		if err := unable(s, abilityNow(e.Ensemble, engine)); err != nil {
 			return nil, err
+		}
+		if err := runner.CheckConnections(s, e.Servers()); err != nil {
+			return nil, usage(err)
 		}
 	}
 	progress := newProgress(a.stderr)
@@ -308,9 +348,20 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		Run:         run,
 		Temporary:   !e.stays,
 		Progress:    progress.step,
+		Live:        progress.show,
+		Connecting:  progress.connecting,
+	}
+	var partial *results.Document // the latest checkpoint of the measurement under way
+	runner.Checkpoint = func(d *results.Document) error {
+		err := save(d, f.out)
+		if err == nil {
+			partial = d
+		}
+		return err
 	}
 	for _, s := range selected {
 		runner.Save = func(d *results.Document) error {
+			partial = nil
 			docs = append(docs, d)
 			if err := save(d, f.out); err != nil {
 				return err
@@ -320,6 +371,9 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		}
 		progress.begin(s.Name)
 		if err := runner.RunScenario(ctx, s); err != nil {
+			if partial != nil {
+				docs = append(docs, partial)
+			}
 			return docs, e.explain(failedRun(err))
 		}
 	}

@@ -33,7 +33,7 @@ func catchSignals() <-chan os.Signal {
 // and a session manager may add more.
 func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app) {
 	stopping := sync.OnceFunc(func() {
-		fmt.Fprintln(a.stderr, "\nstopping: complete results are kept, started servers are taken down; a second interrupt exits at once")
+		fmt.Fprintln(a.stderr, "\nstopping: the results so far are kept, started servers are taken down; a second interrupt exits at once")
 	})
 	for asked := 0; asked < 2; {
 		if <-signals != syscall.SIGHUP {

@@ -27,7 +27,11 @@ type target struct {
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags, engine ensemble.Engine, run string) (target, error) {
 	opts := f.options(a.stderr)
 	for _, s := range selected {
-		opts.Clients = max(opts.Clients, slices.Max(s.Clients))
+		sessions := 0
+		if s.Background != nil {
+			sessions = s.Background.Sessions
+		}
+		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+sessions)
 	}
 	done := a.started.starts(engine, f.name)
 	e, err := auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return admit(selected, next) })

@@ -1,0 +1,355 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// capacityFlags are the flags of `zkbench capacity`.
+type capacityFlags struct {
+	load      runFlags
+	objective string
+	by        string
+	first     int
+	most      int
+	json      string
+}
+
+func capacityCommand(a *app) *cobra.Command {
+	var f capacityFlags
+	cmd := &cobra.Command{
+		Use:   "capacity SCENARIO --objective 'METRIC < LIMIT'",
+		Short: "Find the largest load at which an objective holds",
+		Long: `Find, for each variant of a scenario, the largest load at which an objective
+holds in all repeats: the rate of operations that arrive (--by rate, in open
+mode), or the number of clients that loop (--by clients, in closed mode).
+
+A search doubles or halves the load until it has one that holds and one that
+fails, and halves the distance until they are within 5 %. The largest load that
+held is then run again, and must hold again; a load that is 10 % larger must
+fail. If the trials contradict each other, if no load or every load meets the
+objective, or if the machine changed its speed, there is no capacity, and the
+exit code is 5.
+
+The results of the last trial of each load are kept in a folder, which 'zkbench
+plot' draws and 'zkbench gate --rules' holds to limits.`,
+		Example: `  zkbench capacity lock-contention --objective 'response-p99 < 100ms'
+  zkbench capacity lock-uncontended --objective 'acquire-p99 < 9ms' --by clients
+  zkbench capacity ./mine.yaml --objective 'response-p99 < 50ms' --json out.json`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return scenarios.Names(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], f) },
+	}
+	f.load.bindLoad(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.objective, "objective", "", "what must hold, such as 'response-p99 < 50ms'")
+	flags.StringVar(&f.by, "by", capacity.ByRate, "rate or clients")
+	flags.IntVar(&f.first, "first", 50, "the load of the first trial")
+	flags.IntVar(&f.most, "most", 0, "the largest load to try\n(default 50000/s, or 10000 clients)")
+	flags.IntVar(&f.load.repeats, "repeats", 0, "measurements of each trial")
+	flags.Uint64Var(&f.load.seed, "seed", 0, "seed of the variants' order and of arrivals")
+	flags.StringVar(&f.load.out, "out", "", "folder for results (default: in "+defaultRuns+")")
+	flags.StringVar(&f.json, "json", "", "also write the capacities to this JSON `file`")
+	f.load.ensemble.bind(cmd)
+	for _, name := range []string{"rate", "mode", "operations", "at-most", stageFlagName} { // set by the search
+		_ = flags.MarkHidden(name)
+	}
+	return cmd
+}
+
+// capacityRun is the search for the capacities of a scenario's variants.
+type capacityRun struct {
+	*app
+	flags     capacityFlags
+	objective capacity.Objective
+	scenario  scenarios.Scenario
+	runner    *runner.Runner
+	progress  *progress
+	docs      []*results.Document
+}
+
+func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
+	if err := checkEmpty(cmd); err != nil {
+		return err
+	}
+	c := &capacityRun{app: a, flags: f}
+	if err := c.prepare(cmd, name); err != nil {
+		return usage(err)
+	}
+	engine, err := auto.Resolve(cmd.Context(), f.load.ensemble.choice(), f.load.ensemble.options(a.stderr))
+	if err != nil {
+		return err
+	}
+	largest := c.clip(engine)
+	if err := errors.Join(f.load.ensemble.check(), checkFile("json", f.json), admit(largest, engine)); err != nil {
+		return err
+	}
+	if err := removeFormer("json", f.json); err != nil {
+		return err
+	}
+	run := newRun()
+	if c.flags.load.out == "" {
+		c.flags.load.out = filepath.Join(defaultRuns, run)
+	}
+	if err := checkOut(c.flags.load.out); err != nil {
+		return err
+	}
+	e, err := a.openTarget(cmd.Context(), largest, f.load.ensemble, engine, run)
+	if err != nil {
+		return asUsage(err)
+	}
+	c.runner = &runner.Runner{
+		Ensemble: e.Ensemble, Recipes: catalog.Recipes(), Environment: results.DescribeMachine(versionText()), Run: run, Temporary: !e.stays,
+	}
+	report, err := c.search(cmd.Context())
+	err = errors.Join(e.explain(err), e.close(context.WithoutCancel(cmd.Context())))
+	return errors.Join(c.finish(report), err)
+}
+
+// The largest loads that are tried unless --most says otherwise, and the largest that it may say. A load that is a tenth larger must
+// still be one that a scenario may have.
+const (
+	mostRate    = 50_000
+	mostClients = 10_000
+	largestLoad = 90_000
+)
+
+// clip returns the scenario with the largest number of clients that the search may try. If this process cannot open so many
+// sessions, it tries fewer, and says so.
+func (c *capacityRun) clip(engine ensemble.Engine) []scenarios.Scenario {
+	largest := c.scenario
+	if c.flags.by != capacity.ByClients {
+		return []scenarios.Scenario{largest}
+	}
+	for ; ; c.flags.most = max(c.flags.most*3/4, c.flags.first) {
+		largest.Clients = []int{c.flags.most + c.flags.most/10 + 1} // the load that must fail
+		err := admit([]scenarios.Scenario{largest}, engine)
+		if err == nil || c.flags.most == c.flags.first {
+			return []scenarios.Scenario{largest}
+		}
+		fmt.Fprintf(c.stderr, "trying fewer than %d clients: %v\n", c.flags.most, err)
+	}
+}
+
+// prepare reads the objective and the scenario, and checks the flags.
+func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
+	f := &c.flags
+	if f.objective == "" {
+		return errors.New("--objective is missing: what must hold, such as 'response-p99 < 50ms'?")
+	}
+	if c.objective, err = capacity.ParseObjective(f.objective); err != nil {
+		return fmt.Errorf("--objective %w", err)
+	}
+	if err := oneOf("--by", f.by, []string{capacity.ByRate, capacity.ByClients}); err != nil {
+		return err
+	}
+	if given := cmd.Flags().Changed; given("rate") || given("mode") || given("operations") || given("at-most") || given(stageFlagName) {
+		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: choose --by rate or --by clients, and --first")
+	}
+	if f.most == 0 {
+		f.most = map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.by]
+	}
+	if f.most > largestLoad {
+		return fmt.Errorf("--most wants at most %d, not %d", largestLoad, f.most)
+	}
+	if f.first < 1 || f.most < f.first {
+		return fmt.Errorf("--first wants at least 1, and --most at least as much, not %d and %d", f.first, f.most)
+	}
+	if c.scenario, err = scenarios.Load(name, catalog.Recipes()); err != nil {
+		return err
+	}
+	c.scenario.Expect, c.scenario.Published, c.scenario.Overview = nil, nil, "" // they are about the scenario's own load
+	if c.scenario, err = f.load.override(cmd, c.pace(c.scenario)); err != nil {
+		return err
+	}
+	return c.checkMetric()
+}
+
+// defaultTrial is the length of a trial of a scenario that has none.
+const defaultTrial = scenarios.Duration(5 * time.Second)
+
+// pace makes a scenario's load one that can be searched: a single number of clients, and a single rate if it is open.
+func (c *capacityRun) pace(s scenarios.Scenario) scenarios.Scenario {
+	if s.Duration == 0 {
+		s.Duration = defaultTrial
+	}
+	s.Operations, s.Heap, s.AtMost, s.Stages = 0, false, 0, nil
+	if c.flags.by == capacity.ByClients {
+		s.Mode, s.Rate, s.Arrivals, s.Clients = scenarios.Closed, nil, "", []int{c.flags.first}
+		return s
+	}
+	s.Mode, s.Think, s.Rate, s.Clients = scenarios.Open, 0, []int{c.flags.first}, []int{slices.Max(s.Clients)}
+	return s
+}
+
+// checkMetric returns an error if the load has no such metric as the objective's, or more than one number of clients.
+func (c *capacityRun) checkMetric() error {
+	if err := c.objective.Check(c.flags.by); err != nil {
+		return fmt.Errorf("--objective: %w", err)
+	}
+	if len(c.scenario.Clients) != 1 {
+		return errors.New("--clients wants one number for a capacity")
+	}
+	claimed := c.scenario // whose claim is checked as one of a scenario is
+	claimed.Expect = []string{c.scenario.Selected(c.recipe())[0].Name + " " + c.objective.String()}
+	for _, p := range claimed.Validate(catalog.Recipes()) {
+		return fmt.Errorf("--objective: %s", p.Text)
+	}
+	return nil
+}
+
+// search finds the capacities. The variants take turns, a trial each, so that a change of the machine's speed affects all.
+func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
+	c.progress = newProgress(c.stderr)
+	defer c.progress.close()
+	selected := c.scenario.Selected(c.recipe())
+	searches := make([]*capacity.Search, len(selected))
+	for i := range searches {
+		searches[i] = capacity.NewSearch(c.flags.first, c.flags.most)
+	}
+	random := rand.New(rand.NewPCG(c.scenario.Seed, 0))
+	var err error
+	for more := true; more && err == nil; {
+		more = false
+		for _, i := range random.Perm(len(selected)) {
+			trial, ok := searches[i].Next()
+			if !ok || err != nil {
+				continue
+			}
+			more = true
+			if trial, err = c.try(ctx, selected[i].Name, trial); err == nil {
+				searches[i].Report(trial)
+			}
+		}
+	}
+	report := capacity.Report{
+		Schema: capacity.Schema, Scenario: c.scenario.Name, By: c.flags.by, Objective: c.objective.String(), Repeats: c.scenario.Repeats,
+		First: c.flags.first, Most: c.flags.most,
+	}
+	if c.flags.by == capacity.ByRate {
+		report.Clients = c.scenario.Clients[0]
+	}
+	for i, v := range selected {
+		report.Add(v.Name, searches[i])
+	}
+	return report, err
+}
+
+func (c *capacityRun) recipe() variants.Recipe {
+	recipes := catalog.Recipes()
+	return recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == c.scenario.Recipe })]
+}
+
+// errDecided ends a trial whose outcome further repeats cannot change.
+var errDecided = errors.New("the trial is decided")
+
+// try runs one trial of one variant and returns it with its outcome.
+func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial) (capacity.Trial, error) {
+	s, dir := c.scenario, c.flags.load.out
+	s.Variants = []string{variant}
+	if c.flags.by == capacity.ByRate {
+		s.Rate = []int{t.Load}
+	} else {
+		s.Clients = []int{t.Load}
+	}
+	if t.Purpose == capacity.Confirm {
+		dir = filepath.Join(dir, capacity.ConfirmFolder)
+		if err := makeFolder("out", dir); err != nil {
+			return t, err
+		}
+	}
+	if err := removeTrial(dir, s, t.Load); err != nil {
+		return t, err
+	}
+	c.runner.Progress = c.progress.step
+	c.progress.begin(fmt.Sprintf("%s (%s)", s.Name, t.Purpose))
+	c.runner.Save = func(d *results.Document) error {
+		c.docs = append(c.docs, d)
+		if err := save(d, dir); err != nil {
+			return err
+		}
+		if d.Repeat == 0 { // a rehearsal in which the recipe broke its promise
+			return nil
+		}
+		if t.Outcome, t.Why = c.objective.Judge(d, t.Purpose); t.Outcome != capacity.Holds {
+			return errDecided
+		}
+		return nil
+	}
+	err := c.runner.RunScenario(ctx, s)
+	if left := new(runner.LeftError); errors.Is(err, errDecided) && errors.As(err, &left) {
+		err = left
+	} else if errors.Is(err, errDecided) {
+		err = nil
+	}
+	if err == nil {
+		c.progress.pause()
+		fmt.Fprintf(c.stderr, "%s at %d (%s): %s, %s\n", variant, t.Load, t.Purpose, t.Outcome, t.Why)
+	}
+	return t, failedRun(err)
+}
+
+// removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.
+func removeTrial(dir string, s scenarios.Scenario, load int) error {
+	d := results.Document{Scenario: results.Scenario{Name: s.Name}, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
+	if s.Mode == scenarios.Open {
+		d.Rate = load
+	}
+	for d.Repeat = range s.Repeats + 1 {
+		if err := os.Remove(filepath.Join(dir, d.Filename())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the results of an earlier trial: %w", err)
+		}
+	}
+	return nil
+}
+
+// finish prints and stores what was found, and returns the error with the exit code.
+func (c *capacityRun) finish(r capacity.Report) error {
+	if len(c.docs) == 0 {
+		return nil
+	}
+	r.Engine = c.docs[0].Environment.Engine
+	for _, d := range c.docs {
+		r.Breaches += d.Breaches()
+	}
+	if err := r.Write(c.stdout, width(c.stdout)); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", c.flags.load.out, c.flags.load.out)
+	for _, path := range []string{filepath.Join(c.flags.load.out, capacity.File), c.flags.json} {
+		if path == "" {
+			continue
+		}
+		if err := results.WriteJSON(path, r); err != nil {
+			return err
+		}
+	}
+	if results.WriteBreaches(c.stdout, c.docs) {
+		return exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")}
+	}
+	if code := r.Outcome().Code(); code != 0 {
+		return exitError{code, errors.New("a capacity was not found")}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/runner"
+)
+
+// at is a measurement of an hour after some time.
+func at(elapsed time.Duration) runner.Live {
+	return runner.Live{Elapsed: elapsed, Remaining: max(time.Hour+2*time.Second-elapsed, 0), Phase: "handoff", LastSeconds: recorder.LastSeconds{
+		Length: 10 * time.Second, Operations: 5230, Notifications: 256_270, LargestHerd: 49, P99: 2_100_000,
+	}}
+}
+
+// The line of a terminal has room for the numbers, and for what is left of the name.
+func TestLiveLine(t *testing.T) {
+	const what = "[3/12] lock/predecessor-watch, 50 clients, repeat 1"
+	starting, busy := at(500*time.Millisecond), at(12*time.Minute+30*time.Second)
+	starting.P99, starting.Remaining = 0, 0
+	busy.Operations, busy.Notifications, busy.LargestHerd, busy.P99 = 123_456, 99_999_999, 10_000, 12_345_678_901
+	for _, tt := range []struct {
+		live  runner.Live
+		width int
+		want  string
+	}{
+		{at(12*time.Minute + 30*time.Second), 79, "[3/12] lock/predeces… 12m30s/1h0m2s 523 ops/s p99 2.10 ms 25627 notif/s herd 49"},
+		{at(12*time.Minute + 30*time.Second), 119, what + " 12m30s/1h0m2s 523 ops/s p99 2.10 ms 25627 notif/s herd 49"},
+		{busy, 79, "[3/12] lock/p… 12m30s/1h0m2s 12346 ops/s p99 12.3 s 10000000 notif/s herd 10000"},
+		{starting, 79, "[3/12] lock/predecessor-watch, 50 cli… 1s 523 ops/s p99 – 25627 notif/s herd 49"},
+	} {
+		got := liveLine(what, tt.live, tt.width)
+		if table.Width(got) > tt.width {
+			t.Errorf("%q has %d columns, of %d", got, table.Width(got), tt.width)
+		}
+		if got != tt.want {
+			t.Errorf("at %d columns:\n got %q\nwant %q", tt.width, got, tt.want)
+		}
+	}
+}
+
+// Without a terminal there is a line for each minute of a long measurement, and none about a short one.
+func TestLiveWithoutATerminal(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	p.begin("lock-contention")
+	p.step(0, 2, "lock/znode, 1 client, repeat 1")
+	p.show(runner.Live{Elapsed: time.Second})
+	for second := range 150 {
+		p.show(at(time.Duration(second)*time.Second + 300*time.Millisecond))
+	}
+	p.step(1, 2, "lock/znode, 2 clients, repeat 1")
+	p.show(at(59 * time.Second))
+	p.show(at(61 * time.Second))
+	p.show(at(2 * time.Hour)) // over
+	p.step(2, 2, "")
+	p.close()
+	const numbers = ": in the last 10s 523 operations/s, handoff p99 2.10 ms, 25627 notifications/s, largest herd 49"
+	want := strings.Join([]string{
+		"lock-contention [1/2] lock/znode, 1 client, repeat 1",
+		"lock-contention [1/2] 1m0s of 1h0m2s" + numbers,
+		"lock-contention [1/2] 2m0s of 1h0m2s" + numbers,
+		"lock-contention [2/2] lock/znode, 2 clients, repeat 1",
+		"lock-contention [2/2] 1m1s of 1h0m2s" + numbers, "",
+	}, "\n")
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// On a terminal, each second replaces the one before it, and other output begins on a clear line.
+func TestLiveOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{out: &out, terminal: true, width: 80}
+	p.step(0, 2, "lock/znode, 1 client, repeat 1")
+	for second := range 3 {
+		p.show(at(time.Duration(second) * time.Second))
+	}
+	p.pause()
+	if lines := strings.Count(out.String(), "ops/s"); lines != 3 || strings.Contains(out.String(), "\n") || !strings.Contains(out.String(), "herd 49\033[K\r\033[K") {
+		t.Errorf("%d lines in %q", lines, out.String())
+	}
+}
+
+// A run that is interrupted in its first minute keeps what it has measured: it is shown with a mark and drawn, and a gate takes it for
+// no measurement.
+func TestInterruptedRunKeepsItsPart(t *testing.T) {
+	outsideCI(t)
+	server := ensembletest.Embedded(t, embedded.Config{})
+	for wait := time.Second; ; wait *= 2 {
+		out := t.TempDir() + "/out"
+		ctx, cancel := context.WithCancelCause(t.Context())
+		timer := time.AfterFunc(wait, func() { cancel(errInterrupted) })
+		stdout, _, code := command(ctx, "run", "lock-contention", "--servers", server.Addr(), "--variants", "predecessor-watch", "--clients", "3",
+			"--repeats", "1", "--warm-up", "0s", "--duration", "1h", "--out", out)
+		timer.Stop()
+		cancel(nil)
+		if code != outcome.CodeInterrupted {
+			t.Fatalf("exit code %d, want %d", code, outcome.CodeInterrupted)
+		}
+		files, err := results.Files(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 && wait < time.Minute {
+			continue // the window had not begun
+		}
+		judgePart(t, out, stdout)
+		return
+	}
+}
+
+func judgePart(t *testing.T, out, stdout string) {
+	t.Helper()
+	for _, want := range []string{"lock/predecessor-watch PARTIAL", "partial results in " + out + ": 1 measurement", "was interrupted after"} {
+		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) {
+			t.Errorf("said %q, want %q in it", stdout, want)
+		}
+	}
+	docs, err := results.ReadAll([]string{out})
+	if err != nil || len(docs) != 1 || !docs[0].Partial {
+		t.Fatalf("kept %v (%v)", docs, err)
+	}
+	if shown, _, code := command(t.Context(), "report", out); code != 0 || !strings.Contains(shown, "PARTIAL") {
+		t.Errorf("report: exit code %d, %q", code, shown)
+	}
+	if r := gate.Evaluate(gate.Read([]string{out}), gate.Rules{VariantsOf: variantsOf}); r.Code != outcome.CodeInvalid {
+		t.Errorf("gate: exit code %d, want %d: %+v", r.Code, outcome.CodeInvalid, r.Checks)
+	}
+	if _, said, code := command(t.Context(), "baseline", "save", out, "--dir", t.TempDir()); code == 0 || !strings.Contains(said, "was interrupted after") {
+		t.Errorf("baseline save: exit code %d, %q", code, said)
+	}
+	if _, said, code := command(t.Context(), "plot", out, "--out", t.TempDir()); code != 0 {
+		t.Errorf("plot: exit code %d, %q", code, said)
+	}
+}
