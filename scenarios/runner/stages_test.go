@@ -66,8 +66,9 @@ func TestClosedLoadInStages(t *testing.T) {
 	if alone.Notifications > 0 || together.Notifications == 0 {
 		t.Errorf("%d notifications of one client and %d of six", alone.Notifications, together.Notifications)
 	}
-	// Five clients finish the step that they are in when they are to pause.
-	if after.Notifications > 6 || after.Operations < 1 {
+	// Each of the five finishes its step, for which it is notified once and for which the sixth client waits at most once. The sixth
+	// client may be waiting already.
+	if after.Notifications > 2*5+1 || after.Operations < 1 {
 		t.Errorf("%d notifications and %d operations after five of six clients were to pause", after.Notifications, after.Operations)
 	}
 }
