@@ -8,6 +8,8 @@ ZKBENCH := bin/zkbench
 FUZZTIME := 1m
 # Flags of `zkbench run`, such as BENCH_FLAGS=--quick.
 BENCH_FLAGS :=
+# Flags of `go test` for the unit tests: -short leaves measurements and the conformance tests out.
+UNIT_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive
 # The tests of `make faults`, likewise.
@@ -49,7 +51,7 @@ unit:
 	@race="-race -gcflags=github.com/go-zookeeper/zk=-race=false"; \
 	[ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
 		echo "no C compiler: testing without the race detector, which 'apt-get install gcc libc6-dev' makes possible"; }; \
-	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 -timeout 40m ./...
+	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 -timeout 40m $(UNIT_FLAGS) ./...
 
 ## faults: every variant under every fault of clients, and all scenarios in which clients fail, on the embedded server
 faults:
@@ -69,7 +71,7 @@ soak:
 
 ## fresh: run `make bench` and `make test` in a pristine root, as on a machine that has never built zkbench
 fresh:
-	@BENCH_FLAGS='$(BENCH_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' FAULT_TESTS='$(FAULT_TESTS)' .ci/fresh
+	@BENCH_FLAGS='$(BENCH_FLAGS)' UNIT_FLAGS='$(UNIT_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' FAULT_TESTS='$(FAULT_TESTS)' .ci/fresh
 
 ## fuzz: every fuzz target for FUZZTIME each
 fuzz:

@@ -62,6 +62,9 @@ func TestLiveRunner(t *testing.T) {
 // measure runs a scenario and hands on its documents.
 func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe, save func(*results.Document)) error {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a measurement")
+	}
 	r := runner.Runner{
 		Ensemble: e,
 		Recipes:  recipes,

@@ -28,6 +28,11 @@ var live ensembletest.Shared
 // makes the garbage collector return the buffers of closed sessions, 3 MB each, which would add up to gigabytes.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "24") // unless the command line says otherwise
+	flag.Parse()
+	if testing.Short() {
+		fmt.Println("conformance tests are left out by -short")
+		return
+	}
 	debug.SetMemoryLimit(256 << 20)
 	os.Exit(live.Main(m))
 }
