@@ -1,6 +1,7 @@
 package recorder_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,10 @@ func TestArrivalsBelongToTheWindowInWhichTheyWereDue(t *testing.T) {
 	}
 	if most := d.Series.Backlog[len(d.Series.Backlog)-1]; most != 9 {
 		t.Errorf("the series ends with a backlog of %d, want 9", most)
+	}
+	reported := int((11*time.Second - d.Series.Start) / d.Series.Bin)
+	if b := d.Series.Backlog; b[reported] != 3 || slices.Min(b[reported+1:]) != 9 { // the late report counts for all bins before it
+		t.Errorf("the backlog over time is %v, want 3 at 11 s, and 9 from there on", b)
 	}
 }
 

@@ -46,13 +46,17 @@ type series struct {
 	start, width time.Duration
 	used         int // bins
 	bins         [results.MaxBins]bin
-	total        int64 // of the requests
-	open         bool  // the load is open, so that there is a backlog
-	counting     bool  // total is known
+	total        int64         // of the requests
+	open         bool          // the load is open, so that there is a backlog
+	reported     time.Duration // when its backlog was reported last
+	counting     bool          // total is known
 }
 
-// at extends the series to a moment and returns its bin. A moment before the first event belongs to the first bin.
-func (s *series) at(t time.Duration) *bin {
+// at extends the series to a moment and returns its bin.
+func (s *series) at(t time.Duration) *bin { return &s.bins[s.index(t)] }
+
+// index extends the series to a moment and returns the index of its bin. A moment before the first event belongs to the first bin.
+func (s *series) index(t time.Duration) int {
 	if s.used == 0 {
 		s.start, s.width = t, results.FirstBin
 	}
@@ -61,7 +65,7 @@ func (s *series) at(t time.Duration) *bin {
 		s.double()
 	}
 	s.used = max(s.used, int(i)+1)
-	return &s.bins[i]
+	return int(i)
 }
 
 // double merges neighboring bins.
@@ -106,11 +110,18 @@ func (s *series) read(b results.BystanderRead) {
 	bin.slowest = max(bin.slowest, b.Response)
 }
 
-// backlog records the largest number of arrivals that waited for a client lately.
+// backlog records the largest number of arrivals that waited for a client since the previous report. A late report counts for all
+// bins that have none of their own.
 func (s *series) backlog(at time.Duration, most int64) {
-	bin := s.at(at)
-	bin.waiting = max(bin.waiting, most)
-	s.open = true
+	last := s.index(at)
+	first := last
+	if s.open {
+		first = min(s.index(s.reported)+1, last)
+	}
+	for i := first; i <= last; i++ {
+		s.bins[i].waiting = max(s.bins[i].waiting, most)
+	}
+	s.open, s.reported = true, at
 }
 
 // herd records a complete herd in the bin in which it began.
