@@ -258,9 +258,30 @@ func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.
 	}
 	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max}, faultMarks{marks: faultsOf(tracks)}, stageEdges(tracks))
 	for _, t := range tracks {
-		addLine(p, "", line(t), draw.LineStyle{Color: s.colors[t.doc.Variant], Width: 1})
+		for _, piece := range t.pieces(line(t)) {
+			addLine(p, "", piece, draw.LineStyle{Color: s.colors[t.doc.Variant], Width: 1})
+		}
 	}
 	return p
+}
+
+// longestGap is the number of steps without a value that a line is drawn across.
+const longestGap = 10
+
+// pieces divides a line where it has no values for long. A value that is alone becomes a line of one step.
+func (t track) pieces(xys plotter.XYs) []plotter.XYs {
+	var out []plotter.XYs
+	for begin, i := 0, 1; i <= len(xys); i++ {
+		if i < len(xys) && xys[i].X-xys[i-1].X <= (longestGap+1.5)*t.step.Seconds() {
+			continue
+		}
+		piece := xys[begin:i]
+		if half := t.step.Seconds() / 2; len(piece) == 1 {
+			piece = plotter.XYs{{X: piece[0].X - half, Y: piece[0].Y}, {X: piece[0].X + half, Y: piece[0].Y}}
+		}
+		out, begin = append(out, piece), i
+	}
+	return out
 }
 
 // shade fills a panel between two times.
