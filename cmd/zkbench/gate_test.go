@@ -189,13 +189,15 @@ func TestExpectationsOfSeveralRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	document := func(engine ensemble.Engine) *results.Document {
-		d := &results.Document{Scenario: results.Scenario{Name: s.Name, Mode: string(s.Mode), Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp),
-			Hold: time.Duration(s.Hold), Think: time.Duration(s.Think), ClientCounts: fmt.Sprint(s.Clients), Operations: s.Operations, Variants: strings.Join(s.Variants, ",")}}
+		d := &results.Document{Scenario: s.Record()}
 		d.Environment.Engine = string(engine)
 		return d
 	}
 	changed := document(ensemble.Container)
 	changed.Scenario.Hold = time.Hour
+	faulty, busy := document(ensemble.Container), document(ensemble.Container)
+	faulty.Scenario.Faults = []string{"kill: leader, at: 1s"}
+	busy.Scenario.Background = &results.BackgroundLoad{Reads: 1}
 	times := func(docs ...*results.Document) (n int, notes []string) {
 		claims, notes := expectations(docs)
 		for _, c := range claims {
@@ -219,6 +221,8 @@ func TestExpectationsOfSeveralRuns(t *testing.T) {
 		{"embedded before it", []*results.Document{document(ensemble.Embedded), document(ensemble.Container)}, alone, 0},
 		{"another load before it", []*results.Document{changed, document(ensemble.Container)}, alone, 1},
 		{"another load", []*results.Document{changed}, 0, 1},
+		{"with faults", []*results.Document{faulty}, 0, 1},
+		{"with a background", []*results.Document{busy}, 0, 1},
 	} {
 		if n, notes := times(tt.docs...); n != tt.want || len(notes) != tt.notes {
 			t.Errorf("%s: %d claims about times and notes %q, want %d and %d", tt.name, n, notes, tt.want, tt.notes)

@@ -324,18 +324,10 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 func (p scenarioRun) document(t task) *results.Document {
 	s, e := p.scenario, p.description
 	d := &results.Document{
-		Schema:  results.Schema,
-		Run:     p.Run,
-		Started: time.Now().UTC().Truncate(time.Millisecond),
-		Scenario: results.Scenario{
-			Name: s.Name, Question: s.Question, Mode: string(s.Mode), Size: s.Size, Operations: s.Operations,
-			Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
-			Think: time.Duration(s.Think), AtMost: time.Duration(s.AtMost), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
-			Faults: textsOf(s.Faults), SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
-			Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
-			ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Overview: s.Overview,
-			Background: s.Background,
-		},
+		Schema:        results.Schema,
+		Run:           p.Run,
+		Started:       time.Now().UTC().Truncate(time.Millisecond),
+		Scenario:      s.Record(),
 		Recipe:        s.Recipe,
 		Variant:       t.variant.Name,
 		Kind:          string(t.variant.Kind),
@@ -374,13 +366,4 @@ func tickOf(d ensemble.Description) time.Duration {
 		return time.Duration(millis) * time.Millisecond
 	}
 	return defaultTick
-}
-
-// textsOf returns the faults of a schedule in the notation of the flag --fault.
-func textsOf(schedule []faults.Fault) []string {
-	var out []string
-	for _, f := range schedule {
-		out = append(out, f.String())
-	}
-	return out
 }

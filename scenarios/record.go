@@ -1,0 +1,26 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Record returns the scenario as documents keep it.
+func (s Scenario) Record() results.Scenario {
+	r := results.Scenario{
+		Name: s.Name, Question: s.Question, Mode: string(s.Mode), Size: s.Size, Operations: s.Operations,
+		Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
+		Think: time.Duration(s.Think), AtMost: time.Duration(s.AtMost), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
+		SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
+		Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
+		ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Overview: s.Overview,
+		Background: s.Background,
+	}
+	for _, f := range s.Faults {
+		r.Faults = append(r.Faults, f.String())
+	}
+	return r
+}
