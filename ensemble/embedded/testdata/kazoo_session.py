@@ -118,11 +118,14 @@ def queue(a, b):
 
 
 def double_barrier(a, b):
-    steps = []
+    # kazoo creates its znode before it watches "ready". A client that is slow between the two waits without end if the
+    # other one has entered and left by then, and with it deleted "ready". So both leave only when both are inside.
+    steps, inside = [], threading.Barrier(2, timeout=PATIENCE)
 
     def work(client, name):
         barrier = client.DoubleBarrier("/barrier", 2, name)
         barrier.enter()
+        inside.wait()
         steps.append("in")
         barrier.leave()
         steps.append("out")
