@@ -37,7 +37,7 @@ type masterworkerTrap struct {
 	dead bool
 }
 
-// masterworkerLife is one life of a participant.
+// masterworkerLife is one life of a participant, which is nil if its session was lost before it could join.
 type masterworkerLife struct {
 	variants.Participant
 	client *client
@@ -53,9 +53,10 @@ func (l *masterworkerLives) record(e variants.Event) {
 	l.history = append(l.history, e)
 }
 
-// join begins a life of a participant.
+// join begins a life of a participant. Its session is long enough for a machine that has other things to do: four participants of
+// each of 24 cases send pings at once.
 func (l *masterworkerLives) join(t *testing.T, index, life int) *masterworkerLife {
-	c, cable := cabled(t, l.venue, l.venue.shortest)
+	c, cable := cabled(t, l.venue, 4*l.venue.shortest)
 	ctx, kill := context.WithCancel(t.Context())
 	t.Cleanup(kill)
 	one := &masterworkerLife{client: c, ctx: ctx}
@@ -77,8 +78,10 @@ func (l *masterworkerLives) join(t *testing.T, index, life int) *masterworkerLif
 		Clients: masterworkerCrew, Index: index, Life: life, Faults: true, Session: c.session(), Root: l.dir, Record: one.log,
 		Hold: func(ctx context.Context, _ <-chan struct{}) error { return ctx.Err() },
 	})
-	must(t, err)
-	one.Participant = p
+	if !errors.Is(err, variants.ErrSessionLost) {
+		must(t, err)
+		one.Participant = p
+	}
 	if trap, ok := l.traps[index]; ok && life == 0 {
 		one.sprung = l.set(t, c, trap, func() {
 			if trap.dead {
@@ -111,13 +114,28 @@ func (l *masterworkerLives) set(t *testing.T, c *client, trap masterworkerTrap, 
 	return sprung
 }
 
+func (one *masterworkerLife) step() error {
+	if one.Participant == nil {
+		return variants.ErrSessionLost
+	}
+	ctx, cancel := context.WithTimeout(one.ctx, patience)
+	defer cancel()
+	return one.Step(ctx)
+}
+
+func (one *masterworkerLife) leave(t *testing.T) error {
+	t.Helper()
+	if one.Participant == nil {
+		return variants.ErrSessionLost
+	}
+	return one.Leave(testContext(t))
+}
+
 // live lets a participant take steps, and join again whenever its life is over, until until returns true.
 func (l *masterworkerLives) live(t *testing.T, index int, until func() bool) {
 	one := l.join(t, index, 0)
 	for life := 1; !until(); {
-		ctx, cancel := context.WithTimeout(one.ctx, patience)
-		err := one.Step(ctx)
-		cancel()
+		err := one.step()
 		switch {
 		case err == nil && index == masterworkerCrew-1:
 			l.mu.Lock()
@@ -133,7 +151,7 @@ func (l *masterworkerLives) live(t *testing.T, index int, until func() bool) {
 			life++
 		}
 	}
-	if err := one.Leave(testContext(t)); err != nil && !errors.Is(err, variants.ErrSessionLost) {
+	if err := one.leave(t); err != nil && !errors.Is(err, variants.ErrSessionLost) {
 		t.Errorf("participant %d leaves: %v", index, err)
 	}
 }
