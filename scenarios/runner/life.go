@@ -26,6 +26,7 @@ type life struct {
 	participant variants.Participant
 	doomed      atomic.Bool     // its session has been ended by a fault, which the client may not know yet
 	dead        context.Context // ends when the client stops dead
+	died        time.Time       // when that was; set before dead ends
 	kill        context.CancelFunc
 }
 
@@ -67,6 +68,7 @@ func (l *life) die() {
 	l.link.Sever() // first: a request that still leaves is one that the history has
 	l.log.End(variants.Died, int64(l.number))
 	l.monitor.Lose()
+	l.died = time.Now()
 	l.kill()
 }
 
@@ -212,12 +214,11 @@ func (at setting) serversOf(home ensemble.Server) []ensemble.Server {
 const rejoinPause = 100 * time.Millisecond
 
 // rejoin gives a client whose life is over the next one, as an application would start again. A client that has stopped dead
-// first stays dead until its session has run out. It returns an error only if ctx has ended.
+// first stays dead until its session has run out, which it may have while the client had nothing to do. It returns an error only if
+// ctx has ended.
 func (m *measurement) rejoin(ctx context.Context, c *client) error {
-	if c.dead.Err() != nil {
-		if err := sleep(ctx, m.runOut(c)); err != nil {
-			return err
-		}
+	if err := sleep(ctx, m.staysDead(c)); err != nil {
+		return err
 	}
 	c.retire(ctx)
 	for number := c.number + 1; ; {
@@ -238,6 +239,14 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 // runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run out
 // once a tick, and a follower may tell the leader late that it has heard of one.
 func (m *measurement) runOut(c *client) time.Duration { return c.ledger.SessionTimeout() + 2*m.tick }
+
+// staysDead returns how much longer a client that has stopped dead stays dead; nothing for a client that has not.
+func (m *measurement) staysDead(c *client) time.Duration {
+	if c.dead.Err() == nil {
+		return 0
+	}
+	return max(m.runOut(c)-time.Since(c.died), 0)
+}
 
 // retire ends what is left of a life that is over, and returns when its counts are final. The session's close waits for an answer
 // that may not come.
