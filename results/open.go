@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 type Open struct {
 	Arrivals  int64 `json:"arrivals"`  // due in the window
 	Served    int64 `json:"served"`    // of Arrivals, in the window or after it
+	GivenUp   int64 `json:"given_up"`  // of Arrivals, by the load: no client ever began them
 	Completed int64 `json:"completed"` // in the window, whenever they were due
 	// BacklogMax is the largest number of arrivals in the window that were due and waited for a client.
 	BacklogMax int64 `json:"backlog_max"`
@@ -53,8 +55,7 @@ func (d *Document) BeyondCapacity() bool {
 	if d.Open == nil {
 		return false
 	}
-	gaveUp := d.Open.Served < d.Open.Arrivals && !d.Partial && !d.Scenario.Faulty()
-	return gaveUp || d.Open.LastEmpty < d.Window.Start+d.Window.Length()/2
+	return d.Open.GivenUp > 0 || d.Open.LastEmpty < d.Window.Start+d.Window.Length()/2
 }
 
 // addOpen adds the metrics of an open load.
@@ -76,7 +77,7 @@ const (
 )
 
 // samplesOf returns how many arrivals there must be so that a percentile does not rest on one or two of them.
-func samplesOf(percentile float64) int64 { return int64(1 / (1 - percentile/100)) }
+func samplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
 
 // lateArrivals compares the delay of arrivals within zkbench with the times that are reported. It returns the percentile in which the
 // delay is the largest share, and that share; 0 without an open load.
@@ -124,11 +125,11 @@ func (d *Document) unserved() int64 {
 	return d.Open.Arrivals - d.Open.Served
 }
 
-// validateOpen compares the arrivals with the histograms, the series and the scenario.
+// validateOpen compares the arrivals with the histograms, the series and the scenario. In a rehearsal, clients loop.
 func (d *Document) validateOpen(p *problems) {
-	o, isOpen := d.Open, d.Scenario.Mode == OpenMode
+	p.unless((d.Scenario.Mode == OpenMode) == (d.Rate > 0), "rate is %d, and scenario.mode is %s", d.Rate, d.Scenario.Mode)
+	o, isOpen := d.Open, d.Scenario.Mode == OpenMode && d.Repeat > 0
 	p.unless(isOpen == (o != nil), "open is there: %t, and scenario.mode is %s", o != nil, d.Scenario.Mode)
-	p.unless(isOpen == (d.Rate > 0), "rate is %d, and scenario.mode is %s", d.Rate, d.Scenario.Mode)
 	for _, phase := range []string{ResponsePhase, ServicePhase} {
 		_, there := d.Histograms[phase]
 		p.unless(isOpen || !there, "histograms.%s is there, and scenario.mode is %s", phase, d.Scenario.Mode)
@@ -145,7 +146,9 @@ func (d *Document) validateOpen(p *problems) {
 	} {
 		p.unless(n == o.Served, "open.served is %d, and %s has %d", o.Served, path, n)
 	}
-	p.unless(o.Served == o.Arrivals || o.Served < o.Arrivals && (d.Partial || d.Scenario.Faulty() || d.BeyondCapacity()), "open.served is %d, of %d open.arrivals", o.Served, o.Arrivals)
+	known := o.Served + o.GivenUp
+	p.unless(o.GivenUp >= 0 && (known == o.Arrivals || known < o.Arrivals && (d.Partial || d.Scenario.Faulty())),
+		"open.served is %d and open.given_up %d, of %d open.arrivals", o.Served, o.GivenUp, o.Arrivals)
 	p.unless(o.LastEmpty <= d.Window.End, "open.backlog_last_empty_ns is %s, and window.end_ns %s", o.LastEmpty, d.Window.End)
 	p.unless(o.BacklogMax > 0 || o.LastEmpty == d.Window.End, "open.backlog_max is 0, and open.backlog_last_empty_ns %s, not the window's end", o.LastEmpty)
 	if d.Series != nil {

@@ -72,6 +72,28 @@ func TestClaimsAboutOpenLoads(t *testing.T) {
 	}
 }
 
+// Arrivals that were given up have no response time, with or without faults; those that a client still serves when it waits in vain,
+// as it may after a fault, do not make the load one that is beyond the capacity.
+func TestGivenUpArrivals(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		open   results.Open
+		faults []string
+		want   bool
+	}{
+		{"all served", results.Open{Arrivals: 100, Served: 100}, nil, false},
+		{"given up", results.Open{Arrivals: 100, Served: 70, GivenUp: 30}, nil, true},
+		{"given up after a fault", results.Open{Arrivals: 100, Served: 70, GivenUp: 30}, []string{"kill: leader, at: 6s"}, true},
+		{"in vain after a fault", results.Open{Arrivals: 100, Served: 98}, []string{"kill: leader, at: 6s"}, false},
+	} {
+		d := openDocument("a", "naive", 100, 1, 1)
+		tt.open.LastEmpty, d.Open, d.Scenario.Faults = d.Window.End, &tt.open, tt.faults
+		if got := d.BeyondCapacity(); got != tt.want {
+			t.Errorf("%s: beyond the capacity %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
 // A repeat that was finished is left out if another one of its group was not.
 func TestWithoutUnfinished(t *testing.T) {
 	cut, fast, other := document("a", "naive", 5, 1, nil), document("a", "naive", 5, 2, nil), document("a", "naive", 6, 1, nil)

@@ -19,7 +19,8 @@ type Facts struct {
 	Servers        []results.ServerReport
 	Costs          map[string]results.Cost // the values of the variant's formulas, by metric
 	SessionTimeout time.Duration           // as granted
-	Unserved       int64                   // arrivals of an open load that were due in the window and that no client began
+	GivenUp        int64                   // arrivals of an open load that were due in the window and that no client began
+	Unserved       int64                   // those that a client began and never completed
 }
 
 // Close completes a document that already describes the scenario, the recipe and the environment. It adds everything that
@@ -41,7 +42,7 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 		return err
 	}
 	d.Losses = r.failures.losses()
-	if err := errors.Join(r.fillOpen(d, f.Unserved), r.fillStages(d)); err != nil {
+	if err := errors.Join(r.fillOpen(d, f), r.fillStages(d)); err != nil {
 		return err
 	}
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {

@@ -64,14 +64,14 @@ func (r *Recorder) Backlog(at time.Duration, b Backlog) {
 	}
 }
 
-// fillOpen fills in the arrivals of an open load. unserved is the number of those due in the window that no client began.
-func (r *Recorder) fillOpen(d *results.Document, unserved int64) error {
+// fillOpen fills in the arrivals of an open load.
+func (r *Recorder) fillOpen(d *results.Document, f Facts) error {
 	if !r.config.Open {
 		return nil
 	}
 	lateness, err := r.open.lateness.Encode()
 	d.Open = &results.Open{
-		Arrivals: r.open.served + unserved, Served: r.open.served, Completed: r.open.completed,
+		Arrivals: r.open.served + f.GivenUp + f.Unserved, Served: r.open.served, GivenUp: f.GivenUp, Completed: r.open.completed,
 		BacklogMax: r.open.most, LastEmpty: r.open.lastEmpty, Lateness: lateness,
 	}
 	return err

@@ -11,7 +11,7 @@ import (
 )
 
 // openDocument records arrivals of an open load with a window from the first to the eleventh time.Second.
-func openDocument(t *testing.T, unserved int64, record func(r *recorder.Recorder, closeWindow func())) *results.Document {
+func openDocument(t *testing.T, givenUp int64, record func(r *recorder.Recorder, closeWindow func())) *results.Document {
 	t.Helper()
 	r := recorder.New(recorder.Config{Operation: "step", Clients: 1, Open: true, WindowLength: 10 * time.Second})
 	r.Backlog(0, recorder.Backlog{})
@@ -22,7 +22,7 @@ func openDocument(t *testing.T, unserved int64, record func(r *recorder.Recorder
 		r.CloseWindow(11 * time.Second)
 	}
 	d := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
-	if err := r.Close(d, recorder.Facts{Unserved: unserved, SessionTimeout: time.Second}); err != nil {
+	if err := r.Close(d, recorder.Facts{GivenUp: givenUp, SessionTimeout: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -68,10 +68,10 @@ func TestArrivalsBelongToTheWindowInWhichTheyWereDue(t *testing.T) {
 func TestLoadBeyondTheCapacity(t *testing.T) {
 	for _, tt := range []struct {
 		lastEmpty time.Duration
-		unserved  int64
+		givenUp   int64
 		beyond    bool
 	}{{2 * time.Second, 7, true}, {6*time.Second - 1, 7, true}, {6 * time.Second, 0, false}, {11 * time.Second, 0, false}, {11 * time.Second, 1, true}} {
-		d := openDocument(t, tt.unserved, func(r *recorder.Recorder, _ func()) {
+		d := openDocument(t, tt.givenUp, func(r *recorder.Recorder, _ func()) {
 			r.Served(recorder.Served{Due: 4 * time.Second, Begun: 4 * time.Second, Done: 5 * time.Second})
 			r.Backlog(11*time.Second, recorder.Backlog{Most: 7, LastEmpty: tt.lastEmpty})
 		})
@@ -79,8 +79,8 @@ func TestLoadBeyondTheCapacity(t *testing.T) {
 		if d.BeyondCapacity() != tt.beyond || has == tt.beyond {
 			t.Errorf("last empty at %s: beyond is %t, and there are response times: %t", tt.lastEmpty, d.BeyondCapacity(), has)
 		}
-		if d.Open.Arrivals != 1+tt.unserved {
-			t.Errorf("%d arrivals, want %d", d.Open.Arrivals, 1+tt.unserved)
+		if d.Open.Arrivals != 1+tt.givenUp {
+			t.Errorf("%d arrivals, want %d", d.Open.Arrivals, 1+tt.givenUp)
 		}
 	}
 }
@@ -100,6 +100,24 @@ func TestLateGenerator(t *testing.T) {
 		late, invalid := countPrefix(d.Warnings, "zkbench began arrivals late"), countPrefix(d.Invalid, "zkbench began arrivals late")
 		if late != tt.warnings || invalid != tt.invalid {
 			t.Errorf("late by %s of a time.Second: %d warnings and %d reasons, want %d and %d", tt.late, late, invalid, tt.warnings, tt.invalid)
+		}
+	}
+}
+
+// Two late arrivals of 100 are a p99, and of fewer arrivals none is computed.
+func TestFewLateArrivals(t *testing.T) {
+	for n, want := range map[time.Duration]int{99: 0, 100: 1} {
+		d := openDocument(t, 0, func(r *recorder.Recorder, _ func()) {
+			for i := range n {
+				due, late := time.Second+i*time.Second/20, time.Duration(0)
+				if i < 2 {
+					late = 900 * time.Millisecond
+				}
+				r.Served(recorder.Served{Due: due, Begun: due + late, Done: due + time.Second, Lateness: late})
+			}
+		})
+		if invalid := countPrefix(d.Invalid, "zkbench began arrivals late"); invalid != want {
+			t.Errorf("of %d arrivals, two were late: %d reasons, want %d", n, invalid, want)
 		}
 	}
 }

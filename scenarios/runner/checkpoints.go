@@ -98,12 +98,12 @@ func (c *checkpoints) saveUntil(done <-chan struct{}, from opening) error {
 
 // saveOne saves a document of the window so far. It saves none while a fault is being recorded, and none without an operation.
 func (c *checkpoints) saveOne(from opening) error {
-	copied, at, counts, ok := c.m.stream.copyRecorder()
+	known, ok := c.m.stream.copyRecorder()
 	if !ok {
 		return nil
 	}
-	arrived := c.m.arrivals.arrived(at)
-	copied.CloseWindow(at)
+	copied, counts := known.recorder, known.counts
+	copied.CloseWindow(known.at)
 	if c.m.faults != nil && c.m.recipe.Orphans != nil {
 		copied.Uncounted(string(variants.Orphans))
 	}
@@ -115,7 +115,7 @@ func (c *checkpoints) saveOne(from opening) error {
 	if err != nil {
 		return err
 	}
-	facts.Unserved = max(arrived-from.arrived-copied.ServedInWindow(), 0)
+	facts.Unserved = max(known.arrived-from.arrived-copied.ServedInWindow(), 0)
 	if err := copied.Close(&d, facts); err != nil {
 		return err
 	}

@@ -201,6 +201,8 @@ type turns interface {
 	completed(c *client)
 	// end keeps clients from beginning another step, except for those that they owe to each other or to arrivals.
 	end()
+	// idle reports whether no step is due, so that none can be completed.
+	idle() bool
 	// ending reports whether end was called, or the turns have ended by themselves.
 	ending() bool
 }
@@ -267,6 +269,9 @@ func (r *rounds) end() {
 	r.close()
 }
 
+// idle implements [turns].
+func (*rounds) idle() bool { return false }
+
 // ending reports whether clients are not to begin any number of further steps.
 func (r *rounds) ending() bool {
 	r.mu.Lock()
@@ -306,6 +311,8 @@ func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel con
 			}
 			now := steps.Load()
 			switch {
+			case turns.idle():
+				now = -1 // a step that begins now has until the next tick but one
 			case now != last:
 			case m.faults == nil:
 				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))

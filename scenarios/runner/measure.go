@@ -252,6 +252,7 @@ func (m *measurement) facts(o observation) recorder.Facts {
 		Oracle:         m.oracle(o),
 		Servers:        reportServers(o.begin.servers, o.end.servers),
 		Costs:          m.costs(),
+		GivenUp:        o.givenUp,
 		Unserved:       o.unserved,
 		SessionTimeout: m.granted,
 	}

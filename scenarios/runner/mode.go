@@ -39,7 +39,8 @@ func modeOf(s scenarios.Scenario) mode {
 type observation struct {
 	counts     wire.Counts
 	begin, end snapshot
-	unserved   int64         // arrivals of an open load that were due in the window and that no client began
+	givenUp    int64         // arrivals of an open load that were due in the window and that no client began
+	unserved   int64         // those that a client began and never completed
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
 	unfinished *results.Unfinished // nil for a load that was finished

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -14,6 +15,12 @@ import (
 // openMode lets operations arrive at a rate and cuts the window out of the running load. When the window ends, no further operation
 // arrives, and clients serve the backlog, unless the load was beyond their capacity.
 type openMode struct{ durationMode }
+
+// rehearsal lets all clients loop: at a low rate, servers would get too few requests to warm up.
+func (openMode) rehearsal(m *measurement) bool {
+	m.mode, m.scenario.Mode = durationMode{}, scenarios.Closed
+	return m.mode.rehearsal(m)
+}
 
 func (openMode) run(ctx context.Context, m *measurement) (o observation, err error) {
 	run := ctx
@@ -30,9 +37,10 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 		if err != nil {
 			return err
 		}
-		err = m.faults.finish(ctx)
-		o.unserved = m.arrivals.finish(start, end)
+		m.arrivals.lastDue(end)
 		limit = time.AfterFunc(end-start, func() { m.arrivals.giveUp(start, end) })
+		err = m.faults.finish(ctx)
+		m.arrivals.finish(start, end)
 		return err
 	})
 	if limit != nil {
@@ -41,7 +49,7 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 	if err != nil {
 		return observation{}, err
 	}
-	o.unserved += m.arrivals.left(start, end)
+	o.givenUp, o.unserved = m.arrivals.left(start, end)
 	o.end, err = m.snapshotAtRest(ctx)
 	return o, err
 }
@@ -68,8 +76,9 @@ type arrivals struct {
 	most     int64         // the largest backlog since the last report
 	nonEmpty time.Duration // when the backlog began to have arrivals
 	free     []chan time.Duration
+	until    time.Duration // no later arrival comes
 	ended    bool
-	dropped  int64         // arrivals of the window that were given up after it
+	dropped  int64         // arrivals of the window that were given up
 	opened   chan struct{} // closed when the window is open, so that the next arrival may be due earlier
 	serving  []arrival     // by client
 	served   []recorder.Served
@@ -82,7 +91,7 @@ type arrival struct {
 }
 
 func newArrivals(epoch time.Time, clients int) *arrivals {
-	a := &arrivals{epoch: epoch, serving: make([]arrival, clients), opened: make(chan struct{})}
+	a := &arrivals{epoch: epoch, until: math.MaxInt64, serving: make([]arrival, clients), opened: make(chan struct{})}
 	for i := range a.serving {
 		a.serving[i].hand = make(chan time.Duration, 1)
 	}
@@ -132,11 +141,11 @@ func (a *arrivals) release(now time.Duration) (next time.Duration, more bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.releaseLocked(now)
-	return a.next, !a.ended
+	return a.next, !a.ended && a.next <= a.until
 }
 
 func (a *arrivals) releaseLocked(now time.Duration) {
-	for ; a.next <= now && !a.ended; a.next = a.coming.next() {
+	for ; a.next <= min(now, a.until) && !a.ended; a.next = a.coming.next() {
 		if len(a.free) > 0 {
 			a.free[0] <- a.waiting.next()
 			a.free = a.free[1:]
@@ -224,17 +233,23 @@ func (a *arrivals) arrived(at time.Duration) int64 {
 	return a.coming.count - 1 // without the next one
 }
 
-// finish ends the arrivals when the window has ended. If the load was beyond the clients' capacity, the backlog is dropped, and finish
-// returns how many arrivals of the window were in it.
-func (a *arrivals) finish(start, end time.Duration) (unserved int64) {
+// lastDue lets no further arrival come after the window, whose end has just passed. Faults may be undone only later.
+func (a *arrivals) lastDue(end time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.releaseLocked(end)
+	a.until = end
+}
+
+// finish ends the arrivals when the window has ended and all faults are undone. If the load was beyond the clients' capacity, it drops
+// the backlog.
+func (a *arrivals) finish(start, end time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.endLocked()
-	if a.backlog == 0 || a.nonEmpty >= start+(end-start)/2 {
-		return 0
+	if a.backlog > 0 && a.nonEmpty < start+(end-start)/2 {
+		a.dropBacklog(start, end)
 	}
-	return a.dropBacklog(start, end)
 }
 
 // giveUp drops the backlog when clients have not served it within the length of a window after the window. Otherwise a burst at its end
@@ -242,30 +257,37 @@ func (a *arrivals) finish(start, end time.Duration) (unserved int64) {
 func (a *arrivals) giveUp(start, end time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.dropped += a.dropBacklog(start, end)
+	a.dropBacklog(start, end)
 }
 
-// dropBacklog empties the backlog, and returns how many of its arrivals were due in the window. The caller holds the mutex.
-func (a *arrivals) dropBacklog(start, end time.Duration) (n int64) {
+// dropBacklog empties the backlog, and counts its arrivals that were due in the window. The caller holds the mutex.
+func (a *arrivals) dropBacklog(start, end time.Duration) {
 	for ; a.backlog > 0; a.backlog-- {
 		if due := a.waiting.next(); start <= due && due <= end {
-			n++
+			a.dropped++
 		}
 	}
-	return n
 }
 
-// left returns how many arrivals of the window were given up, and how many clients still serve, or have not begun, when a load with
-// faults has ended: these wait for something that nothing will bring.
-func (a *arrivals) left(start, end time.Duration) (n int64) {
+// left returns how many arrivals of the window were given up before a client began them, and how many clients still serve when a load
+// with faults has ended: these wait for something that nothing will bring.
+func (a *arrivals) left(start, end time.Duration) (givenUp, serving int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.serving {
 		if s.begun > 0 && start <= s.due && s.due <= end {
-			n++
+			serving++
 		}
 	}
-	return n + a.dropped + a.dropBacklog(start, end)
+	a.dropBacklog(start, end)
+	return a.dropped, serving
+}
+
+// idle implements [turns]: all clients are free.
+func (a *arrivals) idle() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.free) == len(a.serving)
 }
 
 // end implements [turns].

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -18,24 +19,31 @@ type bench struct {
 	*arrivals
 	clients []*client
 	serving time.Duration
-	slow    atomic.Bool      // ten times that
+	slow    atomic.Bool      // a hundred times that
 	stalled time.Duration    // until when nothing is served that was begun after 4 s
 	last    recorder.Backlog // at the end of the window
-	working sync.WaitGroup
+
+	restored time.Duration // how long faults take to be undone after the window
+	working  sync.WaitGroup
 }
 
 func newBench(clients int, perSecond float64, serving time.Duration) *bench {
 	b := &bench{arrivals: newArrivals(time.Now(), clients), serving: serving}
-	b.coming, b.waiting = newDueTimes(0, steady(perSecond), scenarios.Constant, 1, 1), newDueTimes(0, steady(perSecond), scenarios.Constant, 1, 1)
-	b.next = b.coming.next()
+	b.follow(steady(perSecond))
 	for i := range clients {
 		b.clients = append(b.clients, &client{id: i})
 	}
 	return b
 }
 
-// run lets arrivals come for ten seconds, and returns what was served, and how many of those from start on were not.
-func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder.Served, unserved int64) {
+// follow lets the rate of constant arrivals change as a course says.
+func (b *bench) follow(perSecond course) {
+	b.coming, b.waiting = newDueTimes(0, perSecond, scenarios.Constant, 1, 1), newDueTimes(0, perSecond, scenarios.Constant, 1, 1)
+	b.next = b.coming.next()
+}
+
+// run lets arrivals come for ten seconds, and returns what was served, and how many of those from start on were given up.
+func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder.Served, givenUp int64) {
 	const end = 10 * time.Second
 	for _, c := range b.clients {
 		b.working.Go(func() {
@@ -45,7 +53,7 @@ func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder
 				}
 				time.Sleep(b.serving)
 				if b.slow.Load() {
-					time.Sleep(9 * b.serving)
+					time.Sleep(99 * b.serving)
 				}
 				b.completed(c)
 			}
@@ -57,18 +65,26 @@ func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder
 	}
 	time.Sleep(end - b.since())
 	b.last = b.report(end)
-	unserved = b.finish(start, end)
+	b.lastDue(end)
+	limit := time.AfterFunc(end-start, func() { b.giveUp(start, end) })
+	time.Sleep(b.restored)
+	b.finish(start, end)
 	b.working.Wait()
-	return b.takeServed(nil), unserved
+	limit.Stop()
+	givenUp, serving := b.left(start, end)
+	if serving > 0 {
+		panic("a client still serves an arrival")
+	}
+	return b.takeServed(nil), givenUp
 }
 
 // A load below the capacity serves each arrival when it is due.
 func TestOpenLoadBelowCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(2, 100, 15*time.Millisecond)
-		served, unserved := b.run(t.Context(), 0)
-		if len(served) != 1000 || unserved != 0 {
-			t.Fatalf("%d arrivals were served and %d not, want 1000 and 0", len(served), unserved)
+		served, givenUp := b.run(t.Context(), 0)
+		if len(served) != 1000 || givenUp != 0 {
+			t.Fatalf("%d arrivals were served and %d given up, want 1000 and 0", len(served), givenUp)
 		}
 		for _, s := range served {
 			if s.Done-s.Due != b.serving || s.Begun != s.Due || s.Lateness != 0 {
@@ -85,9 +101,9 @@ func TestOpenLoadBelowCapacity(t *testing.T) {
 func TestOpenLoadBeyondCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, 100, 20*time.Millisecond) // serves 50 of 100 in a second
-		served, unserved := b.run(t.Context(), 2*time.Second)
-		if len(served) != 500 || unserved != 500 {
-			t.Errorf("%d arrivals were served and %d not, want 500 and 500", len(served), unserved)
+		served, givenUp := b.run(t.Context(), 2*time.Second)
+		if len(served) != 500 || givenUp != 500 {
+			t.Errorf("%d arrivals were served and %d given up, want 500 and 500", len(served), givenUp)
 		}
 		for i, s := range served {
 			if want := time.Duration(i+1) * 10 * time.Millisecond; s.Due != want || s.Done-s.Begun != b.serving {
@@ -101,21 +117,100 @@ func TestOpenLoadBeyondCapacity(t *testing.T) {
 }
 
 // A backlog that began in the second half of the window is served after the window: its arrivals have waited, and are not dropped.
+// No arrival comes meanwhile, even if faults are undone only later.
 func TestBacklogIsServedAfterTheWindow(t *testing.T) {
+	for _, restored := range []time.Duration{0, 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(1, 100, time.Millisecond)
+			b.restored = restored
+			go func() {
+				time.Sleep(9900 * time.Millisecond)
+				b.slow.Store(true)
+			}()
+			served, givenUp := b.run(t.Context(), 0)
+			if len(served) != 1000 || givenUp != 0 {
+				t.Errorf("%d arrivals were served and %d given up, want 1000 and 0", len(served), givenUp)
+			}
+			if last := served[len(served)-1]; last.Due != 10*time.Second || last.Done-last.Due < 900*time.Millisecond {
+				t.Errorf("the last arrival was due at %s and served in %s", last.Due, last.Done-last.Due)
+			}
+		})
+	}
+}
+
+// A backlog that is not served within the length of the window is given up, and all that were given up are counted: else the response
+// times would lack those that waited longest.
+func TestBacklogIsGivenUp(t *testing.T) {
+	for _, restored := range []time.Duration{0, 15 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(1, 100, time.Millisecond)
+			b.restored = restored
+			go func() {
+				time.Sleep(8 * time.Second)
+				b.slow.Store(true)
+			}()
+			served, givenUp := b.run(t.Context(), 0)
+			// 800 until then, and ten in each of the twelve seconds until the arrivals are given up
+			if n := int64(len(served)); n < 915 || n > 925 || n+givenUp != 1000 {
+				t.Errorf("%d arrivals were served and %d given up, want 920 and 80", n, givenUp)
+			}
+		})
+	}
+}
+
+// The course of a rate begins with the window. Arrivals that wait at that moment keep their due times, and none is lost or invented.
+func TestBacklogAtTheEndOfTheWarmUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(1, 100, 5*time.Millisecond)
+		b := newBench(1, 1, 40*time.Millisecond) // 25 in a second
+		b.follow(append(steady(100), piece{from: 100, to: 100, length: time.Second}, piece{from: 5, to: 5, length: 1000 * time.Second}))
+		var backlog int64
 		go func() {
-			time.Sleep(8 * time.Second)
-			b.slow.Store(true)
+			time.Sleep(2005 * time.Millisecond)
+			b.release(b.since())
+			backlog = b.report(b.since()).Most
+			b.windowOpened(b.since())
 		}()
-		served, unserved := b.run(t.Context(), 0)
-		if len(served) != 1000 || unserved != 0 {
-			t.Errorf("%d arrivals were served and %d not, want 1000 and 0", len(served), unserved)
+		served, givenUp := b.run(t.Context(), 2005*time.Millisecond)
+		for i, s := range served {
+			want := time.Duration(i+1) * 10 * time.Millisecond
+			if s.Due < 3*time.Second && (s.Due > want+5*time.Millisecond || s.Due < want-5*time.Millisecond) {
+				t.Fatalf("arrival %d was due at %s, want about %s", i, s.Due, want)
+			}
 		}
-		if last := served[len(served)-1]; last.Due != 10*time.Second || last.Done-last.Due < time.Second {
-			t.Errorf("the last arrival was due at %s and served in %s", last.Due, last.Done-last.Due)
+		inWindow := int64(0)
+		for _, s := range served {
+			if s.Due >= 2005*time.Millisecond {
+				inWindow++
+			}
+		}
+		if want := int64(100 + 7*5); backlog < 100 || inWindow+givenUp < want-2 || inWindow+givenUp > want+2 {
+			t.Errorf("with a backlog of %d, %d arrivals of the window were served and %d given up, want %d", backlog, inWindow, givenUp, want)
 		}
 	})
+}
+
+// A load in which nothing is due makes no progress, and is not stuck. One whose client does not complete its step is.
+func TestIdleLoadIsNotStuck(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(1, 0.001, 0)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			m := &measurement{patience: time.Second}
+			stop := m.watchProgress(new(atomic.Int64), b.arrivals, cancel)
+			go b.begin(ctx, b.clients[0], 0)
+			synctest.Wait()
+			if busy {
+				b.free[0] <- 0
+				b.free = nil
+			}
+			time.Sleep(10 * time.Second)
+			if stuck := errors.Is(context.Cause(ctx), ErrStuck); stuck != busy {
+				t.Errorf("with a client in a step %t, the load was found to be stuck %t", busy, stuck)
+			}
+			stop()
+			cancel(nil)
+		})
+	}
 }
 
 // A client whose step has failed takes the same arrival again.
@@ -160,9 +255,9 @@ func TestStallDelaysTheRightShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(16, 100, time.Millisecond)
 		b.stalled = 5 * time.Second
-		served, unserved := b.run(t.Context(), 0)
-		if len(served) != 1000 || unserved != 0 {
-			t.Fatalf("%d arrivals were served and %d not, want 1000 and 0", len(served), unserved)
+		served, givenUp := b.run(t.Context(), 0)
+		if len(served) != 1000 || givenUp != 0 {
+			t.Fatalf("%d arrivals were served and %d given up, want 1000 and 0", len(served), givenUp)
 		}
 		const limit = 100 * time.Millisecond
 		delayed, longest := 0.0, time.Duration(0)
@@ -176,4 +271,35 @@ func TestStallDelaysTheRightShare(t *testing.T) {
 			t.Errorf("%g arrivals were delayed by more than %s, and the longest by %s; want %g and 1s", delayed, limit, longest, want)
 		}
 	})
+}
+
+// A client that stops dead while it has nothing to do is dead for as long as one that works: its session runs out meanwhile.
+func TestDeadClientWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &measurement{tick: 5 * time.Second} // after two of which a session without a timeout has run out
+		c := &client{life: newLife(0, time.Now(), 0)}
+		if got := m.staysDead(c); got != 0 {
+			t.Errorf("a client that lives is dead for %s", got)
+		}
+		c.die()
+		for _, tt := range []struct{ asleep, want time.Duration }{{0, 10 * time.Second}, {3 * time.Second, 7 * time.Second}, {time.Hour, 0}} {
+			time.Sleep(tt.asleep)
+			if got := m.staysDead(c); got != tt.want {
+				t.Errorf("%s later it stays dead for %s, want %s", tt.asleep, got, tt.want)
+			}
+		}
+	})
+}
+
+// The servers are warmed up by clients that loop, whatever the rate is.
+func TestRehearsalOfAnOpenLoad(t *testing.T) {
+	s := scenarios.Default()
+	s.Mode, s.Rate = scenarios.Open, []int{1}
+	m := &measurement{scenario: s, mode: modeOf(s)}
+	if !m.isOpen() || !m.mode.rehearsal(m) {
+		t.Fatal("an open load has no rehearsal")
+	}
+	if _, closed := m.mode.(durationMode); !closed || m.isOpen() {
+		t.Errorf("the rehearsal is %T, with arrivals at a rate %t", m.mode, m.isOpen())
+	}
 }

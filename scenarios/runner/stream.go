@@ -232,17 +232,26 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	return at, counts
 }
 
-// copyRecorder drains, and returns a copy of the recorder, with the time up to which it has everything and the clients' counts by
-// then. While something is held back, it returns false.
-func (s *stream) copyRecorder() (copied *recorder.Recorder, at time.Duration, counts wire.Counts, ok bool) {
+// soFar is what is known of a load at a moment.
+type soFar struct {
+	recorder *recorder.Recorder // a copy, which has everything up to at
+	at       time.Duration
+	counts   wire.Counts // of the clients
+	arrived  int64       // arrivals of an open load
+}
+
+// copyRecorder drains, and returns what is known by then. While something is held back, it returns false.
+func (s *stream) copyRecorder() (known soFar, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.holds) > 0 {
-		return nil, 0, counts, false
+		return soFar{}, false
 	}
-	counts = s.pool.counts()
-	at = s.drainLocked(counts.Traffic())
-	return s.recorder.Clone(), at, counts, true
+	known.counts = s.pool.counts()
+	known.at = s.drainLocked(known.counts.Traffic())
+	known.arrived = s.arrivals.arrived(known.at) // before the copy, which takes a while
+	known.recorder = s.recorder.Clone()
+	return known, true
 }
 
 // lastSeconds returns what happened in the last whole seconds before the latest drain.
