@@ -75,10 +75,10 @@ func (c Claim) String() string {
 	return text
 }
 
-// IsTime reports whether the claim is about a time, a rate or a capacity, multiples of the floor and all metrics of the background
-// included.
+// IsTime reports whether the claim is about a time, a rate or a capacity, or about what follows from them: multiples of the floor, the
+// backlog of an open load, and all metrics of the background.
 func (c Claim) IsTime() bool {
-	return isRate(c.Metric) || c.Metric == Capacity || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric) || IsBackground(c.Metric)
+	return isRate(c.Metric) || c.Metric == Capacity || c.Metric == BacklogMax || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric) || IsBackground(c.Metric)
 }
 
 // NeedsHeap reports whether the claim is about the servers' memory, which not every engine reports.

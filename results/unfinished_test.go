@@ -88,6 +88,7 @@ func TestValidateConnect(t *testing.T) {
 		{"whole", func(*results.Connect) {}, ""},
 		{"another number of sessions", func(c *results.Connect) { c.Sessions++ }, "connect.sessions is"},
 		{"less time than one session", func(c *results.Connect) { c.Total = 1 }, "connect.total_ns is"},
+		{"less time than the slowest session", func(c *results.Connect) { c.Total = 1500 * time.Microsecond }, "connect.total_ns is"},
 		{"no times", func(c *results.Connect) { c.Each = results.Histogram{} }, "connect.each has 0"},
 	} {
 		d := closedRun(t, 100*time.Millisecond)

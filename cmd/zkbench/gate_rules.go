@@ -144,5 +144,11 @@ func isOwnLoad(s scenarios.Scenario, ran results.Scenario) bool {
 		r.Size = max(r.Size, 1)
 		return r
 	}
-	return reflect.DeepEqual(load(s.Record()), load(ran))
+	own := s.Record()
+	if own.Background != nil && own.Background.Sessions == 0 && ran.Background != nil {
+		background := *own.Background
+		background.Sessions = ran.Background.Sessions // one for each server
+		own.Background = &background
+	}
+	return reflect.DeepEqual(load(own), load(ran))
 }

@@ -182,6 +182,31 @@ func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	}
 }
 
+// The claims of a scenario whose background has one session for each server are those of its own load.
+func TestExpectationsBesideABackground(t *testing.T) {
+	s, err := scenarios.Load("lock-busy", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(b *results.BackgroundLoad)
+		notes  int
+	}{
+		{"its own", func(b *results.BackgroundLoad) { b.Sessions = 3 }, 0},
+		{"with more reads", func(b *results.BackgroundLoad) { b.Sessions, b.Reads = 3, b.Reads+1 }, 1},
+	} {
+		d := &results.Document{Scenario: s.Record()}
+		d.Environment.Engine = string(ensemble.Container)
+		ran := *d.Scenario.Background
+		tt.change(&ran)
+		d.Scenario.Background = &ran
+		if claims, notes := expectations([]*results.Document{d}); len(notes) != tt.notes || tt.notes == 0 && len(claims) == 0 {
+			t.Errorf("%s: %d claims, notes %q", tt.name, len(claims), notes)
+		}
+	}
+}
+
 // What a container run is held to does not depend on what lies before it.
 func TestExpectationsOfSeveralRuns(t *testing.T) {
 	s, err := scenarios.Load("lock-contention", catalog.Recipes())

@@ -312,6 +312,28 @@ func TestGuessedHerdsAreNotCompared(t *testing.T) {
 	}
 }
 
+// The throughput of an open load is its rate, whichever build is measured: what is compared is how long users waited.
+func TestMetricsOfOpenLoads(t *testing.T) {
+	values := map[string]float64{"ops/s": 100, "response-p50-ns": 1, "response-p90-ns": 1, "response-p99-ns": 1, "handoff-p50-ns": 1}
+	sides := make([]compare.Side, 2)
+	for i, name := range []string{"a", "b"} {
+		d := doc(name, "znode", 1, i, values)
+		d.Rate, d.Scenario.Mode = 100, results.OpenMode
+		sides[i] = compare.Side{Name: name, Docs: []*results.Document{d}}
+	}
+	c, err := compare.Runs(sides, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range c.Rows {
+		got = append(got, r.Metric)
+	}
+	if want := "response-p50-ns response-p90-ns handoff-p50-ns"; strings.Join(got, " ") != want {
+		t.Errorf("compared are %v, want %s", got, want)
+	}
+}
+
 func TestMetricsAreChosen(t *testing.T) {
 	all := map[string]float64{}
 	for _, name := range []string{"ops/s", "handoff-p50-ns", "handoff-p99-ns", "acquire-p50-ns", "hold-p50-ns", "requests/op", "writes/op", "notifications/op", "herd-max", "herd-mean"} {

@@ -12,9 +12,14 @@ import (
 
 // defaultMetrics returns the metrics that are compared by default: throughput, the median of the first two phases, and the
 // counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them. Of measurements with faults,
-// what the faults cost comes first.
-func defaultMetrics(phases []string) []string {
-	out := append(results.FailureMetrics(), results.OpsPerSecond)
+// what the faults cost comes first. Of open loads, whose throughput is the rate, the response times take its place.
+func defaultMetrics(d *results.Document) []string {
+	out, phases := results.FailureMetrics(), d.Phases
+	if d.Rate > 0 {
+		out = append(out, results.ResponsePhase+"-p50-ns", results.ResponsePhase+"-p90-ns")
+	} else {
+		out = append(out, results.OpsPerSecond)
+	}
 	for _, phase := range phases[:min(len(phases), 2)] {
 		out = append(out, phase+"-p50-ns")
 	}
@@ -38,7 +43,7 @@ func names(docs []*results.Document) []string {
 // metrics returns the metrics to compare, in the order of the patterns.
 func (m match) metrics(patterns []string) []string {
 	if len(patterns) == 0 {
-		patterns = defaultMetrics(m.base.docs[0].Phases)
+		patterns = defaultMetrics(m.base.docs[0])
 	}
 	var out []string
 	for _, p := range patterns {
