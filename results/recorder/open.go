@@ -32,6 +32,7 @@ type open struct {
 // later. They would look better than they are if those that waited longest were left out.
 func (r *Recorder) Served(s Served) {
 	r.advance(s.Done)
+	r.stalls.served(s.Due, s.Done)
 	if r.window.contains(s.Done) {
 		r.open.completed++
 	}

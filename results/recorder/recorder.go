@@ -85,7 +85,7 @@ func New(c Config) *Recorder {
 		measured:   map[string]*results.LiveHistogram{},
 		notified:   map[string]int64{},
 		nextSweep:  never,
-		stalls:     newStalls(c.Collective || len(c.Stages) > 0),
+		stalls:     newStalls(c.Open, c.Collective || len(c.Stages) > 0),
 		violations: []results.Violation{},
 	}
 	r.window.stages = newStages(c.Stages)

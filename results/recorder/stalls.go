@@ -50,10 +50,14 @@ func band(length time.Duration) int {
 //     to rounds that all clients complete together: there is a break after each burst. Nor does it apply to loads in
 //     stages: a quiet stage is no stall.
 //
+// In an open load, nothing is to be completed before something arrives: a candidate begins when its first arrival was due, if
+// that is later than the completion before it.
+//
 // Note: operations and cycles are not kept, but counted by the band of the longest gap that they overlap. So in
 // condition 1 a gap is similar if it is in the band of half the candidate's length or in a higher one: it may be up to
 // 16 % shorter than half. Condition 2 needs the lengths of gaps only, which are kept to three digits.
 type stalls struct {
+	arriving   bool // operations arrive: the load is open
 	uneven     bool // gaps of very different lengths are usual: clients complete rounds together, or the load has stages
 	window     stretch
 	opened     bool          // and not yet closed
@@ -71,11 +75,12 @@ type stalls struct {
 type candidate struct {
 	stretch
 	reads serverReads
+	due   time.Duration // since when an arrival of an open load was due in it; its end if none was
 	fault time.Duration // when a fault last began or ended before its end; its end if one was in effect
 }
 
-func newStalls(uneven bool) stalls {
-	s := stalls{uneven: uneven, lengths: lengths(3), fault: never}
+func newStalls(arriving, uneven bool) stalls {
+	s := stalls{arriving: arriving, uneven: uneven, lengths: lengths(3), fault: never}
 	for i := range s.ended {
 		s.ended[i] = never
 	}
@@ -118,7 +123,7 @@ func (s *stalls) endGap(at time.Duration) {
 		s.ended[0], s.ended[b] = at, at
 	}
 	if gap.length() > stallFloor {
-		s.keep(candidate{gap, slices.Clone(s.meanwhile), s.fault})
+		s.keep(candidate{gap, slices.Clone(s.meanwhile), gap.end, s.fault})
 	}
 	s.last, s.meanwhile = at, s.meanwhile[:0]
 }
@@ -161,6 +166,15 @@ func (s *stalls) read(b results.BystanderRead) {
 	}
 }
 
+// served records an arrival of an open load with all gaps in which it was due.
+func (s *stalls) served(due, done time.Duration) {
+	for i := len(s.candidates) - 1; i >= 0 && s.candidates[i].end > due; i-- {
+		if c := &s.candidates[i]; done >= c.end {
+			c.due = min(c.due, max(c.start, due))
+		}
+	}
+}
+
 // faultEnded records that a fault which began at a moment has ended.
 func (s *stalls) faultEnded(began, at time.Duration) {
 	s.fault = at
@@ -180,6 +194,12 @@ func (s *stalls) found(frozen []stretch, sessionTimeout time.Duration) []results
 	gaps := distribution(s.lengths)
 	operations, cycles := s.operations.p99s(), s.cycles.p99s()
 	for _, c := range s.candidates {
+		if s.arriving {
+			c.start = c.due
+		}
+		if c.length() <= stallFloor {
+			continue
+		}
 		b := band(c.length() / 2)
 		slow := c.exceeds(stallFactor, operations[b]) && c.exceeds(rhythmFactor, cycles[b])
 		if !slices.ContainsFunc(frozen, c.overlaps) && (slow || s.interrupts(c, gaps)) {

@@ -230,3 +230,38 @@ func TestShortestCandidatesMakeRoom(t *testing.T) {
 		t.Errorf("%d stalls, of which %d are long; want 4096 and 2", len(stalls), longer)
 	}
 }
+
+// What does not arrive cannot be completed: in an open load, a gap is a stall only as far as something was due in it.
+func TestQuietStretchesOfOpenLoadsAreNoStalls(t *testing.T) {
+	serve := func(r *recorder.Recorder, due, done time.Duration) {
+		r.Span("step", 0, done-2*ms, done)
+		r.Served(recorder.Served{Due: due, Begun: done - 2*ms, Done: done})
+	}
+	for _, tt := range []struct {
+		name string
+		due  time.Duration // of an arrival that is served at the twentieth second
+		want []results.Stall
+	}{
+		{"at once", 20*s - 2*ms, nil},
+		{"after a short while", 20*s - 300*ms, nil},
+		{"after a long while", 17 * s, []results.Stall{{Start: 16 * s, Length: 3 * s}}},
+	} {
+		r := recorder.New(recorder.Config{Phase: "step", Operation: "step", Clients: 1, Open: true, WindowLength: 20 * s})
+		r.OpenWindow(s)
+		for at := s; at < 10*s; at += 10 * ms { // a busy stage before a quiet one
+			serve(r, at, at+2*ms)
+		}
+		for at := 10 * s; at < 17*s; at += s {
+			serve(r, at, at+2*ms)
+		}
+		serve(r, tt.due, 20*s)
+		r.CloseWindow(21 * s)
+		d := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
+		if err := r.Close(d, recorder.Facts{SessionTimeout: s}); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.EqualFunc(d.Stalls, tt.want, func(a, b results.Stall) bool { return a.Start == b.Start && a.Length == b.Length }) {
+			t.Errorf("%s: stalls %v, want %v", tt.name, d.Stalls, tt.want)
+		}
+	}
+}
