@@ -125,38 +125,6 @@ func (d *Document) unserved() int64 {
 	return d.Open.Arrivals - d.Open.Served
 }
 
-// validateOpen compares the arrivals with the histograms, the series and the scenario. In a rehearsal, clients loop.
-func (d *Document) validateOpen(p *problems) {
-	p.unless((d.Scenario.Mode == OpenMode) == (d.Rate > 0), "rate is %d, and scenario.mode is %s", d.Rate, d.Scenario.Mode)
-	o, isOpen := d.Open, d.Scenario.Mode == OpenMode && d.Repeat > 0
-	p.unless(isOpen == (o != nil), "open is there: %t, and scenario.mode is %s", o != nil, d.Scenario.Mode)
-	for _, phase := range []string{ResponsePhase, ServicePhase} {
-		_, there := d.Histograms[phase]
-		p.unless(isOpen || !there, "histograms.%s is there, and scenario.mode is %s", phase, d.Scenario.Mode)
-	}
-	p.unless(d.Series == nil || isOpen == (d.Series.Backlog != nil), "series.backlog is there: %t, and scenario.mode is %s",
-		d.Series != nil && d.Series.Backlog != nil, d.Scenario.Mode)
-	if o == nil {
-		return
-	}
-	p.oneOf("scenario.arrivals", d.Scenario.Arrivals, "constant", "poisson")
-	o.Lateness.validate(p, "open.lateness")
-	for path, n := range map[string]int64{
-		"histograms.response": d.Histograms[ResponsePhase].All(), "histograms.service": d.Histograms[ServicePhase].All(), "open.lateness": o.Lateness.All(),
-	} {
-		p.unless(n == o.Served, "open.served is %d, and %s has %d", o.Served, path, n)
-	}
-	known := o.Served + o.GivenUp
-	p.unless(o.GivenUp >= 0 && (known == o.Arrivals || known < o.Arrivals && (d.Partial || d.Scenario.Faulty())),
-		"open.served is %d and open.given_up %d, of %d open.arrivals", o.Served, o.GivenUp, o.Arrivals)
-	p.unless(o.LastEmpty <= d.Window.End, "open.backlog_last_empty_ns is %s, and window.end_ns %s", o.LastEmpty, d.Window.End)
-	p.unless(o.BacklogMax > 0 || o.LastEmpty == d.Window.End, "open.backlog_max is 0, and open.backlog_last_empty_ns %s, not the window's end", o.LastEmpty)
-	if d.Series != nil {
-		p.unless(largestOf(d.Series.Backlog) >= o.BacklogMax, "open.backlog_max is %d, and series.backlog has at most %d", o.BacklogMax, largestOf(d.Series.Backlog))
-	}
-	p.unless(slices.Contains(listed(d.Scenario.Rates), fmt.Sprint(d.Rate)), "rate is %d, which is none of scenario.rates %s", d.Rate, d.Scenario.Rates)
-}
-
 // beyond stands in tables for response times of a load beyond the capacity.
 const beyond = "beyond"
 
