@@ -34,9 +34,6 @@ const (
 // stay due, and are sent as soon as earlier ones are answered.
 const maxOutstanding = 2000
 
-// drainPatience is how long the last requests may take after the load. Within it, requests to a silent server fail.
-const drainPatience = time.Minute
-
 // errSaturated is the error of a load that was not applied, because the background alone saturates the ensemble.
 var errSaturated = errors.New("the background alone saturates the ensemble")
 
@@ -323,34 +320,6 @@ func (b *background) leave() {
 	b.current.end = time.Since(b.epoch)
 	b.measureBacklog(b.current.end)
 	b.current = nil
-}
-
-// drain stops the background, and returns when every request that was due has been sent and has been answered or has failed.
-func (b *background) drain(ctx context.Context) error {
-	if b == nil || !b.started || b.drained {
-		return nil
-	}
-	b.stop()
-	late := fmt.Errorf("the last requests of the background were not answered within %s after the load", drainPatience)
-	ctx, cancel := context.WithTimeoutCause(ctx, drainPatience, late)
-	defer cancel()
-	done := make(chan struct{})
-	go func() { b.wait.Wait(); close(done) }()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// stop lets no further request become due.
-func (b *background) stop() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.drained = true
-	b.until.Store(int64(time.Since(b.epoch)))
-	close(b.stopping)
 }
 
 // counts returns the sum of all sessions' counts.

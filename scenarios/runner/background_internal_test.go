@@ -2,8 +2,11 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -55,6 +58,42 @@ func TestBackgroundIsBounded(t *testing.T) {
 	got, err := b.report()
 	if err != nil || got.During != nil || got.Alone.BacklogMax < due/2 {
 		t.Errorf("got %+v (%v), want no window and a backlog of %d", got, err, due)
+	}
+}
+
+// What is left after the load may take longer than drainPatience, as long as requests are answered.
+func TestDrainWaitsForAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers int
+		silent  bool // after the answers
+		want    string
+	}{
+		{"a slow server", 10, false, ""},
+		{"one that falls silent", 10, true, "requests of the background are left after the load"},
+		{"a silent one", 0, true, "requests of the background are left after the load"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &background{started: true, epoch: time.Now(), stopping: make(chan struct{})}
+				b.plans[backgroundRead] = newSchedule(0, 1000, 0)
+				time.Sleep(time.Second)
+				b.wait.Go(func() {
+					for range tt.answers {
+						time.Sleep(drainPatience / 2)
+						b.record(backgroundRead, 0, 0, nil)
+					}
+					if tt.silent {
+						time.Sleep(time.Hour)
+					}
+				})
+				err := b.drain(t.Context())
+				if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("%d %s", 1000-tt.answers, tt.want)) {
+					t.Errorf("got %v, want %q", err, tt.want)
+				}
+				b.wait.Wait()
+			})
+		})
 	}
 }
 

@@ -233,7 +233,7 @@ func (p *clientPool) closeAll(ctx context.Context) {
 	p.closed = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer whileGrowing(&p.left, growth{patience: leaveTimeout, stuck: func(int64) { cancel(); p.closeConns() }})()
+	defer whileGrowing(p.left.Load, growth{patience: leaveTimeout, stuck: func(int64) { cancel(); p.closeConns() }})()
 	_ = p.each(func(c *client) error {
 		defer p.left.Add(1)
 		var err error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -25,7 +24,7 @@ const connectShown = 2 * time.Second
 // are. The caller ends the watching with stop.
 func (p *clientPool) watchConnecting(at setting, cancel context.CancelCauseFunc) (stop func()) {
 	shown := time.NewTicker(connectShown)
-	unstuck := whileGrowing(&p.ready, growth{patience: connectTimeout, ticks: at.connectTicks, shown: shown.C,
+	unstuck := whileGrowing(p.ready.Load, growth{patience: connectTimeout, ticks: at.connectTicks, shown: shown.C,
 		show: func(done int64) {
 			if at.connecting != nil {
 				at.connecting(int(done), len(p.clients))
@@ -49,7 +48,7 @@ type growth struct {
 }
 
 // whileGrowing watches a number until stop is called.
-func whileGrowing(n *atomic.Int64, g growth) (stop func()) {
+func whileGrowing(number func() int64, g growth) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -64,9 +63,9 @@ func whileGrowing(n *atomic.Int64, g growth) (stop func()) {
 			case <-done:
 				return
 			case <-g.shown:
-				g.show(n.Load())
+				g.show(number())
 			case <-ticks:
-				now := n.Load()
+				now := number()
 				if now == last {
 					g.stuck(now)
 					return

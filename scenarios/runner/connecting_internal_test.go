@@ -55,7 +55,7 @@ func TestWhileGrowing(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
 	ticks, shown, stuck := make(chan time.Time), make(chan time.Time), make(chan int64, 1)
-	stop := whileGrowing(&n, growth{patience: time.Hour, ticks: ticks, shown: shown, show: func(int64) {}, stuck: func(n int64) { stuck <- n }})
+	stop := whileGrowing(n.Load, growth{patience: time.Hour, ticks: ticks, shown: shown, show: func(int64) {}, stuck: func(n int64) { stuck <- n }})
 	for range 5 {
 		n.Add(1)
 		ticks <- time.Time{}
