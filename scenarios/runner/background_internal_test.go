@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -58,6 +59,32 @@ func TestBackgroundIsBounded(t *testing.T) {
 	got, err := b.report()
 	if err != nil || got.During != nil || got.Alone.BacklogMax < due/2 {
 		t.Errorf("got %+v (%v), want no window and a backlog of %d", got, err, due)
+	}
+}
+
+// If the run is interrupted while the znodes are created, those that exist are removed before the clean-up gives up. To delete by
+// single requests what does not exist takes the server longer than that.
+func TestInterruptedCreationIsRemoved(t *testing.T) {
+	t.Parallel()
+	const delay = 20 * time.Millisecond
+	e := ensembletest.Embedded(t, embedded.Config{WriteDelay: delay})
+	root, err := openRoot(t.Context(), e.Servers(), false, "/interrupted")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	trap := e.Inject(embedded.Fault{Op: wire.OpMulti, Nth: 3, Do: embedded.HoldReply})
+	go func() { <-trap.Fired(); cancel() }()
+	load := results.BackgroundLoad{Znodes: 3 * int(clearTimeout/delay), Bytes: 1}
+	if _, err := root.createBackground(ctx, load); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+	trap.Release()
+	if err := root.close(context.WithoutCancel(ctx)); err != nil {
+		t.Error(err)
+	}
+	if names := ensembletest.Znodes(t, e.Servers()[0].Addr); len(names) > 0 {
+		t.Errorf("znodes %v are left", names)
 	}
 }
 

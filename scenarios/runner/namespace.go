@@ -24,7 +24,7 @@ type runRoot struct {
 	path    string
 	roots   int      // how many measurements have got a root of their own
 	dirty   []string // the znodes of the last measurement, which are not removed yet
-	tree    []string // the znodes of the background, each after its parent
+	tree    []string // the znodes of the background, each after its parent; empty until all of them exist
 	monitor *variants.Monitor
 }
 
@@ -133,7 +133,6 @@ func (r *runRoot) createBackground(ctx context.Context, load results.BackgroundL
 		}
 		leaves = append(leaves, fmt.Sprintf("%s/%d", parents[len(parents)-1], i%groupZnodes))
 	}
-	r.tree = slices.Concat(parents, leaves) // some may exist even if not all could be created
 	err := r.CreateTree(ctx, parents, 0)
 	if err == nil {
 		err = r.CreateTree(ctx, leaves, load.Bytes)
@@ -141,6 +140,7 @@ func (r *runRoot) createBackground(ctx context.Context, load results.BackgroundL
 	if err != nil {
 		return nil, fmt.Errorf("%s: znodes of the background: %w", r.servers[0].Name, err)
 	}
+	r.tree = slices.Concat(parents, leaves)
 	return leaves, nil
 }
 
