@@ -35,6 +35,7 @@ type curve struct {
 	fit      func(clients float64) float64          // nil if there is none
 	band     func(clients float64) scaling.Interval // nil if there is no fit
 	peak     float64                                // 0 if there is none within the axis
+	ends     bool                                   // the fit is not extrapolated
 }
 
 // reach returns the largest number of clients that was measured, and the end of the extrapolation. Other variants may have been
@@ -147,7 +148,7 @@ func throughputCurves(study scaling.Study, first float64) []curve {
 		}
 		c := curve{variant: v.Key.Variant, measured: scaled(v.Throughput.Measured, 1)}
 		if law := v.Throughput.Law; v.Throughput.Holds() {
-			c.fit, c.band = law.At, law.Band
+			c.fit, c.band, c.ends = law.At, law.Band, !law.Extends()
 			if law.Peak.Exists && !law.Peak.Beyond && law.Peak.Clients > first {
 				c.peak = law.Peak.Clients
 			}
@@ -200,7 +201,11 @@ func (c curve) drawn() (within, beyond []float64) {
 		return nil, nil
 	}
 	last, end := c.reach()
-	return between(c.measured[0].Clients, last), between(last, end)
+	within = between(c.measured[0].Clients, last)
+	if c.ends {
+		return within, nil
+	}
+	return within, between(last, end)
 }
 
 // between returns numbers at equal distances on a logarithmic axis.
@@ -215,11 +220,11 @@ func between(first, last float64) []float64 {
 
 // addBand fills the interval of the extrapolation, as far as the axis of values goes.
 func (s set) addBand(p *plot.Plot, c curve, low, high float64) {
-	if c.band == nil {
-		return
-	}
 	var upper, lower plotter.XYs
 	_, beyond := c.drawn()
+	if len(beyond) == 0 {
+		return
+	}
 	for _, n := range beyond {
 		band := c.band(n)
 		upper = append(upper, plotter.XY{X: n, Y: min(max(band.High, low), high)})
@@ -285,6 +290,18 @@ func dotted(c color.RGBA) draw.LineStyle {
 	return style
 }
 
+// lawNote says in the legend what is not drawn of a throughput.
+func lawNote(t *scaling.Throughput) string {
+	switch {
+	case t == nil || t.Err != nil || t.Law.Extends():
+		return ""
+	case t.Law.Poor():
+		return " (throughput: a poor fit, not drawn)"
+	default:
+		return " (throughput: no peak, not extrapolated)"
+	}
+}
+
 // lawStyles is the largest number of entries of the legend of styles.
 const lawStyles = 4
 
@@ -293,11 +310,7 @@ func (s set) lawLegends(study scaling.Study) (variants, styles plot.Legend) {
 	variants, styles = newPlot("", "", "").Legend, newPlot("", "", "").Legend
 	variants.Top, variants.Left, styles.Top = true, true, true
 	for _, v := range study.Variants {
-		label := v.Key.Variant
-		if v.Throughput != nil && v.Throughput.Err == nil && v.Throughput.Law.Poor() {
-			label += " (throughput: a poor fit, not drawn)"
-		}
-		variants.Add(label, &plotter.Line{LineStyle: solid(s.colors[v.Key.Variant])})
+		variants.Add(v.Key.Variant+lawNote(v.Throughput), &plotter.Line{LineStyle: solid(s.colors[v.Key.Variant])})
 	}
 	formula := "formula"
 	if study.Bounds() {

@@ -30,6 +30,14 @@ func TestExtrapolationEnds(t *testing.T) {
 	if p.X.Max != 500 || p.Y.Min < 0.1 || p.Y.Max > 5000 {
 		t.Errorf("the axes end at %g clients and reach from %g to %g, as the endless interval does", p.X.Max, p.Y.Min, p.Y.Max)
 	}
+	c.fit = func(n float64) float64 { return 1e9 / (51 - min(n, 50.9)) } // with a pole
+	c.ends = true
+	if within, beyond := c.drawn(); slices.Max(within) != 50 || beyond != nil {
+		t.Errorf("a fit that is not extrapolated is drawn to %g clients, and dashed at %v", slices.Max(within), beyond)
+	}
+	if p := (set{}).lawPanel("metric", []curve{c}, at); p.Y.Max > 2e9 {
+		t.Errorf("the axis reaches to %g because of a pole beyond the measurements", p.Y.Max)
+	}
 	c.fit, c.band = nil, nil
 	if within, beyond := c.drawn(); within != nil || beyond != nil {
 		t.Error("without a fit, something is drawn")

@@ -278,6 +278,26 @@ func TestPoorFit(t *testing.T) {
 	}
 }
 
+// A law whose throughput does not fall is not extrapolated: it has a pole.
+func TestExtends(t *testing.T) {
+	for _, tt := range []struct {
+		name                 string
+		lambda, sigma, kappa float64
+		want                 bool
+	}{
+		{"a peak", 500, 0.1, 0.001, true},
+		{"a peak too far away", 500, 0.02, 1e-8, true},
+		{"κ below zero", 500, 0.9, -0.005, false},
+		{"κ above zero, and σ so far below that a pole comes before the peak", 500, -0.009, 1e-6, false},
+		{"a little below zero, with a peak", 500, -0.001, 1e-4, true},
+	} {
+		got, err := scaling.FitUSL(points(counts(), law(tt.lambda, tt.sigma, tt.kappa)))
+		if err != nil || got.Poor() || got.Extends() != tt.want || got.Peak.Exists != tt.want {
+			t.Errorf("%s: extends: %t, %+v (%v), want %t", tt.name, got.Extends(), got, err, tt.want)
+		}
+	}
+}
+
 // If κ may be zero, the interval of the peak has no upper bound.
 func TestPeakThatMayNotExist(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))

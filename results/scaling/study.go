@@ -63,7 +63,8 @@ type Throughput struct {
 	Err      error // the reason if there is no law, such as ErrTooFew
 }
 
-// Holds reports whether there is a law that explains the measurements, so that it may be drawn and extrapolated.
+// Holds reports whether there is a law that explains the measurements, so that it may be drawn. [USL.Extends] reports
+// whether it may also be extrapolated.
 func (t Throughput) Holds() bool { return t.Err == nil && !t.Law.Poor() }
 
 // Of returns a study for each scenario and its conditions. Measurements whose numbers must not be used are left out.

@@ -192,6 +192,7 @@ func manyKinds() []*results.Document {
 	}
 	counts := []int{1, 5, 10, 50, 100}
 	add("always-zero", counts, func(n float64) outcome { return outcome{0, 2, law(500, 0.02, 1e-9)(n), "0", 0} })
+	add("accelerates", counts, func(n float64) outcome { return outcome{1, 2, law(500, 0.9, -0.005)(n), "1", 1} })
 	add("collapses", counts, func(n float64) outcome { return outcome{n, n, 500 * math.Exp(-n/20), "N", n} })
 	add("falls", counts, func(n float64) outcome { return outcome{n * n, n, law(500, 1.5, 0.01)(n), "N²", n * n} })
 	add("interrupted", counts[:2], herd)

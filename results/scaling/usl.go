@@ -34,7 +34,8 @@ type USL struct {
 
 // Peak is the number of clients with the largest throughput, according to the law.
 type Peak struct {
-	// Exists is false if κ is not above zero: the throughput of the law then does not fall.
+	// Exists is false if the throughput of the law does not fall: if κ is not above zero, or if σ is so far below zero that the
+	// throughput becomes infinite instead.
 	Exists bool
 	// Clients is at least 1. With 1, the throughput falls from the first client on.
 	Clients float64
@@ -177,6 +178,9 @@ func (u USL) peak(limit float64) Peak {
 	} else if inverses := u.fit.ratio(coherency, parallel); u.Sigma < 1 && !math.IsInf(inverses.High, 1) { // κ may be zero
 		p.Interval.Low = atLeastOne(1 / inverses.High)
 	}
+	if u.timeAt(p.Clients) <= 0 { // the time of one operation is the shortest there
+		return Peak{}
+	}
 	p.Beyond = p.Clients > limit
 	return p
 }
@@ -184,12 +188,19 @@ func (u USL) peak(limit float64) Peak {
 // atLeastOne returns the root of a square number of clients. Below one client, throughput falls from the first one on.
 func atLeastOne(square float64) float64 { return math.Sqrt(max(square, 1)) }
 
-// Poor reports whether the law explains the measurements so poorly that it must not be extrapolated.
+// Poor reports whether the law explains the measurements so poorly that it must not be drawn.
 func (u USL) Poor() bool { return u.Worst.Share > poor }
 
+// Extends reports whether the law may be extrapolated. Without a peak it may not: with κ below zero, each pair of clients saves work,
+// until so many of them have an infinite throughput.
+func (u USL) Extends() bool { return !u.Poor() && u.Peak.Exists }
+
+// timeAt returns the time that each client takes for an operation, according to the law.
+func (u USL) timeAt(clients float64) float64 { return u.fit.at(uslTerms(clients)...) }
+
 // At returns the throughput of the law. It is infinite where the law has none, which can happen beyond the measured numbers
-// of clients if κ is below zero.
-func (u USL) At(clients float64) float64 { return throughput(clients, u.fit.at(uslTerms(clients)...)) }
+// of clients if the law does not extend.
+func (u USL) At(clients float64) float64 { return throughput(clients, u.timeAt(clients)) }
 
 // Band returns the interval of the median that a measurement under a number of clients would have.
 func (u USL) Band(clients float64) Interval {

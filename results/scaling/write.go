@@ -299,8 +299,10 @@ func (u USL) peakText() (peak, reason string) {
 	switch {
 	case u.Poor():
 		return table.Missing, "poor fit"
+	case u.Kappa <= 0:
+		return "none", "κ is not above zero: not extrapolated"
 	case !p.Exists:
-		return "none", "κ is not above zero"
+		return "none", "σ is below zero: not extrapolated"
 	case p.Beyond:
 		return "over " + table.Whole(p.Limit), fmt.Sprintf("beyond %d times the measured counts", Reach)
 	case u.KappaInterval.Contains(0):
