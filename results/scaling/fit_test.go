@@ -298,6 +298,28 @@ func TestExtends(t *testing.T) {
 	}
 }
 
+// Nothing is said of the peak beyond ten times the measurements: neither where it is, nor how far away it may be.
+func TestPeakIntervalEnds(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	endless := 0
+	for range 200 {
+		u, err := scaling.FitUSL(noisy(random, 0.002, points(counts(), law(500, 0.05, 4e-6))))
+		if err != nil || !u.Peak.Exists {
+			continue
+		}
+		high := u.Peak.Interval.High
+		if high > 10*100 && !math.IsInf(high, 1) || !u.Peak.Interval.Contains(u.Peak.Clients) {
+			t.Errorf("peak at %g in %v", u.Peak.Clients, u.Peak.Interval)
+		}
+		if math.IsInf(high, 1) && u.KappaInterval.Low > 0 {
+			endless++
+		}
+	}
+	if endless == 0 {
+		t.Error("no such case")
+	}
+}
+
 // If κ may be zero, the interval of the peak has no upper bound.
 func TestPeakThatMayNotExist(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 9))

@@ -39,7 +39,7 @@ type Peak struct {
 	Exists bool
 	// Clients is at least 1. With 1, the throughput falls from the first client on.
 	Clients float64
-	// Interval has an infinite upper bound if κ may be zero.
+	// Interval has an infinite upper bound if κ may be zero, or if the bound is beyond Limit.
 	Interval Interval
 	// Beyond reports whether the peak is further away than the law is extrapolated, and is therefore only known to be beyond
 	// Limit.
@@ -180,6 +180,9 @@ func (u USL) peak(limit float64) Peak {
 	}
 	if u.timeAt(p.Clients) <= 0 { // the time of one operation is the shortest there
 		return Peak{}
+	}
+	if p.Interval.High > limit {
+		p.Interval.High = math.Inf(1)
 	}
 	p.Beyond = p.Clients > limit
 	return p
