@@ -135,9 +135,9 @@ func (b *background) start(ctx context.Context) error {
 		return nil
 	}
 	b.begin(context.WithoutCancel(ctx)) // until close
-	b.enter(aloneStretch)
 	defer b.leave()
 	for range aloneTries {
+		b.enter(aloneStretch) // a trial in which it did not keep up, such as because of a pause, is not reported
 		if kept, err := b.runAlone(ctx); kept || err != nil {
 			return err
 		}

@@ -88,6 +88,37 @@ func TestInterruptedCreationIsRemoved(t *testing.T) {
 	}
 }
 
+// A pause of the server that delays the background alone is in none of its latencies: they are those of the trial in which it keeps up.
+func TestDelayedTrialIsNotReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const length, pause = 2 * time.Second, 2050 * time.Millisecond
+		b := newBackground(&results.BackgroundLoad{Reads: 100}, nil, length)
+		b.epoch = time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { // a server that answers all that is due
+			for i := 0; sleep(ctx, max(pause-time.Since(b.epoch), time.Millisecond)) == nil; {
+				for ; b.plans[backgroundRead].due(i) < time.Since(b.epoch); i++ {
+					due := b.plans[backgroundRead].due(i)
+					b.record(backgroundRead, due, due, nil)
+				}
+			}
+		}()
+		if err := b.start(ctx); err != nil {
+			t.Error(err)
+		}
+		got, err := b.reportStretch(b.stretches[aloneStretch])
+		if err != nil || got.Start != length || got.Read.Due != 200 {
+			t.Errorf("%d requests from %s on are reported (%v), want the 200 of the second trial", got.Read.Due, got.Start, err)
+		}
+		response, err := got.Read.Response.Decode()
+		if most := time.Duration(response.Max()); err != nil || most > pause-length+time.Millisecond {
+			t.Errorf("a response of %s is reported (%v), which is of the first trial", most, err)
+		}
+		cancel()
+		b.close()
+	})
+}
+
 // What is left after the load may take longer than drainPatience, as long as requests are answered.
 func TestDrainWaitsForAnswers(t *testing.T) {
 	for _, tt := range []struct {
