@@ -149,12 +149,19 @@ func (d *Document) addBackground(metrics map[string]Metric) error {
 		for _, p := range slowdowns() {
 			during, measured := metrics[BackgroundLatency(kind, p)]
 			alone, known := metrics[percentileName(alonePrefix+kind, p)]
-			if measured && known && alone.Value > 0 {
+			if measured && known && alone.Value > 0 && b.samples(kind) >= samplesOf(p) {
 				metrics[BackgroundSlowdown(kind, p)] = Metric{during.Value / alone.Value, "x alone"}
 			}
 		}
 	}
 	return nil
+}
+
+// samples returns how many requests of a kind each of the two stretches has at least.
+func (b *Background) samples(kind string) int64 {
+	alone, _ := b.Alone.times(kind)
+	during, _ := b.During.times(kind)
+	return min(alone.All(), during.All())
 }
 
 // addStretch adds the metrics of one stretch.

@@ -15,8 +15,14 @@ import (
 // beside returns a document with a background whose requests took 2 ms in the time before the load, and 6 ms in the window.
 func beside(t *testing.T) *results.Document {
 	t.Helper()
+	return besideTimes(t, 1)
+}
+
+// besideTimes returns the same with so many times the requests.
+func besideTimes(t *testing.T, factor int) *results.Document {
+	t.Helper()
 	d := whole(t)
-	d.Scenario.Background = &results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 3, Sessions: 2}
+	d.Scenario.Background = &results.BackgroundLoad{Reads: 1000 * factor, Writes: 500 * factor, Bytes: 10, Znodes: 3, Sessions: 2}
 	stretch := func(start, end, took time.Duration) results.BackgroundStretch {
 		requests := func(n int64) results.BackgroundRequests {
 			response, err := results.NewHistogram(slices.Repeat([]time.Duration{took}, int(n)))
@@ -25,13 +31,13 @@ func beside(t *testing.T) *results.Document {
 			}
 			return results.BackgroundRequests{Due: n, Answered: n, Response: response, Service: response}
 		}
-		length := int64((end - start) / ms)
+		length := int64(factor) * int64((end-start)/ms)
 		return results.BackgroundStretch{Start: start, End: end, BacklogMax: 3, Read: requests(length), Write: requests(length / 2)}
 	}
 	during := stretch(d.Window.Start, d.Window.End, 6*ms)
 	d.Background = &results.Background{Alone: stretch(d.Window.Start-20*ms, d.Window.Start, 2*ms), During: &during}
-	d.Oracle.BackgroundWrites = 30
-	d.Oracle.ServerTransactions += 30
+	d.Oracle.BackgroundWrites = 30 * int64(factor)
+	d.Oracle.ServerTransactions += 30 * int64(factor)
 	compute(t, d)
 	return d
 }
@@ -45,13 +51,13 @@ func compute(t *testing.T, d *results.Document) {
 }
 
 func TestBackgroundMetrics(t *testing.T) {
-	d := beside(t)
+	d := besideTimes(t, 10)
 	check(t, "whole", d, "")
 	for metric, want := range map[string]float64{
 		"background-read-p50-slowdown":  3,
 		"background-write-p99-slowdown": 3,
-		"background-reads/s":            1000,
-		"background-alone-writes/s":     500,
+		"background-reads/s":            10000,
+		"background-alone-writes/s":     5000,
 		"background-backlog-max":        3,
 	} {
 		if got := d.Metrics[metric].Value; got < 0.99*want || got > 1.01*want {
@@ -76,6 +82,31 @@ func TestBackgroundMetrics(t *testing.T) {
 	for name := range d.Metrics {
 		if strings.HasPrefix(name, "background") && strings.Contains(name, "write") {
 			t.Errorf("without writes there is %s", name)
+		}
+	}
+}
+
+// A p99 of fewer than 100 requests rests on one or two of them, and so would its slowdown.
+func TestSlowdownOfFewRequests(t *testing.T) {
+	for _, tt := range []struct {
+		factor int // times 20 reads and 10 writes alone
+		want   []string
+	}{
+		{1, []string{"read-p50", "write-p50"}},
+		{5, []string{"read-p50", "read-p99", "write-p50"}},
+		{9, []string{"read-p50", "read-p99", "write-p50"}},
+		{10, []string{"read-p50", "read-p99", "write-p50", "write-p99"}},
+	} {
+		d := besideTimes(t, tt.factor)
+		check(t, "whole", d, "")
+		var got []string
+		for name := range d.Metrics {
+			if name, ok := strings.CutSuffix(name, "-slowdown"); ok {
+				got = append(got, strings.TrimPrefix(name, "background-"))
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, tt.want) {
+			t.Errorf("%d reads and %d writes alone: slowdowns of %v, want %v", 20*tt.factor, 10*tt.factor, got, tt.want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ const (
 	latenessInvalid = 0.25
 )
 
-// samplesOf returns how many arrivals there must be so that a percentile does not rest on one or two of them.
+// samplesOf returns how many samples there must be so that a percentile does not rest on one or two of them.
 func samplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
 
 // lateArrivals compares the delay of arrivals within zkbench with the times that are reported. It returns the percentile in which the
