@@ -19,7 +19,7 @@ const stagesField = "stages"
 const (
 	maxStages     = 50
 	shortestStage = results.FirstBin
-	largestStep   = 5000 // clients that join at once; more of them are paced, see the runner
+	joinLimit     = 5000 // clients that join within a second are fewer: so many that begin at once lose their sessions
 )
 
 // ParseStage reads a stage as a command line has it: "for: 10s, rate: 100", with or without braces around it.
@@ -122,6 +122,7 @@ func (s *Scenario) validateStages(p *problems) {
 			p.add(stagesField, "stage %d (%s): %s", i+1, stage, why)
 		}
 	}
+	s.validateJoining(p)
 	if s.Mode == Open && len(s.Rate) > 0 {
 		p.add(rateField, "means nothing beside stages, each of which has a rate: leave one of the two out")
 	}
@@ -146,10 +147,58 @@ func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 		return fmt.Sprintf("mode %s wants %s from 1 to %d", s.Mode, wants, most)
 	case i == 0 && stage.Ramp:
 		return "there is no stage before it whose load could change to this one"
-	case i > 0 && !stage.Ramp && stage.Clients-s.Stages[i-1].Clients >= largestStep:
-		return fmt.Sprintf("wants fewer than %d clients more than the stage before it, or ramp: true: so many that begin at once lose their sessions", largestStep)
 	}
 	return ""
+}
+
+// validateJoining limits how many clients join within a second, at once or by ramps.
+func (s *Scenario) validateJoining(p *problems) {
+	if s.Mode != Closed || len(s.Stages) > maxStages {
+		return
+	}
+	if most, from := s.mostJoining(); most >= joinLimit {
+		p.add(stagesField, "let %.0f clients join within one second, from %s on, and want fewer than %d: so many that begin at once lose their sessions",
+			most, from, joinLimit)
+	}
+}
+
+// mostJoining returns the largest number of clients that join within a second, and when that second begins.
+//
+// Note: the number of clients is linear within a stage, so that the most join in a second that begins or ends at the end of a stage.
+// A second contains only one of its ends. It is counted twice: with what joins at its first moment, and with what joins at its last one.
+func (s *Scenario) mostJoining() (most float64, from time.Duration) {
+	for i := range s.Stages {
+		end := results.StagesLast(s.Stages[:i+1])
+		for _, begin := range []time.Duration{end, end - time.Second} {
+			for _, including := range []bool{false, true} {
+				if n := s.joined(begin+time.Second, including) - s.joined(begin, including); n > most {
+					most, from = n, max(begin, 0)
+				}
+			}
+		}
+	}
+	return most, from
+}
+
+// joined returns how many clients join before a time, those of stages that begin at that time included or not. Those that join again
+// are counted again.
+func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
+	var begin time.Duration
+	for i, stage := range s.Stages {
+		share := 0.0
+		switch {
+		case i == 0: // they are paced before the window
+		case stage.Ramp:
+			share = min(max(float64(before-begin)/float64(stage.For), 0), 1)
+		case begin < before || including && begin == before:
+			share = 1
+		}
+		if share > 0 {
+			sum += share * float64(max(stage.Clients-s.Stages[i-1].Clients, 0))
+		}
+		begin += stage.For
+	}
+	return sum
 }
 
 // validateStagedRecipe refuses recipes whose clients cannot work while others pause.

@@ -1,12 +1,38 @@
 package scenarios_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
+
+// However the stages are cut, fewer than 5000 clients join within any second.
+func TestJoiningClients(t *testing.T) {
+	for _, tt := range []struct {
+		name, stages, want string
+	}{
+		{"a step", "{for: 2s, clients: 1}, {for: 2s, clients: 5000}", ""},
+		{"a step that is too large", "{for: 2s, clients: 1}, {for: 2s, clients: 5001}", "let 5000 clients join within one second, from 2s on, and want fewer than 5000"},
+		{"a steep ramp", "{for: 2s, clients: 1}, {for: 100ms, clients: 10000, ramp: true}", "let 9999 clients join within one second, from 2s on"},
+		{"a long ramp that is steep", "{for: 2s, clients: 1}, {for: 2s, clients: 10001, ramp: true}", "let 5000 clients join within one second, from 2s on"},
+		{"a gentle ramp", "{for: 2s, clients: 1}, {for: 3s, clients: 10000, ramp: true}", ""},
+		{"two steps in 100 ms", "{for: 2s, clients: 1}, {for: 100ms, clients: 5000}, {for: 2s, clients: 9999}", "let 9998 clients join within one second, from 2s on"},
+		{"two steps a second apart", "{for: 2s, clients: 1}, {for: 1s, clients: 5000}, {for: 2s, clients: 9999}", ""},
+		{"a step at the end of a ramp", "{for: 2s, clients: 1}, {for: 2s, clients: 8001, ramp: true}, {for: 2s, clients: 9001}", "let 5000 clients join within one second, from 3s on"},
+		{"the last second", "{for: 2s, clients: 1}, {for: 2s, clients: 8001, ramp: true}, {for: 900ms, clients: 12601, ramp: true}", "let 5000 clients join within one second, from 3.9s on"},
+		{"a ramp and a step, less", "{for: 2s, clients: 1}, {for: 2s, clients: 7999, ramp: true}, {for: 2s, clients: 8999}", ""},
+		{"away and back", "{for: 2s, clients: 6000}, {for: 100ms, clients: 1}, {for: 2s, clients: 6000}", "let 5999 clients join"},
+		{"all from the beginning", "{for: 2s, clients: 10000}, {for: 2s, clients: 1}", ""},
+	} {
+		_, err := scenarios.Parse("a.yaml", []byte("name: a\nquestion: b\nrecipe: lock\nstages: ["+tt.stages+"]\n"), catalog.Recipes())
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
 
 // A quick run has no stages, and is a valid load all the same.
 func TestQuickHasNoStages(t *testing.T) {
