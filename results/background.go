@@ -32,6 +32,19 @@ func (l BackgroundLoad) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// Measures reports whether the background has one of its metrics: those of a kind of requests exist if it sends such requests.
+func (l BackgroundLoad) Measures(metric string) bool {
+	name := strings.TrimPrefix(strings.TrimPrefix(metric, alonePrefix), backgroundPrefix)
+	switch {
+	case strings.HasPrefix(name, "read"):
+		return l.Reads > 0
+	case strings.HasPrefix(name, "write"):
+		return l.Writes > 0
+	default:
+		return true
+	}
+}
+
 // Background is what became of the background's requests: before the load of the recipe began, and in the window.
 type Background struct {
 	Alone BackgroundStretch `json:"alone"`

@@ -125,6 +125,8 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 			p.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
 		case s.Background == nil && results.IsBackground(metric):
 			p.add(field, "%s is measured only in scenarios with a background, and this one has none", metric)
+		case results.IsBackground(metric) && !s.Background.Measures(metric):
+			p.add(field, "%s is measured only if the background sends such requests, and this one has %s", metric, s.Background)
 		}
 		for _, name := range mentioned {
 			if name != "" && !slices.Contains(names, name) {

@@ -37,16 +37,22 @@ func (f *backgroundFlag) override(s *scenarios.Scenario, given func(flag string)
 		return nil
 	}
 	if f.text == noBackground {
-		s.Background = nil
-		if pair, err := results.ParsePair(s.Overview); err == nil && results.IsBackground(pair.Metric) {
-			s.Overview = ""
-		}
+		f.replace(s, nil)
 		return nil
 	}
 	load, err := scenarios.ParseBackground(f.text)
 	if err != nil {
 		return fmt.Errorf("--%s %q: %w", backgroundFlagName, f.text, err)
 	}
-	s.Background = load
+	f.replace(s, load)
 	return nil
+}
+
+// replace replaces a scenario's background, and removes an overview by a metric that only the former one has.
+func (*backgroundFlag) replace(s *scenarios.Scenario, load *results.BackgroundLoad) {
+	s.Background = load
+	pair, err := results.ParsePair(s.Overview)
+	if err == nil && results.IsBackground(pair.Metric) && (load == nil || !load.Measures(pair.Metric)) {
+		s.Overview = ""
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // The flag replaces the background of a scenario, or removes it. Claims are about the scenario's own load.
@@ -23,6 +24,7 @@ func TestBackgroundFlag(t *testing.T) {
 		{"lock-drain", []string{"--background", "{writes: 10, sessions: 6}"}, "writes: 10, bytes: 1024, znodes: 1000, sessions: 6", false},
 		{"lock-busy", nil, "reads: 300, writes: 60, bytes: 1024, znodes: 1000", true},
 		{"lock-busy", []string{"--background", "none"}, "", false},
+		{"lock-busy", []string{"--background", "writes: 10"}, "writes: 10, bytes: 1024, znodes: 1000", false}, // its overview is about reads
 	} {
 		s, err := scenarioOf(t, tt.scenario, tt.flags...)
 		if err != nil {
@@ -35,6 +37,9 @@ func TestBackgroundFlag(t *testing.T) {
 		}
 		if got != tt.want || (s.Expect != nil) != tt.claims {
 			t.Errorf("%s %v: background %q, want %q; claims %v", tt.scenario, tt.flags, got, tt.want, s.Expect)
+		}
+		if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
+			t.Errorf("%s %v: %+v", tt.scenario, tt.flags, problems)
 		}
 	}
 }
