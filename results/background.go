@@ -8,6 +8,10 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
+// MaxBackgroundRate is the largest number of reads, and of writes, that a background sends per second: several times what a small
+// ensemble answers.
+const MaxBackgroundRate = 50_000
+
 // BackgroundLoad is the load of the background: plain reads and writes by sessions that take no part in the recipe. Each request
 // is sent when it is due, even if earlier ones are unanswered.
 type BackgroundLoad struct {

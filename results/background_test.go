@@ -122,6 +122,8 @@ func TestValidateBackground(t *testing.T) {
 		{"no load", func(d *results.Document) { d.Scenario.Background = nil }, "scenario.background is there: false, and background: true"},
 		{"writes of no background", func(d *results.Document) { d.Scenario.Background, d.Background = nil, nil }, "oracle.background_writes is 30, and there is no scenario.background"},
 		{"no znodes", func(d *results.Document) { d.Scenario.Background.Znodes = 0 }, "without a request, a byte, a znode or a session"},
+		{"a rate without an interval", func(d *results.Document) { d.Scenario.Background.Reads = 2_000_000_000 }, "rates are from 0 to 50000"},
+		{"a negative rate", func(d *results.Document) { d.Scenario.Background.Writes = -1 }, "rates are from 0 to 50000"},
 		{"another rate", func(d *results.Document) { d.Scenario.Background.Reads = 900 }, "background.alone.read.due is 20, and should be 18 or one more at 900"},
 		{"one more was due", func(d *results.Document) { d.Background.During.Read.Due++ }, "background.during.read.due is 41, and 1 of them are neither answered nor failed"},
 		{"one failed", func(d *results.Document) { d.Background.During.Read.Failed++ }, "background.during.read.due is 40, and more were answered or failed"},

@@ -14,6 +14,10 @@ func (d *Document) validateBackground(p *problems) {
 		return
 	}
 	p.unless(l.Reads+l.Writes >= 1 && min(l.Bytes, l.Znodes, l.Sessions) >= 1, "scenario.background is %q, without a request, a byte, a znode or a session", l)
+	if min(l.Reads, l.Writes) < 0 || max(l.Reads, l.Writes) > MaxBackgroundRate {
+		p.unless(false, "scenario.background is %q, and rates are from 0 to %d", l, MaxBackgroundRate)
+		return // how many requests were due cannot be computed
+	}
 	b.Alone.validate(p, "background.alone", *l)
 	written := b.Alone.Write.Due - b.Alone.Write.Failed
 	if b.During == nil {

@@ -15,7 +15,6 @@ const backgroundField = "background"
 
 // The limits of a background. A rate that the ensemble cannot answer is found before the load; these are against typing errors.
 const (
-	maxBackgroundRate     = 50_000      // of reads and of writes: several times what a small ensemble answers
 	maxBackgroundBytes    = 1_000_000   // of a znode; a request of jute.maxbuffer, 1 MB, also has a path and headers
 	maxBackgroundZnodes   = 100_000     // created before the first measurement, and removed after the last one
 	maxBackgroundTree     = 200_000_000 // bytes of all znodes together, which every server keeps in memory
@@ -82,8 +81,8 @@ func backgroundProblems(l results.BackgroundLoad) problems {
 		least, most int
 		unit, why   string
 	}{
-		{"reads", l.Reads, 0, maxBackgroundRate, " per second", ""},
-		{"writes", l.Writes, 0, maxBackgroundRate, " per second", ""},
+		{"reads", l.Reads, 0, results.MaxBackgroundRate, " per second", ""},
+		{"writes", l.Writes, 0, results.MaxBackgroundRate, " per second", ""},
 		{"bytes", l.Bytes, 1, maxBackgroundBytes, "", ": servers refuse requests of more than 1 MB"},
 		{"znodes", l.Znodes, 1, maxBackgroundZnodes, "", ""},
 	} {
