@@ -52,7 +52,7 @@ type lawRange struct{ first, last, end float64 }
 // logarithmic. It draws nothing if there are too few numbers of clients for a fit.
 func (s set) scalingLaw() []figure {
 	studies := scaling.Of(s.docs)
-	if len(studies) != 1 || studies[0].TooFew() || studies[0].Faulty {
+	if len(studies) != 1 || studies[0].TooFew() || studies[0].Unfitted != "" {
 		return nil
 	}
 	study := studies[0]

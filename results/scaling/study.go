@@ -27,8 +27,29 @@ type Study struct {
 	Variants []Variant
 	// Delayed has the numbers of clients under which latencies are longer than those of ZooKeeper, such as on a busy machine.
 	Delayed []int
-	// Faulty means that the load has faults. Their recovery is part of the measurements, which are not fitted.
-	Faulty bool
+	// Unfitted is the reason why measurements of such a load are not fitted; empty if they are.
+	Unfitted string
+}
+
+// The reasons why a load is not fitted.
+const (
+	unfittedFaults = "the measurements contain the recovery from faults"
+	unfittedStages = "the load changes in stages"
+	unfittedOpen   = "the arrivals of an open load set its pace"
+)
+
+// unfitted returns the reason why measurements of a document's load are not fitted; empty if they are.
+func unfitted(d *results.Document) string {
+	switch {
+	case d.Scenario.Faulty():
+		return unfittedFaults
+	case d.IsStaged():
+		return unfittedStages
+	case d.Rate > 0:
+		return unfittedOpen
+	default:
+		return ""
+	}
 }
 
 // Variant is what the measurements of one variant show.
@@ -69,7 +90,7 @@ func (t Throughput) Holds() bool { return t.Err == nil && !t.Law.Poor() }
 
 // Of returns a study for each scenario and its conditions. Measurements whose numbers must not be used are left out.
 func Of(docs []*results.Document) []Study {
-	sound := slices.DeleteFunc(results.WithoutUnfinished(docs), func(d *results.Document) bool { return !d.Sound() || d.Partial || d.Rate > 0 || d.IsStaged() })
+	sound := slices.DeleteFunc(results.WithoutUnfinished(docs), func(d *results.Document) bool { return !d.Sound() || d.Partial })
 	var out []Study
 	for _, same := range results.GroupBy(sound, (*results.Document).SameConditions) {
 		out = append(out, studyOf(same))
@@ -80,7 +101,9 @@ func Of(docs []*results.Document) []Study {
 // studyOf returns the study of measurements under the same conditions.
 func studyOf(docs []*results.Document) Study {
 	first := docs[0]
-	s := Study{Scenario: first.Key().Title(), Engine: first.Environment.Engine, Faulty: first.Scenario.Faulty()}
+	key := first.Key()
+	key.Rate = 0 // open loads are not fitted: the scenario has one line for all of its rates
+	s := Study{Scenario: key.Title(), Engine: first.Environment.Engine, Unfitted: unfitted(first)}
 	groups := results.GroupRepeats(docs)
 	for _, g := range groups {
 		s.Repeats = max(s.Repeats, len(g))
@@ -90,7 +113,7 @@ func studyOf(docs []*results.Document) Study {
 		}
 	}
 	s.Counts, s.Delayed = distinct(s.Counts), distinct(s.Delayed)
-	if s.Faulty {
+	if s.Unfitted != "" {
 		return s
 	}
 	for _, of := range results.GroupBy(groups, sameVariant) {
@@ -119,7 +142,7 @@ func variantOf(groups [][]*results.Document) Variant {
 	for _, metric := range []string{results.NotificationsPerOp, results.RequestsPerOp} {
 		v.Costs = append(v.Costs, costOf(metric, measure(groups, metric), expect(groups, metric)))
 	}
-	if d := groups[0][0]; d.Window.Lockstep || d.Scenario.Mode != results.ClosedMode { // zkbench sets the pace
+	if groups[0][0].Window.Lockstep { // zkbench sets the pace
 		return v
 	}
 	measured := measure(groups, results.OpsPerSecond)

@@ -145,19 +145,61 @@ func TestUnusableMeasurementsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Throughput has a law only where the clients set the pace; in lockstep zkbench does, and in an open load the arrivals do.
-func TestPaceOfOthers(t *testing.T) {
-	for _, mode := range []string{results.LockstepMode, "open"} {
-		docs := runOf([]int{1, 5, 10, 50, 100}, 1)
-		for _, d := range docs {
-			d.Scenario.Mode, d.Window.Lockstep = mode, mode == results.LockstepMode
+// Throughput has a law only where the clients set the pace; in lockstep zkbench does.
+func TestPaceOfLockstep(t *testing.T) {
+	docs := runOf([]int{1, 5, 10, 50, 100}, 1)
+	for _, d := range docs {
+		d.Scenario.Mode, d.Window.Lockstep = results.LockstepMode, true
+	}
+	v := only(t, docs).Variants[0]
+	if v.Throughput != nil || slices.ContainsFunc(v.Costs, func(c scaling.Cost) bool { return c.Metric == scaling.TimePerOp }) {
+		t.Errorf("the throughput was fitted: %+v", v)
+	}
+	if costOf(t, v, results.RequestsPerOp).Err != nil {
+		t.Error("counts were not fitted")
+	}
+}
+
+// openRun returns the documents of an open load at two rates.
+func openRun(clients []int) []*results.Document {
+	var docs []*results.Document
+	for _, rate := range []int{100, 200} {
+		for _, d := range runOf(clients, 1) {
+			d.Scenario.Mode, d.Scenario.Rates, d.Rate = results.OpenMode, "100,200", rate
+			docs = append(docs, d)
 		}
-		v := only(t, docs).Variants[0]
-		if v.Throughput != nil || slices.ContainsFunc(v.Costs, func(c scaling.Cost) bool { return c.Metric == scaling.TimePerOp }) {
-			t.Errorf("%s: the throughput was fitted: %+v", mode, v)
+	}
+	return docs
+}
+
+// stagedRun returns the documents of a closed load whose number of clients changes.
+func stagedRun(clients []int) []*results.Document {
+	docs := runOf(clients, 1)
+	for _, d := range docs {
+		d.Scenario.Name, d.Scenario.Stages = "lock-burst", []results.StageLoad{{For: time.Second, Clients: 1}, {For: time.Second, Clients: d.Clients}}
+	}
+	return docs
+}
+
+// In an open load the arrivals set the pace, and in a load of stages it changes: neither is fitted, and a line says so once.
+func TestUnfittedLoads(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		docs []*results.Document
+		want string
+	}{
+		{"open", openRun([]int{1, 5, 10, 50}), "no scaling law for lock-contention: the arrivals of an open load set its pace\n"},
+		{"stages", stagedRun([]int{5}), "no scaling law for lock-burst: the load changes in stages\n"},
+		{"both", append(stagedRun([]int{5}), openRun([]int{5})...),
+			"no scaling law for lock-burst: the load changes in stages\nno scaling law for lock-contention: the arrivals of an open load set its pace\n"},
+	} {
+		for _, s := range scaling.Of(tt.docs) {
+			if len(s.Variants) > 0 {
+				t.Errorf("%s: was fitted: %+v", tt.name, s.Variants)
+			}
 		}
-		if costOf(t, v, results.RequestsPerOp).Err != nil {
-			t.Errorf("%s: counts were not fitted", mode)
+		if got := write(t, tt.docs, 120); got != tt.want {
+			t.Errorf("%s: got\n%swant\n%s", tt.name, got, tt.want)
 		}
 	}
 }

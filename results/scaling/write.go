@@ -13,13 +13,14 @@ import (
 )
 
 // Write prints the exponents and the parameters of the universal scalability law of each study, in at most width columns. It
-// prints one line about the studies that have too few numbers of clients, and one about those with faults.
+// prints one line about the studies that have too few numbers of clients, and one for each reason why others are not fitted.
 func Write(w io.Writer, studies []Study, width int) error {
-	var short, faulty []string
+	var short []string
+	unfitted := map[string][]string{}
 	for _, s := range studies {
 		switch {
-		case s.Faulty:
-			faulty = append(faulty, s.Scenario)
+		case s.Unfitted != "":
+			unfitted[s.Unfitted] = append(unfitted[s.Unfitted], s.Scenario)
 		case s.TooFew():
 			short = append(short, s.Scenario)
 		default:
@@ -28,9 +29,11 @@ func Write(w io.Writer, studies []Study, width int) error {
 			}
 		}
 	}
-	return writeLines(w, width,
-		lineOf("no scaling law for %s: too few client counts: an exponent needs 3, the universal scalability law 4", short),
-		lineOf("no scaling law for %s: the measurements contain the recovery from faults", faulty))
+	lines := []string{lineOf("no scaling law for %s: too few client counts: an exponent needs 3, the universal scalability law 4", short)}
+	for _, why := range []string{unfittedFaults, unfittedStages, unfittedOpen} {
+		lines = append(lines, lineOf("no scaling law for %s: "+why, unfitted[why]))
+	}
+	return writeLines(w, width, lines...)
 }
 
 // lineOf returns a line about names, or an empty one without names.
