@@ -13,7 +13,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -78,7 +80,7 @@ func TestCheckConnections(t *testing.T) {
 	t.Parallel()
 	const files = 20000
 	var servers, doubled []ensemble.Server
-	forwarders := map[string]forwarder{}
+	forwarders, half := map[string]forwarder{}, map[string]forwarder{}
 	for i := range 3 {
 		s := ensemble.Server{ID: i + 1, Name: fmt.Sprintf("zoo%d", i+1), Addr: fmt.Sprintf("127.0.0.1:%d", 100+i)}
 		servers = append(servers, s)
@@ -86,25 +88,49 @@ func TestCheckConnections(t *testing.T) {
 		doubled = append(doubled, s)
 		for _, port := range []int{100, 200} {
 			forwarders[fmt.Sprint(port+i)] = forwarder{int32(port + i), files}
+			half[fmt.Sprint(port+i)] = forwarder{int32(port + i), files / 2}
 		}
 	}
+	none := scenarios.Scenario{}
+	roaming := scenarios.Scenario{Roam: true}
+	killed := scenarios.Scenario{Faults: []faults.Fault{{Kind: faults.Kill, Whom: faults.Leader}}}
+	moving := scenarios.Scenario{Faults: killed.Faults, Roam: true}
+	cut := scenarios.Scenario{Faults: []faults.Fault{{Kind: faults.Cut, Whom: faults.All}}, Roam: true}
+	busy := scenarios.Scenario{Background: &results.BackgroundLoad{Sessions: 60}}
+	crowded := moving
+	crowded.Background = busy.Background
 	for _, tt := range []struct {
 		name    string
 		servers []ensemble.Server
-		clients int
+		load    scenarios.Scenario
+		clients []int
 		ports   int
 		limits  map[string]forwarder
 		want    string
 	}{
-		{"a few clients", servers, 100, 28000, forwarders, ""},
-		{"nothing is known", servers, 100000, math.MaxInt, nil, ""},
-		{"more than one process forwards", servers, 10000, 28000, forwarders, "prlimit --pid 100 --nofile=20100"},
-		{"two processes forward them", doubled, 10000, 28000, forwarders, ""},
-		{"more than two forward", doubled, 21000, 28000, forwarders, "and may have 20000"},
-		{"more than there are ports", servers[:1], 30000, 28000, nil, "ip_local_port_range"},
-		{"enough ports for three servers", servers, 30000, 28000, nil, ""},
+		{"a few clients", servers, none, []int{100}, 28000, forwarders, ""},
+		{"nothing is known", servers, none, []int{100000}, math.MaxInt, nil, ""},
+		{"more than one process forwards", servers, none, []int{10000}, 28000, forwarders, "prlimit --pid 100 --nofile=20100"},
+		{"two processes forward them", doubled, none, []int{10000}, 28000, forwarders, ""},
+		{"more than two forward", doubled, none, []int{21000}, 28000, forwarders, "and may have 20000"},
+		{"more than there are ports", servers[:1], none, []int{30000}, 28000, nil, "ip_local_port_range"},
+		{"enough ports for three servers", servers, none, []int{30000}, 28000, nil, ""},
+		{"the largest number of clients uses second ports", doubled, none, []int{6000}, 28000, half, ""},
+		{"another one does not", doubled, none, []int{5900, 6000}, 28000, half, "5900 clients need 1983 connections to 127.0.0.1:100, for which docker-proxy (process 100) needs 11898"},
+		{"faults keep clients from second ports", doubled, killed, []int{10000}, 28000, forwarders, "needs 20100 open files"},
+		{"clients that move", servers, moving, []int{3400}, 28000, forwarders, "3400 clients need 3416 connections"},
+		{"to the first ports", doubled, moving, []int{3400}, 28000, forwarders, "3400 clients need 3416 connections"},
+		{"to ports of this machine", servers, moving, []int{30000}, 28000, nil, "all may meet at the same), and this machine has 28000 outgoing ports"},
+		{"clients that wait for their server", servers, killed, []int{3400}, 28000, forwarders, ""},
+		{"clients whose server does not fail", servers, roaming, []int{3400}, 28000, forwarders, ""},
+		{"clients whose connections are cut", servers, cut, []int{3400}, 28000, forwarders, ""},
+		{"clients that move, just enough files", servers, moving, []int{3300}, 28000, forwarders, ""},
+		{"and a background", servers, crowded, []int{3300}, 28000, forwarders, "3300 clients need 3336 connections"},
+		{"clients, just enough files", servers, none, []int{9950}, 28000, forwarders, ""},
+		{"with a background", servers, busy, []int{9950}, 28000, forwarders, "9950 clients need 3353 connections"},
 	} {
-		err := checkConnections(setting{servers: tt.servers, clients: tt.clients}, tt.ports, tt.limits)
+		tt.load.Clients = tt.clients
+		err := checkScenario(tt.load, tt.servers, tt.ports, tt.limits)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}

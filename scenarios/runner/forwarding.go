@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
 )
 
 // How many connections one address can have.
@@ -20,41 +21,69 @@ const (
 	spareSession = 16 // connections besides those of the clients: bystanders, floors, four-letter commands
 )
 
-// CheckConnections returns an error if the largest measurement of a scenario needs more connections to one address than this
-// machine has outgoing ports for, or than Docker's process that forwards the address may open. That process would end, and with
-// it all its connections.
+// CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has
+// outgoing ports for, or than Docker's process that forwards the address may open. That process would end, and with it all its
+// connections.
 func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
-	at := setting{servers: servers, clients: slices.Max(s.Clients), faults: len(s.Faults) > 0}
+	return checkScenario(s, servers, outgoingPorts(), forwarders())
+}
+
+// checkScenario checks each number of clients. The largest may need fewer connections to one address than another one, as it uses
+// the servers' second addresses.
+func checkScenario(s scenarios.Scenario, servers []ensemble.Server, ports int, forwarders map[string]forwarder) error {
+	at := setting{servers: servers, faults: len(s.Faults) > 0, roam: s.Roam && faults.OfServers(s.Faults)}
 	if s.Background != nil {
 		at.background = s.Background.Sessions
 	}
-	return checkConnections(at, outgoingPorts(), forwarders())
+	for _, at.clients = range s.Clients {
+		if err := at.checkConnections(ports, forwarders); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func checkConnections(at setting, ports int, forwarders map[string]forwarder) error {
-	sessions := map[string]int{}
-	for i := range at.clients {
-		sessions[at.home(i).Addr]++
-	}
-	for i := range at.background {
-		sessions[at.servers[i%len(at.servers)].Addr]++
-	}
+func (at setting) checkConnections(ports int, forwarders map[string]forwarder) error {
+	sessions := at.mostSessions()
 	for _, server := range at.servers {
 		for _, addr := range []string{server.Addr, server.Second} {
 			n := sessions[addr] + spareSession
+			need := fmt.Sprintf("%d clients need %d connections to %s", at.clients, n, addr)
+			if at.roam {
+				need += " (if its server fails, a client connects to another one, and all may meet at the same)"
+			}
 			if n > ports {
-				return fmt.Errorf("%d clients need %d connections to %s, and this machine has %d outgoing ports: "+
-					"widen net.ipv4.ip_local_port_range, or ask for fewer clients", at.clients, n, addr, ports)
+				return fmt.Errorf("%s, and this machine has %d outgoing ports: widen net.ipv4.ip_local_port_range, or ask for fewer clients", need, ports)
 			}
 			_, port, _ := net.SplitHostPort(addr)
 			if f, ok := forwarders[port]; ok && uint64(n*forwardFiles) > f.files {
-				return fmt.Errorf("%d clients need %d connections to %s, for which docker-proxy (process %d) needs %d open files and may have %d: "+
+				return fmt.Errorf("%s, for which docker-proxy (process %d) needs %d open files and may have %d: "+
 					"raise its limit (sudo prlimit --pid %d --nofile=%d, or LimitNOFILE of the Docker service), or ask for fewer clients",
-					at.clients, n, addr, f.pid, n*forwardFiles, f.files, f.pid, n*forwardFiles)
+					need, f.pid, n*forwardFiles, f.files, f.pid, n*forwardFiles)
 			}
 		}
 	}
 	return nil
+}
+
+// mostSessions returns the largest number of sessions that each address can get.
+//
+// Note: clients that roam do not return. When their server fails, all of them try the other ones in the same order, so that after a
+// few faults one server may have all.
+func (at setting) mostSessions() map[string]int {
+	sessions := map[string]int{}
+	for i := range at.clients {
+		sessions[at.home(i).Addr]++
+	}
+	if at.roam {
+		for _, s := range at.servers {
+			sessions[s.Addr] = at.clients
+		}
+	}
+	for i := range at.background {
+		sessions[at.servers[i%len(at.servers)].Addr]++
+	}
+	return sessions
 }
 
 // outgoingPorts returns how many connections this machine can have to one address.
