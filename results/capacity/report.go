@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,83 +9,6 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 )
-
-// The loads that a capacity can be a number of.
-const (
-	ByRate    = "rate"    // operations per second that arrive
-	ByClients = "clients" // clients that loop
-)
-
-// Objective is what must hold of every measurement, such as "response-p99 < 50ms".
-type Objective struct{ claim results.Claim }
-
-// ParseObjective reads an objective: a metric, < or <= (for times, costs and the like) or > or >= (for rates), and a limit.
-func ParseObjective(text string) (Objective, error) {
-	const anyVariant = "*"
-	if len(strings.Fields(text)) != 3 {
-		return Objective{}, fmt.Errorf(`wants "METRIC < LIMIT", such as "response-p99 < 50ms", not %q`, text)
-	}
-	c, err := results.ParseClaim(anyVariant + " " + text)
-	if err == nil && c.Op == "==" {
-		err = errors.New("wants < or >: a capacity is where a metric passes a limit")
-	}
-	if why := c.Unfailing(); err == nil && why != "" {
-		err = errors.New(why)
-	}
-	return Objective{c}, err
-}
-
-// Metric returns the metric that the objective is about.
-func (o Objective) Metric() string { return o.claim.Metric }
-
-// Check returns an error if the load that a capacity is a number of has no such metric, or if the load cannot harm it.
-func (o Objective) Check(by string) error {
-	switch metric := o.Metric(); {
-	case by != ByRate && results.IsOpenMetric(metric):
-		return fmt.Errorf("%s is measured only in open loads, and so by rate: choose that, or another metric", metric)
-	case metric == results.Capacity:
-		return errors.New("a capacity cannot be the objective of a capacity: choose a time, such as response-p99")
-	case metric == results.OpsPerSecond || metric == results.AchievedPerSecond:
-		return fmt.Errorf("%s grows with the load, so that it limits none: choose a time, such as response-p99", metric)
-	default:
-		return nil
-	}
-}
-
-// String returns the objective as [ParseObjective] reads it.
-func (o Objective) String() string { return strings.TrimPrefix(o.claim.String(), o.claim.Variant+" ") }
-
-// Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails every
-// objective, unless zkbench itself was saturated. A confirmation must be made on a machine that did not change its speed meanwhile.
-func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
-	m, measured := d.Metrics[o.claim.Metric]
-	switch saturated := d.Saturated(); {
-	case len(saturated) > 0:
-		return Unclear, saturated[0]
-	case d.BeyondCapacity():
-		return Fails, "beyond the capacity"
-	case len(d.Invalid) > 0:
-		return Unclear, d.Invalid[0]
-	case !measured:
-		return Unclear, o.claim.Metric + " was not measured"
-	}
-	value := results.FormatMetric(o.claim.Metric, m.Value)
-	if !o.claim.Holds(m.Value) {
-		return Fails, value
-	}
-	if moved := movedFloor(d); p == Confirm && moved != "" {
-		return Unclear, "the machine changed its speed: " + moved
-	}
-	return Holds, value
-}
-
-// movedFloor says how the machine changed its speed during a measurement; empty if it did not, and on the embedded server.
-func movedFloor(d *results.Document) string {
-	if d.Floor == nil || d.Environment.Engine == results.Embedded {
-		return ""
-	}
-	return d.Floor.Moved()
-}
 
 // Schema is the version of a report's JSON.
 const Schema = 1
