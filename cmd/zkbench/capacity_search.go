@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
@@ -76,6 +77,7 @@ func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial)
 	}
 	c.runner.Progress = c.progress.step
 	c.progress.begin(fmt.Sprintf("%s (%s)", s.Name, t.Purpose))
+	var repeats []*results.Document
 	c.runner.Save = func(d *results.Document) error {
 		c.docs = append(c.docs, d)
 		if err := save(d, dir); err != nil {
@@ -84,7 +86,8 @@ func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial)
 		if d.Repeat == 0 { // a rehearsal in which the recipe broke its promise
 			return nil
 		}
-		if t.Outcome, t.Why = c.objective.Judge(d, t.Purpose); t.Outcome != capacity.Holds {
+		repeats = append(repeats, d)
+		if t.Outcome, t.Why = c.objective.JudgeAll(repeats, t.Purpose); t.Outcome != capacity.Holds {
 			return errDecided
 		}
 		return nil
@@ -97,9 +100,17 @@ func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial)
 	}
 	if err == nil {
 		c.progress.pause()
-		fmt.Fprintf(c.stderr, "%s at %d (%s): %s, %s\n", variant, t.Load, t.Purpose, t.Outcome, t.Why)
+		fmt.Fprintf(c.stderr, "%s at %d (%s): %s, %s\n", variant, t.Load, t.Purpose, t.Outcome, c.reason(t))
 	}
 	return t, failedRun(err)
+}
+
+// reason returns why a trial has its outcome, and says which of the values it is.
+func (c *capacityRun) reason(t capacity.Trial) string {
+	if t.Outcome != capacity.Holds {
+		return t.Why
+	}
+	return fmt.Sprintf("worst %s %s", strings.TrimSuffix(c.objective.Metric(), "-ns"), t.Why)
 }
 
 // removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.

@@ -1,8 +1,10 @@
 package capacity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
@@ -75,6 +77,23 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 		return Unclear, "the machine changed its speed: " + moved
 	}
 	return Holds, value
+}
+
+// JudgeAll decides whether the objective holds in the repeats of a trial so far, and says why. The first one in which it does not hold
+// decides. If it holds in all, the reason is the worst value.
+func (o Objective) JudgeAll(repeats []*results.Document, p Purpose) (Outcome, string) {
+	for _, d := range repeats {
+		if outcome, why := o.Judge(d, p); outcome != Holds {
+			return outcome, why
+		}
+	}
+	value := func(d *results.Document) float64 { return d.Metrics[o.Metric()].Value }
+	byValue := func(a, b *results.Document) int { return cmp.Compare(value(a), value(b)) }
+	worst := slices.MaxFunc(repeats, byValue)
+	if strings.HasPrefix(o.claim.Op, ">") {
+		worst = slices.MinFunc(repeats, byValue)
+	}
+	return Holds, results.FormatMetric(o.Metric(), value(worst))
 }
 
 // movedFloor says how the machine changed its speed during a measurement; empty if it did not, and on the embedded server.

@@ -60,7 +60,7 @@ func (r Report) Write(w io.Writer, width int) error {
 	heading := fmt.Sprintf("%s on %s: the largest load at which %s, %s%d %s of each trial", r.Scenario, r.Engine, r.Objective, at, r.Repeats, plural)
 	fmt.Fprintf(w, "%s\n\n", table.Wrap(heading, width))
 	metric, _, _ := strings.Cut(r.Objective, " ")
-	t := table.New(append(table.Left("variant"), table.Right("capacity", metric, "fails at", metric, "trials")...)...)
+	t := table.New(append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)...)
 	for _, v := range r.Variants {
 		if v.Capacity == 0 {
 			t.Row(v.Variant, table.Missing, table.Missing, table.Missing, table.Missing, len(v.Trials))

@@ -80,3 +80,32 @@ func TestObjective(t *testing.T) {
 		}
 	}
 }
+
+// Of the repeats in which an objective holds, the worst is reported, and one in which it does not hold decides.
+func TestWorstOfTheRepeats(t *testing.T) {
+	served := func(metric string, values ...float64) (repeats []*results.Document) {
+		for _, v := range values {
+			repeats = append(repeats, &results.Document{Metrics: map[string]results.Metric{metric: {Value: v}}})
+		}
+		return repeats
+	}
+	for _, tt := range []struct {
+		name, objective string
+		repeats         []*results.Document
+		want            capacity.Outcome
+		why             string
+	}{
+		{"the last is the best", "acquire-max < 50ms", served("acquire-max-ns", 20e6, 40e6, 10e6), capacity.Holds, "40.0 ms"},
+		{"the last is the worst", "acquire-max < 50ms", served("acquire-max-ns", 20e6, 30e6), capacity.Holds, "30.0 ms"},
+		{"the smallest is the worst", "ops/s > 50", served("ops/s", 300, 200, 400), capacity.Holds, "200"},
+		{"one that fails", "acquire-max < 50ms", served("acquire-max-ns", 20e6, 60e6, 70e6), capacity.Fails, "60.0 ms"},
+	} {
+		o, err := capacity.ParseObjective(tt.objective)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, why := o.JudgeAll(tt.repeats, capacity.Bracket); got != tt.want || why != tt.why {
+			t.Errorf("%s: %s (%s), want %s (%s)", tt.name, got, why, tt.want, tt.why)
+		}
+	}
+}

@@ -36,7 +36,7 @@ type Trial struct {
 	Load    int     `json:"load"`
 	Purpose Purpose `json:"purpose"`
 	Outcome Outcome `json:"outcome,omitempty"`
-	Why     string  `json:"why,omitempty"` // with the values
+	Why     string  `json:"why,omitempty"` // with the value: the worst of the repeats if it holds, and otherwise that of the repeat in which it does not
 }
 
 // Precision is that of the bracket: the smallest load that fails, divided by the largest that holds, is at most this.
