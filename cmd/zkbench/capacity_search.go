@@ -15,9 +15,11 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
 )
 
-// search finds the capacities. The variants take turns, a trial each, so that a change of the machine's speed affects all.
+// search finds the capacities. The variants take turns, a trial each, so that a change of the machine's speed affects all. After each
+// trial, the report is stored, so that an interrupt loses only the trial that was under way.
 func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
 	c.progress = newProgress(c.stderr)
 	defer c.progress.close()
@@ -27,31 +29,47 @@ func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
 		searches[i] = capacity.NewSearch(c.flags.first, c.flags.most)
 	}
 	random := rand.New(rand.NewPCG(c.scenario.Seed, 0))
-	var err error
-	for more := true; more && err == nil; {
+	for more := true; more; {
 		more = false
 		for _, i := range random.Perm(len(selected)) {
 			trial, ok := searches[i].Next()
-			if !ok || err != nil {
+			if !ok {
 				continue
 			}
 			more = true
-			if trial, err = c.try(ctx, selected[i].Name, trial); err == nil {
+			trial, err := c.try(ctx, selected[i].Name, trial)
+			if err == nil {
 				searches[i].Report(trial)
+				err = results.WriteJSON(c.file(), c.report(selected, searches))
+			}
+			if err != nil {
+				return c.report(selected, searches), err
 			}
 		}
 	}
-	report := capacity.Report{
+	return c.report(selected, searches), nil
+}
+
+// file returns the path of the report in the folder of the trials.
+func (c *capacityRun) file() string { return filepath.Join(c.flags.load.out, capacity.File) }
+
+// report returns what the searches have found so far.
+func (c *capacityRun) report(selected []variants.Variant, searches []*capacity.Search) capacity.Report {
+	r := capacity.Report{
 		Schema: capacity.Schema, Scenario: c.scenario.Name, By: c.flags.by, Objective: c.objective.String(), Repeats: c.scenario.Repeats,
 		First: c.flags.first, Most: c.flags.most,
 	}
 	if c.flags.by == capacity.ByRate {
-		report.Clients = c.scenario.Clients[0]
+		r.Clients = c.scenario.Clients[0]
 	}
 	for i, v := range selected {
-		report.Add(v.Name, searches[i])
+		r.Add(v.Name, searches[i])
 	}
-	return report, err
+	for _, d := range c.docs {
+		r.Engine = d.Environment.Engine
+		r.Breaches += d.Breaches()
+	}
+	return r
 }
 
 // errDecided ends a trial whose outcome further repeats cannot change.
@@ -127,32 +145,23 @@ func removeTrial(dir string, s scenarios.Scenario, load int) error {
 	return nil
 }
 
-// finish prints and stores what was found, and returns the error with the exit code.
+// finish stores and prints what was found, and returns the error with the exit code. It stores first: the trials took minutes, and
+// standard output may be closed.
 func (c *capacityRun) finish(r capacity.Report) error {
 	if len(c.docs) == 0 {
 		return nil
 	}
-	r.Engine = c.docs[0].Environment.Engine
-	for _, d := range c.docs {
-		r.Breaches += d.Breaches()
+	err := results.WriteJSON(c.file(), r)
+	if c.flags.json != "" {
+		err = errors.Join(err, results.WriteJSON(c.flags.json, r))
 	}
-	if err := r.Write(c.stdout, width(c.stdout)); err != nil {
-		return err
-	}
+	err = errors.Join(err, r.Write(c.stdout, width(c.stdout)))
 	fmt.Fprintf(c.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", c.flags.load.out, c.flags.load.out)
-	for _, path := range []string{filepath.Join(c.flags.load.out, capacity.File), c.flags.json} {
-		if path == "" {
-			continue
-		}
-		if err := results.WriteJSON(path, r); err != nil {
-			return err
-		}
-	}
 	if results.WriteBreaches(c.stdout, c.docs) {
-		return exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")}
+		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
 	}
 	if code := r.Outcome().Code(); code != 0 {
-		return exitError{code, errors.New("a capacity was not found")}
+		err = errors.Join(err, exitError{code, errors.New("a capacity was not found")})
 	}
-	return nil
+	return err
 }

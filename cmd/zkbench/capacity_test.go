@@ -163,3 +163,34 @@ func TestCapacityReplacesNoOtherReport(t *testing.T) {
 		t.Errorf("exit code %d (%s), and the earlier copy: %v", code, stderr, err)
 	}
 }
+
+// closed is a standard output that cannot be written to.
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, errClosed }
+
+var errClosed = errors.New("closed")
+
+// What a search has found is stored although it cannot be printed, or although one of the two files cannot be written.
+func TestCapacityIsStoredFirst(t *testing.T) {
+	for _, tt := range []struct{ name, json string }{
+		{"no standard output", "copy.json"},
+		{"nor a copy", filepath.Join("none", "copy.json")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := t.TempDir()
+			c := &capacityRun{app: &app{stdout: closed{}}, docs: []*results.Document{{}}}
+			c.flags.load.out, c.flags.json = out, filepath.Join(out, tt.json)
+			err := c.finish(capacity.Report{Engine: "container", Variants: []capacity.Capacity{{Variant: "znode"}}})
+			if !errors.Is(err, errClosed) || exitCode(t.Context(), err) != outcome.CodeFailed {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Stat(filepath.Join(out, capacity.File)); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(c.flags.json); tt.json == "copy.json" && err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
