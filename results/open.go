@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -75,9 +74,6 @@ const (
 	latenessWarning = 0.10
 	latenessInvalid = 0.25
 )
-
-// samplesOf returns how many samples there must be so that a percentile does not rest on one or two of them.
-func samplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
 
 // lateArrivals compares the delay of arrivals within zkbench with the times that are reported. It returns the percentile in which the
 // delay is the largest share, and that share; 0 without an open load.

@@ -76,7 +76,22 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	if moved := movedFloor(d); p == Confirm && moved != "" {
 		return Unclear, "the machine changed its speed: " + moved
 	}
+	if outcome, why := o.doubt(d); why != "" {
+		return outcome, why
+	}
 	return Holds, value
+}
+
+// doubt returns why the objective does not count as held although the metric meets it; empty if it does.
+func (o Objective) doubt(d *results.Document) (outcome Outcome, why string) {
+	switch p, ok := d.Percentile(o.Metric()); {
+	case ok && d.Hides(p):
+		return Fails, "clients starve: the longest waits are in no percentile"
+	case ok && p.Scarce():
+		return Unclear, fmt.Sprintf("p%g of %d samples, and at least %d are necessary: lengthen --duration", p.Of, p.Samples, p.Least())
+	default:
+		return Holds, ""
+	}
 }
 
 // JudgeAll decides whether the objective holds in the repeats of a trial so far, and says why. The first one in which it does not hold

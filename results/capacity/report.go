@@ -50,6 +50,9 @@ func (r Report) Outcome() outcome.Outcome {
 	return outcome.Pass
 }
 
+// longestWhy is the width of the column with the reasons, beyond which they are wrapped.
+const longestWhy = 20
+
 // Write prints the capacities as a table of at most width columns, and below it why some are not known.
 func (r Report) Write(w io.Writer, width int) error {
 	unit, at := "/s", fmt.Sprintf("%d clients, ", r.Clients)
@@ -60,7 +63,9 @@ func (r Report) Write(w io.Writer, width int) error {
 	heading := fmt.Sprintf("%s on %s: the largest load at which %s, %s%d %s of each trial", r.Scenario, r.Engine, r.Objective, at, r.Repeats, plural)
 	fmt.Fprintf(w, "%s\n\n", table.Wrap(heading, width))
 	metric, _, _ := strings.Cut(r.Objective, " ")
-	t := table.New(append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)...)
+	columns := append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)
+	columns[4].Width = longestWhy
+	t := table.New(columns...)
 	for _, v := range r.Variants {
 		if v.Capacity == 0 {
 			t.Row(v.Variant, table.Missing, table.Missing, table.Missing, table.Missing, len(v.Trials))

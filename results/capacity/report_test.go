@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +108,50 @@ func TestWorstOfTheRepeats(t *testing.T) {
 		}
 		if got, why := o.JudgeAll(tt.repeats, capacity.Bracket); got != tt.want || why != tt.why {
 			t.Errorf("%s: %s (%s), want %s (%s)", tt.name, got, why, tt.want, tt.why)
+		}
+	}
+}
+
+// A percentile of too few samples does not hold, and neither does one that lacks the longest waits.
+func TestPercentilesThatDoNotHold(t *testing.T) {
+	times := func(n int) results.Histogram {
+		h, err := results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	for _, tt := range []struct {
+		name, objective string
+		samples         int
+		starving        int
+		want            capacity.Outcome
+		why             string
+	}{
+		{"enough for a p99", "acquire-p99 < 50ms", 100, 0, capacity.Holds, ""},
+		{"too few for a p99", "acquire-p99 < 50ms", 99, 0, capacity.Unclear, "lengthen --duration"},
+		{"too few, and it fails", "acquire-p99 < 500us", 99, 0, capacity.Fails, ""},
+		{"enough for a median", "acquire-p50 < 50ms", 2, 0, capacity.Holds, ""},
+		{"too few for a median", "acquire-p50/floor < 10", 1, 0, capacity.Unclear, "lengthen --duration"},
+		{"a maximum", "acquire-max < 50ms", 1, 0, capacity.Holds, ""},
+		{"a count", "requests/op < 50", 1, 100, capacity.Holds, ""},
+		{"starving clients", "acquire-p99 < 50ms", 1000, 2, capacity.Fails, "clients starve"},
+		{"the median beside a few that starve", "acquire-p50 < 50ms", 1000, 2, capacity.Holds, ""},
+		{"the median beside many that starve", "acquire-p50 < 50ms", 1000, 101, capacity.Fails, "clients starve"},
+		{"response times, which contain the waits", "response-p99 < 50ms", 1000, 1000, capacity.Holds, ""},
+	} {
+		o, err := capacity.ParseObjective(tt.objective)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &results.Document{Phases: []string{"acquire"}, Histograms: map[string]results.Histogram{"acquire": times(tt.samples), "response": times(tt.samples)}}
+		d.Window = results.Window{UnfinishedWaits: tt.starving, StarvingWaits: tt.starving}
+		d.Metrics = map[string]results.Metric{o.Metric(): {Value: 1e6}}
+		if !strings.HasSuffix(o.Metric(), "-ns") {
+			d.Metrics[o.Metric()] = results.Metric{Value: 2}
+		}
+		if got, why := o.Judge(d, capacity.Confirm); got != tt.want || !strings.Contains(why, tt.why) {
+			t.Errorf("%s: %s (%s), want %s with %q", tt.name, got, why, tt.want, tt.why)
 		}
 	}
 }

@@ -222,8 +222,8 @@ func valueOf(d *results.Document, metric string) (float64, error) {
 	if d.AtLeast(metric) {
 		return 0, fmt.Errorf("%s is only a lower bound: the load ended before a recovery", metric)
 	}
-	if h, ok := percentileOf(d, metric); ok && strings.HasSuffix(metric, "-p99.9-ns") { // a document does not list this metric
-		decoded, err := h.Decode()
+	if p, ok := d.Percentile(metric); ok && strings.HasSuffix(metric, "-p99.9-ns") { // a document does not list this metric
+		decoded, err := p.Decode()
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", metric, err)
 		}
