@@ -169,21 +169,31 @@ func (a Assertion) compareCapacity(r capacity.Report) Check {
 		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+embeddedTimes
 	case a.isNarrow(float64(*e.Value), float64(*e.Limit)):
 		c.narrow = true
-		c.Why += fmt.Sprintf(", which is within the %.0f %% to which capacities are known: another search may decide otherwise", 100*(capacity.Precision-1))
+		c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*a.repeatability())
 	}
 	return c
 }
 
-// isNarrow reports whether a capacity and its limit differ by no more than the precision of a search. A multiple of another capacity
-// has the error of both.
-func (a Assertion) isNarrow(value, limit float64) bool {
-	precision := capacity.Precision
+// searchesDiffer is the share by which the capacities of two searches may differ on an unchanged ensemble. It is larger than
+// [capacity.Precision], to which a single search narrows: two searches in one hour differed by up to 9 %.
+const searchesDiffer = 0.10
+
+// repeatability returns the share by which the assertion's capacity may differ from its limit in another search. A multiple of another
+// capacity has the error of both.
+func (a Assertion) repeatability() float64 {
 	if a.Of != "" {
-		precision *= capacity.Precision
-	} else if math.Abs(value-limit) <= 1 { // a load is a whole number
+		return 2 * searchesDiffer
+	}
+	return searchesDiffer
+}
+
+// isNarrow reports whether a capacity and its limit differ by no more than two searches may.
+func (a Assertion) isNarrow(value, limit float64) bool {
+	if a.Of == "" && math.Abs(value-limit) <= 1 { // a load is a whole number
 		return true
 	}
-	return value <= limit*precision && limit <= value*precision
+	ratio := 1 + a.repeatability()
+	return value <= limit*ratio && limit <= value*ratio
 }
 
 // capacityMissing returns why a report has no capacity of a variant; empty if it has one.

@@ -54,10 +54,13 @@ func TestCapacityRules(t *testing.T) {
 		why        string
 	}{
 		{"above", "check: synthetic capacity >= 300" + p99, []capacity.Report{two}, outcome.Pass, "it is 400, against 300"},
-		{"equal", "check: synthetic capacity >= 400" + p99, []capacity.Report{two}, outcome.Pass, "within the 5 % to which capacities are known"},
-		{"not more", "check: synthetic capacity > 400" + p99, []capacity.Report{two}, outcome.Regression, "within the 5 % to which capacities are known"},
+		{"equal", "check: synthetic capacity >= 400" + p99, []capacity.Report{two}, outcome.Pass, "within the 10 % by which two searches may differ"},
+		{"not more", "check: synthetic capacity > 400" + p99, []capacity.Report{two}, outcome.Regression, "within the 10 % by which two searches may differ"},
 		{"below", "check: synthetic capacity >= 500" + p99, []capacity.Report{two}, outcome.Regression, "it is 400, against 500"},
 		{"narrowly below", "check: synthetic capacity >= 419" + p99, []capacity.Report{two}, outcome.Regression, "another search may decide otherwise"},
+		{"as far below as two searches differ", "check: synthetic capacity >= 438" + p99, []capacity.Report{two}, outcome.Regression, "another search may decide otherwise"},
+		{"as far above as two searches differ", "check: synthetic capacity >= 366" + p99, []capacity.Report{two}, outcome.Pass, "another search may decide otherwise"},
+		{"a narrow multiple", "check: synthetic capacity >= 1.7 x slow" + p99, []capacity.Report{two}, outcome.Pass, "within the 20 % by which two searches may differ"},
 		{"another word for it", "check: synthetic capacity >= 300, objective: response-p99-ns < 50000000", []capacity.Report{two}, outcome.Pass, ""},
 		{"a multiple", "check: synthetic capacity >= 1.5 x slow" + p99, []capacity.Report{two}, outcome.Pass, ""},
 		{"too large a multiple", "check: synthetic capacity >= 3 x slow" + p99, []capacity.Report{two}, outcome.Regression, ""},
