@@ -42,9 +42,10 @@ mode), or the number of clients that loop (--by clients, in closed mode).
 A search doubles or halves the load until it has one that holds and one that
 fails, and halves the distance until they are within 5 %. The largest load that
 held is then run again, and must hold again; a load that is 10 % larger must
-fail. If the trials contradict each other, if no load or every load meets the
-objective, or if the machine changed its speed, there is no capacity, and the
-exit code is 5.
+fail. Both are repeated if the machine changed its speed meanwhile. There is no
+capacity, and the exit code is 5, if the trials contradict each other, if no
+load or every load meets the objective, or if the numbers of three trials in a
+row must not be used.
 
 The results of the last trial of each load are kept in a folder, which 'zkbench
 plot' draws and 'zkbench gate --rules' holds to limits.`,

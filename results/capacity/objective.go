@@ -56,9 +56,14 @@ func (o Objective) Check(by string) error {
 func (o Objective) String() string { return strings.TrimPrefix(o.claim.String(), o.claim.Variant+" ") }
 
 // Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails every
-// objective, unless zkbench itself was saturated. A confirmation must be made on a machine that did not change its speed meanwhile.
+// objective, unless zkbench itself was saturated. Confirmations and refutations must be made on a machine that did not change its speed
+// meanwhile. That is not asked of a load beyond the capacity, which may itself be why the floor is higher after it.
 func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	m, measured := d.Metrics[o.claim.Metric]
+	moved := ""
+	if p == Confirm || p == Refute {
+		moved = movedFloor(d)
+	}
 	switch saturated := d.Saturated(); {
 	case len(saturated) > 0:
 		return Unclear, saturated[0]
@@ -68,13 +73,12 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 		return Unclear, d.Invalid[0]
 	case !measured:
 		return Unclear, o.claim.Metric + " was not measured"
+	case moved != "":
+		return Unclear, "the machine changed its speed: " + moved
 	}
 	value := results.FormatMetric(o.claim.Metric, m.Value)
 	if !o.claim.Holds(m.Value) {
 		return Fails, value
-	}
-	if moved := movedFloor(d); p == Confirm && moved != "" {
-		return Unclear, "the machine changed its speed: " + moved
 	}
 	if outcome, why := o.doubt(d); why != "" {
 		return outcome, why

@@ -155,3 +155,46 @@ func TestPercentilesThatDoNotHold(t *testing.T) {
 		}
 	}
 }
+
+// A trial that decides is made on a machine that did not change its speed, for each outcome, unless its load is why.
+func TestTrialsThatDecideNeedAFloorThatStays(t *testing.T) {
+	half := func(took time.Duration) map[string]results.Histogram {
+		h, err := results.NewHistogram([]time.Duration{took})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return map[string]results.Histogram{results.FloorWrite: h}
+	}
+	moved := &results.Floor{Before: half(time.Millisecond), After: half(3 * time.Millisecond)}
+	for _, tt := range []struct {
+		name    string
+		purpose capacity.Purpose
+		p99     float64
+		change  func(*results.Document)
+		want    capacity.Outcome
+	}{
+		{"a first trial that holds", capacity.Bracket, 1e6, nil, capacity.Holds},
+		{"a first trial that fails", capacity.Bisect, 60e6, nil, capacity.Fails},
+		{"a confirmation that holds", capacity.Confirm, 1e6, nil, capacity.Unclear},
+		{"a confirmation that fails", capacity.Confirm, 60e6, nil, capacity.Unclear},
+		{"a refutation that holds", capacity.Refute, 1e6, nil, capacity.Unclear},
+		{"a refutation that fails", capacity.Refute, 60e6, nil, capacity.Unclear},
+		{"a refutation beyond the capacity", capacity.Refute, 60e6, func(d *results.Document) { d.Open.LastEmpty = 0 }, capacity.Fails},
+		{"a confirmation beyond the capacity", capacity.Confirm, 60e6, func(d *results.Document) { d.Open.LastEmpty = 0 }, capacity.Fails},
+		{"the embedded server", capacity.Refute, 60e6, func(d *results.Document) { d.Environment.Engine = results.Embedded }, capacity.Fails},
+		{"a floor that stays", capacity.Refute, 60e6, func(d *results.Document) { d.Floor = &results.Floor{Before: moved.Before, After: moved.Before} }, capacity.Fails},
+	} {
+		o, err := capacity.ParseObjective("response-p99 < 50ms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &results.Document{Metrics: map[string]results.Metric{"response-p99-ns": {Value: tt.p99}}, Window: results.Window{End: 10 * time.Second}, Floor: moved}
+		d.Open = &results.Open{LastEmpty: 10 * time.Second}
+		if tt.change != nil {
+			tt.change(d)
+		}
+		if got, why := o.Judge(d, tt.purpose); got != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got, why, tt.want)
+		}
+	}
+}
