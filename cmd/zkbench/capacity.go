@@ -60,6 +60,8 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 	}
 	f.load.bindLoad(cmd)
 	flags := cmd.Flags()
+	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
+	flags.Lookup("duration").Usage = "length of each measurement\n(default: the scenario's, or 5s)"
 	flags.StringVar(&f.objective, "objective", "", "what must hold, such as 'response-p99 < 50ms'")
 	flags.StringVar(&f.by, "by", capacity.ByRate, "rate or clients")
 	flags.IntVar(&f.first, "first", 50, "the load of the first trial")
@@ -151,18 +153,36 @@ func (c *capacityRun) clip(engine ensemble.Engine) []scenarios.Scenario {
 
 // prepare reads the objective and the scenario, and checks the flags.
 func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
-	f := &c.flags
-	if f.objective == "" {
+	if c.flags.objective == "" {
 		return errors.New("--objective is missing: what must hold, such as 'response-p99 < 50ms'?")
 	}
-	if c.objective, err = capacity.ParseObjective(f.objective); err != nil {
+	if c.objective, err = capacity.ParseObjective(c.flags.objective); err != nil {
 		return fmt.Errorf("--objective %w", err)
 	}
+	if err := c.checkLoads(cmd.Flags().Changed); err != nil {
+		return err
+	}
+	if c.scenario, err = scenarios.Load(name, catalog.Recipes()); err != nil {
+		return err
+	}
+	c.scenario.Expect, c.scenario.Published, c.scenario.Overview = nil, nil, "" // they are about the scenario's own load
+	if c.scenario, err = c.flags.load.override(cmd, c.pace(c.scenario)); err != nil {
+		return err
+	}
+	return c.checkMetric()
+}
+
+// checkLoads checks the flags that say which loads are tried, and those that would.
+func (c *capacityRun) checkLoads(given func(flag string) bool) error {
+	f := &c.flags
 	if err := oneOf("--by", f.by, []string{capacity.ByRate, capacity.ByClients}); err != nil {
 		return err
 	}
-	if given := cmd.Flags().Changed; given("rate") || given("mode") || given("operations") || given("at-most") || given(stageFlagName) {
+	if given("rate") || given("mode") || given("operations") || given("at-most") || given(stageFlagName) {
 		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: choose --by rate or --by clients, and --first")
+	}
+	if f.by == capacity.ByClients && given("clients") {
+		return errors.New("--clients is set by the search with --by clients: use --first and --most")
 	}
 	if f.most == 0 {
 		f.most = map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.by]
@@ -173,14 +193,7 @@ func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
 	if f.first < 1 || f.most < f.first {
 		return fmt.Errorf("--first wants at least 1, and --most at least as much, not %d and %d", f.first, f.most)
 	}
-	if c.scenario, err = scenarios.Load(name, catalog.Recipes()); err != nil {
-		return err
-	}
-	c.scenario.Expect, c.scenario.Published, c.scenario.Overview = nil, nil, "" // they are about the scenario's own load
-	if c.scenario, err = f.load.override(cmd, c.pace(c.scenario)); err != nil {
-		return err
-	}
-	return c.checkMetric()
+	return nil
 }
 
 // defaultTrial is the length of a trial of a scenario that has none.

@@ -94,6 +94,7 @@ func TestCapacityMistakes(t *testing.T) {
 		{"neither", `--by cannot be "size"`, []string{"--by", "size", "--objective", "response-p99 < 5ms"}},
 		{"its own rate", "--by rate", []string{"--rate", "100", "--objective", "response-p99 < 5ms"}},
 		{"two numbers of clients", "one number", []string{"--clients", "1,2", "--objective", "response-p99 < 5ms"}},
+		{"clients that the search sets", "use --first and --most", []string{"--by", "clients", "--clients", "20", "--objective", "acquire-p99 < 5ms"}},
 		{"nothing to try", "--first", []string{"--first", "10", "--most", "5", "--objective", "response-p99 < 5ms"}},
 		{"a rate as the objective", "grows with the load", []string{"--objective", "ops/s > 100"}},
 		{"a background that is not there", "only in scenarios with a background", []string{"--objective", "background-read-p99 < 5ms"}},
