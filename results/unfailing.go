@@ -31,6 +31,21 @@ func (c Claim) Unfailing() string {
 	}
 }
 
+// Unmeetable returns why no measurement can make a claim with a plain limit true; empty if one can.
+func (c Claim) Unmeetable() string {
+	isTime := strings.HasSuffix(c.Metric, "-ns")
+	switch limit := showValue(c.Metric, c.Value); {
+	case strings.HasPrefix(c.Op, "<") && c.Value < 0, c.Op == "<" && c.Value == 0:
+		return fmt.Sprintf("no metric is below 0, so that %s %s is never true", c.Op, limit)
+	case isTime && c.Op == "<=" && c.Value == 0:
+		return fmt.Sprintf("no time is 0, so that %s %s is never true", c.Op, limit)
+	case c.Op == ">" && ExceedsAll(c.Metric, c.Value), c.Op == ">=" && c.Value > highest(c.Metric):
+		return fmt.Sprintf("%s is never over %s, so that %s %s is never true", c.Metric, showValue(c.Metric, highest(c.Metric)), c.Op, limit)
+	default:
+		return ""
+	}
+}
+
 // ExceedsAll reports whether no value of a metric can exceed a limit.
 func ExceedsAll(metric string, limit float64) bool { return limit >= highest(metric) }
 

@@ -29,7 +29,7 @@ func ParseObjective(text string) (Objective, error) {
 	if err == nil && c.Op == "==" {
 		err = errors.New("wants < or >: a capacity is where a metric passes a limit")
 	}
-	if why := c.Unfailing(); err == nil && why != "" {
+	if why := cmp.Or(c.Unfailing(), c.Unmeetable()); err == nil && why != "" {
 		err = errors.New(why)
 	}
 	return Objective{c}, err
@@ -38,15 +38,24 @@ func ParseObjective(text string) (Objective, error) {
 // Metric returns the metric that the objective is about.
 func (o Objective) Metric() string { return o.claim.Metric }
 
-// Check returns an error if the load that a capacity is a number of has no such metric, or if the load cannot harm it.
+// Check returns an error if the load that a capacity is a number of has no such metric, or if it is no objective that a larger load
+// fails.
 func (o Objective) Check(by string) error {
-	switch metric := o.Metric(); {
+	metric := o.Metric()
+	moreIsBetter, atLeast := results.MoreIsBetter(metric), strings.HasPrefix(o.claim.Op, ">")
+	switch {
 	case by != ByRate && results.IsOpenMetric(metric):
 		return fmt.Errorf("%s is measured only in open loads, and so by rate: choose that, or another metric", metric)
 	case metric == results.Capacity:
 		return errors.New("a capacity cannot be the objective of a capacity: choose a time, such as response-p99")
-	case metric == results.OpsPerSecond || metric == results.AchievedPerSecond:
-		return fmt.Errorf("%s grows with the load, so that it limits none: choose a time, such as response-p99", metric)
+	case !results.HasDirection(metric):
+		return fmt.Errorf("%s does not show how well a variant does: choose a time, such as response-p99", metric)
+	case by == ByRate && (metric == results.OpsPerSecond || metric == results.AchievedPerSecond):
+		return fmt.Errorf("%s grows with the load up to the capacity, so that small loads fail and large ones hold: choose a time, such as response-p99", metric)
+	case moreIsBetter && !atLeast:
+		return fmt.Errorf("more %s is better: choose > or >=", metric)
+	case !moreIsBetter && atLeast:
+		return fmt.Errorf("less %s is better: choose < or <=", metric)
 	default:
 		return nil
 	}

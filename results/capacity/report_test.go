@@ -46,6 +46,8 @@ func TestObjective(t *testing.T) {
 		"response-p99 < 50ms": true, "response-p99-ns <= 50ms": true, "achieved/s > 100": true,
 		"": false, "response-p99": false, "response-p99 < soon": false, "response-p99 == 50ms": false, "znode response-p99 < 50ms": false,
 		"response-p99 < 48h": false, "response-p99 >= 0": false,
+		"response-p99 < 0s": false, "response-p99 <= 0s": false, "response-p99 < -5ms": false, "violations < 0": false, "violations <= 0": true, "violations < 1": true,
+		"ops/s > 1e12": false, "finished >= 1": true, "finished > 1": false,
 	} {
 		if _, err := capacity.ParseObjective(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
@@ -195,6 +197,32 @@ func TestTrialsThatDecideNeedAFloorThatStays(t *testing.T) {
 		}
 		if got, why := o.Judge(d, tt.purpose); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, why, tt.want)
+		}
+	}
+}
+
+// An objective is one that a larger load fails.
+func TestObjectivesOfALoad(t *testing.T) {
+	for _, tt := range []struct{ by, objective, want string }{
+		{capacity.ByRate, "response-p99 < 50ms", ""},
+		{capacity.ByRate, "violations <= 0", ""},
+		{capacity.ByRate, "acquire-p50/floor < 10", ""},
+		{capacity.ByClients, "ops/s >= 100", ""},
+		{capacity.ByRate, "ops/s >= 100", "grows with the load"},
+		{capacity.ByRate, "achieved/s >= 100", "grows with the load"},
+		{capacity.ByClients, "achieved/s >= 100", "only in open loads"},
+		{capacity.ByClients, "ops/s <= 100", "more ops/s is better"},
+		{capacity.ByRate, "response-p99 > 50ms", "less response-p99-ns is better"},
+		{capacity.ByRate, "background-reads/s < 100", "more background-reads/s is better"},
+		{capacity.ByRate, "offered/s < 100", "does not show how well"},
+		{capacity.ByRate, "floor-write-p50 < 5ms", "does not show how well"},
+	} {
+		o, err := capacity.ParseObjective(tt.objective)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Check(tt.by); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("by %s, %s: %v, want %q", tt.by, tt.objective, err, tt.want)
 		}
 	}
 }
