@@ -100,8 +100,13 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	if err != nil {
 		return err
 	}
-	largest := c.clip(engine)
-	if err := errors.Join(f.load.ensemble.check(), checkFile("json", f.json), admit(largest, engine)); err != nil {
+	if err := unable(c.scenario, abilityOf(engine)); err != nil {
+		return err
+	}
+	largest, err := c.clip(func(s scenarios.Scenario) error {
+		return errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine))
+	})
+	if err := errors.Join(f.load.ensemble.check(), checkFile("json", f.json), err); err != nil {
 		return err
 	}
 	if err := removeFormer("json", f.json); err != nil {
@@ -114,16 +119,29 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	if err := checkOut(c.flags.load.out); err != nil {
 		return err
 	}
-	e, err := a.openTarget(cmd.Context(), largest, f.load.ensemble, engine, run)
+	report, err := c.measure(cmd.Context(), largest, engine, run)
+	return errors.Join(c.finish(report), err)
+}
+
+// measure prepares the ensemble and finds the capacities on it.
+func (c *capacityRun) measure(ctx context.Context, largest scenarios.Scenario, engine ensemble.Engine, run string) (r capacity.Report, err error) {
+	e, err := c.openTarget(ctx, []scenarios.Scenario{largest}, c.flags.load.ensemble, engine, run)
 	if err != nil {
-		return asUsage(err)
+		return r, asUsage(err)
+	}
+	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
+	if err := unable(c.scenario, abilityNow(e.Ensemble, engine)); err != nil {
+		return r, err
+	}
+	connects := func(s scenarios.Scenario) error { return runner.CheckConnections(s, e.Servers()) }
+	if _, err := c.clip(connects); err != nil {
+		return r, err
 	}
 	c.runner = &runner.Runner{
 		Ensemble: e.Ensemble, Recipes: catalog.Recipes(), Environment: results.DescribeMachine(versionText()), Run: run, Temporary: !e.stays,
 	}
-	report, err := c.search(cmd.Context())
-	err = errors.Join(e.explain(err), e.close(context.WithoutCancel(cmd.Context())))
-	return errors.Join(c.finish(report), err)
+	r, err = c.search(ctx)
+	return r, e.explain(err)
 }
 
 // The largest loads that are tried unless --most says otherwise, and the largest that it may say. A load that is a tenth larger must
@@ -134,20 +152,20 @@ const (
 	largestLoad = 90_000
 )
 
-// clip returns the scenario with the largest number of clients that the search may try. If this process cannot open so many
-// sessions, it tries fewer, and says so.
-func (c *capacityRun) clip(engine ensemble.Engine) []scenarios.Scenario {
-	largest := c.scenario
-	if c.flags.by != capacity.ByClients {
-		return []scenarios.Scenario{largest}
+// clip returns the scenario with the largest number of clients that the search may try. If a check refuses so many, the search tries
+// fewer, and says so. The error is that of the fewest.
+func (c *capacityRun) clip(check func(scenarios.Scenario) error) (largest scenarios.Scenario, err error) {
+	largest = c.scenario
+	if c.flags.by == capacity.ByRate {
+		return largest, usage(check(largest))
 	}
-	for ; ; c.flags.most = max(c.flags.most*3/4, c.flags.first) {
+	for {
 		largest.Clients = []int{c.flags.most + c.flags.most/10 + 1} // the load that must fail
-		err := admit([]scenarios.Scenario{largest}, engine)
-		if err == nil || c.flags.most == c.flags.first {
-			return []scenarios.Scenario{largest}
+		if err = check(largest); err == nil || c.flags.most == c.flags.first {
+			return largest, usage(err)
 		}
 		fmt.Fprintf(c.stderr, "trying fewer than %d clients: %v\n", c.flags.most, err)
+		c.flags.most = max(c.flags.most*3/4, c.flags.first)
 	}
 }
 

@@ -149,6 +149,7 @@ func removeTrial(dir string, s scenarios.Scenario, load int) error {
 // standard output may be closed.
 func (c *capacityRun) finish(r capacity.Report) error {
 	if len(c.docs) == 0 {
+		_ = os.Remove(c.flags.load.out) // an empty folder would be the newest run
 		return nil
 	}
 	err := results.WriteJSON(c.file(), r)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -196,5 +197,70 @@ func TestCapacityIsStoredFirst(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A search that ends before its first result leaves no empty folder, which would be the newest run.
+func TestCapacityWithoutAResult(t *testing.T) {
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, args := range map[string][]string{
+		"no server":      {"--servers", "127.0.0.1:1"},
+		"an interrupt":   {"--ensemble", "embedded", "--name", testName("none")},
+		"another folder": {"--ensemble", "embedded", "--name", testName("none"), "--out", "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if _, stderr, code := command(interrupted, append([]string{"capacity", "lock-uncontended", "--objective", "response-p99 < 5ms"}, args...)...); code == outcome.CodePass {
+				t.Errorf("exit code %d: %s", code, stderr)
+			}
+			if left, err := filepath.Glob(filepath.Join(defaultRuns, "*")); err != nil || len(left) > 0 {
+				t.Errorf("%v are left (%v)", left, err)
+			}
+			if _, err := os.Stat("other"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the folder of --out: %v", err)
+			}
+		})
+	}
+}
+
+// A search by clients tries as many as a check permits, and says so. By rate, there is nothing to lower.
+func TestClip(t *testing.T) {
+	for _, tt := range []struct {
+		name, by                string
+		most, permitted         int
+		wantMost, wantLargest   int
+		wantRefused, wantNotice bool
+	}{
+		{"enough", capacity.ByClients, 1000, 2000, 1000, 1101, false, false},
+		{"fewer", capacity.ByClients, 1000, 1000, 750, 826, false, true},
+		{"not even the first", capacity.ByClients, 1000, 10, 100, 111, true, true},
+		{"by rate", capacity.ByRate, 50_000, 2000, 50_000, 100, false, false},
+		{"too many by rate", capacity.ByRate, 50_000, 20, 50_000, 100, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var said strings.Builder
+			c := &capacityRun{app: &app{stderr: &said}, scenario: scenarios.Scenario{Clients: []int{100}}, flags: capacityFlags{by: tt.by, first: 100, most: tt.most}}
+			largest, err := c.clip(func(s scenarios.Scenario) error {
+				if s.Clients[0] > tt.permitted {
+					return errors.New("too many")
+				}
+				return nil
+			})
+			if c.flags.most != tt.wantMost || largest.Clients[0] != tt.wantLargest || (err != nil) != tt.wantRefused || (said.Len() > 0) != tt.wantNotice {
+				t.Errorf("tries %d, at most %d clients, %v; said %q", c.flags.most, largest.Clients[0], err, said.String())
+			}
+			if err != nil && exitCode(t.Context(), err) != outcome.CodeUsage {
+				t.Errorf("exit code %d", exitCode(t.Context(), err))
+			}
+		})
+	}
+}
+
+// Fewer clients do not make a fault possible.
+func TestCapacityOfImpossibleFaults(t *testing.T) {
+	_, stderr, code := command(t.Context(), "capacity", "lock-contention", "--ensemble", "embedded", "--by", "clients", "--objective", "acquire-p99 < 5ms", "--fault", "partition: leader, at: 1s, for: 1s")
+	if code != outcome.CodeUsage || strings.Contains(stderr, "trying fewer") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
