@@ -42,10 +42,20 @@ func WriteVerdict(w io.Writer, docs []*Document) {
 	}
 	writeProgress(w, docs)
 	writeFindings(w, "INVALID", docs, func(d *Document) []string { return d.Invalid })
+	WriteWarnings(w, docs)
+	writeOracle(w, docs)
+	WriteEngine(w, docs)
+}
+
+// WriteWarnings prints each distinct warning once, with the measurements that have it.
+func WriteWarnings(w io.Writer, docs []*Document) {
 	writeDisturbances(w, docs)
 	writeFindings(w, "warning", docs, (*Document).otherWarnings)
-	writeOracle(w, docs)
-	writeEngine(w, docs)
+}
+
+// WriteEngine warns of times that are not those of an ensemble, and of times that contain no disk accesses.
+func WriteEngine(w io.Writer, docs []*Document) {
+	writeEmbedded(w, docs)
 	writeTxnLog(w, docs)
 }
 
@@ -61,8 +71,8 @@ func writeProgress(w io.Writer, docs []*Document) {
 // Embedded is the engine whose server runs inside zkbench. Its times are comparable with those of no other engine.
 const Embedded = "embedded"
 
-// writeEngine warns of times that are not those of an ensemble.
-func writeEngine(w io.Writer, docs []*Document) {
+// writeEmbedded warns of times that are not those of an ensemble.
+func writeEmbedded(w io.Writer, docs []*Document) {
 	i := slices.IndexFunc(docs, func(d *Document) bool { return d.Environment.Engine == Embedded })
 	if i < 0 {
 		return

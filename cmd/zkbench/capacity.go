@@ -85,7 +85,8 @@ type capacityRun struct {
 	scenario  scenarios.Scenario
 	runner    *runner.Runner
 	progress  *progress
-	docs      []*results.Document
+	docs      []*results.Document // of all trials
+	confirmed []*results.Document // of the last confirmation of each variant
 }
 
 func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {

@@ -8,11 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
@@ -77,20 +79,9 @@ var errDecided = errors.New("the trial is decided")
 
 // try runs one trial of one variant and returns it with its outcome.
 func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial) (capacity.Trial, error) {
-	s, dir := c.scenario, c.flags.load.out
-	s.Variants = []string{variant}
-	if c.flags.by == capacity.ByRate {
-		s.Rate = []int{t.Load}
-	} else {
-		s.Clients = []int{t.Load}
-	}
-	if t.Purpose == capacity.Confirm {
-		dir = filepath.Join(dir, capacity.ConfirmFolder)
-		if err := makeFolder("out", dir); err != nil {
-			return t, err
-		}
-	}
-	if err := removeTrial(dir, s, t.Load); err != nil {
+	s := c.trial(variant, t)
+	dir, err := c.folder(s, t)
+	if err != nil {
 		return t, err
 	}
 	c.runner.Progress = c.progress.step
@@ -110,17 +101,51 @@ func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial)
 		}
 		return nil
 	}
-	err := c.runner.RunScenario(ctx, s)
+	err = c.runner.RunScenario(ctx, s)
 	if left := new(runner.LeftError); errors.Is(err, errDecided) && errors.As(err, &left) {
 		err = left
 	} else if errors.Is(err, errDecided) {
 		err = nil
+	}
+	if t.Purpose == capacity.Confirm {
+		c.confirm(variant, repeats)
 	}
 	if err == nil {
 		c.progress.pause()
 		fmt.Fprintf(c.stderr, "%s at %d (%s): %s, %s\n", variant, t.Load, t.Purpose, t.Outcome, c.reason(t))
 	}
 	return t, failedRun(err)
+}
+
+// trial returns the scenario with the variant and the load of a trial.
+func (c *capacityRun) trial(variant string, t capacity.Trial) scenarios.Scenario {
+	s := c.scenario
+	s.Variants = []string{variant}
+	if c.flags.by == capacity.ByRate {
+		s.Rate = []int{t.Load}
+	} else {
+		s.Clients = []int{t.Load}
+	}
+	return s
+}
+
+// folder returns the folder for a trial's results, without those that an earlier trial of the same load left there.
+func (c *capacityRun) folder(s scenarios.Scenario, t capacity.Trial) (dir string, err error) {
+	dir = c.flags.load.out
+	if t.Purpose == capacity.Confirm {
+		dir = filepath.Join(dir, capacity.ConfirmFolder)
+		err = makeFolder("out", dir)
+	}
+	if err == nil {
+		err = removeTrial(dir, s, t.Load)
+	}
+	return dir, err
+}
+
+// confirm keeps the repeats of a variant's confirmation instead of those of an earlier one.
+func (c *capacityRun) confirm(variant string, repeats []*results.Document) {
+	earlier := func(d *results.Document) bool { return d.Variant == variant }
+	c.confirmed = append(slices.DeleteFunc(c.confirmed, earlier), repeats...)
 }
 
 // reason returns why a trial has its outcome, and says which of the values it is.
@@ -157,6 +182,7 @@ func (c *capacityRun) finish(r capacity.Report) error {
 		err = errors.Join(err, results.WriteJSON(c.flags.json, r))
 	}
 	err = errors.Join(err, r.Write(c.stdout, width(c.stdout)))
+	c.writeDoubts()
 	fmt.Fprintf(c.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", c.flags.load.out, c.flags.load.out)
 	if results.WriteBreaches(c.stdout, c.docs) {
 		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
@@ -165,4 +191,14 @@ func (c *capacityRun) finish(r capacity.Report) error {
 		err = errors.Join(err, exitError{code, errors.New("a capacity was not found")})
 	}
 	return err
+}
+
+// writeDoubts prints the warnings of the confirmations, and what limits the times of all trials.
+func (c *capacityRun) writeDoubts() {
+	var doubts strings.Builder
+	results.WriteWarnings(&doubts, c.confirmed)
+	results.WriteEngine(&doubts, c.docs)
+	if doubts.Len() > 0 {
+		fmt.Fprintf(c.stdout, "\n%s\n", table.Wrap(strings.TrimSpace(doubts.String()), width(c.stdout)))
+	}
 }

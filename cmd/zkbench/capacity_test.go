@@ -40,7 +40,7 @@ func TestCapacity(t *testing.T) {
 		t.Errorf("a capacity of %d, refuted at %d, on a server that makes 100 writes in a second", v.Capacity, v.Refuted)
 	}
 	t.Logf("capacity %d, %s", v.Capacity, v.Why)
-	if !strings.Contains(stdout, "predecessor-watch") || !strings.Contains(stdout, out) {
+	if !strings.Contains(stdout, "predecessor-watch") || !strings.Contains(stdout, out) || !strings.Contains(stdout, "EMBEDDED: ") {
 		t.Errorf("printed\n%s", stdout)
 	}
 	docs, err := results.ReadAll([]string{out})
@@ -262,5 +262,25 @@ func TestCapacityOfImpossibleFaults(t *testing.T) {
 	_, stderr, code := command(t.Context(), "capacity", "lock-contention", "--ensemble", "embedded", "--by", "clients", "--objective", "acquire-p99 < 5ms", "--fault", "partition: leader, at: 1s, for: 1s")
 	if code != outcome.CodeUsage || strings.Contains(stderr, "trying fewer") {
 		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// The warnings are those of the last confirmations, each once. The kind of servers is that of all trials.
+func TestDoubtsOfACapacity(t *testing.T) {
+	measured := func(variant, warning string) *results.Document {
+		d := &results.Document{Variant: variant, Warnings: []string{warning}, Clients: 5, Repeat: 1}
+		d.Environment.Engine, d.Environment.TxnLog = "container", "tmpfs on tmpfs"
+		return d
+	}
+	var out strings.Builder
+	c := &capacityRun{app: &app{stdout: &out}, docs: []*results.Document{measured("znode", "of a trial")}}
+	c.confirm("znode", []*results.Document{measured("znode", "of an earlier confirmation")})
+	c.confirm("children-watch", []*results.Document{measured("children-watch", "a slow disk")})
+	c.confirm("znode", []*results.Document{measured("znode", "a slow disk")})
+	c.writeDoubts()
+	for text, want := range map[string]int{"warning: a slow disk (2 of 2 measurements)": 1, "warning: of": 0, "TRANSACTION LOGS IN MEMORY": 1, "EMBEDDED": 0} {
+		if got := strings.Count(out.String(), text); got != want {
+			t.Errorf("%q is there %d times, want %d, in\n%s", text, got, want, out.String())
+		}
 	}
 }
