@@ -39,7 +39,7 @@ func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
 				continue
 			}
 			more = true
-			trial, err := c.try(ctx, selected[i].Name, trial)
+			trial, err := c.try(ctx, selected[i].Name, trial, searches[i].Times(trial.Load))
 			if err == nil {
 				searches[i].Report(trial)
 				err = results.WriteJSON(c.file(), c.report(selected, searches))
@@ -77,9 +77,9 @@ func (c *capacityRun) report(selected []variants.Variant, searches []*capacity.S
 // errDecided ends a trial whose outcome further repeats cannot change.
 var errDecided = errors.New("the trial is decided")
 
-// try runs one trial of one variant and returns it with its outcome.
-func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial) (capacity.Trial, error) {
-	s := c.trial(variant, t)
+// try runs one trial of one variant, whose load was tried a number of times before, and returns it with its outcome.
+func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial, before int) (capacity.Trial, error) {
+	s := c.trial(variant, t, before)
 	dir, err := c.folder(s, t)
 	if err != nil {
 		return t, err
@@ -117,9 +117,11 @@ func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial)
 	return t, failedRun(err)
 }
 
-// trial returns the scenario with the variant and the load of a trial.
-func (c *capacityRun) trial(variant string, t capacity.Trial) scenarios.Scenario {
+// trial returns the scenario with the variant and the load of a trial. Each trial of one load has another seed: with that of the first,
+// a confirmation would get the very arrivals that the load has held at.
+func (c *capacityRun) trial(variant string, t capacity.Trial, before int) scenarios.Scenario {
 	s := c.scenario
+	s.Seed += uint64(before)
 	s.Variants = []string{variant}
 	if c.flags.by == capacity.ByRate {
 		s.Rate = []int{t.Load}

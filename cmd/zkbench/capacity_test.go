@@ -284,3 +284,28 @@ func TestDoubtsOfACapacity(t *testing.T) {
 		}
 	}
 }
+
+// A confirmation gets other arrivals than the trial that it confirms, and so does the next confirmation of the same load.
+func TestTrialsOfOneLoadHaveSeedsOfTheirOwn(t *testing.T) {
+	c := &capacityRun{flags: capacityFlags{by: capacity.ByRate}, scenario: scenarios.Scenario{Seed: 7}}
+	search := capacity.NewSearch(100, 1000)
+	last := map[int]uint64{}
+	for trial, more := search.Next(); more; trial, more = search.Next() {
+		seed := c.trial("znode", trial, search.Times(trial.Load)).Seed
+		if want := max(last[trial.Load]+1, 7); seed != want {
+			t.Errorf("%s of %d: seed %d, want %d", trial.Purpose, trial.Load, seed, want)
+		}
+		last[trial.Load] = seed
+		trial.Outcome = capacity.Holds
+		switch {
+		case trial.Load > 120:
+			trial.Outcome = capacity.Fails
+		case trial.Purpose == capacity.Confirm && search.Times(trial.Load) == 1:
+			trial.Outcome = capacity.Unclear // and is repeated
+		}
+		search.Report(trial)
+	}
+	if r := search.Result(); last[r.Capacity] != 9 {
+		t.Errorf("the seeds end with %v, and the capacity is %d", last, r.Capacity)
+	}
+}

@@ -144,6 +144,17 @@ func (s *Search) fails(t Trial) {
 	}
 }
 
+// Times returns how many trials of a load were reported.
+func (s *Search) Times(load int) int {
+	n := 0
+	for _, t := range s.Trials {
+		if t.Load == load {
+			n++
+		}
+	}
+	return n
+}
+
 // Result is what a search has found.
 type Result struct {
 	Capacity int    `json:"capacity,omitempty"` // the largest load at which the objective held, twice; 0 if it is not known
