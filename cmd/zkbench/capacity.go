@@ -138,9 +138,9 @@ func (c *capacityRun) measure(ctx context.Context, largest scenarios.Scenario, e
 	if _, err := c.clip(connects); err != nil {
 		return r, err
 	}
-	c.runner = &runner.Runner{
-		Ensemble: e.Ensemble, Recipes: catalog.Recipes(), Environment: results.DescribeMachine(versionText()), Run: run, Temporary: !e.stays,
-	}
+	c.progress = newProgress(c.stderr)
+	defer c.progress.close()
+	c.runner = newRunner(e, run, c.progress)
 	r, err = c.search(ctx)
 	return r, e.explain(err)
 }

@@ -23,8 +23,6 @@ import (
 // search finds the capacities. The variants take turns, a trial each, so that a change of the machine's speed affects all. After each
 // trial, the report is stored, so that an interrupt loses only the trial that was under way.
 func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
-	c.progress = newProgress(c.stderr)
-	defer c.progress.close()
 	selected := c.scenario.Selected(c.recipe())
 	searches := make([]*capacity.Search, len(selected))
 	for i := range searches {
@@ -84,7 +82,6 @@ func (c *capacityRun) try(ctx context.Context, variant string, t capacity.Trial,
 	if err != nil {
 		return t, err
 	}
-	c.runner.Progress = c.progress.step
 	c.progress.begin(fmt.Sprintf("%s (%s)", s.Name, t.Purpose))
 	var repeats []*results.Document
 	c.runner.Save = func(d *results.Document) error {

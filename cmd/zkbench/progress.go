@@ -76,13 +76,14 @@ func (p *progress) show(l runner.Live) {
 		fmt.Fprint(p.out, "\r"+line+"\033[K")
 		return
 	}
-	if due := int(l.Elapsed / lineInterval); due > p.lines && l.Remaining >= liveShortest {
+	left, known := l.Remaining()
+	if due := int(l.Elapsed / lineInterval); due > p.lines && (!known || left >= liveShortest) {
 		p.lines = due
 		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place, liveText(l))
 	}
 }
 
-// liveShortest is how much of a measurement must remain for a line about it, where there is no terminal.
+// liveShortest is how much of a measurement must remain, if that is known, for a line about it where there is no terminal.
 const liveShortest = time.Second
 
 // liveLine returns the last seconds in at most width columns. What is measured comes first, shortened as far as necessary.
@@ -101,10 +102,10 @@ func liveText(l runner.Live) string {
 // timesOf returns how long a load has gone on, and how long it takes in all if that is known.
 func timesOf(l runner.Live, of string) string {
 	elapsed := l.Elapsed.Round(time.Second)
-	if l.Remaining == 0 {
+	if left, _ := l.Remaining(); left == 0 {
 		return elapsed.String()
 	}
-	return elapsed.String() + of + (l.Elapsed + l.Remaining).Round(time.Second).String()
+	return elapsed.String() + of + l.Planned.Round(time.Second).String()
 }
 
 // p99Of returns the p99, or a dash if nothing ended.

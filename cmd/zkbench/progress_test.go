@@ -19,7 +19,7 @@ import (
 
 // at is a measurement of an hour after some time.
 func at(elapsed time.Duration) runner.Live {
-	return runner.Live{Elapsed: elapsed, Remaining: max(time.Hour+2*time.Second-elapsed, 0), Phase: "handoff", LastSeconds: recorder.LastSeconds{
+	return runner.Live{Elapsed: elapsed, Planned: time.Hour + 2*time.Second, Phase: "handoff", LastSeconds: recorder.LastSeconds{
 		Length: 10 * time.Second, Operations: 5230, Notifications: 256_270, LargestHerd: 49, P99: 2_100_000,
 	}}
 }
@@ -28,7 +28,7 @@ func at(elapsed time.Duration) runner.Live {
 func TestLiveLine(t *testing.T) {
 	const what = "[3/12] lock/predecessor-watch, 50 clients, repeat 1"
 	starting, busy := at(500*time.Millisecond), at(12*time.Minute+30*time.Second)
-	starting.P99, starting.Remaining = 0, 0
+	starting.P99, starting.Planned = 0, 0
 	busy.Operations, busy.Notifications, busy.LargestHerd, busy.P99 = 123_456, 99_999_999, 10_000, 12_345_678_901
 	for _, tt := range []struct {
 		live  runner.Live
@@ -76,6 +76,38 @@ func TestLiveWithoutATerminal(t *testing.T) {
 	}, "\n")
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// A load of a number of operations, whose length is not known, has a line for each minute, too.
+func TestLiveOfALoadOfUnknownLength(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out)
+	p.begin("crowd-lock")
+	p.step(0, 1, "lock/znode, 4,000 clients, repeat 1")
+	for second := range 130 {
+		drain := at(time.Duration(second) * time.Second)
+		drain.Planned = 0
+		p.show(drain)
+	}
+	for _, want := range []string{"crowd-lock [1/1] 1m0s: in the last 10s", "crowd-lock [1/1] 2m0s: in the last 10s"} {
+		if strings.Count(out.String(), want) != 1 {
+			t.Errorf("said\n%swithout one line %q", out.String(), want)
+		}
+	}
+}
+
+// What runs a scenario, also for the trial of a capacity, shows the load and the sessions of a crowd.
+func TestRunnersShowProgress(t *testing.T) {
+	var out bytes.Buffer
+	r := newRunner(target{}, "run", newProgress(&out))
+	r.Progress(0, 1, "lock/znode, 5,000 clients, repeat 1")
+	r.Connecting(64, 5000)
+	r.Live(at(time.Minute))
+	for _, want := range []string{"[1/1] lock/znode", "connect 64 of 5,000 sessions", "1m0s of 1h0m2s"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("said\n%swithout %q", out.String(), want)
+		}
 	}
 }
 

@@ -341,16 +341,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	}
 	progress := newProgress(a.stderr)
 	defer progress.close()
-	runner := runner.Runner{
-		Ensemble:    e.Ensemble,
-		Recipes:     catalog.Recipes(),
-		Environment: results.DescribeMachine(versionText()),
-		Run:         run,
-		Temporary:   !e.stays,
-		Progress:    progress.step,
-		Live:        progress.show,
-		Connecting:  progress.connecting,
-	}
+	runner := newRunner(e, run, progress)
 	var partial *results.Document // the latest checkpoint of the measurement under way
 	runner.Checkpoint = func(d *results.Document) error {
 		err := save(d, f.out)
@@ -378,6 +369,20 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		}
 	}
 	return docs, nil
+}
+
+// newRunner returns what runs scenarios on a target and shows their progress.
+func newRunner(e target, run string, p *progress) *runner.Runner {
+	return &runner.Runner{
+		Ensemble:    e.Ensemble,
+		Recipes:     catalog.Recipes(),
+		Environment: results.DescribeMachine(versionText()),
+		Run:         run,
+		Temporary:   !e.stays,
+		Progress:    p.step,
+		Live:        p.show,
+		Connecting:  p.connecting,
+	}
 }
 
 // failedRun adds the exit code for a broken recipe to the error of a scenario in which no operation completed any more, or

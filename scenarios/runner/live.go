@@ -12,10 +12,15 @@ const liveInterval = time.Second
 
 // Live is what a measurement has done in the last seconds of its load.
 type Live struct {
-	Elapsed   time.Duration // since the load began, warm-up included
-	Remaining time.Duration // of the load; 0 if it is unknown, or over
-	Phase     string        // the recipe's first phase, which the P99 is of
+	Elapsed time.Duration // since the load began, warm-up included
+	Planned time.Duration // the length of the load, warm-up included; 0 if it is not known
+	Phase   string        // the recipe's first phase, which the P99 is of
 	recorder.LastSeconds
+}
+
+// Remaining returns how much of the load is left, at least 0; known is false for a load whose length is not known.
+func (l Live) Remaining() (left time.Duration, known bool) {
+	return max(l.Planned-l.Elapsed, 0), l.Planned > 0
 }
 
 // showLive calls the measurement's live function every second until stop is called.
@@ -44,7 +49,7 @@ func (m *measurement) showLive() (stop func()) {
 func (m *measurement) liveSince(began time.Duration) Live {
 	out := Live{Elapsed: m.pool.since() - began, Phase: m.recipe.Phases[0].Name, LastSeconds: m.stream.lastSeconds()}
 	if m.scenario.Duration > 0 {
-		out.Remaining = max(time.Duration(m.scenario.WarmUp+m.scenario.Duration)-out.Elapsed, 0)
+		out.Planned = time.Duration(m.scenario.WarmUp + m.scenario.Duration)
 	}
 	return out
 }
