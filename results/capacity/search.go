@@ -43,9 +43,8 @@ type Trial struct {
 const Precision = 1.05
 
 const (
-	margin      = 1.10 // of the load that must fail, above the capacity
-	mostUnclear = 2    // trials in a row whose numbers must not be used
-	mostTurns   = 3    // trials that contradict an earlier one
+	mostUnclear = 2 // trials in a row whose numbers must not be used
+	mostTurns   = 3 // trials that contradict an earlier one
 )
 
 // Search finds the capacity of one variant. The caller runs the trial that Next returns, and reports its outcome.
@@ -85,8 +84,8 @@ func (s *Search) Next() (t Trial, ok bool) {
 	}
 }
 
-// beyond returns the load that must fail if a load is the capacity.
-func beyond(load int) int { return max(int(math.Ceil(margin*float64(load))), load+1) }
+// beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. In floating point, that of 100 would be 111.
+func beyond(load int) int { return max((11*load+9)/10, load+1) }
 
 // over reports whether there is nothing more to try.
 func (s *Search) over() bool {

@@ -43,6 +43,21 @@ func TestCapacityIsFound(t *testing.T) {
 	}
 }
 
+// The load that must fail is a tenth larger, rounded up to a whole number.
+func TestRefutedLoadIsATenthLarger(t *testing.T) {
+	for knee, want := range map[int]int{1: 2, 9: 10, 10: 11, 11: 13, 100: 110, 101: 112, 1000: 1100, 5000: 5500} {
+		r := find(t, knee, 100_000, func(load int) capacity.Outcome {
+			if load <= knee {
+				return capacity.Holds
+			}
+			return capacity.Fails
+		}).Result()
+		if r.Capacity != knee || r.Refuted != want {
+			t.Errorf("first load %d: %+v, want it to be refuted at %d", knee, r, want)
+		}
+	}
+}
+
 // Where no load holds, or every one does, there is no capacity but a reason.
 func TestObjectiveThatNothingDecides(t *testing.T) {
 	for _, tt := range []struct {
