@@ -111,6 +111,18 @@ func BackgroundSlowdown(kind string, percentile float64) string {
 	return fmt.Sprintf("%s%s-p%g%s", backgroundPrefix, kind, percentile, slowdownSuffix)
 }
 
+// SlowdownOf returns the two times whose ratio a metric is, in the window and before the load; ok is false if it is none.
+func SlowdownOf(metric string) (during, alone string, ok bool) {
+	for _, kind := range backgroundKinds() {
+		for _, p := range slowdowns() {
+			if metric == BackgroundSlowdown(kind, p) {
+				return BackgroundLatency(kind, p), percentileName(alonePrefix+kind, p), true
+			}
+		}
+	}
+	return "", "", false
+}
+
 // IsBackground reports whether a metric is of the background.
 func IsBackground(metric string) bool { return strings.HasPrefix(metric, backgroundPrefix) }
 
@@ -216,6 +228,30 @@ func (d *Document) backgroundFailures() int64 {
 	}
 	return failed
 }
+
+// keepsUp is the share of the background's requests due that must be answered in the window for their times not to depend on its length.
+const keepsUp = 0.99
+
+// backgroundFallsBehind describes a background that the ensemble could not answer beside the load of the recipe; empty if it could.
+func (d *Document) backgroundFallsBehind() string {
+	b, l := d.Background, d.Scenario.Background
+	if b == nil || b.During == nil || l == nil {
+		return ""
+	}
+	for _, of := range []struct {
+		kind     string
+		requests BackgroundRequests
+	}{{"reads", b.During.Read}, {"writes", b.During.Write}} {
+		if r := of.requests; float64(r.Due-r.Answered) > max((1-keepsUp)*float64(r.Due), fewBehind) {
+			return fmt.Sprintf("the background did not keep up beside the load: %d of %d %s were answered in the window, so that their times grow with its length",
+				r.Answered, r.Due, of.kind)
+		}
+	}
+	return ""
+}
+
+// fewBehind is how many requests may be unanswered at the end of any window.
+const fewBehind = 10
 
 // backgroundSaturates describes a background that the ensemble cannot answer even without the load of the recipe; empty if it can.
 func (d *Document) backgroundSaturates() string {

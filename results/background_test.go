@@ -173,6 +173,31 @@ func TestFindingsOfBackgrounds(t *testing.T) {
 	}
 }
 
+// A background that keeps up alone, and not beside the load, has times that depend on the length of the window.
+func TestBackgroundFallsBehind(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		due, answered int64
+		want          bool
+	}{
+		{"it keeps up", 1000, 1000, false},
+		{"some are on their way", 1000, 990, false},
+		{"some are on their way in a short window", 100, 90, false},
+		{"it answers a backlog from before", 1000, 1050, false},
+		{"it falls behind", 1000, 980, true},
+	} {
+		for _, kind := range []string{"reads", "writes"} {
+			d := beside(t)
+			requests := map[string]*results.BackgroundRequests{"reads": &d.Background.During.Read, "writes": &d.Background.During.Write}[kind]
+			requests.Due, requests.Answered = tt.due, tt.answered
+			text := strings.Join(d.Findings().Warnings, "; ")
+			if got := strings.Contains(text, "did not keep up beside the load") && strings.Contains(text, kind); got != tt.want {
+				t.Errorf("%s, %s: warnings %q", tt.name, kind, text)
+			}
+		}
+	}
+}
+
 // Measurements with another background, or none, are not repeats of each other.
 func TestBackgroundsAreKeptApart(t *testing.T) {
 	a, b, c := beside(t), beside(t), beside(t)

@@ -59,6 +59,8 @@ func (d *Document) warnings() []string {
 	late, tooLate := d.lateness()
 	f.warn(d.unserved() > 0, "%d of the window's arrivals were not served: the true response times are longer", d.unserved())
 	f.warn(late != "" && !tooLate, "%s", late)
+	behind := d.backgroundFallsBehind()
+	f.warn(behind != "", "%s", behind)
 	f.warnOfFaults(d)
 	f.warnOfHerds(d)
 	f.warnOfTrends(d)

@@ -165,6 +165,34 @@ func TestMultiplesOfTheFloorAreScarceLikeTimes(t *testing.T) {
 	}
 }
 
+// A slowdown is as scarce as the scarcer of its two times.
+func TestSlowdownsAreScarceLikeTimes(t *testing.T) {
+	times := func(n int) results.BackgroundRequests {
+		h, err := results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results.BackgroundRequests{Response: h, Service: h}
+	}
+	for _, tt := range []struct {
+		metric        string
+		alone, during int
+		scarce        bool
+	}{
+		{"background-write-p99-slowdown", 1000, 1000, false},
+		{"background-write-p99-slowdown", 999, 1000, true},
+		{"background-write-p99-slowdown", 1000, 999, true},
+		{"background-write-p50-slowdown", 20, 20, false},
+	} {
+		d := &results.Document{Background: &results.Background{
+			Alone: results.BackgroundStretch{Write: times(tt.alone)}, During: &results.BackgroundStretch{Write: times(tt.during)},
+		}}
+		if err := scarce(d, tt.metric); (err != nil) != tt.scarce {
+			t.Errorf("%s of %d and %d requests: %v", tt.metric, tt.alone, tt.during, err)
+		}
+	}
+}
+
 // breach breaks the promise in a document.
 func breach(d *results.Document) {
 	d.Violations = []results.Violation{{Text: "two holders"}}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ func isTail(metric string) bool { return needed(metric) > 1 }
 // needed returns how many samples a run must have so that the metric rests on more than a few operations.
 func needed(metric string) int64 {
 	switch {
-	case strings.HasSuffix(metric, "-p99-ns"):
+	case strings.HasSuffix(metric, "-p99-ns"), strings.HasSuffix(metric, "-p99-slowdown"):
 		return 1_000
 	case strings.HasSuffix(metric, "-p99.9-ns"):
 		return 10_000
@@ -22,8 +23,11 @@ func needed(metric string) int64 {
 	}
 }
 
-// scarce returns why a percentile rests on too few samples to decide anything; nil if it has enough or is none.
+// scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; nil if it has enough or is none.
 func scarce(d *results.Document, metric string) error {
+	if during, alone, ok := results.SlowdownOf(metric); ok {
+		return errors.Join(scarce(d, during), scarce(d, alone))
+	}
 	p, ok := d.Percentile(metric)
 	switch {
 	case !ok:

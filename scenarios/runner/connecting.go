@@ -50,6 +50,7 @@ type growth struct {
 // whileGrowing watches a number until stop is called.
 func whileGrowing(number func() int64, g growth) (stop func()) {
 	done := make(chan struct{})
+	last := number()
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		ticker := time.NewTicker(g.patience)
@@ -58,7 +59,7 @@ func whileGrowing(number func() int64, g growth) (stop func()) {
 		if ticks == nil {
 			ticks = ticker.C
 		}
-		for last := int64(-1); ; {
+		for {
 			select {
 			case <-done:
 				return
