@@ -22,7 +22,7 @@ import (
 func TestCapacity(t *testing.T) {
 	out, file := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "c.json")
 	stdout, stderr, code := command(t.Context(), "capacity", "lock-uncontended", "--variants", "predecessor-watch", "--clients", "4", "--hold", "0s",
-		"--objective", "response-p99 < 500ms", "--first", "30", "--duration", "2s", "--repeats", "1", "--out", out, "--json", file,
+		"--objective", "response-p90 < 500ms", "--first", "30", "--duration", "2s", "--repeats", "1", "--out", out, "--json", file,
 		"--ensemble", "embedded", "--name", testName("capacity"), "--write-delay", "10ms")
 	var r capacity.Report
 	text, err := os.ReadFile(file)
@@ -54,7 +54,7 @@ func TestCapacity(t *testing.T) {
 func gateCapacity(t *testing.T, out, file string, code int) {
 	t.Helper()
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(rules, []byte("- {scenario: lock-uncontended, check: predecessor-watch capacity >= 2, objective: response-p99 < 500ms}\n"), 0o644); err != nil {
+	if err := os.WriteFile(rules, []byte("- {scenario: lock-uncontended, check: predecessor-watch capacity >= 2, objective: response-p90 < 500ms}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	inFolder := filepath.Join(out, capacity.File)
@@ -64,8 +64,8 @@ func gateCapacity(t *testing.T, out, file string, code int) {
 		text string
 	}{
 		{[]string{out}, code, "predecessor-watch"},
-		{[]string{out, "--rules", rules}, outcome.CodeInvalid, "capacity >= 2 where response-p99 < 500ms"},
-		{[]string{file, "--rules", rules}, outcome.CodeInvalid, "capacity >= 2 where response-p99 < 500ms"},
+		{[]string{out, "--rules", rules}, outcome.CodeInvalid, "capacity >= 2 where response-p90 < 500ms"},
+		{[]string{file, "--rules", rules}, outcome.CodeInvalid, "capacity >= 2 where response-p90 < 500ms"},
 		{[]string{out, "--json", inFolder}, outcome.CodeUsage, "is also an input"},
 	} {
 		stdout, stderr, got := command(t.Context(), append([]string{"gate"}, tt.args...)...)
