@@ -193,15 +193,15 @@ func TestBacklogAtTheEndOfTheWarmUp(t *testing.T) {
 func TestIdleLoadIsNotStuck(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(1, 0.001, 0)
+			b := newBench(1, 10, 0)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			m := &measurement{patience: time.Second}
 			stop := m.watchProgress(new(atomic.Int64), b.arrivals, cancel)
 			go b.begin(ctx, b.clients[0], 0)
 			synctest.Wait()
 			if busy {
-				b.free[0] <- 0
-				b.free = nil
+				time.Sleep(100 * time.Millisecond)
+				b.release(b.since()) // its client never completes it
 			}
 			time.Sleep(10 * time.Second)
 			if stuck := errors.Is(context.Cause(ctx), ErrStuck); stuck != busy {

@@ -172,13 +172,13 @@ func TestLoadBeyondCapacityHasNoResponseTimes(t *testing.T) {
 	}
 }
 
-// A client that stops dead serves its arrival when it has joined again, and the arrival has waited for that.
+// A client that stops dead while it holds serves its arrival when it has joined again, and the arrival has waited for that.
 func TestOpenLoadWithFaults(t *testing.T) {
 	t.Parallel()
 	e := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
 	s := openLoad(4, 40, 4*time.Second)
 	s.Recipe, s.Variants, s.SessionTimeout = "lock", []string{"predecessor-watch"}, scenarios.Duration(time.Second)
-	stop, err := faults.Parse("stop: any, at: 1s")
+	stop, err := faults.Parse("stop: holder, at: 1s")
 	if err != nil {
 		t.Fatal(err)
 	}
