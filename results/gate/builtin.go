@@ -102,12 +102,14 @@ func starvedGenerator(d *results.Document) string {
 
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
 // those of a phase that did not occur: a rule about them must not pass by the other repeats alone. Metrics of the floor are
-// left out, because a load is complete without them.
+// left out, because a load is complete without them, and slowdowns, which a repeat with too few requests does not have: no rule
+// decides by so few.
 func missingAmong(group []*results.Document) func(*results.Document) string {
 	var names []string
 	for _, d := range group {
 		for name := range d.Metrics {
-			if !results.IsFloor(name) && !results.IsFloorMultiple(name) {
+			_, _, isSlowdown := results.SlowdownOf(name)
+			if !isSlowdown && !results.IsFloor(name) && !results.IsFloorMultiple(name) {
 				names = append(names, name)
 			}
 		}

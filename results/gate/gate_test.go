@@ -532,3 +532,20 @@ func TestWaiverMistakes(t *testing.T) {
 		}
 	}
 }
+
+// A repeat may lack a slowdown, which needs a number of requests, and nothing else that another repeat has.
+func TestMissingAmongRepeats(t *testing.T) {
+	for metric, want := range map[string]string{
+		"background-write-p99-slowdown": "",
+		"background-write-p99-ns":       "without background-write-p99-ns",
+		"floor-write-p50-ns":            "",
+	} {
+		whole, part := syntheticClosed(1), syntheticClosed(2)
+		whole.Metrics[metric] = results.Metric{Value: 1}
+		delete(part.Metrics, metric)
+		group := []*results.Document{whole, part}
+		if got := missingAmong(group)(part); got != want {
+			t.Errorf("a repeat without %s: %q, want %q", metric, got, want)
+		}
+	}
+}
