@@ -175,7 +175,7 @@ func (a Assertion) compareCapacity(r capacity.Report) Check {
 }
 
 // searchesDiffer is the share by which the capacities of two searches may differ on an unchanged ensemble. It is larger than
-// [capacity.Precision], to which a single search narrows: two searches in one hour differed by up to 9 %.
+// [capacity.Precision], to which a single search narrows: two searches in one hour on a steady machine differed by up to 9 %.
 const searchesDiffer = 0.10
 
 // repeatability returns the share by which the assertion's capacity may differ from its limit in another search. A multiple of another
