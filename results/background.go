@@ -229,8 +229,8 @@ func (d *Document) backgroundFailures() int64 {
 	return failed
 }
 
-// keepsUp is the share of the background's requests due that must be answered in the window for their times not to depend on its length.
-const keepsUp = 0.99
+// KeptUp is the share of the background's requests due that are answered if it keeps up: else their times depend on how long it is on.
+const KeptUp = 0.99
 
 // backgroundFallsBehind describes a background that the ensemble could not answer beside the load of the recipe; empty if it could.
 func (d *Document) backgroundFallsBehind() string {
@@ -242,7 +242,7 @@ func (d *Document) backgroundFallsBehind() string {
 		kind     string
 		requests BackgroundRequests
 	}{{"reads", b.During.Read}, {"writes", b.During.Write}} {
-		if r := of.requests; float64(r.Due-r.Answered) > max((1-keepsUp)*float64(r.Due), fewBehind) {
+		if r := of.requests; float64(r.Due-r.Answered) > max((1-KeptUp)*float64(r.Due), fewBehind) {
 			return fmt.Sprintf("the background did not keep up beside the load: %d of %d %s were answered in the window, so that their times grow with its length",
 				r.Answered, r.Due, of.kind)
 		}

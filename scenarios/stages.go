@@ -19,7 +19,6 @@ const stagesField = "stages"
 const (
 	maxStages     = 50
 	shortestStage = results.FirstBin
-	joinLimit     = 5000 // clients that join within a second are fewer: so many that begin at once lose their sessions
 )
 
 // ParseStage reads a stage as a command line has it: "for: 10s, rate: 100", with or without braces around it.
@@ -151,14 +150,18 @@ func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 	return ""
 }
 
+// CrowdOfStarts is the number of clients that lose their sessions if all begin within a second. The runner paces the first operations of
+// so many, and fewer than that may join within a second of a load in stages.
+const CrowdOfStarts = 5000
+
 // validateJoining limits how many clients join within a second, at once or by ramps.
 func (s *Scenario) validateJoining(p *problems) {
 	if s.Mode != Closed || len(s.Stages) > maxStages {
 		return
 	}
-	if most, from := s.mostJoining(); most >= joinLimit {
+	if most, from := s.mostJoining(); most >= CrowdOfStarts {
 		p.add(stagesField, "let %.0f clients join within one second, from %s on, and want fewer than %d: so many that begin at once lose their sessions",
-			most, from, joinLimit)
+			most, from, CrowdOfStarts)
 	}
 }
 

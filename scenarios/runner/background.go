@@ -24,8 +24,6 @@ const (
 	// aloneTries is how often it runs alone until it keeps up. A pause of a server delays it once, and a rate that is too high
 	// delays it more and more.
 	aloneTries = 3
-	// keptUp is the share of the requests due that must be answered at some moment, unless the backlog shrinks.
-	keptUp = 0.99
 	// alonePoll is the time between two such moments.
 	alonePoll = 10 * time.Millisecond
 )
@@ -289,7 +287,7 @@ func (b *background) progress() backgroundProgress {
 func (p backgroundProgress) keepsUp(before backgroundProgress) bool {
 	for k := range kinds {
 		offered, achieved := p.due[k]-before.due[k], p.done[k]-before.done[k]
-		if float64(achieved) < keptUp*float64(offered) && p.due[k]-p.done[k] > before.due[k]-before.done[k] {
+		if float64(achieved) < results.KeptUp*float64(offered) && p.due[k]-p.done[k] > before.due[k]-before.done[k] {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // parallel bounds how many sessions are opened, fenced or closed at once. It paces the connection storm of a large
@@ -78,9 +79,6 @@ func whileGrowing(number func() int64, g growth) (stop func()) {
 	return func() { close(done); watching.Wait() }
 }
 
-// crowdOfStarts is the number of clients from which on their first operations are paced.
-const crowdOfStarts = 5000
-
 // settlesWithin is how long the pacing of starts waits for a client that may never wait for a watch, such as one that polls.
 const settlesWithin = time.Second
 
@@ -88,7 +86,7 @@ const settlesWithin = time.Second
 // their beginning and their first wait. If 10,000 clients enter a line at once, each of them lists all others at the same time:
 // that takes gigabytes in zkbench and in the servers, and silences sessions until they are lost.
 func (m *measurement) paceStart(ctx context.Context, client int) error {
-	if m.faults != nil || m.isOpen() || len(m.pool.clients) < crowdOfStarts || client < parallel {
+	if m.faults != nil || m.isOpen() || len(m.pool.clients) < scenarios.CrowdOfStarts || client < parallel {
 		return ctx.Err()
 	}
 	before := m.pool.clients[client-parallel]

@@ -165,7 +165,7 @@ func TestHome(t *testing.T) {
 func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &measurement{pool: &clientPool{}}
-		for i := range crowdOfStarts {
+		for i := range scenarios.CrowdOfStarts {
 			m.pool.clients = append(m.pool.clients, &client{id: i, life: newLife(0, time.Now(), i)})
 		}
 		first := m.pool.clients[0]

@@ -42,6 +42,14 @@ func (b *bench) follow(perSecond course) {
 	b.next = b.coming.next()
 }
 
+// slowFrom makes all clients slow after a time.
+func (b *bench) slowFrom(at time.Duration) {
+	go func() {
+		time.Sleep(at)
+		b.slow.Store(true)
+	}()
+}
+
 // run lets arrivals come for ten seconds, and returns what was served, and how many of those from start on were given up.
 func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder.Served, givenUp int64) {
 	const end = 10 * time.Second
@@ -123,10 +131,7 @@ func TestBacklogIsServedAfterTheWindow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(1, 100, time.Millisecond)
 			b.restored = restored
-			go func() {
-				time.Sleep(9900 * time.Millisecond)
-				b.slow.Store(true)
-			}()
+			b.slowFrom(9900 * time.Millisecond)
 			served, givenUp := b.run(t.Context(), 0)
 			if len(served) != 1000 || givenUp != 0 {
 				t.Errorf("%d arrivals were served and %d given up, want 1000 and 0", len(served), givenUp)
@@ -145,10 +150,7 @@ func TestBacklogIsGivenUp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(1, 100, time.Millisecond)
 			b.restored = restored
-			go func() {
-				time.Sleep(8 * time.Second)
-				b.slow.Store(true)
-			}()
+			b.slowFrom(8 * time.Second)
 			served, givenUp := b.run(t.Context(), 0)
 			// 800 until then, and ten in each of the twelve seconds until the arrivals are given up
 			if n := int64(len(served)); n < 915 || n > 925 || n+givenUp != 1000 {
