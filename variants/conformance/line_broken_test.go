@@ -104,6 +104,7 @@ func TestWaitersThatIgnoreTheirListAreCaught(t *testing.T) {
 		{lock.Recipe(), "children-watch", "client 2 acquired the lock while client 0 held it"},
 		{lock.Recipe(), "predecessor-watch-session-id", "client 2 acquired the lock while client 0 held it"},
 		{lock.Recipe(), "predecessor-watch", "client 2 acquired the lock while client 0 held it"},
+		{lock.Recipe(), "released-mark", "client 2 acquired the lock while client 0 held it"},
 		{election.Recipe(), "predecessor-watch", "client 2 was elected while client 0 led"},
 		{revocable.Recipe(), "data-watch", "client 2 acquired the lock while client 0 held it"},
 	} {
@@ -117,4 +118,29 @@ func TestWaitersThatIgnoreTheirListAreCaught(t *testing.T) {
 			mustBreak(t, tt.recipe, h, tt.want)
 		})
 	}
+}
+
+// deletionsAsMarks is a session that takes the end of a znode for a write to it.
+type deletionsAsMarks struct{ variants.Conn }
+
+func (d deletionsAsMarks) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, watch, err := d.Conn.GetW(path)
+	changed := make(chan zk.Event, 1)
+	go func() {
+		defer close(changed)
+		if event, ok := <-watch; ok {
+			event.Type = zk.EventNodeDataChanged
+			changed <- event
+		}
+	}()
+	return data, stat, changed, err
+}
+
+// A client that takes the end of the znode before its own for a mark goes on although only a waiter has withdrawn.
+func TestDeletionsAreNoMarks(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	variant := variantOf(lock.Recipe(), "released-mark")
+	h := withdrawal(t, v, variant, func(s variants.Conn) variants.Conn { return deletionsAsMarks{s} }, 2)
+	mustBreak(t, lock.Recipe(), h, "client 2 acquired the lock while client 0 held it")
 }

@@ -41,6 +41,9 @@ var lockVariants = []lockVariant{
 	{"predecessor-watch", func(_ testing.TB, c *client, dir string) lock.Lock {
 		return lock.NewPredecessorWatch(c.session(), dir)
 	}},
+	{"released-mark", func(_ testing.TB, c *client, dir string) lock.Lock {
+		return lock.NewReleasedMark(c.session(), dir)
+	}},
 }
 
 type lockCheck = func(t *testing.T, v venue, dir string, open opener)
@@ -57,6 +60,8 @@ var lockChecks = []check[lockCheck]{
 	{"survives an outage", lockSurvivesAnOutage},
 	{"recovers a lost reply", lockRecoversALostReply},
 	{"recovers a lost request", lockRecoversALostRequest},
+	{"recovers a lost reply of its second time", lockRecoversALostReplyOfItsSecondTime},
+	{"passes a client that does not come back", lockPassesAClientThatDoesNotComeBack},
 	{"honours a deadline of a silent server", lockHonoursADeadlineOfASilentServer},
 	{"ignores foreign znodes", lockIgnoresForeignZnodes},
 }
@@ -74,14 +79,17 @@ func checkLocks(t *testing.T, v venue, locks []lockVariant) {
 	})
 }
 
-// contenders counts the znodes in dir that stand for a client that holds or waits.
+// contenders counts the znodes in dir that stand for a client that holds or waits. One that says "released" does not.
 func contenders(t testing.TB, c *client, dir string) int {
 	t.Helper()
 	n := 0
 	for _, name := range children(t, c, dir) {
-		if name != "fence" {
-			n++
+		data, _, err := c.conn.Get(dir + "/" + name)
+		if name == "fence" || errors.Is(err, zk.ErrNoNode) || string(data) == "released" {
+			continue
 		}
+		must(t, err)
+		n++
 	}
 	return n
 }
@@ -272,6 +280,45 @@ func lockRecovers(t *testing.T, v venue, dir string, open opener, fault fault) {
 		t.Errorf("%d znodes are left", n)
 	}
 	mustAcquire(t, open(t, observer, dir))
+}
+
+// A client may have left something behind that it removes when it comes back. With a lost reply it does not know whether it has.
+func lockRecoversALostReplyOfItsSecondTime(t *testing.T, v venue, dir string, open opener) {
+	for _, fault := range []fault{dropReply, dropRequest} {
+		c, cutter := cutting(t, v, fault)
+		l := open(t, c, dir)
+		mustAcquire(t, l)
+		mustRelease(t, l)
+		cutter.arm()
+		mustAcquire(t, l)
+		cutter.mustHaveCutOnce(t, c)
+		if left := children(t, c, dir); contenders(t, c, dir) != 1 {
+			t.Errorf("one client holds the lock, and there are %v", left)
+		}
+		mustRelease(t, l)
+		c.conn.Close()
+	}
+	mustAcquire(t, open(t, clients(t, v, 1)[0], dir))
+}
+
+// A client that has released the lock and does not come back holds up neither those who come after it nor those who wait, while
+// its session lives and when it ends.
+func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, open opener) {
+	cs := clients(t, v, 4)
+	gone, holder, waiter := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
+	mustAcquire(t, gone)
+	mustRelease(t, gone)
+	mustAcquire(t, holder)
+	granted := background(func() error { return errorOf(waiter.Acquire(testContext(t))) })
+	awaitWaiting(t, cs[2])
+	cs[0].conn.Close()
+	must(t, ensemble.Fence(cs[2].conn))
+	mustStillWait(t, "a waiter behind the holder", granted)
+	mustRelease(t, holder)
+	must(t, <-granted)
+	mustRelease(t, waiter)
+	cs[1].conn.Close() // both have left what they leave
+	mustAcquire(t, open(t, cs[3], dir))
 }
 
 // The check above must be able to fail: a lock that simply creates again after a lost reply leaves an orphan.

@@ -113,7 +113,7 @@ type sequential struct {
 // init prepares an election whose candidates wait in the given way.
 func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
 	s.Line = line.New(session, dir, marker)
-	s.exclusive = line.NewExclusive(&s.Line, ErrLeading, wait, func(mine line.Ticket) Term {
+	s.exclusive = line.NewExclusive(session, &s.Line, ErrLeading, wait, func(mine line.Ticket) Term {
 		return Term{Epoch: int64(mine.Seq), Lost: session.Lost()}
 	})
 }

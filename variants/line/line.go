@@ -85,6 +85,11 @@ func (l Line) Path(t Ticket) string { return path.Join(l.Dir, t.Name) }
 // A create whose reply is lost may have taken effect. Then the line is searched for the mark in the ticket's name. A ticket
 // with this mark is the client's own. If there is none after a sync, the create never took effect.
 func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, error) {
+	return l.enter(ctx, func(mark string) (Ticket, error) { return l.create(ctx, mark, data, flags) })
+}
+
+// enter is Enter with another way to make one attempt at creating a ticket whose name begins with mark.
+func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, error)) (Ticket, error) {
 	mark, id := rand.Text(), l.Session.ID()
 	if l.Mark == SessionID {
 		mark = strconv.FormatInt(id, 16)
@@ -97,7 +102,7 @@ func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, erro
 		}
 	}
 	for {
-		t, err := l.create(ctx, mark, data, flags)
+		t, err := attempt(mark)
 		if !variants.OutcomeUnknown(err) {
 			return t, err
 		}
@@ -163,11 +168,17 @@ func (l Line) Take(ctx context.Context, wait func(context.Context, Ticket) error
 	return mine, nil
 }
 
+// Place is how a client takes a ticket of a line and gives it back: a [Line] or a [Marking].
+type Place interface {
+	Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error)
+	Leave(ctx context.Context, t Ticket) error
+}
+
 // NewExclusive returns something that a client holds from when wait has returned until its ticket is given back. grant
-// returns what holding a ticket grants; already is as in [variants.NewExclusive]. The line's mark may be set later.
-func NewExclusive[G any](l *Line, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G) *variants.Exclusive[G] {
+// returns what holding a ticket grants; already is as in [variants.NewExclusive]. The mark of a line may be set later.
+func NewExclusive[G any](session *variants.Session, l Place, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G) *variants.Exclusive[G] {
 	var mine Ticket
-	return variants.NewExclusive(l.Session, already, func(ctx context.Context) (granted G, err error) {
+	return variants.NewExclusive(session, already, func(ctx context.Context) (granted G, err error) {
 		if mine, err = l.Take(ctx, wait); err != nil {
 			return granted, err
 		}

@@ -1,4 +1,4 @@
-// Package lock compares four ways to build an exclusive lock.
+// Package lock compares ways to build an exclusive lock.
 //
 // The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing token
 // that is larger than that of any grant before it. A holder may not know yet that its session has expired, which no lock can
@@ -9,6 +9,7 @@
 //	znode              <dir>/lock  ephemeral     m notifications, m new attempts of which m-1 fail
 //	children-watch     <dir>/<guid>-lock-<seq>   m+1 notifications, m listings of m children
 //	predecessor-watch  <dir>/<guid>-lock-<seq>   1 notification, 1 listing
+//	released-mark      <dir>/<guid>-lock-<seq>   1 notification
 //
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire.
@@ -59,7 +60,7 @@ func Recipe() variants.Recipe {
 		Name:        "lock",
 		Summary:     "at most one holder at a time, each with a fencing token",
 		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
-		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant()},
+		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant(), releasedMarkVariant()},
 		Phases:      holding.Phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
@@ -84,7 +85,12 @@ type sequential struct {
 // init prepares a lock whose clients wait in the given way.
 func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
 	s.Line = line.New(session, dir, marker)
-	s.exclusive = line.NewExclusive(&s.Line, ErrHeld, wait, func(mine line.Ticket) Grant {
+	s.exclusive = newExclusive(session, &s.Line, wait)
+}
+
+// newExclusive returns a lock that is held while a ticket is: its number is the fencing token.
+func newExclusive(session *variants.Session, place line.Place, wait func(context.Context, line.Ticket) error) *exclusive {
+	return line.NewExclusive(session, place, ErrHeld, wait, func(mine line.Ticket) Grant {
 		return Grant{Token: int64(mine.Seq), Lost: session.Lost()}
 	})
 }

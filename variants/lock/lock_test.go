@@ -90,6 +90,7 @@ func TestSpans(t *testing.T) {
 // simulate walks through a drain.
 func simulate(variant string, n int) variantstest.Counts {
 	c := variantstest.Counts{Operations: float64(n)}
+	inLine := strings.HasPrefix(variant, "predecessor-watch") || variant == "released-mark"
 	armed := map[int]bool{} // by client; the first holder's watch was used up by the second arrival
 	for k := 1; k < n; k++ {
 		armed[k] = true
@@ -98,10 +99,10 @@ func simulate(variant string, n int) variantstest.Counts {
 		armed[0] = true
 	}
 	for holder := range n {
-		c.Requests, c.Writes = c.Requests+1, c.Writes+1 // the delete
+		c.Requests, c.Writes = c.Requests+1, c.Writes+1 // the delete, or the mark
 		var woken []int
 		for k := range armed {
-			if !strings.HasPrefix(variant, "predecessor-watch") || k == holder+1 {
+			if !inLine || k == holder+1 {
 				woken = append(woken, k)
 			}
 		}
@@ -109,7 +110,7 @@ func simulate(variant string, n int) variantstest.Counts {
 		c.HerdMax = max(c.HerdMax, float64(len(woken)))
 		for _, k := range woken {
 			delete(armed, k)
-			if k == holder { // its own release
+			if k == holder || variant == "released-mark" { // its own release; or the notification says all
 				continue
 			}
 			c.Requests++ // a listing, or another create
@@ -133,7 +134,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "released-mark")
 }
 
 func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }

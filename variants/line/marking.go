@@ -1,0 +1,118 @@
+package line
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// released is the data of a ticket whose client has had its turn.
+const released = "released"
+
+// Marking is a line in which a client gives its turn up by writing to its ticket, and deletes the ticket in the
+// transaction in which it takes its next one. One write ends a turn and one begins the wait for the next, as in a [Line], but
+// the client behind need not list the line when its turn comes.
+//
+// That rests on an invariant: a ticket is marked only by its own client and only while that client has its turn. When it
+// had its turn, each ticket before its own was marked or gone, and stays so. New tickets stand behind all others. So a client
+// whose immediate predecessor is marked has its turn: nothing that is not marked stands before it, and nothing can come
+// between. A notification that the predecessor's data has changed proves the same as reading the mark, because nothing else
+// is ever written to a ticket. A predecessor that is gone proves nothing: it may have withdrawn, or its session may have ended.
+//
+// A client that does not come back leaves one marked ticket until its session ends. It must not be copied.
+type Marking struct {
+	Line
+	old Ticket // marked by this client and not deleted yet; without a name if there is none
+}
+
+// NewMarking is [New] for a Marking.
+func NewMarking(session *variants.Session, dir, marker string) Marking {
+	return Marking{Line: New(session, dir, marker)}
+}
+
+// Take is [Line.Take]. A client that withdraws deletes its ticket: a mark would promise a turn that it never had.
+func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
+	mine, err := m.enter(ctx, func(mark string) (Ticket, error) { return m.replace(ctx, mark) })
+	if err != nil {
+		return Ticket{}, err
+	}
+	m.old = Ticket{}
+	if err := wait(ctx, mine); err != nil {
+		return Ticket{}, m.Withdraw(ctx, mine, err)
+	}
+	return mine, nil
+}
+
+// replace makes one attempt to create a ticket, and to delete the old one in the same transaction. If the old one is gone,
+// its session has ended, and the ticket is created without it.
+func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error) {
+	if m.old.Name == "" {
+		return m.create(ctx, mark, nil, zk.FlagEphemeral)
+	}
+	err = m.Session.Once(ctx, func(c variants.Conn) error {
+		results, err := c.Multi(&zk.DeleteRequest{Path: m.Path(m.old), Version: -1}, &zk.CreateRequest{
+			Path: path.Join(m.Dir, mark+m.Marker), Flags: zk.FlagEphemeral | zk.FlagSequence, Acl: variants.WorldACL(),
+		})
+		if err == nil {
+			t, _ = Parse(path.Base(results[1].String), m.Marker)
+		}
+		return err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		m.old = Ticket{}
+		return m.create(ctx, mark, nil, zk.FlagEphemeral)
+	}
+	return t, variants.Attempted("replace a ticket in "+m.Dir, err)
+}
+
+// Leave gives a turn up by marking the ticket. Only a client that has its turn may call it. If the ticket is gone, the session
+// that owned it has ended: variants.ErrSessionLost.
+func (m *Marking) Leave(ctx context.Context, t Ticket) error {
+	_, err := m.Session.Set(ctx, m.Path(t), []byte(released), -1)
+	switch {
+	case err == nil:
+		m.old = t
+		return nil
+	case errors.Is(err, zk.ErrNoNode):
+		return variants.ErrSessionLost
+	default:
+		return variants.Attempted("mark "+m.Path(t), err)
+	}
+}
+
+// AwaitTurn returns when mine has its turn: when its predecessor is marked, or when it is the first in line. If the
+// predecessor is gone without a mark, it lists the line again.
+func (m *Marking) AwaitTurn(ctx context.Context, mine Ticket) error {
+	for {
+		children, err := m.List(ctx)
+		if err != nil {
+			return err
+		}
+		predecessor, waiting, err := m.Predecessor(mine, children)
+		if err != nil || !waiting {
+			return err
+		}
+		if marked, err := m.AwaitMark(ctx, predecessor); err != nil || marked {
+			return err
+		}
+	}
+}
+
+// AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.
+func (l Line) AwaitMark(ctx context.Context, t Ticket) (marked bool, err error) {
+	data, _, watch, err := l.Session.GetW(ctx, l.Path(t))
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case err != nil:
+		return false, err
+	case string(data) == released:
+		return true, nil
+	}
+	event, err := l.Session.AwaitEvent(ctx, watch)
+	return err == nil && event.Type == zk.EventNodeDataChanged, err
+}
