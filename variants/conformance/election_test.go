@@ -39,6 +39,9 @@ var electionVariants = []underTest[func(t testing.TB, c *client, dir string) ele
 	{"predecessor-watch", func(_ testing.TB, c *client, dir string) election.Election {
 		return election.NewPredecessorWatch(c.session(), dir)
 	}},
+	{"resigned-mark", func(_ testing.TB, c *client, dir string) election.Election {
+		return election.NewResignedMark(c.session(), dir)
+	}},
 }
 
 func mustOpen(t testing.TB) func(election.Election, error) election.Election {

@@ -106,6 +106,7 @@ func TestWaitersThatIgnoreTheirListAreCaught(t *testing.T) {
 		{lock.Recipe(), "predecessor-watch", "client 2 acquired the lock while client 0 held it"},
 		{lock.Recipe(), "released-mark", "client 2 acquired the lock while client 0 held it"},
 		{election.Recipe(), "predecessor-watch", "client 2 was elected while client 0 led"},
+		{election.Recipe(), "resigned-mark", "client 2 was elected while client 0 led"},
 		{revocable.Recipe(), "data-watch", "client 2 acquired the lock while client 0 held it"},
 	} {
 		t.Run(tt.recipe.Name+"/"+tt.variant, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,19 +80,10 @@ func checkLocks(t *testing.T, v venue, locks []lockVariant) {
 	})
 }
 
-// contenders counts the znodes in dir that stand for a client that holds or waits. One that says "released" does not.
+// contenders counts the znodes in dir that stand for a client that holds or waits.
 func contenders(t testing.TB, c *client, dir string) int {
 	t.Helper()
-	n := 0
-	for _, name := range children(t, c, dir) {
-		data, _, err := c.conn.Get(dir + "/" + name)
-		if name == "fence" || errors.Is(err, zk.ErrNoNode) || string(data) == "released" {
-			continue
-		}
-		must(t, err)
-		n++
-	}
-	return n
+	return len(slices.DeleteFunc(unmarked(t, c, dir), func(name string) bool { return name == "fence" }))
 }
 
 func mustAcquire(t testing.TB, l lock.Lock) lock.Grant {

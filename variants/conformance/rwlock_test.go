@@ -31,6 +31,9 @@ var rwlockVariants = []underTest[rwlockOpener]{
 	{"nearest-writer-watch", func(c *client, dir string) rwlock.Lock {
 		return rwlock.NewNearestWriterWatch(c.session(), dir)
 	}},
+	{"released-mark", func(c *client, dir string) rwlock.Lock {
+		return rwlock.NewReleasedMark(c.session(), dir)
+	}},
 }
 
 type rwlockCheck = func(t *testing.T, v venue, dir string, open rwlockOpener)
@@ -366,11 +369,11 @@ func rwlockRecovers(t *testing.T, v venue, dir string, open rwlockOpener, fault 
 		cutter.arm()
 		l.hold(0, mode)
 		cutter.mustHaveCutOnce(t, c)
-		if n := len(children(t, observer, dir)); n != 1 {
+		if n := len(unmarked(t, observer, dir)); n != 1 {
 			t.Errorf("%d znodes stand for one %s", n, mode)
 		}
 		l.release(0)
-		if left := children(t, observer, dir); len(left) != 0 {
+		if left := unmarked(t, observer, dir); len(left) != 0 {
 			t.Errorf("a %s left behind: %v", mode, left)
 		}
 	}

@@ -10,6 +10,7 @@
 //	master-znode       <dir>/master  ephemeral  m notifications, m attempts of which m-1 fail, m-1 exists
 //	leader-watch       <dir>/<guid>-n_<seq>     m notifications, m listings of m children, m-1 getData
 //	predecessor-watch  <dir>/<guid>-n_<seq>     1 notification, 1 listing
+//	resigned-mark      <dir>/<guid>-n_<seq>     1 notification, and 1 listing if the leader has died
 //
 // Beside <dir>/master stands <dir>/fence, persistent, whose version is the epoch. A leader that crashes is missed only
 // when its session has expired, which takes far longer than a failover; the costs are the same then.
@@ -63,6 +64,7 @@ func Recipe() variants.Recipe {
 		Source:  "ZooKeeper recipes page, Leader Election; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants: []variants.Variant{
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
+			resignedMarkVariant(),
 		},
 		Phases:      phases(),
 		Operation:   phaseResign,
@@ -113,7 +115,12 @@ type sequential struct {
 // init prepares an election whose candidates wait in the given way.
 func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
 	s.Line = line.New(session, dir, marker)
-	s.exclusive = line.NewExclusive(session, &s.Line, ErrLeading, wait, func(mine line.Ticket) Term {
+	s.exclusive = newOffice(session, &s.Line, wait)
+}
+
+// newOffice returns what is held while a ticket is: its number is the epoch.
+func newOffice(session *variants.Session, place line.Place, wait func(context.Context, line.Ticket) error) *variants.Exclusive[Term] {
+	return line.NewExclusive(session, place, ErrLeading, wait, func(mine line.Ticket) Term {
 		return Term{Epoch: int64(mine.Seq), Lost: session.Lost()}
 	})
 }

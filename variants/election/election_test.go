@@ -140,7 +140,7 @@ func simulate(variant string, n int) variantstest.Counts {
 	watches := map[int]int{} // by candidate, whose end it waits for
 	for k := 1; k < n; k++ {
 		watches[k] = 0
-		if variant == "predecessor-watch" {
+		if variant == "predecessor-watch" || variant == "resigned-mark" {
 			watches[k] = k - 1
 		}
 	}
@@ -154,9 +154,11 @@ func simulate(variant string, n int) variantstest.Counts {
 		c.Write(len(woken)) // the resignation
 		for _, k := range woken {
 			delete(watches, k)
-			if variant == "master-znode" {
+			switch variant {
+			case "master-znode":
 				c.Write(0) // another create
-			} else {
+			case "resigned-mark": // the notification says all
+			default:
 				c.Read(1) // a listing
 			}
 			if k == leader+1 {
@@ -173,7 +175,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch", "resigned-mark")
 }
 
 func TestMasterZnodeCostsMatchSimulatedRaces(t *testing.T) {

@@ -28,8 +28,9 @@ import (
 //
 // Cost of one acquire and release: 3 requests alone (multi, getChildren, setData), 4 after a wait (and getData), 2 of them
 // writes. One release notifies one client. A client that comes after the release, but before the released znode is deleted,
-// reads the mark, and its watch fires when the znode is deleted: one notification, too. The fencing token is the sequence
-// number, as in predecessor-watch.
+// reads the mark, and its watch fires when the znode is deleted: one notification, too. One that lists before it is deleted and
+// reads after must list again, and read again if the next lower znode is a released one, too: 2 requests more. The fencing
+// token is the sequence number, as in predecessor-watch.
 //
 // Bound: a handoff needs one quorum write and one notification after it. This variant's has nothing else; predecessor-watch
 // has a getChildren after them, whose reply names every waiter.
@@ -60,7 +61,7 @@ func releasedMarkVariant() variants.Variant {
 			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests: "4 (3 for N=1)", Writes: "2", FailedWrites: "0",
+			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {

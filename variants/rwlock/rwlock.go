@@ -1,4 +1,4 @@
-// Package rwlock compares three ways to build a lock that many readers may share and that a writer has for itself.
+// Package rwlock compares ways to build a lock that many readers may share and that a writer has for itself.
 //
 // The promise of all variants: a writer holds the lock alone, and readers share it. The fencing tokens give the order of
 // writers: a writer's token is larger than that of any grant before it, a reader's larger than that of any writer before it.
@@ -11,6 +11,7 @@
 //	first-writer-watch    <dir>/<guid>-write-<seq>  a notification and a listing for every reader that waits behind
 //	                                                any writer at all, and for the next writer
 //	nearest-writer-watch                            a notification and a listing for each client that may go on now
+//	released-mark                                   a notification for each client that may go on now
 //
 // All use the same two kinds of znodes, whose numbers come from one counter. Each variant's own comment has the steps and
 // the exact formulas. `zkbench run rwlock-drain` checks the formulas.
@@ -77,7 +78,7 @@ func Recipe() variants.Recipe {
 		Name:        "rwlock",
 		Summary:     "readers share, a writer is alone, no client overtakes",
 		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
-		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant()},
+		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
 		Phases:      phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,

@@ -292,7 +292,12 @@ func drain(variant string, n int) *drained {
 		leaver := d.holding[0]
 		d.holding = d.holding[1:]
 		d.gone[leaver] = true
-		wake(d.change(leaver))
+		woken := d.change(leaver)
+		if variant == "released-mark" && d.modes[leaver] == Write {
+			d.holding = append(d.holding, woken...) // the notification of the mark says all
+			continue
+		}
+		wake(woken)
 	}
 	return d
 }
@@ -304,5 +309,5 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 			t.Fatalf("%s, N=%d: somebody was never served", variant, n)
 		}
 		return d.Counts
-	}, "children-watch", "first-writer-watch", "nearest-writer-watch")
+	}, "children-watch", "first-writer-watch", "nearest-writer-watch", "released-mark")
 }

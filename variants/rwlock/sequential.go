@@ -80,10 +80,16 @@ func (s *sequential) Release(ctx context.Context) error { return s.exclusive.Rel
 // lineFor returns the line in which a client takes a ticket for this mode.
 func (s *sequential) lineFor(mode Mode) line.Line {
 	l := s.Line
-	if mode == Write {
-		l.Marker = writeMarker
-	}
+	l.Marker = markerFor(mode)
 	return l
+}
+
+// markerFor returns what stands in the names of the tickets for this mode.
+func markerFor(mode Mode) string {
+	if mode == Write {
+		return writeMarker
+	}
+	return readMarker
 }
 
 // await waits for each of the tickets that next finds among the contenders before mine, until it finds none.

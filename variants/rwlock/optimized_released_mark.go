@@ -1,0 +1,121 @@
+package rwlock
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// ReleasedMark is the read/write lock whose writers release it by writing to their own znode, so that the clients behind a
+// writer hold the lock as soon as they are notified.
+//
+//  1. Create <dir>/<guid>-read- or <dir>/<guid>-write-, ephemeral and sequential, and delete in the same multi what step 5 has
+//     left of this client, if anything. If the reply is lost, look for the GUID.
+//  2. List <dir>, without a watch. A writer holds the lock if its znode is the lowest, a reader if no writer's znode is
+//     lower than its own.
+//  3. Read a lower znode with a watch: a writer the next lower one, a reader the next lower writer's. If it says "released",
+//     the client holds the lock. If it is gone, go to 2.
+//  4. Wait for the watch. If the data of a writer's znode has changed, the client holds the lock. Otherwise go to 2.
+//  5. To release, a writer writes "released" to its own znode and leaves it there, and a reader deletes its own. To withdraw,
+//     either deletes it.
+//
+// A writer's mark proves the same as in the lock released-mark: when the writer held the lock, each znode before its own was a
+// marked one or gone. So a reader whose next lower writer is marked has nothing but readers before it, and a writer whose next
+// lower znode is marked has nothing before it. A reader's end proves nothing for a writer, because other readers may still
+// hold. Marks of readers would have to be read one by one, so that readers delete.
+//
+// Cost in lockstep, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
+// those. The last of the first readers is the only one whose release makes a client list:
+//
+//	notifications  1 for each client that waits  =  w+r
+//	requests       N deletes and marks + 1 listing if there is a writer
+//	herd           r notifications from the last writer's release, 1 from any other
+//
+// Running free, the bounds are those of NearestWriterWatch: a client that a writer wakes saves its listing. One that lists
+// before a marked znode is deleted and reads after lists again, as after a wake.
+//
+// Bound: handing the lock from a writer to the next clients needs one quorum write and one notification to each of them. This
+// variant's handoff has nothing else; nearest-writer-watch has a getChildren after them, by all readers at once. From the last
+// of several readers to a writer, a listing comes on top.
+//
+// Source: ours: nearest-writer-watch (ZooKeeper recipes page, Shared Locks) with a writer's release that is a write.
+type ReleasedMark struct {
+	exclusive *variants.Exclusive[Grant]
+	marking   line.Marking
+	mine      contender // while the lock is held
+}
+
+// NewReleasedMark returns the lock of one client below an existing znode dir.
+func NewReleasedMark(session *variants.Session, dir string) *ReleasedMark {
+	l := &ReleasedMark{marking: line.NewMarking(session, dir, readMarker)}
+	l.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, l.give)
+	return l
+}
+
+// Acquire implements [Lock].
+func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (Grant, error) {
+	return l.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
+		l.marking.Marker = markerFor(mode)
+		l.mine.mode = mode
+		l.mine.Ticket, err = l.marking.Take(ctx, func(ctx context.Context, mine line.Ticket) error {
+			return l.await(ctx, contender{mine, mode})
+		})
+		if err != nil {
+			return granted, err
+		}
+		return Grant{Mode: mode, Token: int64(l.mine.Seq), Lost: l.marking.Session.Lost()}, nil
+	})
+}
+
+// Release implements [Lock].
+func (l *ReleasedMark) Release(ctx context.Context) error { return l.exclusive.Release(ctx) }
+
+// give marks a writer's ticket, and deletes a reader's.
+func (l *ReleasedMark) give(ctx context.Context) error {
+	if isWriter(l.mine) {
+		return l.marking.Leave(ctx, l.mine.Ticket)
+	}
+	return l.marking.Line.Leave(ctx, l.mine.Ticket)
+}
+
+// await returns when no contender that mine has to wait for is before it.
+func (l *ReleasedMark) await(ctx context.Context, mine contender) error {
+	for {
+		children, err := l.marking.List(ctx)
+		if err != nil {
+			return err
+		}
+		before, err := ahead(mine, children)
+		if err != nil {
+			return err
+		}
+		watched, waiting := nearestWriter(mine.mode, before)
+		if !waiting {
+			return nil
+		}
+		if marked, err := l.marking.AwaitMark(ctx, watched); err != nil || marked {
+			return err
+		}
+	}
+}
+
+func releasedMarkVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "released-mark",
+		Type:    "ReleasedMark",
+		Kind:    variants.Optimized,
+		Summary: "as nearest-writer-watch, but a writer releases by writing to its znode, so that those behind it need not list",
+		Source:  "ours: nearest-writer-watch with a writer's release that is a write",
+		BadAt:   "writers that rarely come back: each leaves one released znode until its next acquire or the end of its session",
+		Lockstep: variants.Cost{
+			Requests: "1 + 1/N (1 for N=1)", Writes: "1", FailedWrites: "0",
+			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
+		},
+		Free: variants.Cost{
+			Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0",
+			Notifications: "min(2, N-1)", HerdMax: "N-1",
+		},
+		Join: join(NewReleasedMark),
+	}
+}
