@@ -10,67 +10,94 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Pair names the two variants that represent a recipe in the overview, and the metric that compares them, as in
-// "predecessor-watch against children-watch by ops/s".
+// Pair names two variants of a recipe that the overview compares, the metrics that compare them, and what is different about the
+// first one, as in "predecessor-watch against children-watch by ops/s and herd-max, each waiter watches the one before it".
 type Pair struct {
 	Optimized string
-	Naive     string
-	Metric    string
+	Naive     string // or the better known one, where both are optimized
+	Metrics   []string
+	Change    string // a clause, which may be missing
 }
 
-// ParsePair reads a pair. The metric may have a former name.
+// ParsePair reads a pair. A metric may have a former name.
 func ParsePair(text string) (Pair, error) {
-	f := strings.Fields(text)
-	if len(f) != 5 || f[1] != "against" || f[3] != "by" {
-		return Pair{}, fmt.Errorf(`wants "VARIANT against VARIANT by METRIC", not %q`, text)
+	head, change, _ := strings.Cut(text, ",")
+	f := strings.Fields(head)
+	if len(f) < 5 || len(f)%2 == 0 || f[1] != "against" || f[3] != "by" {
+		return Pair{}, fmt.Errorf(`wants "VARIANT against VARIANT by METRIC and METRIC, what changes", not %q`, text)
 	}
-	metric, _ := CurrentMetric(f[4])
-	return Pair{Optimized: f[0], Naive: f[2], Metric: metric}, nil
+	pair := Pair{Optimized: f[0], Naive: f[2], Change: strings.TrimSpace(change)}
+	for i := 4; i < len(f); i += 2 {
+		if i > 4 && f[i-1] != "and" {
+			return Pair{}, fmt.Errorf("wants \"and\" between two metrics, not %q", f[i-1])
+		}
+		metric, _ := CurrentMetric(f[i])
+		pair.Metrics = append(pair.Metrics, metric)
+	}
+	return pair, nil
 }
 
 // pairing compares both variants of a pair at the largest number of clients for which both were measured.
 type pairing struct {
 	naive, optimized Row
-	gain             string // the factor between the two, or both shares, and the metric
+	change           string
+	gains            []string // for each metric, the factor between the two, or both values, and the metric
 }
 
-// WriteOverview prints two lines for each scenario that names a pair: the costs of the naive and of the optimized variant,
-// and the gain. Without such scenarios it prints nothing.
-func (s Summary) WriteOverview(w io.Writer) error {
+// WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and the
+// gains. What changes from one to the other stands below, in lines of this width. Without such scenarios it prints nothing.
+func (s Summary) WriteOverview(w io.Writer, width int) error {
 	pairings := s.pairings()
 	if len(pairings) == 0 {
 		return nil
 	}
-	t := table.New(append(table.Left("variant"), table.Right("clients", "notif/op", "herd", "gain")...)...)
+	t := table.New(append(table.Left("variant"), table.Right("clients", "req/op", "notif/op", "herd", "gain")...)...)
+	var changes []string
 	for i, p := range pairings {
 		if i > 0 {
 			t.Rule()
 		}
-		for _, r := range []Row{p.naive, p.optimized} {
-			gain := ""
-			if r.Variant == p.optimized.Variant {
-				gain = p.gain
-			}
-			t.Row(r.label(), r.Clients, r.show(NotificationsPerOp, table.Count), r.show(HerdMax, table.Whole), gain)
+		for line, r := range []Row{p.naive, p.optimized} {
+			t.Row(r.label(), r.Clients, r.show(RequestsPerOp, table.Count), r.show(NotificationsPerOp, table.Count), r.show(HerdMax, table.Whole), p.gain(line))
+		}
+		for line := 2; p.gain(line) != ""; line++ {
+			t.Row("", "", "", "", "", p.gain(line))
+		}
+		if p.change != "" {
+			changes = append(changes, fmt.Sprintf("%s against %s: %s", p.optimized.label(), p.naive.Variant, p.change))
 		}
 	}
 	_, err := fmt.Fprintln(w, t)
+	if err == nil && len(changes) > 0 {
+		_, err = fmt.Fprintln(w, "\n"+table.Wrap(strings.Join(changes, "\n"), width))
+	}
 	return err
 }
 
-// WriteOverviewMarkdown prints the overview as a Markdown table with one line per recipe.
+// gain returns the gain that stands in a line of the pairing, the last two at most in those of the variants.
+func (p pairing) gain(line int) string {
+	if first := max(0, 2-len(p.gains)); line >= first && line-first < len(p.gains) {
+		return p.gains[line-first]
+	}
+	return ""
+}
+
+// WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
 func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
-	t := table.New(append(table.Left("recipe", "naive", "optimized"), table.Right("clients", "notif/op", "herd max", "gain")...)...)
+	t := table.New(append(table.Left("recipe", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range s.pairings() {
 		both := func(metric string, format func(float64) string) string {
 			return p.naive.show(metric, format) + " → " + p.optimized.show(metric, format)
 		}
-		t.Row(p.naive.Recipe, "`"+p.naive.Variant+"`"+p.naive.mark(), "`"+p.optimized.Variant+"`"+p.optimized.mark(),
-			p.naive.Clients, both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), p.gain)
+		t.Row(p.naive.Recipe, "`"+p.naive.Variant+"`"+p.naive.mark(), "`"+p.optimized.Variant+"`"+p.optimized.mark(), p.change, p.naive.Clients,
+			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), strings.Join(p.gains, "; "))
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())
 	return err
 }
+
+// first are the recipes whose pairs stand first: the questions with which the README begins.
+var first = []string{"lock", "queue"}
 
 // pairings returns a pairing for each scenario that names a pair whose variants were measured together.
 func (s Summary) pairings() []pairing {
@@ -81,10 +108,23 @@ func (s Summary) pairings() []pairing {
 			continue
 		}
 		if naive, optimized, found := pair.largest(rows); found {
-			out = append(out, pairing{naive, optimized, pair.gain(naive, optimized)})
+			p := pairing{naive: naive, optimized: optimized, change: pair.Change}
+			for _, metric := range pair.Metrics {
+				p.gains = append(p.gains, gain(metric, naive, optimized))
+			}
+			out = append(out, p)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b pairing) int { return cmp.Compare(a.place(), b.place()) })
 	return out
+}
+
+// place returns where the pairing stands among those of other recipes.
+func (p pairing) place() int {
+	if i := slices.Index(first, p.naive.Recipe); i >= 0 {
+		return i
+	}
+	return len(first)
 }
 
 func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {
@@ -97,20 +137,21 @@ func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {
 	return naive, optimized, found
 }
 
-func (p Pair) gain(naive, optimized Row) string {
-	a, measured := naive.Metrics[p.Metric]
-	b, also := optimized.Metrics[p.Metric]
-	if MoreIsBetter(p.Metric) {
-		a, b = b, a
-	}
+// gain returns the factor by which a metric is better in the second row, or both values if there is no factor.
+func gain(metric string, naive, optimized Row) string {
+	a, measured := naive.Metrics[metric]
+	b, also := optimized.Metrics[metric]
+	name := strings.TrimSuffix(metric, "-ns")
 	switch {
 	case !measured || !also:
 		return table.Missing
-	case slices.ContainsFunc(shares(naive.Phases), func(s Share) bool { return s.metric() == p.Metric }):
-		return fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), p.Metric)
-	case b.Value == 0:
-		return table.Missing
+	case slices.ContainsFunc(shares(naive.Phases), func(s Share) bool { return s.metric() == metric }):
+		return fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), metric)
+	case a.Value == 0 || b.Value == 0:
+		return fmt.Sprintf("%s → %s %s", table.Count(a.Value), table.Count(b.Value), name)
+	case MoreIsBetter(metric):
+		return fmt.Sprintf("%s× %s", table.Count(b.Value/a.Value), name)
 	default:
-		return fmt.Sprintf("%s× %s", table.Count(a.Value/b.Value), strings.TrimSuffix(p.Metric, "-ns"))
+		return fmt.Sprintf("%s× %s", table.Count(a.Value/b.Value), name)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -13,15 +14,19 @@ import (
 
 func TestParsePair(t *testing.T) {
 	for text, want := range map[string]results.Pair{
-		"b against a by ops/s":                   {Optimized: "b", Naive: "a", Metric: "ops/s"},
-		" b  against a by failover-clean-p50-ns": {Optimized: "b", Naive: "a", Metric: "failover-clean-p50-ns"},
-		"b against a":                            {},
-		"b versus a by ops/s":                    {},
-		"b against a by ops/s x":                 {},
-		"":                                       {},
+		"b against a by ops/s":                           {Optimized: "b", Naive: "a", Metrics: []string{"ops/s"}},
+		" b  against a by failover-clean-p50-ns":         {Optimized: "b", Naive: "a", Metrics: []string{"failover-clean-p50-ns"}},
+		"b against a by ops/s and herd-max":              {Optimized: "b", Naive: "a", Metrics: []string{"ops/s", "herd-max"}},
+		"b against a by ops/s, each watches one, if any": {Optimized: "b", Naive: "a", Metrics: []string{"ops/s"}, Change: "each watches one, if any"},
+		"b against a":                  {},
+		"b against a by":               {},
+		"b versus a by ops/s":          {},
+		"b against a by ops/s x":       {},
+		"b against a by ops/s or x/op": {},
+		"":                             {},
 	} {
 		got, err := results.ParsePair(text)
-		if got != want || (err == nil) != (want.Naive != "") {
+		if !reflect.DeepEqual(got, want) || (err == nil) != (want.Naive != "") {
 			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
@@ -38,7 +43,7 @@ func TestOverview(t *testing.T) {
 		return docs
 	}
 	docs := slices.Concat(
-		scenario("by-rate", "fast against slow by ops/s",
+		scenario("by-rate", "fast against slow by ops/s and notifications/op and herd-max, each client watches the one before it and no client is woken in vain",
 			document("slow", "naive", 50, 1, metrics(97, 58.1)), document("fast", "optimized", 50, 1, metrics(502, 1)),
 			document("slow", "naive", 100, 1, metrics(1, 1)), // the other one was not measured with so many
 			document("slow", "naive", 1, 1, metrics(1, 1)), document("fast", "optimized", 1, 1, metrics(1, 1))),
@@ -48,13 +53,15 @@ func TestOverview(t *testing.T) {
 			document("slow", "naive", 2, 1, nil), document("fast", "optimized", 2, 1, nil)),
 		scenario("by-share", "fast against slow by acquire/handoff",
 			document("slow", "naive", 2, 1, map[string]float64{"acquire/handoff": 0.125}), document("fast", "optimized", 2, 1, map[string]float64{"acquire/handoff": 0})),
+		scenario("by-loss", "fast against slow by items-lost and ops/s, no item is lost",
+			document("slow", "naive", 2, 1, map[string]float64{"items-lost": 12, "ops/s": 20}), document("fast", "optimized", 2, 1, map[string]float64{"items-lost": 0, "ops/s": 10})),
 		scenario("unpaired", "", document("slow", "naive", 2, 1, metrics(10, 2))),
 		scenario("half", "fast against slow by ops/s", document("slow", "naive", 2, 1, metrics(10, 2))),
 	)
 	docs[0].Invalid = []string{"a reason"}
 	summary := results.Summarize(docs)
 	var text, markdown bytes.Buffer
-	if err := errors.Join(summary.WriteOverview(&text), summary.WriteOverviewMarkdown(&markdown)); err != nil {
+	if err := errors.Join(summary.WriteOverview(&text, 80), summary.WriteOverviewMarkdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
 	golden.Compare(t, filepath.Join("testdata", "overview.txt"), text.Bytes())

@@ -100,7 +100,7 @@ func TestOldNamesLine(t *testing.T) {
 
 func TestOverviewWithAFormerName(t *testing.T) {
 	pair, err := results.ParsePair("a against b by useless-wakeups/op")
-	if err != nil || pair.Metric != results.SpuriousWakeupsPerOp {
+	if err != nil || !slices.Equal(pair.Metrics, []string{results.SpuriousWakeupsPerOp}) {
 		t.Errorf("%+v, %v", pair, err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,10 @@ func (f *backgroundFlag) override(s *scenarios.Scenario, given func(flag string)
 func (*backgroundFlag) replace(s *scenarios.Scenario, load *results.BackgroundLoad) {
 	s.Background = load
 	pair, err := results.ParsePair(s.Overview)
-	if err == nil && results.IsBackground(pair.Metric) && (load == nil || !load.Measures(pair.Metric)) {
+	missing := func(metric string) bool {
+		return results.IsBackground(metric) && (load == nil || !load.Measures(metric))
+	}
+	if err == nil && slices.ContainsFunc(pair.Metrics, missing) {
 		s.Overview = ""
 	}
 }

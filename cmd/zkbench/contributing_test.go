@@ -275,3 +275,23 @@ func packageComment(t *testing.T, recipe variants.Recipe) string {
 	t.Fatalf("recipe %s: its package is not below variants/", recipe.Name)
 	return ""
 }
+
+// Each variant says whether it is what its source describes, in what it differs, or that it is in no source, in its description
+// and in the comment that `zkbench explain` prints.
+func TestSourcesSayHowTheyAreMeant(t *testing.T) {
+	form := regexp.MustCompile(`^(as written|as written, but [^:]+|ours): \S`)
+	for _, recipe := range catalog.Recipes() {
+		for _, v := range recipe.Variants {
+			text, err := commentOf(recipe.Code, v.Type)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, source, _ := strings.Cut(text, "Source: ")
+			for where, source := range map[string]string{"description": v.Source, "comment": strings.ReplaceAll(source, "\n", " ")} {
+				if !form.MatchString(source) {
+					t.Errorf("%s/%s: the source in its %s is %q: it must begin with \"as written: \", \"as written, but …: \" or \"ours: \"", recipe.Name, v.Name, where, source)
+				}
+			}
+		}
+	}
+}

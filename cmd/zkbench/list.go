@@ -53,16 +53,17 @@ func (a *app) listRecipes() error {
 func (a *app) listVariants(recipes []variants.Recipe) error {
 	const enough = 100
 	narrow := width(a.stdout) < enough
-	t := newList("variant", "kind", "how it works")
+	t := newList("variant", "kind", "how it works (source)")
 	if narrow {
-		t = newList("variant", "how it works")
+		t = newList("variant", "how it works (source)")
 	}
 	for _, r := range recipes {
 		for _, v := range r.Variants {
+			how := fmt.Sprintf("%s (%s)", v.Summary, v.Source)
 			if narrow {
-				t.Row(fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), v.Summary)
+				t.Row(fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), how)
 			} else {
-				t.Row(r.Name+"/"+v.Name, v.Kind, v.Summary)
+				t.Row(r.Name+"/"+v.Name, v.Kind, how)
 			}
 		}
 	}

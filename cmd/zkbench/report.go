@@ -26,9 +26,9 @@ func reportCommand(a *app) *cobra.Command {
 about the numbers. A RESULT is a run's folder or single files of it. Without
 one, the newest run in ` + defaultRuns + ` is shown.
 
-With --overview, one pair of variants per recipe is shown instead: the costs of
-a naive and an optimized one at the largest number of clients, and the gain. The
-scenario's field overview: selects the pair and the metric.`,
+With --overview, pairs of variants are shown instead: the costs of both at the
+largest number of clients, what the second one gains, and what it changes. The
+scenario's field overview: selects the pair and the metrics.`,
 		Example: `  zkbench report
   zkbench report results/runs/20260102T030405Z-ab12 --overview
   zkbench run all && zkbench report --markdown`,
@@ -42,13 +42,13 @@ scenario's field overview: selects the pair and the metric.`,
 			case markdown:
 				return summary.WriteOverviewMarkdown(a.stdout)
 			case overview:
-				return summary.WriteOverview(a.stdout)
+				return summary.WriteOverview(a.stdout, width(a.stdout))
 			default:
 				return a.printTables(docs, summary, nil)
 			}
 		},
 	}
-	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair per recipe")
+	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair of variants per scenario")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "show the overview as a Markdown table")
 	return cmd
 }
@@ -149,7 +149,7 @@ func (a *app) overviewOfSeveral(summary results.Summary) error {
 	if !slices.ContainsFunc(summary.Rows, another) {
 		return nil
 	}
-	if err := summary.WriteOverview(a.stdout); err != nil {
+	if err := summary.WriteOverview(a.stdout, width(a.stdout)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout)
