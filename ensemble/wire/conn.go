@@ -131,6 +131,7 @@ func (c *Conn) request(body []byte, length int) {
 	}
 	r := parseRequest(body)
 	l.keepWrite(r.op, body)
+	l.send(body)
 	r.last, c.ending.next = c.ending.next, false
 	c.watching = c.watching || r.watch != watchKey{} || r.op.resetsWatches()
 	if r.op.resetsWatches() {

@@ -127,6 +127,8 @@ type Ledger struct {
 	session        Session // of the last handshake
 	alive          bool    // the session exists, as far as is known
 	over           bool    // the client knows that the session has ended
+
+	sends map[string]chan struct{} // by path; closed when the next request for it is about to be sent
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
@@ -139,7 +141,9 @@ type entry struct {
 }
 
 // NewLedger returns an empty ledger. Times of different ledgers can be compared if the ledgers have the same epoch.
-func NewLedger(epoch time.Time) *Ledger { return &Ledger{epoch: epoch} }
+func NewLedger(epoch time.Time) *Ledger {
+	return &Ledger{epoch: epoch, sends: map[string]chan struct{}{}}
+}
 
 // Dial opens a TCP connection whose frames the ledger counts. It is an argument for zk.WithDialer.
 func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
