@@ -42,6 +42,7 @@ type sessionState struct {
 	conn    Conn
 	monitor *Monitor // nil if the session's events are not observed
 	lost    <-chan struct{}
+	sends   SendAwaiter          // nil if it is not known when requests are sent
 	outages atomic.Int64         // the number of attempts with an unknown outcome
 	waiting atomic.Pointer[Wait] // nil while the session does not wait
 	waits   atomic.Int64         // the number of waits that have begun

@@ -178,6 +178,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		c.established = time.Since(asked)
 	}
 	session, life := variants.NewMonitoredSession(conn, c.monitor), c.life
+	session.OrderBy(c.ledger)
 	c.mu.Lock()
 	c.conn, c.session = conn, session
 	c.mu.Unlock()

@@ -198,6 +198,7 @@ func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Con
 	}
 	c.conn = conn
 	c.handle = variants.NewMonitoredSession(conn, c.monitor)
+	c.handle.OrderBy(c.ledger)
 	c.monitor.Guard(conn)
 	return c
 }

@@ -130,7 +130,7 @@ func (c *company) record(member int, closed <-chan struct{}, kind, otherwise var
 func (c *company) joinAll(t testing.TB, cs ...*client) {
 	t.Helper()
 	for _, member := range cs {
-		c.joinWith(t, variants.NewMonitoredSession(member.conn, member.monitor))
+		c.joinWith(t, member.session())
 	}
 	catchUpAll(t, c.env.Root, cs...)
 }

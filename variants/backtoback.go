@@ -1,0 +1,66 @@
+package variants
+
+import "context"
+
+// SendAwaiter knows when a session sends its requests. The client library does not say so: its operations block until the reply,
+// and two operations of different goroutines are sent in any order. Its network connection sees the order.
+type SendAwaiter interface {
+	// AwaitSend returns a channel that is closed when the session is about to send its next request for a path. A request that is
+	// made after that is sent behind this one. The caller calls forget when it no longer waits.
+	AwaitSend(path string) (sent <-chan struct{}, forget func())
+}
+
+// OrderBy lets the session send requests back to back, in an order that sends guarantees. It is called before the first operation.
+func (s *Session) OrderBy(sends SendAwaiter) { s.sends = sends }
+
+// CreateThenChildren makes one attempt to create a znode, and sends a listing of dir right behind it, without waiting for the reply
+// to the create. Servers serve the requests of a session in their order. So the listing sees the created znode, and both take one
+// round trip. Without [Session.OrderBy], the listing is sent after the reply.
+//
+// children is nil if the listing failed or was not sent. If the connection was lost in between, the listing may not show the
+// created znode.
+func (s *Session) CreateThenChildren(ctx context.Context, path string, data []byte, flags int32, dir string) (created string, children []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, err
+	}
+	sent, forget := s.awaitSend(path)
+	defer forget()
+	replied := make(chan struct{})
+	go func() {
+		defer close(replied)
+		err = s.attempt(func(c Conn) (err error) {
+			created, err = c.Create(path, data, flags, WorldACL())
+			return err
+		})
+	}()
+	select {
+	case <-sent:
+	case <-replied:
+		if err != nil {
+			return "", nil, err
+		}
+	}
+	children = s.childrenOnce(dir)
+	<-replied
+	return created, children, err
+}
+
+// awaitSend is AwaitSend of the session's SendAwaiter. Without one, the channel is never closed.
+func (s *Session) awaitSend(path string) (sent <-chan struct{}, forget func()) {
+	if s.sends == nil {
+		return nil, func() {}
+	}
+	return s.sends.AwaitSend(path)
+}
+
+// childrenOnce makes one attempt to list the children of a znode. It returns nil if the attempt fails.
+func (s *Session) childrenOnce(dir string) (children []string) {
+	err := s.attempt(func(c Conn) (err error) {
+		children, _, err = c.Children(dir)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return children
+}
