@@ -103,6 +103,7 @@ func TestWaitersThatIgnoreTheirListAreCaught(t *testing.T) {
 	}{
 		{lock.Recipe(), "children-watch", "client 2 acquired the lock while client 0 held it"},
 		{lock.Recipe(), "predecessor-watch-session-id", "client 2 acquired the lock while client 0 held it"},
+		{lock.Recipe(), "back-to-back", "client 2 acquired the lock while client 0 held it"},
 		{lock.Recipe(), "predecessor-watch", "client 2 acquired the lock while client 0 held it"},
 		{lock.Recipe(), "released-mark", "client 2 acquired the lock while client 0 held it"},
 		{election.Recipe(), "predecessor-watch", "client 2 was elected while client 0 led"},

@@ -42,6 +42,9 @@ var lockVariants = []lockVariant{
 	{"predecessor-watch", func(_ testing.TB, c *client, dir string) lock.Lock {
 		return lock.NewPredecessorWatch(c.session(), dir)
 	}},
+	{"back-to-back", func(_ testing.TB, c *client, dir string) lock.Lock {
+		return lock.NewBackToBack(c.session(), dir)
+	}},
 	{"released-mark", func(_ testing.TB, c *client, dir string) lock.Lock {
 		return lock.NewReleasedMark(c.session(), dir)
 	}},

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -90,7 +89,7 @@ func TestSpans(t *testing.T) {
 // simulate walks through a drain.
 func simulate(variant string, n int) variantstest.Counts {
 	c := variantstest.Counts{Operations: float64(n)}
-	inLine := strings.HasPrefix(variant, "predecessor-watch") || variant == "released-mark"
+	inLine := variant != "znode" && variant != "children-watch"
 	armed := map[int]bool{} // by client; the first holder's watch was used up by the second arrival
 	for k := 1; k < n; k++ {
 		armed[k] = true
@@ -134,7 +133,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "released-mark")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "back-to-back", "released-mark")
 }
 
 func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }

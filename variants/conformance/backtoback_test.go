@@ -1,0 +1,157 @@
+package conformance_test
+
+import (
+	"path"
+	"sync"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/lock"
+)
+
+// The listing leaves while the reply to the create is held back: that is the round trip that is saved. There is one listing,
+// because it is sent behind the create and so has the client's own znode.
+func TestTheListingDoesNotWaitForTheCreate(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	server, c := embeddedServer(t, v), clients(t, v, 1)[0]
+	l := lock.NewBackToBack(c.session(), directory(t, v))
+	held := inject(server, c, wire.OpCreate, embedded.HoldReply)
+	acquired := background(func() error { return errorOf(l.Acquire(testContext(t))) })
+	eventually(t, "no listing was sent while the reply to the create was held back", func() bool {
+		return c.ledger.Counts().Requests[wire.OpGetChildren2] == 1
+	})
+	mustStillWait(t, "Acquire without a reply", acquired)
+	held.Release()
+	must(t, <-acquired)
+	if counts := c.ledger.Counts(); counts.TotalRequests() != 2 {
+		t.Errorf("%d requests, want a create and a listing", counts.TotalRequests())
+	}
+}
+
+// mixedUp is a connection whose first create and first listing go wrong as they may when it is lost between the two.
+type mixedUp struct {
+	variants.Conn
+	create  func(created string, err error) (string, error)
+	listing func(names []string, err error) ([]string, error)
+	creates sync.Once
+	lists   sync.Once
+}
+
+func (m *mixedUp) Create(path string, data []byte, flags int32, acl []zk.ACL) (created string, err error) {
+	created, err = m.Conn.Create(path, data, flags, acl)
+	m.creates.Do(func() { created, err = m.create(created, err) })
+	return created, err
+}
+
+func (m *mixedUp) Children(path string) (names []string, stat *zk.Stat, err error) {
+	names, stat, err = m.Conn.Children(path)
+	m.lists.Do(func() { names, err = m.listing(names, err) })
+	return names, stat, err
+}
+
+// What a lost connection may make of the replies.
+func passes[T any](reply T, err error) (T, error) { return reply, err }
+
+func isLost[T any](T, error) (none T, err error) { return none, zk.ErrConnectionClosed }
+
+func isOld([]string, error) ([]string, error) { return nil, nil }
+
+// A client whose create or listing goes wrong waits for the holder like any other, with one znode.
+func TestRepliesOfBackToBackRequestsAreLost(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, tt := range []struct {
+		name    string
+		create  func(string, error) (string, error)
+		listing func([]string, error) ([]string, error)
+	}{
+		{"neither", passes[string], passes[[]string]},
+		{"that of the create", isLost[string], passes[[]string]},
+		{"that of the listing", passes[string], isLost[[]string]},
+		{"both", isLost[string], isLost[[]string]},
+		{"none, but the listing is older than the create", passes[string], isOld},
+		{"that of the create, and the listing is older", isLost[string], isOld},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v.begin(t)
+			dir, cs := directory(t, v), clients(t, v, 2)
+			holder := lock.NewBackToBack(cs[0].session(), dir)
+			first := mustAcquire(t, holder)
+			session := variants.NewSession(&mixedUp{Conn: cs[1].conn, create: tt.create, listing: tt.listing}, cs[1].monitor.Lost())
+			session.OrderBy(cs[1].ledger)
+			waiter := lock.NewBackToBack(session, dir)
+			var second lock.Grant
+			granted := background(func() (err error) {
+				second, err = waiter.Acquire(testContext(t))
+				return err
+			})
+			eventually(t, "the second client neither waits nor holds", func() bool { return len(granted) > 0 || cs[1].waits() })
+			mustStillWait(t, "a client behind the holder", granted)
+			if n := contenders(t, cs[0], dir); n != 2 {
+				t.Errorf("%d znodes stand for two clients", n)
+			}
+			mustRelease(t, holder)
+			must(t, <-granted)
+			if second.Token <= first.Token {
+				t.Errorf("fencing token %d after %d", second.Token, first.Token)
+			}
+			mustRelease(t, waiter)
+			if n := contenders(t, cs[0], dir); n != 0 {
+				t.Errorf("%d znodes are left", n)
+			}
+		})
+	}
+}
+
+// The checks above must be able to fail: a client that takes an older listing for one with its own znode holds beside the holder.
+func TestAnOlderListingThatIsTrustedIsCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	dir, cs := directory(t, v), clients(t, v, 2)
+	mustAcquire(t, lock.NewBackToBack(cs[0].session(), dir))
+	m := &mixedUp{Conn: cs[1].conn}
+	m.create = func(created string, err error) (string, error) {
+		m.listing = func([]string, error) ([]string, error) { return []string{path.Base(created)}, nil }
+		return created, err
+	}
+	granted := background(func() error {
+		return errorOf(lock.NewBackToBack(variants.NewSession(m, cs[1].monitor.Lost()), dir).Acquire(testContext(t)))
+	})
+	eventually(t, "the second client neither waits nor holds", func() bool { return len(granted) > 0 || cs[1].waits() })
+	if len(granted) == 0 {
+		t.Error("a client that sees itself alone waits: the checks do not depend on the listing")
+	}
+}
+
+// The connection ends around the listing: the create has been answered, and the listing is made again on the next connection.
+func TestTheConnectionEndsBehindTheCreate(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	server := embeddedServer(t, v)
+	for _, fault := range writeFaults {
+		t.Run(fault.name, func(t *testing.T) {
+			v.begin(t)
+			dir, c := directory(t, v), clients(t, v, 1)[0]
+			l := lock.NewBackToBack(c.session(), dir)
+			trap := inject(server, c, wire.OpGetChildren2, fault.do)
+			_, err := l.Acquire(testContext(t))
+			mustHaveFired(t, trap)
+			observer := clients(t, v, 1)[0]
+			if fault.lost {
+				wantError(t, "Acquire by a session that is lost", err, variants.ErrSessionLost)
+				eventually(t, "a znode is left", func() bool { return contenders(t, observer, dir) == 0 })
+				return
+			}
+			must(t, err)
+			if n := contenders(t, observer, dir); n != 1 {
+				t.Errorf("%d znodes stand for one holder", n)
+			}
+			mustRelease(t, l)
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package line
+
+import (
+	"context"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// BackToBack is a line in which a client sends its first listing right behind its create, without waiting for the reply. It must
+// not be copied.
+type BackToBack struct {
+	Line
+	first []string // the children in the listing behind the last create; nil if it failed
+}
+
+// NewBackToBack is [New] for a BackToBack.
+func NewBackToBack(session *variants.Session, dir, marker string) BackToBack {
+	return BackToBack{Line: New(session, dir, marker)}
+}
+
+// Take is [Line.Take].
+func (b *BackToBack) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
+	mine, err := b.enter(ctx, func(mark string) (Ticket, error) { return b.createAndList(ctx, mark) })
+	if err != nil {
+		return Ticket{}, err
+	}
+	if err := wait(ctx, mine); err != nil {
+		return Ticket{}, b.Withdraw(ctx, mine, err)
+	}
+	return mine, nil
+}
+
+// createAndList makes one attempt to create a ticket and to list the line behind it.
+func (b *BackToBack) createAndList(ctx context.Context, mark string) (t Ticket, err error) {
+	prefix := path.Join(b.Dir, mark+b.Marker)
+	created, children, err := b.Session.CreateThenChildren(ctx, prefix, nil, zk.FlagEphemeral|zk.FlagSequence, b.Dir)
+	b.first = children
+	if err == nil {
+		t, _ = Parse(path.Base(created), b.Marker)
+	}
+	return t, variants.Attempted("create a ticket in "+b.Dir, err)
+}
+
+// AwaitTurn is [Line.AwaitFirst] that begins with the listing behind the create. If mine is missing in it, that failed, or is
+// older than the ticket because a connection was lost. Then the line is listed again.
+func (b *BackToBack) AwaitTurn(ctx context.Context, mine Ticket) error {
+	predecessor, waiting, err := b.Predecessor(mine, b.first)
+	if err != nil {
+		return b.AwaitFirst(ctx, mine)
+	}
+	if !waiting {
+		return nil
+	}
+	if err := b.AwaitWatch(ctx, predecessor); err != nil {
+		return err
+	}
+	return b.AwaitFirst(ctx, mine)
+}

@@ -1,0 +1,60 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// BackToBack is [PredecessorWatch] with the first listing sent right behind the create, without waiting for its reply.
+//
+//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. When the request is on its way, list <dir>, without a watch. Then wait
+//     for both replies. If that of the create is lost, look for the GUID.
+//  2. If the listing failed, or the client's own znode is missing in it, list <dir> again.
+//  3. If its own znode is the lowest, the client holds the lock.
+//  4. Read the next lower znode with a watch. If it is gone, list <dir>, without a watch, and go to 3.
+//  5. Wait for the watch, list <dir>, without a watch, and go to 3: the predecessor may have withdrawn rather than released.
+//  6. To release, or to withdraw, delete the client's own znode.
+//
+// Servers serve the requests of a session in their order, so that the listing has the client's own znode. That saves a round
+// trip, not a request. The lock does not rely on the order: a listing with the client's own znode is later than its create, and
+// step 2 makes another one if it is not.
+//
+// Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and
+// getChildren), 2 of them writes. One release notifies one client. These are the costs of predecessor-watch.
+//
+// The client library has no request without a wait for its reply, and does not keep the order of two goroutines. So the create runs
+// in a goroutine, and the listing begins when the network connection has seen the create (see [variants.SendAwaiter]).
+// Without that, the listing waits for the reply, as in predecessor-watch.
+//
+// Bound: an acquire of a free lock takes at least one write, so that no other client takes it too. Here it takes one round trip
+// with one write and one read, which the server answers from memory after the write. znode needs no read; predecessor-watch has
+// the read in a round trip of its own. A handoff takes at least one write and one notification. Here a listing follows, because
+// the predecessor may have withdrawn before its turn.
+//
+// Source: ours: predecessor-watch, with its create and its first listing in one round trip.
+type BackToBack struct {
+	*exclusive
+	line.BackToBack
+}
+
+// NewBackToBack returns the lock of one client below an existing znode dir.
+func NewBackToBack(session *variants.Session, dir string) *BackToBack {
+	l := &BackToBack{BackToBack: line.NewBackToBack(session, dir, marker)}
+	l.exclusive = newExclusive(session, &l.BackToBack, l.AwaitTurn)
+	return l
+}
+
+func backToBackVariant() variants.Variant {
+	v := predecessorWatchVariant()
+	v.Name = "back-to-back"
+	v.Type = "BackToBack"
+	v.Summary = "as predecessor-watch, with its create and its first listing in one round trip"
+	v.Source = "ours: predecessor-watch, with its create and its first listing in one round trip"
+	v.BadAt = "servers in the same process, where starting a goroutine takes longer than a round trip; and long lines, as predecessor-watch"
+	v.Join = join(func(_ context.Context, env variants.Env) (Lock, error) {
+		return NewBackToBack(env.Session, env.Root), nil
+	})
+	return v
+}
