@@ -37,6 +37,19 @@ func (q *Deleting) Delete(ctx context.Context, t line.Ticket, data []byte) (*Tak
 	}
 }
 
+// RemoveFirst reads and takes the first of these items that no other client takes before.
+func (q *Deleting) RemoveFirst(ctx context.Context, listed []line.Ticket) (*Taken, error) {
+	for _, t := range listed {
+		if item, err := q.Remove(ctx, t); err != nil || item != nil {
+			return item, err
+		}
+	}
+	if len(listed) > 0 {
+		return nil, ErrScanAgain
+	}
+	return nil, nil
+}
+
 // Finish implements [Strategy]. Nothing is left of the item.
 func (q *Deleting) Finish(context.Context, *Taken) error { return nil }
 
@@ -58,16 +71,16 @@ type Cached struct {
 
 // TakeNext implements [Strategy].
 func (q *Cached) TakeNext(ctx context.Context) (*Taken, error) {
-	for {
-		if len(q.list) == 0 {
-			children, err := q.List(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if q.list = q.Arrange(children); len(q.list) == 0 {
-				return nil, nil
-			}
+	if len(q.list) == 0 {
+		children, err := q.List(ctx)
+		if err != nil {
+			return nil, err
 		}
+		if q.list = q.Arrange(children); len(q.list) == 0 {
+			return nil, nil
+		}
+	}
+	for len(q.list) > 0 {
 		item, err := q.Remove(ctx, q.list[0])
 		if err != nil {
 			return nil, err
@@ -77,4 +90,5 @@ func (q *Cached) TakeNext(ctx context.Context) (*Taken, error) {
 			return item, nil
 		}
 	}
+	return nil, ErrScanAgain
 }

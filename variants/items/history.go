@@ -14,6 +14,9 @@ const (
 	GivenUp                             // just before it is given back; or its claim was lost
 	Unordered                           // the variant promises no order
 	Removes                             // the variant takes items out of the queue before they are processed
+	Scanning                            // begins to walk a list of the items, or what is left of one
+	Scanned                             // has an item, or is at the end of the list
+	InVain                              // right after Scanned: it is at the end of the list, without an item
 )
 
 // The phases that all these queues have.
@@ -22,6 +25,8 @@ const (
 	PhaseTake    = "take"
 	PhaseSojourn = "sojourn"
 	PhaseReclaim = "reclaim"
+	PhaseScan    = "scan"
+	PhaseInVain  = "in-vain"
 )
 
 // Phases returns these phases, the most telling first.
@@ -31,6 +36,23 @@ func Phases() []variants.Phase {
 		{Name: PhaseSojourn, Meaning: "an item's stay in the queue, from just before its put is sent until a client has taken it", UntimedInLockstep: true},
 		{Name: PhaseReclaim, Meaning: "from when the client that had taken an item died, until a client has taken it again", UntimedInLockstep: true},
 		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
+	}
+}
+
+// ScanPhases returns the phases that show how often clients walk lists in vain, for recipes that ask for it. Their observers are
+// those of [ScanSpans].
+func ScanPhases() []variants.Phase {
+	return []variants.Phase{
+		{Name: PhaseScan, Meaning: "from when a client begins to walk a list of the items, or what is left of one, until it has an item or is at the end of the list"},
+		{Name: PhaseInVain, Meaning: "a scan in vain: the client was at the end of the list and had no item", Of: PhaseScan},
+	}
+}
+
+// ScanSpans returns observers that find these phases.
+func ScanSpans(out variants.Findings) variants.Observers {
+	return variants.Observers{
+		out.Between(PhaseScan, Scanning, Scanned),
+		out.Between(PhaseInVain, Scanning, InVain),
 	}
 }
 

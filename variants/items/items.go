@@ -25,6 +25,8 @@ type Taker interface {
 	// Take takes the next item. It returns false if there is no item that no client has; it never waits for one. A client
 	// takes no second item before Done or Return. If ctx has ended, the item is given back.
 	Take(ctx context.Context) (Item, bool, error)
+	// Scan is one pass of Take. It returns ErrScanAgain where Take would make another pass at once.
+	Scan(ctx context.Context) (Item, bool, error)
 	// Done says that the item taken last has been processed. variants.ErrSessionLost means that its claim was lost before,
 	// so that another client may process the item, too. After any other error Done may be tried again.
 	Done(ctx context.Context) error
@@ -42,6 +44,9 @@ type Item struct {
 
 // ErrHeld is returned by Take to a client that has an item already.
 var ErrHeld = errors.New("an item is held already")
+
+// ErrScanAgain is returned by Scan if the client's list has no item left for it, and there may be items that are not in the list.
+var ErrScanAgain = errors.New("the client's list is exhausted, and may be out of date")
 
 // Client is the common part of the variants of all these queues: how items are put, and that operations run one after
 // another. The variants differ in how they take. Client implements [Taker].
@@ -61,7 +66,8 @@ type Taken struct {
 
 // Strategy is how a variant takes items. Its methods are not called concurrently.
 type Strategy interface {
-	// TakeNext returns nil if there is nothing to take.
+	// TakeNext walks a list of the items once, or what is left of one. It returns nil if there is nothing to take, and ErrScanAgain
+	// if another list may have an item.
 	TakeNext(ctx context.Context) (*Taken, error)
 	// Finish removes the remains of an item that was processed.
 	Finish(ctx context.Context, t *Taken) error
@@ -94,6 +100,15 @@ func (c *Client) PutNamed(ctx context.Context, prefix string, data []byte) error
 
 // Take implements [Taker].
 func (c *Client) Take(ctx context.Context) (Item, bool, error) {
+	for {
+		if item, ok, err := c.Scan(ctx); !errors.Is(err, ErrScanAgain) {
+			return item, ok, err
+		}
+	}
+}
+
+// Scan implements [Taker].
+func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
 	t, err := variants.Run(ctx, c.Session, func(ctx context.Context) (*Taken, error) {
 		if c.held != nil {
 			return nil, ErrHeld

@@ -113,8 +113,10 @@ func (w *Worker) giveBack(ctx context.Context, id int64, err error) error {
 // take tries until there is an item, and returns its id and the channel that is closed when its claim is lost.
 func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err error) {
 	for attempt := 0; ; attempt++ {
-		item, ok, err := w.Queue.Take(ctx)
+		item, ok, err := w.scan(ctx)
 		switch {
+		case errors.Is(err, ErrScanAgain):
+			continue
 		case err != nil:
 			return 0, nil, err
 		case !ok:
@@ -124,10 +126,38 @@ func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err 
 		default:
 			return int64(binary.BigEndian.Uint64(item.Data)), item.Lost, nil
 		}
-		if err := w.Env.Session.Sleep(ctx, pauseAfter(attempt)); err != nil {
+		if err := w.pause(ctx, attempt); err != nil {
 			return 0, nil, err
 		}
 	}
+}
+
+// scan makes one pass over a list, and records it.
+func (w *Worker) scan(ctx context.Context) (Item, bool, error) {
+	w.Env.Record(Scanning, 0)
+	item, ok, err := w.Queue.Scan(ctx)
+	if err != nil && !errors.Is(err, ErrScanAgain) {
+		return item, ok, err
+	}
+	w.Env.Record(Scanned, 0)
+	if !ok {
+		w.Env.Record(InVain, 0)
+	}
+	return item, ok, err
+}
+
+// Notified is a Taker whose client is notified when there may be something to take, after Scan has found nothing.
+type Notified interface {
+	// AwaitChange waits for the notification.
+	AwaitChange(ctx context.Context) error
+}
+
+// pause waits, after so many attempts without an item, until the client looks again.
+func (w *Worker) pause(ctx context.Context, attempts int) error {
+	if q, ok := w.Queue.(Notified); ok {
+		return q.AwaitChange(ctx)
+	}
+	return w.Env.Session.Sleep(ctx, pauseAfter(attempts))
 }
 
 // pauseAfter returns how long a client waits that has found nothing so many times before in a row. Items that exist may all

@@ -7,7 +7,7 @@ import (
 
 // newObserver returns an observer of a queue's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
-	return append(items.Spans(out),
+	return append(append(items.Spans(out), items.ScanSpans(out)...),
 		out.Between(phaseDone, items.Finishing, items.Done),
 		items.NewObserver(out, &fifo{}))
 }

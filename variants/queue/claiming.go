@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"github.com/go-zookeeper/zk"
 
@@ -19,6 +20,12 @@ type claiming struct {
 	claim func(line.Ticket) string // the path of an item's claim
 }
 
+// claimIn gives each item's claim the item's name in another directory, and creates that directory if it is missing.
+func (q *claiming) claimIn(ctx context.Context, session *variants.Session, claims string) error {
+	q.claim = func(t line.Ticket) string { return path.Join(claims, t.Name) }
+	return session.Ensure(ctx, claims, nil, 0)
+}
+
 // claimRequest creates the claim of an item.
 func (q *claiming) claimRequest(t line.Ticket) *zk.CreateRequest {
 	return &zk.CreateRequest{Path: q.claim(t), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral}
@@ -27,6 +34,23 @@ func (q *claiming) claimRequest(t line.Ticket) *zk.CreateRequest {
 // unclaimRequest deletes it.
 func (q *claiming) unclaimRequest(t line.Ticket) *zk.DeleteRequest {
 	return &zk.DeleteRequest{Path: q.claim(t), Version: -1}
+}
+
+// lock asks for an item's claim and creates it if there is none. It returns nil if another client has the item.
+func (q *claiming) lock(ctx context.Context, t line.Ticket) (*items.Taken, error) {
+	claimed, _, err := q.Session.Exists(ctx, q.claim(t))
+	if err != nil || claimed {
+		return nil, err
+	}
+	_, err = q.Journal.Do(ctx, q.claimRequest(t))
+	switch {
+	case err == nil:
+		return q.readClaimed(ctx, t)
+	case errors.Is(err, zk.ErrNodeExists):
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("create %s: %w", q.claim(t), err)
+	}
 }
 
 // readClaimed returns an item that this client has claimed, or nil if the item is gone. Unless it returns an item, it gives

@@ -39,21 +39,11 @@ func NewListAndDelete(ctx context.Context, session *variants.Session, dir string
 
 // TakeNext implements [items.Strategy].
 func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
-	for {
-		children, err := q.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		listed := line.Sorted(children, marker)
-		if len(listed) == 0 {
-			return nil, nil
-		}
-		for _, t := range listed {
-			if item, err := q.Remove(ctx, t); err != nil || item != nil {
-				return item, err
-			}
-		}
+	children, err := q.List(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return q.RemoveFirst(ctx, line.Sorted(children, marker))
 }
 
 func listAndDeleteVariant() variants.Variant {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 
@@ -54,9 +53,7 @@ type LockAndClaim struct{ claiming }
 // NewLockAndClaim returns one client's end of the queue below an existing znode dir.
 func NewLockAndClaim(ctx context.Context, session *variants.Session, dir string) (*LockAndClaim, error) {
 	q := &LockAndClaim{}
-	claims := path.Join(dir, "claims")
-	q.claim = func(t line.Ticket) string { return path.Join(claims, t.Name) }
-	if err := session.Ensure(ctx, claims, nil, 0); err != nil {
+	if err := q.claimIn(ctx, session, path.Join(dir, "claims")); err != nil {
 		return nil, err
 	}
 	return q, q.Open(ctx, line.New(session, dir, marker), q)
@@ -74,23 +71,6 @@ func (q *LockAndClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
 		}
 	}
 	return nil, nil
-}
-
-// lock takes one item, or returns nil if another client has it.
-func (q *LockAndClaim) lock(ctx context.Context, t line.Ticket) (*items.Taken, error) {
-	claimed, _, err := q.Session.Exists(ctx, q.claim(t))
-	if err != nil || claimed {
-		return nil, err
-	}
-	_, err = q.Journal.Do(ctx, q.claimRequest(t))
-	switch {
-	case err == nil:
-		return q.readClaimed(ctx, t)
-	case errors.Is(err, zk.ErrNodeExists):
-		return nil, nil
-	default:
-		return nil, fmt.Errorf("create %s: %w", q.claim(t), err)
-	}
 }
 
 // Finish implements [items.Strategy].

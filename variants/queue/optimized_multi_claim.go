@@ -53,25 +53,24 @@ func NewMultiClaim(ctx context.Context, session *variants.Session, dir string) (
 
 // TakeNext implements [items.Strategy].
 func (q *MultiClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
-	for {
-		children, err := q.List(ctx)
-		if err != nil {
-			return nil, err
-		}
-		unclaimed := withoutClaimed(children)
-		if len(unclaimed) == 0 {
-			return nil, nil
-		}
-		for _, t := range unclaimed {
-			_, err := q.Journal.Do(ctx, q.claimRequest(t), &zk.CheckVersionRequest{Path: q.Path(t), Version: -1})
-			switch {
-			case err == nil:
-				return q.readClaimed(ctx, t)
-			case !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode):
-				return nil, fmt.Errorf("create %s: %w", q.claim(t), err)
-			}
+	children, err := q.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unclaimed := withoutClaimed(children)
+	if len(unclaimed) == 0 {
+		return nil, nil
+	}
+	for _, t := range unclaimed {
+		_, err := q.Journal.Do(ctx, q.claimRequest(t), &zk.CheckVersionRequest{Path: q.Path(t), Version: -1})
+		switch {
+		case err == nil:
+			return q.readClaimed(ctx, t)
+		case !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode):
+			return nil, fmt.Errorf("create %s: %w", q.claim(t), err)
 		}
 	}
+	return nil, items.ErrScanAgain
 }
 
 // withoutClaimed returns the items among the children that have no claim beside them, in their order.

@@ -1,21 +1,26 @@
 // Package queue compares five ways for many clients to take items from one queue.
 //
 // The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. If its taker
-// dies or its session is lost before it is done, the claiming variants hand it to another client, which may process it again
-// (at least once), while those that delete it first lose it (at most once). No variant finishes an item twice. Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client
-// whose server lags behind the leader may find nothing although other clients have put items already.
+// dies or its session is lost before it is done, the variants that claim it hand it to another client, which may
+// process it again (at least once), while those that delete it first lose it (at most once). No variant finishes an item twice.
+// Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client whose server lags
+// behind the leader may find nothing although other clients have put items already.
 //
-//	variant             znodes                              cost of one take among N clients, its done included
-//	list-and-delete     <dir>/item-<seq>                    1 listing, 1 get, 1 delete; a lost race costs a delete
-//	lock-and-claim      and <dir>/claims/item-<seq>         up to 2N notifications, 1 listing, N exists, 1 get, 3 writes
-//	cached-list         <dir>/item-<seq>                    1 get, 1 delete, N-1 gets of items that others took first
-//	offset-cached-list  <dir>/item-<seq>                    1 get, 1 delete
-//	multi-claim         and <dir>/item-<seq>-claim          1 listing, 1 get, 2 writes
+//	variant             znodes                                 cost of one take among N clients, its done included
+//	list-and-delete     <dir>/item-<seq>                       1 listing, 1 get, 1 delete; a lost race costs a delete
+//	lock-and-claim      and <dir>/claims/item-<seq>            up to 2N notifications, 1 listing, N exists, 1 get, 3 writes
+//	cached-list         <dir>/item-<seq>                       1 get, 1 delete, N-1 gets of items that others took first
+//	offset-cached-list  <dir>/item-<seq>                       1 get, 1 delete
+//	multi-claim         and <dir>/item-<seq>-claim             1 listing, 1 get, 2 writes
+//
+// A scan is a walk over a list of the items, or over what is left of one. It is in vain if the client is at the end of the list
+// and has no item; the share of these is a metric, in-vain/scan.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run queue-drain` checks the formulas.
 //
-// Every write travels in one multi with a set of <dir>/journals/<guid>, an ephemeral znode of the client, which shows after
-// a lost reply whether the write has taken effect: see [items.Journal]. That costs no request.
+// Every write of an item or a claim travels in one multi with a set of <dir>/journals/<guid>, an ephemeral znode of the client,
+// which shows after a lost reply whether the write has taken effect: see [items.Journal]. That costs no request. Where the
+// source of a variant is said to differ by the journal, it is this.
 package queue
 
 import (
@@ -46,9 +51,10 @@ func Recipe() variants.Recipe {
 		Summary: "each item is taken once, the oldest first",
 		Source:  "ZooKeeper recipes page, Queues; Robinson, Building a distributed concurrent queue with Apache ZooKeeper; kropponline, My 1st ZooKeeper Recipe",
 		Variants: []variants.Variant{
-			listAndDeleteVariant(), lockAndClaimVariant(), cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
+			listAndDeleteVariant(), lockAndClaimVariant(),
+			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
-		Phases:      append(items.Phases(), variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}),
+		Phases:      phases(),
 		Operation:   items.PhaseTake,
 		Batch:       batch,
 		CountFrom:   variants.FromStart,

@@ -3,7 +3,6 @@ package queue
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -16,7 +15,8 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 		"finishing": items.Finishing, "done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
-		"removes": items.Removes, "sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+		"removes": items.Removes, "scanning": items.Scanning, "scanned": items.Scanned, "inVain": items.InVain,
+		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -108,6 +108,10 @@ func TestSpans(t *testing.T) {
 		"client 0 dies with an item, which client 1 takes; a take in which client 1 dies has no span",
 		"0:putting:1 0:put:1 0:taking 0:took:1 0:died 1:taking 1:took:1 1:done:1 1:taking 1:died 1:rejoined:1 1:taking 1:empty 1:took:1",
 		"put(0)=1ms take(0)=1ms take(1)=1ms take(1)=2ms sojourn(0)=3ms reclaim(1)=2ms",
+	}, {
+		"client 1 scans in vain, then with success; a scan in which client 0 dies has no span, nor has what follows in its next life",
+		"1:scanning 1:scanned 1:inVain 0:scanning 1:scanning 0:died 1:scanned 0:rejoined:1 0:scanned 0:inVain",
+		"scan(1)=1ms scan(1)=2ms in-vain(1)=2ms",
 	}})
 }
 
@@ -188,22 +192,19 @@ func (m *model) remove(item int) {
 }
 
 func (m *model) take(c, n int) {
-	if !strings.HasSuffix(m.variant, "cached-list") {
+	switch m.variant {
+	case "cached-list", "offset-cached-list", "wake-and-scan": // keep their lists
+	case "queue-wide-lock":
+		m.Write(0) // the ticket
+		m.Read(1)  // the line
+		defer m.Write(0)
+		m.lists[c] = nil
+	default:
 		m.lists[c] = nil
 	}
 	for {
 		if len(m.lists[c]) == 0 {
-			m.Read(1)
-			m.lists[c] = slices.Clone(m.items)
-			if m.variant == "lock-and-claim" {
-				m.armed[c] = true
-			}
-			if m.variant == "offset-cached-list" {
-				first := m.items[0]
-				start := first + (m.items[len(m.items)-1]-first+1)*c/n
-				i := slices.IndexFunc(m.lists[c], func(item int) bool { return item >= start })
-				m.lists[c] = slices.Concat(m.lists[c][i:], m.lists[c][:i])
-			}
+			m.list(c, n)
 		}
 		item := m.lists[c][0]
 		m.lists[c] = m.lists[c][1:]
@@ -214,33 +215,54 @@ func (m *model) take(c, n int) {
 	}
 }
 
+func (m *model) list(c, n int) {
+	m.Read(1)
+	m.lists[c] = slices.Clone(m.items)
+	switch m.variant {
+	case "lock-and-claim", "wake-and-scan":
+		m.armed[c] = true
+	case "offset-cached-list":
+		first := m.items[0]
+		start := first + (m.items[len(m.items)-1]-first+1)*c/n
+		i := slices.IndexFunc(m.lists[c], func(item int) bool { return item >= start })
+		m.lists[c] = slices.Concat(m.lists[c][i:], m.lists[c][:i])
+	}
+}
+
 func (m *model) try(item int) bool {
 	switch m.variant {
-	case "lock-and-claim":
+	case "lock-and-claim", "wake-and-scan":
 		m.Read(1) // exists
 		if m.claimed[item] {
 			return false
 		}
-		m.Write(0)
-		m.claimed[item] = true
+		m.claim(item)
 		m.Read(1) // get
-		return true
+	case "mark-and-requeue":
+		m.Read(1) // get, which shows the mark
+		if m.claimed[item] {
+			return false
+		}
+		m.claim(item)
 	case "multi-claim":
 		if m.claimed[item] { // as the listing shows
 			return false
 		}
-		m.Write(0)
-		m.claimed[item] = true
+		m.claim(item)
 		m.Read(1) // get
-		return true
 	default:
 		m.Read(1) // get
 		if !slices.Contains(m.items, item) {
 			return false
 		}
 		m.remove(item)
-		return true
 	}
+	return true
+}
+
+func (m *model) claim(item int) {
+	m.Write(0)
+	m.claimed[item] = true
 }
 
 func (m *model) finish(c int) {
@@ -248,13 +270,14 @@ func (m *model) finish(c int) {
 	case "lock-and-claim":
 		m.remove(m.held[c])
 		m.Write(0)
-	case "multi-claim":
+	case "multi-claim", "mark-and-requeue":
 		m.remove(m.held[c])
 	}
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
+	variantstest.LockstepCosts(t, Recipe(), simulate,
+		"list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
 }
 
 // Clients take turns to put an item each, and take each other's with overlapping attempts, some of which end in another

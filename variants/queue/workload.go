@@ -11,6 +11,12 @@ import (
 // before they process it.
 const phaseDone = "done"
 
+// phases are what is timed, the most telling first.
+func phases() []variants.Phase {
+	done := variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}
+	return append(append(items.Phases(), done), items.ScanPhases()...)
+}
+
 // batch is how many items a participant puts before it takes as many: enough that a list is worth keeping. The formulas
 // of the variants that keep one contain it.
 const batch = 10
