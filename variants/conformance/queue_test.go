@@ -40,6 +40,9 @@ var queueVariants = []queueVariant{
 	{"lock-and-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewLockAndClaim(ctx, c.session(), dir)
 	}, true, true},
+	{"wake-and-scan", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewWakeAndScan(ctx, c.session(), dir)
+	}, true, true},
 	{"cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewCachedList(ctx, c.session(), dir)
 	}, false, false},
@@ -416,7 +419,7 @@ func takerExpires(t *testing.T, variant queueVariant, do embedded.Action, nth in
 	}
 	removal := 1 // the write that removes the item
 	switch variant.name {
-	case "lock-and-claim", "multi-claim":
+	case "lock-and-claim", "multi-claim", "wake-and-scan":
 		removal = 2
 	}
 	want := "a b"

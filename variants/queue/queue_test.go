@@ -270,14 +270,14 @@ func (m *model) finish(c int) {
 	case "lock-and-claim":
 		m.remove(m.held[c])
 		m.Write(0)
-	case "multi-claim", "mark-and-requeue":
+	case "multi-claim", "wake-and-scan", "mark-and-requeue":
 		m.remove(m.held[c])
 	}
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate,
-		"list-and-delete", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
+		"list-and-delete", "wake-and-scan", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
 }
 
 // Clients take turns to put an item each, and take each other's with overlapping attempts, some of which end in another
