@@ -1,4 +1,4 @@
-// Package queue compares six ways for many clients to take items from one queue.
+// Package queue compares seven ways for many clients to take items from one queue.
 //
 // The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. If its taker
 // dies or its session is lost before it is done, the variants that claim it hand it to another client, which may
@@ -8,6 +8,7 @@
 //
 //	variant             znodes                                 cost of one take among N clients, its done included
 //	list-and-delete     <dir>/item-<seq>                       1 listing, 1 get, 1 delete; a lost race costs a delete
+//	queue-wide-lock     and <dir>/tickets/<guid>-ticket-<seq>  1 notification, 5 reads, 3 writes, one client at a time
 //	wake-and-scan       and <dir>/locks/item-<seq>             up to 2N notifications, N exists or more, 1 get, 2 writes
 //	lock-and-claim      and <dir>/claims/item-<seq>            up to 2N notifications, 1 listing, N exists, 1 get, 3 writes
 //	cached-list         <dir>/item-<seq>                       1 get, 1 delete, N-1 gets of items that others took first
@@ -52,7 +53,7 @@ func Recipe() variants.Recipe {
 		Summary: "each item is taken once, the oldest first",
 		Source:  "ZooKeeper recipes page, Queues; Robinson, Building a distributed concurrent queue with Apache ZooKeeper; kropponline, My 1st ZooKeeper Recipe",
 		Variants: []variants.Variant{
-			listAndDeleteVariant(), wakeAndScanVariant(), lockAndClaimVariant(),
+			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(),
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
 		Phases:      phases(),

@@ -1,0 +1,93 @@
+package queue
+
+import (
+	"context"
+	"path"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// QueueWideLock is the queue of which one client at a time takes an item, under a lock.
+//
+//  1. To put, create <dir>/item-, persistent and sequential. That needs no lock.
+//  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential.
+//  3. List <dir>/tickets. If the client's ticket is not the lowest, read the next lower one with a watch, wait for the watch, and
+//     repeat 3.
+//  4. List <dir>. If there is an item, read the lowest one and delete it.
+//  5. Delete the ticket.
+//
+// No delete of an item comes too late, but the clients take one after another: from one take to the next there are a
+// notification, the four reads of 3 and 4, and two writes.
+//
+// Cost of an item that no other client waits to take, as in a lockstep run: 1 put, 1 ticket, 2 listings, 1 get and 2 deletes. The
+// listing of the items has O(items) bytes.
+//
+// When clients loop freely, each take waits for at most one ticket, as no client withdraws: 1 get with a watch and 1 listing
+// more, and 1 notification. A client that has the lock knows of all items that were taken before:
+//
+//	requests       at most 9
+//	writes         4, none of which fails
+//	notifications  at most 1
+//
+// Items are taken in the order in which they were put. An item is lost if its taker dies after it has deleted it and before it has
+// processed it. If a client dies with a ticket, all that stand behind it wait until its session has ended.
+//
+// Source: as written, but with the line of the ZooKeeper recipes page, Locks, for the lock that is left to the reader, and with the
+// journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera), Adding and deleting items.
+type QueueWideLock struct {
+	items.Deleting
+	tickets line.Line
+}
+
+// ticketMarker is in the names of the tickets of the lock.
+const ticketMarker = "-ticket-"
+
+// NewQueueWideLock returns one client's end of the queue below an existing znode dir.
+func NewQueueWideLock(ctx context.Context, session *variants.Session, dir string) (*QueueWideLock, error) {
+	q := &QueueWideLock{tickets: line.New(session, path.Join(dir, "tickets"), ticketMarker)}
+	if err := session.Ensure(ctx, q.tickets.Dir, nil, 0); err != nil {
+		return nil, err
+	}
+	return q, q.Open(ctx, line.New(session, dir, marker), q)
+}
+
+// TakeNext implements [items.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket
+// is given back: no other client can take the item.
+func (q *QueueWideLock) TakeNext(ctx context.Context) (*items.Taken, error) {
+	mine, err := q.tickets.Take(ctx, q.tickets.AwaitFirst)
+	if err != nil {
+		return nil, err
+	}
+	item, err := q.takeLocked(ctx)
+	err = q.tickets.Withdraw(ctx, mine, err)
+	if item != nil {
+		return item, nil
+	}
+	return nil, err
+}
+
+// takeLocked takes the first item.
+func (q *QueueWideLock) takeLocked(ctx context.Context) (*items.Taken, error) {
+	children, err := q.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return q.RemoveFirst(ctx, line.Sorted(children, marker))
+}
+
+func queueWideLockVariant() variants.Variant {
+	return variants.Variant{
+		Name:     "queue-wide-lock",
+		Type:     "QueueWideLock",
+		Kind:     variants.Naive,
+		Summary:  "a client takes the lock of the queue, then lists it and deletes the first item",
+		Source:   "as written, but with the line of the ZooKeeper recipes page for the lock that is left to the reader, and with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
+		BadAt:    "many clients, which take one at a time; and one that dies in the line stops all behind it until its session has ended",
+		Forgoes:  []variants.Loss{variants.ItemsLost},
+		Lockstep: variants.Cost{Requests: "7", Writes: "4", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
+		Free:     variants.Cost{Requests: "9 (7 for N=1)", Writes: "4", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)"},
+		Join:     join(NewQueueWideLock),
+	}
+}
