@@ -38,6 +38,7 @@ func plantedBugs() []plantedBug {
 		{"lock", planted.StaleTokenLock(), expire, short, 3 * time.Second, "was granted fencing token"},
 		// An item must be free again after twice the time that its taker is away.
 		{"queue", planted.LastingClaims(), []string{"stop: holder, every: 400ms"}, short, 12 * time.Second, "it was not free again"},
+		{"queue", planted.LastingMarks(), []string{"stop: holder, every: 400ms"}, short, 12 * time.Second, "it was not free again"},
 		{"queue", planted.RepeatedWrites(), lost, long, 3 * time.Second, "took item"},
 		{"enqueue", planted.UnmarkedItems(), lost, long, 3 * time.Second, "in the queue 2 times"},
 		{"masterworker", planted.ForgottenWorkers(), []string{"stop: worker, at: 500ms"}, short, 3 * time.Second, "was never executed"},

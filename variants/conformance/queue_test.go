@@ -46,6 +46,9 @@ var queueVariants = []queueVariant{
 	{"wake-and-scan", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewWakeAndScan(ctx, c.session(), dir)
 	}, true, true},
+	{"mark-and-requeue", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
+		return queue.NewMarkAndRequeue(ctx, c.session(), dir)
+	}, true, false},
 	{"cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewCachedList(ctx, c.session(), dir)
 	}, false, false},
@@ -422,7 +425,7 @@ func takerExpires(t *testing.T, variant queueVariant, do embedded.Action, nth in
 	}
 	removal := 1 // the write that removes the item
 	switch variant.name {
-	case "lock-and-claim", "multi-claim", "wake-and-scan":
+	case "lock-and-claim", "multi-claim", "wake-and-scan", "mark-and-requeue":
 		removal = 2
 	}
 	want := "a b"

@@ -50,14 +50,19 @@ func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error
 	case err == nil:
 		j.version++
 		return results[1:], nil
-	case repeated && errors.Is(err, zk.ErrBadVersion):
+	case repeated && refused(results, zk.ErrBadVersion):
 		j.version++
 		return nil, nil
-	case len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode): // the journal is gone
+	case refused(results, zk.ErrNoNode): // the journal is gone
 		return nil, variants.ErrSessionLost
 	case ctx.Err() != nil: // the outcome was unknown for longer than any session lives
 		return nil, errors.Join(variants.ErrSessionLost, err)
 	default:
 		return nil, err
 	}
+}
+
+// refused reports whether the set of the journal was refused for this reason. Other writes may be refused for the same one.
+func refused(results []zk.MultiResponse, reason error) bool {
+	return len(results) > 0 && errors.Is(results[0].Error, reason)
 }

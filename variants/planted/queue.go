@@ -1,6 +1,8 @@
 package planted
 
 import (
+	"bytes"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
@@ -30,6 +32,18 @@ func RepeatedWrites() variants.Variant {
 				blind := *s
 				blind.Version = -1
 				ops[i] = &blind
+			}
+		}
+		return ops
+	})
+}
+
+// LastingMarks returns a queue whose clients remove no marks: no client takes an item whose taker has died.
+func LastingMarks() variants.Variant {
+	return rewritten(named(queue.Recipe(), "mark-and-requeue"), "lasting-marks", "mark-and-requeue without the clean-up", func(ops []any) []any {
+		for i, op := range ops {
+			if s, ok := op.(*zk.SetDataRequest); ok && bytes.HasPrefix(s.Data, []byte("\n")) {
+				ops[i] = &zk.CheckVersionRequest{Path: s.Path, Version: s.Version}
 			}
 		}
 		return ops

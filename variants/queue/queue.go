@@ -1,7 +1,7 @@
-// Package queue compares seven ways for many clients to take items from one queue.
+// Package queue compares eight ways for many clients to take items from one queue.
 //
 // The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. If its taker
-// dies or its session is lost before it is done, the variants that claim it hand it to another client, which may
+// dies or its session is lost before it is done, the variants that claim it or mark it hand it to another client, which may
 // process it again (at least once), while those that delete it first lose it (at most once). No variant finishes an item twice.
 // Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client whose server lags
 // behind the leader may find nothing although other clients have put items already.
@@ -11,6 +11,7 @@
 //	queue-wide-lock     and <dir>/tickets/<guid>-ticket-<seq>  1 notification, 5 reads, 3 writes, one client at a time
 //	wake-and-scan       and <dir>/locks/item-<seq>             up to 2N notifications, N exists or more, 1 get, 2 writes
 //	lock-and-claim      and <dir>/claims/item-<seq>            up to 2N notifications, 1 listing, N exists, 1 get, 3 writes
+//	mark-and-requeue    and <dir>/consumers/<guid>             1 listing, N gets, 2 writes
 //	cached-list         <dir>/item-<seq>                       1 get, 1 delete, N-1 gets of items that others took first
 //	offset-cached-list  <dir>/item-<seq>                       1 get, 1 delete
 //	multi-claim         and <dir>/item-<seq>-claim             1 listing, 1 get, 2 writes
@@ -53,7 +54,7 @@ func Recipe() variants.Recipe {
 		Summary: "each item is taken once, the oldest first",
 		Source:  "ZooKeeper recipes page, Queues; Robinson, Building a distributed concurrent queue with Apache ZooKeeper; kropponline, My 1st ZooKeeper Recipe",
 		Variants: []variants.Variant{
-			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(),
+			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(), markAndRequeueVariant(),
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
 		Phases:      phases(),

@@ -277,7 +277,7 @@ func (m *model) finish(c int) {
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate,
-		"list-and-delete", "queue-wide-lock", "wake-and-scan", "lock-and-claim", "cached-list", "offset-cached-list", "multi-claim")
+		"list-and-delete", "queue-wide-lock", "wake-and-scan", "lock-and-claim", "mark-and-requeue", "cached-list", "offset-cached-list", "multi-claim")
 }
 
 // Clients take turns to put an item each, and take each other's with overlapping attempts, some of which end in another

@@ -28,7 +28,10 @@ type worker struct {
 	queue Queue
 }
 
-var _ variants.Participant = (*worker)(nil)
+var (
+	_ variants.Participant = (*worker)(nil)
+	_ variants.Refresher   = (*worker)(nil)
+)
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
 	return &worker{items.Worker{Queue: q, Env: env}, q}
@@ -44,4 +47,12 @@ func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, err
 // Step implements [variants.Participant]. In a lockstep run all participants put first, then they take in turn.
 func (w *worker) Step(ctx context.Context) error {
 	return w.Round(ctx, 0, batch, batch, w.queue.Put)
+}
+
+// Refresh implements [variants.Refresher] for the variant whose clients watch each other.
+func (w *worker) Refresh(ctx context.Context) error {
+	if q, ok := w.queue.(variants.Refresher); ok {
+		return q.Refresh(ctx)
+	}
+	return nil
 }

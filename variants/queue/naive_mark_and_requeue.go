@@ -1,0 +1,242 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// MarkAndRequeue is the queue in which a client writes its name into the item that it processes, and the marks of clients that have
+// died are removed.
+//
+//  1. To join, create <dir>/consumers/<guid>, ephemeral, then requeue as in 6.
+//  2. To put, create <dir>/item-, persistent and sequential, without a mark.
+//  3. To take, list <dir>. If there is no item, there is nothing to take.
+//  4. Read each item, the lowest first. If it is gone or marked, continue with the next one. Else set it to its data with the
+//     client's GUID as the mark, on the condition that it has the version that was read. If it has another one, another client was
+//     faster: continue with the next item.
+//  5. When the item has been processed, delete it, on the condition that it has the version of the mark.
+//  6. To requeue, watch and list <dir>/consumers, read all items, and list <dir>/consumers again. Each item whose mark is of a
+//     client that is not there any more is set to its data without the mark, on the condition that it has the version that was
+//     read. A client requeues before a take if its watch has fired.
+//
+// The second listing in 6 comes after the items: a client that had marked one of them by then had joined before, so that it has
+// died if it is not in the list. The watch comes before them: a client that marks an item later and dies fires it.
+//
+// All clients do the clean-up job, because any one that was chosen for it may be idle, or may die. Their resets exclude each other
+// by the version.
+//
+// Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn, each holding its item until its next
+// turn. At take t = 0 … Nk-1, the first min(t, N-1) of the listed items are marked by the other clients:
+//
+//	gets      Σ (min(t, N-1) + 1)  =  N(N+1)/2 + N²(k-1)
+//	requests  those, and per item 1 put, 1 listing, 1 set and 1 delete
+//	          per take: 4 + ((N+1)/2 + N(k-1))/k  =  4.05 + 0.95N
+//
+// When clients loop freely, a client scans in vain only if another client's mark was faster. So there are at most N scans per
+// take, each with a get of up to N-1 marked items and the one that it takes, and each item costs any other client up to 2 gets
+// and a set in vain. While no client joins or leaves, there is nothing to requeue:
+//
+//	requests  at most 1 put + N listings + N² + 2(N-1) gets + N sets + 1 delete  =  N² + 4N
+//	writes    at most N + 2, of which N-1 fail
+//
+// The end of a session costs each of the other clients a notification, three listings, and a get of each item.
+//
+// Items are taken in the order in which they were put. An item survives its taker's death: it is requeued when the taker's session
+// has ended. If the taker had processed it, it is processed again.
+//
+// Source: as written, but with every client for the clean-up job, and with the journal: Urlichs, comment 10 on Robinson, Building a
+// distributed concurrent queue with Apache ZooKeeper (Cloudera).
+type MarkAndRequeue struct {
+	items.Client
+	consumers string
+	me        string          // in consumers, and in the marks
+	watch     *variants.Watch // of consumers, as of the last clean-up
+	version   int32           // of the item that is marked by this client
+}
+
+var _ variants.Refresher = (*MarkAndRequeue)(nil)
+
+// NewMarkAndRequeue returns one client's end of the queue below an existing znode dir.
+func NewMarkAndRequeue(ctx context.Context, session *variants.Session, dir string) (*MarkAndRequeue, error) {
+	q := &MarkAndRequeue{consumers: path.Join(dir, "consumers"), me: rand.Text()}
+	err := errors.Join(session.Ensure(ctx, q.consumers, nil, 0), session.Ensure(ctx, path.Join(q.consumers, q.me), nil, zk.FlagEphemeral))
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Open(ctx, line.New(session, dir, marker), q); err != nil {
+		return nil, err
+	}
+	return q, errors.Join(q.requeue(ctx), session.Alive())
+}
+
+// marked returns what an item contains: the mark, which is empty for an item that no client processes, and the data.
+func marked(mark string, data []byte) []byte { return append([]byte(mark+"\n"), data...) }
+
+// Put implements [Queue].
+func (q *MarkAndRequeue) Put(ctx context.Context, data []byte) error {
+	return q.Client.Put(ctx, marked("", data))
+}
+
+// found is an item as it was read.
+type found struct {
+	line.Ticket
+	mark    string
+	data    []byte
+	version int32
+}
+
+// read returns an item, or nil if it is gone or no client of this queue has put it.
+func (q *MarkAndRequeue) read(ctx context.Context, t line.Ticket) (*found, error) {
+	content, stat, err := q.Session.Get(ctx, q.Path(t))
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", q.Path(t), err)
+	}
+	mark, data, ok := bytes.Cut(content, []byte("\n"))
+	if !ok {
+		return nil, nil
+	}
+	return &found{t, string(mark), data, stat.Version}, nil
+}
+
+// set replaces the mark of an item, and reports whether the item had the given version.
+func (q *MarkAndRequeue) set(ctx context.Context, t line.Ticket, version int32, mark string, data []byte) (bool, error) {
+	_, err := q.Journal.Do(ctx, &zk.SetDataRequest{Path: q.Path(t), Data: marked(mark, data), Version: version})
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	default:
+		return false, fmt.Errorf("set %s: %w", q.Path(t), err)
+	}
+}
+
+// TakeNext implements [items.Strategy].
+func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*items.Taken, error) {
+	if err := q.cleanUp(ctx); err != nil {
+		return nil, err
+	}
+	children, err := q.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range line.Sorted(children, marker) {
+		if item, err := q.mark(ctx, t); err != nil || item != nil {
+			return item, err
+		}
+	}
+	return nil, nil
+}
+
+// mark takes one item, or returns nil if another client has it.
+func (q *MarkAndRequeue) mark(ctx context.Context, t line.Ticket) (*items.Taken, error) {
+	item, err := q.read(ctx, t)
+	if err != nil || item == nil || item.mark != "" {
+		return nil, err
+	}
+	mine, err := q.set(ctx, t, item.version, q.me, item.data)
+	if err != nil || !mine {
+		return nil, err
+	}
+	q.version = item.version + 1
+	return &items.Taken{Ticket: t, Data: item.data, Lost: q.Session.Lost()}, nil
+}
+
+// Refresh implements [variants.Refresher].
+func (q *MarkAndRequeue) Refresh(ctx context.Context) error { return q.Session.Do(ctx, q.cleanUp, nil) }
+
+// cleanUp requeues if clients have joined or left since the last time.
+func (q *MarkAndRequeue) cleanUp(ctx context.Context) error {
+	if !q.watch.Fired() {
+		return nil
+	}
+	return q.requeue(ctx)
+}
+
+// requeue removes the marks of clients that have died.
+func (q *MarkAndRequeue) requeue(ctx context.Context) error {
+	_, _, watch, err := q.Session.ChildrenW(ctx, q.consumers)
+	if err != nil {
+		return err
+	}
+	suspects, err := q.allMarked(ctx)
+	if err != nil {
+		return err
+	}
+	alive, _, err := q.Session.Children(ctx, q.consumers)
+	if err != nil {
+		return err
+	}
+	for _, item := range suspects {
+		if slices.Contains(alive, item.mark) {
+			continue
+		}
+		if _, err := q.set(ctx, item.Ticket, item.version, "", item.data); err != nil {
+			return err
+		}
+	}
+	q.watch = watch
+	return nil
+}
+
+// allMarked returns the items that have a mark.
+func (q *MarkAndRequeue) allMarked(ctx context.Context) ([]*found, error) {
+	children, err := q.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*found
+	for _, t := range line.Sorted(children, marker) {
+		item, err := q.read(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if item != nil && item.mark != "" {
+			all = append(all, item)
+		}
+	}
+	return all, nil
+}
+
+// Finish implements [items.Strategy].
+func (q *MarkAndRequeue) Finish(ctx context.Context, t *items.Taken) error {
+	if _, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: q.version}); err != nil {
+		return fmt.Errorf("delete %s: %w", q.Path(t.Ticket), err)
+	}
+	return nil
+}
+
+// GiveBack implements [items.Strategy]: it removes the mark.
+func (q *MarkAndRequeue) GiveBack(ctx context.Context, t *items.Taken) error {
+	_, err := q.set(ctx, t.Ticket, q.version, "", t.Data)
+	return err
+}
+
+func markAndRequeueVariant() variants.Variant {
+	return variants.Variant{
+		Name:     "mark-and-requeue",
+		Type:     "MarkAndRequeue",
+		Kind:     variants.Naive,
+		Summary:  "marks the item by a conditional set; the marks of dead clients are removed",
+		Source:   "as written, but with every client for the clean-up job, and with the journal: Urlichs, comment 10 on Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
+		BadAt:    "many clients: each reads the items of all others, one after another, before it finds one without a mark; and every death makes all of them read the whole queue",
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
+		Lockstep: variants.Cost{Requests: "4.05 + 0.95N", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
+		Free:     variants.Cost{Requests: "N²+4N", Writes: "N+2", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
+		Join:     join(NewMarkAndRequeue),
+	}
+}
