@@ -205,8 +205,8 @@ func (r *failingRun) missing(h variants.History, dir string, put, processed vari
 	}
 	reader := connect(r, r.v.Servers()[0].Addr, r.v.shortest, nil)
 	for _, name := range children(r, reader, dir) {
-		if data, _, err := reader.conn.Get(dir + "/" + name); err == nil && len(data) == 8 {
-			delete(open, int64(binary.BigEndian.Uint64(data)))
+		if data, _, err := reader.conn.Get(dir + "/" + name); err == nil && len(data) >= 8 { // a mark stands before the id
+			delete(open, int64(binary.BigEndian.Uint64(data[len(data)-8:])))
 		}
 	}
 	return int64(len(open))

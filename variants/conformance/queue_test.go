@@ -71,6 +71,7 @@ var queueChecks = []check[queueCheck]{
 	{"reports a lost session", queueReportsALostSession},
 	{"recovers a lost put", queueRecoversALostPut},
 	{"does not put again what was taken", queueDoesNotPutAgainWhatWasTaken},
+	{"leaves what was taken", queueLeavesWhatWasTaken},
 	{"recovers a lost take", queueRecoversALostTake},
 	{"recovers a lost done", queueRecoversALostDone},
 	{"honours a deadline of a silent server", itemQueueHonoursADeadlineOfASilentServer},
@@ -290,17 +291,53 @@ func queueRecoversALostPut(t *testing.T, v venue, dir string, variant queueVaria
 	mustBeClear(t, c, dir)
 }
 
-// A client that comes back and does not find what it has put must not conclude that it never did: another client took it.
-func queueDoesNotPutAgainWhatWasTaken(t *testing.T, v venue, dir string, variant queueVariant) {
-	cutter := &cutter{fault: dropReply}
-	gate := make(chan struct{}) // keeps the client from coming back
+// cutAway opens a session that can be cut, and that then does not connect again before comeBack is called.
+func cutAway(t testing.TB, v venue, fault fault) (c *client, cut *cutter, comeBack func()) {
+	t.Helper()
+	cut = &cutter{fault: fault}
+	gate := make(chan struct{})
 	var dials atomic.Int64
-	c := connect(t, v.Servers()[0].Addr, ensemble.SessionTimeout, func(conn net.Conn) (net.Conn, error) {
+	c = connect(t, v.Servers()[0].Addr, ensemble.SessionTimeout, func(conn net.Conn) (net.Conn, error) {
 		if dials.Add(1) > 1 {
 			<-gate
 		}
-		return cutter.wrap(conn)
+		return cut.wrap(conn)
 	})
+	return c, cut, sync.OnceFunc(func() { close(gate) })
+}
+
+// A client whose take did not reach the server must not conclude, when the next attempt is refused, that it has the item: another
+// client took it meanwhile.
+func queueLeavesWhatWasTaken(t *testing.T, v venue, dir string, variant queueVariant) {
+	c, cutter, comeBack := cutAway(t, v, dropRequest)
+	defer comeBack()
+	other := clients(t, v, 1)[0]
+	late, early := openQueue(t, variant, c, dir), openQueue(t, variant, other, dir)
+	mustPut(t, early, "a", "b")
+	catchUp(t, c, dir)
+	cutter.arm()
+	var wait sync.WaitGroup
+	var got string
+	wait.Go(func() { got = mustTake(t, late) })
+	eventually(t, "the connection was never cut", cutter.fired)
+	if got := mustTake(t, early); got != "a" {
+		t.Errorf("the other client took %q, want a", got)
+	}
+	comeBack()
+	wait.Wait()
+	if got != "b" {
+		t.Errorf("the client that was cut off took %q, want b", got)
+	}
+	mustDone(t, early)
+	mustDone(t, late)
+	catchUp(t, other, dir)
+	mustDrain(t, early)
+	mustBeClear(t, other, dir)
+}
+
+// A client that comes back and does not find what it has put must not conclude that it never did: another client took it.
+func queueDoesNotPutAgainWhatWasTaken(t *testing.T, v venue, dir string, variant queueVariant) {
+	c, cutter, comeBack := cutAway(t, v, dropReply)
 	other := clients(t, v, 1)[0]
 	producer, consumer := openQueue(t, variant, c, dir), openQueue(t, variant, other, dir)
 	cutter.arm()
@@ -308,7 +345,7 @@ func queueDoesNotPutAgainWhatWasTaken(t *testing.T, v venue, dir string, variant
 	wait.Go(func() { mustPut(t, producer, "a") })
 	eventually(t, "the item was never put", func() bool { return mustTake(t, consumer) == "a" })
 	mustDone(t, consumer)
-	close(gate)
+	comeBack()
 	wait.Wait()
 	if !cutter.fired() {
 		t.Error("the connection was not cut: the test tests nothing")
