@@ -27,8 +27,8 @@ import (
 //
 // Items are taken in the order in which they were put. An item is lost if its taker dies after step 4 and before it has processed the item.
 //
-// Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera); DistributedQueue among
-// ZooKeeper's own recipes does the same.
+// Source: as written, but with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera);
+// DistributedQueue among ZooKeeper's own recipes does the same.
 type ListAndDelete struct{ items.Deleting }
 
 // NewListAndDelete returns one client's end of the queue below an existing znode dir.
@@ -52,7 +52,7 @@ func listAndDeleteVariant() variants.Variant {
 		Type:     "ListAndDelete",
 		Kind:     variants.Naive,
 		Summary:  "every take lists the queue, then reads and deletes the first item",
-		Source:   "Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
+		Source:   "as written, but with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:    "long queues, which are listed for every item, and many clients: all race for the same item, and each loser pays for a quorum write",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -22,8 +22,9 @@ import (
 //  6. When it has been processed, delete the item, then the claim.
 //
 // The source lacks step 5 and the deletion of the claim in step 6: it would process an item again whose claim ended with
-// its owner's session. The watch is from the source, whose consumer runs in the watch's callback. A take that never waits
-// does not need it but pays for it: every put and every removal notifies each client that has listed since the last one.
+// its owner's session. Nor does it list for each item: its consumer runs in the watch's callback and walks through the whole list,
+// which is [WakeAndScan]. A take that never waits does not need the watch but pays for it: every put and every removal notifies
+// each client that has listed since the last one.
 //
 // Cost of a lockstep run, in which N clients put k = 10 items each, then take in turn, each holding its item until its
 // next turn. At take t = 0 … Nk-1, the first min(t, N-1) of the listed items are claimed by the other clients:
@@ -47,7 +48,8 @@ import (
 // Items are taken in the order in which they were put. An item survives its taker's death: it can
 // be claimed again when the taker's session has ended. If the taker had processed it, it is processed again.
 //
-// Source: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
+// Source: as written, but with a listing for each take instead of each notification, a read of each item, and the deletion of the
+// claim: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
 type LockAndClaim struct{ claiming }
 
 // NewLockAndClaim returns one client's end of the queue below an existing znode dir.
@@ -89,7 +91,7 @@ func lockAndClaimVariant() variants.Variant {
 		Type:     "LockAndClaim",
 		Kind:     variants.Naive,
 		Summary:  "every take watches and lists the queue, and asks for each item's claim",
-		Source:   "kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
+		Source:   "as written, but with a listing for each take instead of each notification, a read of each item, and the deletion of the claim: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:    "many clients: each asks for the claims of all others, one after another, and each put and removal notifies all of them",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "6.05 + 0.95N", Writes: "4", FailedWrites: "0", Notifications: "1", HerdMax: "N"},

@@ -33,7 +33,13 @@ import (
 //
 // Items are taken in the order in which they were put. An item is lost if its taker dies after step 4 and before it has processed the item.
 //
-// Source: ZooKeeper recipes page, Queues ("does not need to issue another getChildren until it exhausts the list").
+// Bound: a take needs one read, which shows the client an item that it may not have put, and then one quorum write, which decides
+// between the clients. On this variant's path lie one get and one delete, and a listing for every tenth take of a client alone.
+// Between them lie the gets in vain, up to N-1 after each of the others' takes: no client learns what the others have taken, which
+// would cost a listing or a notification each time.
+//
+// Source: as written, but with items that outlive their producer, without a watch, as a take does not wait, and with the journal:
+// ZooKeeper recipes page, Queues ("does not need to issue another getChildren until it exhausts the list").
 type CachedList struct{ items.Cached }
 
 // NewCachedList returns one client's end of the queue below an existing znode dir.
@@ -49,7 +55,7 @@ func cachedListVariant() variants.Variant {
 		Type:     "CachedList",
 		Kind:     variants.Optimized,
 		Summary:  "lists the queue again only when its last list is exhausted",
-		Source:   "ZooKeeper recipes page, Queues",
+		Source:   "as written, but with items that outlive their producer, without a watch, and with the journal: ZooKeeper recipes page, Queues",
 		BadAt:    "many clients: each tries every item, and finds most of them gone",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1 + 0.9(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -38,7 +38,13 @@ import (
 // Items are taken in the order in which they were put. An item survives its taker's death: it can
 // be claimed again when the taker's session has ended. If the taker had processed it, it is processed again.
 //
-// Source: kropponline, My 1st ZooKeeper Recipe, with the multi of ZooKeeper 3.4; kazoo's LockingQueue removes likewise.
+// Bound: to survive its taker, an item needs two quorum writes: one in the take, which others see as long as the taker lives, and
+// one in the phase done, which removes it. The take needs a read before its write, which shows the client an item that it may not
+// have put. On this variant's path lie one write in each phase and two reads in the take: the listing shows the claims and no data,
+// so that the get lies between.
+//
+// Source: ours: derived from kropponline, My 1st ZooKeeper Recipe, with the multi of ZooKeeper 3.4; kazoo's LockingQueue removes
+// likewise.
 type MultiClaim struct{ claiming }
 
 // claimSuffix follows the name of an item in the name of its claim.
@@ -99,7 +105,7 @@ func multiClaimVariant() variants.Variant {
 		Type:     "MultiClaim",
 		Kind:     variants.Optimized,
 		Summary:  "one listing shows items and claims; multis claim and remove",
-		Source:   "kropponline, My 1st ZooKeeper Recipe, with multi",
+		Source:   "ours: derived from kropponline, My 1st ZooKeeper Recipe, with multi",
 		BadAt:    "long queues, which are listed for every item, and short work: each item costs three quorum writes instead of two",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "5", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
