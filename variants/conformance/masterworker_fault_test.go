@@ -125,7 +125,7 @@ func masterworkerTakesOverInTime(t *testing.T, s *masterworkerShop) {
 	must(t, errorOf(s.newMaster(t).Assign(testContext(t))))
 	s.execute(t, workers...)
 	s.learn(t, customer, tasks)
-	if duplicates := s.close(t, workers...); duplicates > 0 {
+	if duplicates := s.close(t, workers...); duplicates > 0 && s.variant.disambiguates() {
 		t.Errorf("%d tasks were executed twice, although the new master could see that they were assigned", duplicates)
 	}
 }
@@ -143,7 +143,7 @@ func masterworkerSurvivesTwoMasters(t *testing.T, s *masterworkerShop) {
 			if err := m.Wait(testContext(t)); err != nil {
 				t.Error(err)
 			}
-			if _, err := m.Assign(testContext(t)); err != nil {
+			if _, err := m.Assign(testContext(t)); err != nil && !(errors.Is(err, masterworker.ErrDeposed) && s.variant.checked()) {
 				t.Error(err)
 			}
 		})
@@ -200,7 +200,7 @@ func (s *masterworkerShop) assignUntil(t *testing.T, m masterworker.Master, work
 func masterworkerReportsALostSession(t *testing.T, s *masterworkerShop) {
 	c, cable := cabled(t, s.venue, s.venue.shortest)
 	workers := s.workers(t, 1)
-	m, customer := s.master(t, c.session()), masterworker.NewClient(c.session(), s.dir)
+	m, customer := s.master(t, c.session()), s.variant.newClient(c.session(), s.dir)
 	waiting := background(func() error { return m.Wait(testContext(t)) })
 	awaitWaiting(t, c)
 	cable.unplug()
@@ -225,14 +225,16 @@ func masterworkerRecovers(t *testing.T, s *masterworkerShop, fault fault) {
 	customer := s.submit(t, cs[2].session(), tasks)
 	must(t, m.Wait(testContext(t)))
 	cutters[1].arm()
-	mustAssign(t, m, tasks)
+	if n, err := m.Assign(testContext(t)); err != nil || n < tasks || n > tasks+s.resubmitted {
+		t.Errorf("%d tasks were assigned (%v), want %d and up to %d that were submitted once more", n, err, tasks, s.resubmitted)
+	}
 	must(t, worker.Wait(testContext(t))) // so that no watch is armed when it is cut
 	catchUp(t, cs[0], s.dir)
 	cutters[0].arm()
 	s.execute(t, worker)
 	s.learn(t, customer, tasks)
-	if duplicates := s.close(t, worker); duplicates > 0 {
-		t.Errorf("%d tasks were executed twice", duplicates)
+	if duplicates := s.close(t, worker); duplicates > s.resubmitted {
+		t.Errorf("%d tasks were executed twice, and %d were submitted once more", duplicates, s.resubmitted)
 	}
 }
 

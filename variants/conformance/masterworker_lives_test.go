@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -247,11 +248,18 @@ func TestMasterWorkerLives(t *testing.T) {
 		{"submitter", []int{masterworkerCrew - 1}, reads[:1]},
 	} {
 		for _, end := range masterworkerEnds {
-			for _, op := range victims.ops {
+			for i, op := range victims.ops {
 				const step, most = 7, 24
 				cases++
 				first := cases * step
 				onEachOf(t, v, masterworker.Recipe(), func(t *testing.T, variant variants.Variant) {
+					op := op
+					if strings.HasPrefix(variant.Name, "book") {
+						if i > 0 { // the reads are the same for all variants
+							return
+						}
+						op = wire.OpCreate // which master, worker and client of all three send
+					}
 					trap := masterworkerTrap{op, 1 + (first+len(variant.Name))%most, end.do, end.dead}
 					t.Run(fmt.Sprintf("%s %s %s %d", victims.name, end.name, op, trap.nth), func(t *testing.T) {
 						masterworkerLive(t, v, variant, victims.indexes, trap)
@@ -287,7 +295,8 @@ func masterworkerOnce(t *testing.T, v venue, variant variants.Variant, victims [
 	if len(violations) > 0 || damage[variants.ItemsLost] > 0 {
 		t.Errorf("%d violations %q, damage %v", len(violations), violations[:min(3, len(violations))], damage)
 	}
-	if n, err := masterworker.Recipe().Orphans(testContext(t), variants.Env{Session: c.session(), Root: l.dir}); err != nil || n > 0 {
+	n, err := masterworker.Recipe().Orphans(testContext(t), variants.Env{Session: c.session(), Root: l.dir})
+	if err != nil || n > 0 && !variant.Forgone(variants.Orphans) {
 		t.Errorf("%d statuses are left (%v)", n, err)
 	}
 	return l.fired == len(l.traps)

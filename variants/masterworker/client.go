@@ -25,16 +25,26 @@ import (
 // The tasks of a client whose session ends are still executed. Its statuses end with the session, because no other client can
 // learn the results.
 type Client struct {
+	// Resubmitting is called, unless it is nil, before a task is submitted once more because the reply was lost, if it may then be
+	// executed twice. It may be called concurrently.
+	Resubmitting func()
+
 	session *variants.Session
 	at      layout
 	id      string
 	number  int // of tasks submitted, or tried to
 	batch   []*submission
+
+	put    func(ctx context.Context, tasks [][]byte) error        // submits a batch and sets the watches
+	create func(ctx context.Context, data []byte) (string, error) // creates one task, whose path it returns; nil for a batch at once
+	look   func(ctx context.Context, s *submission) error         // reads a status with a watch
+	read   func(ctx context.Context, s *submission) error         // reads one after a notification
+	clear  func(ctx context.Context) error                        // deletes the statuses of a batch that is done
 }
 
 // submission is one task of a batch.
 type submission struct {
-	name   string
+	task   string          // where it is pending; empty if that is not known
 	watch  *variants.Watch // on the status; nil if none is set
 	done   bool
 	result []byte
@@ -42,7 +52,9 @@ type submission struct {
 
 // NewClient returns a client of what [Create] has made below dir.
 func NewClient(session *variants.Session, dir string) *Client {
-	return &Client{session: session, at: layoutOf(dir), id: rand.Text()}
+	c := &Client{session: session, at: layoutOf(dir), id: rand.Text()}
+	c.put, c.look, c.read, c.clear = c.putAtOnce, c.getW, c.get, c.clearAtOnce
+	return c
 }
 
 // Submit submits a batch of tasks, all or none. If it fails, Finish withdraws what was submitted; if its context ended,
@@ -52,27 +64,32 @@ func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 		if len(c.batch) > 0 {
 			return ErrOutstanding
 		}
-		if err := c.submit(ctx, tasks); err != nil {
+		return c.put(ctx, tasks)
+	})
+}
+
+// putAtOnce submits a batch in one multi, and then sets the watches.
+func (c *Client) putAtOnce(ctx context.Context, tasks [][]byte) error {
+	if err := c.submit(ctx, tasks); err != nil {
+		return err
+	}
+	for _, s := range c.batch {
+		if err := c.look(ctx, s); err != nil {
 			return err
 		}
-		for _, s := range c.batch {
-			if err := c.readW(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (c *Client) submit(ctx context.Context, tasks [][]byte) error {
 	var ops []any
 	for _, data := range tasks {
-		s := &submission{name: fmt.Sprintf("%s-%010d", c.id, c.number)}
+		s := &submission{task: path.Join(c.at.tasks, fmt.Sprintf("%s-%010d", c.id, c.number))}
 		c.number++
 		c.batch = append(c.batch, s)
 		ops = append(ops,
 			&zk.CreateRequest{Path: c.status(s), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral},
-			&zk.CreateRequest{Path: path.Join(c.at.tasks, s.name), Data: data, Acl: variants.WorldACL()})
+			&zk.CreateRequest{Path: s.task, Data: data, Acl: variants.WorldACL()})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
 	if repeated && errors.Is(err, zk.ErrNodeExists) {
@@ -81,12 +98,12 @@ func (c *Client) submit(ctx context.Context, tasks [][]byte) error {
 	return variants.Attempted("submit tasks to "+c.at.tasks, err)
 }
 
-func (c *Client) status(s *submission) string { return path.Join(c.at.status, s.name) }
+func (c *Client) status(s *submission) string { return path.Join(c.at.status, path.Base(s.task)) }
 
 // Result waits for the result of a task of the batch, by its index.
 func (c *Client) Result(ctx context.Context, task int) ([]byte, error) {
 	return run(ctx, c.session, func(ctx context.Context) ([]byte, error) {
-		if task < 0 || task >= len(c.batch) {
+		if task < 0 || task >= len(c.batch) || c.batch[task].task == "" {
 			return nil, ErrNoBatch
 		}
 		s := c.batch[task]
@@ -111,18 +128,23 @@ func (c *Client) awaited() (*variants.Watch, int) {
 // advance waits for a notification of a status and reads it, or reads it with a watch if none is set.
 func (c *Client) advance(ctx context.Context, s *submission) error {
 	if s.watch == nil {
-		return c.readW(ctx, s)
+		return c.look(ctx, s)
 	}
 	if err := c.session.Await(ctx, s.watch); err != nil {
 		return err
 	}
 	s.watch = nil
+	return c.read(ctx, s)
+}
+
+// get reads a status.
+func (c *Client) get(ctx context.Context, s *submission) error {
 	data, stat, err := c.session.Get(ctx, c.status(s))
 	return c.take(s, data, stat, err)
 }
 
-// readW reads a status with a watch.
-func (c *Client) readW(ctx context.Context, s *submission) error {
+// getW reads a status with a watch.
+func (c *Client) getW(ctx context.Context, s *submission) error {
 	data, stat, watch, err := c.session.GetW(ctx, c.status(s))
 	s.watch = watch
 	return c.take(s, data, stat, err)
@@ -150,14 +172,20 @@ func (c *Client) Finish(ctx context.Context) error {
 }
 
 func (c *Client) finish(ctx context.Context) error {
-	if len(c.batch) == 0 {
+	switch {
+	case len(c.batch) == 0:
 		return nil
+	case slices.ContainsFunc(c.batch, func(s *submission) bool { return !s.done }):
+		return c.withdraw(ctx)
+	default:
+		return c.clear(ctx)
 	}
+}
+
+// clearAtOnce deletes the statuses of a batch in one multi.
+func (c *Client) clearAtOnce(ctx context.Context) error {
 	var ops []any
 	for _, s := range c.batch {
-		if !s.done {
-			return c.withdraw(ctx)
-		}
 		ops = append(ops, &zk.DeleteRequest{Path: c.status(s), Version: -1})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
@@ -170,8 +198,11 @@ func (c *Client) finish(ctx context.Context) error {
 // withdraw deletes what exists of an unfinished batch, znode by znode.
 func (c *Client) withdraw(ctx context.Context) error {
 	for _, s := range c.batch {
-		for _, dir := range []string{c.at.tasks, c.at.status} {
-			if err := c.session.Discard(ctx, path.Join(dir, s.name)); err != nil {
+		if s.task == "" {
+			continue
+		}
+		for _, znode := range []string{s.task, c.status(s)} {
+			if err := c.session.Discard(ctx, znode); err != nil {
 				return err
 			}
 		}

@@ -11,9 +11,12 @@ import (
 //
 // After a notification it lists the children without a watch: a watch would fire when the first child is removed. It sets
 // the watch again when all children have been removed. If others have come by then, that watch does fire early.
+//
+// One that always watches lists with a watch each time, as in the book. The first child that is removed makes that watch fire.
 type inbox struct {
 	session *variants.Session
 	dir     string
+	always  bool // lists with a watch each time
 
 	watch    *variants.Watch // while the inbox is empty as far as the client knows; nil if none is set
 	notified bool            // there may be children
@@ -39,6 +42,9 @@ func (b *inbox) due() bool {
 
 // next returns the children in order. If there are none, a watch has been set.
 func (b *inbox) next(ctx context.Context) ([]string, error) {
+	if b.always {
+		return b.watched(ctx)
+	}
 	if b.watch.Fired() {
 		b.notified, b.watch = true, nil
 	}
@@ -61,17 +67,31 @@ func (b *inbox) next(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// watched is next for an inbox that always watches.
+func (b *inbox) watched(ctx context.Context) ([]string, error) {
+	if len(b.found) == 0 && b.due() {
+		if err := b.rearm(ctx); err != nil {
+			return nil, err
+		}
+		b.notified = false
+	}
+	names := b.found
+	b.found = nil
+	return names, nil
+}
+
 // again makes next list the children once more, because they have not been dealt with.
 func (b *inbox) again() { b.notified, b.watch, b.found = true, nil, nil }
 
-// rearm lists the children with a watch, and keeps that only if there are none: otherwise it fires too early.
+// rearm lists the children with a watch. Unless the inbox always watches, it keeps the watch only if there are none: otherwise it
+// fires too early.
 func (b *inbox) rearm(ctx context.Context) error {
 	names, _, watch, err := b.session.ChildrenW(ctx, b.dir)
 	if err != nil {
 		return variants.Attempted("list "+b.dir, err)
 	}
 	slices.Sort(names)
-	if b.found = names; len(names) == 0 {
+	if b.found = names; b.always || len(names) == 0 {
 		b.watch = watch
 	}
 	return nil

@@ -3,21 +3,18 @@ package masterworker
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// window is how many assignments a pipelined master has outstanding.
-const window = 10
-
-// master is what the variants share: how tasks are found, that each goes to the next worker, and which workers there are. They
-// differ in how a task is moved, in how many are moved at once, and in how the tasks of a dead worker are moved.
+// master is what the variants share: how tasks are found, to whom they go, and which workers there are. They differ in how a task is
+// moved, in how many are moved at once, and in how the tasks of a dead worker are moved.
 type master struct {
 	session *variants.Session
 	at      layout
@@ -25,6 +22,8 @@ type master struct {
 	workers []string        // in order
 	changed *variants.Watch // on the list of workers; nil if that must be read again
 	turn    int             // how many tasks have been assigned
+	random  *rand.Rand      // chooses the workers; nil if they take turns
+	former  []string        // directories of tasks of masters before, in which no client creates any more
 
 	outstanding int                                     // how many assignments may be outstanding
 	move        func(context.Context, assignment) error // no error if another master has assigned the task
@@ -67,7 +66,7 @@ func (m *master) watches() []*variants.Watch {
 
 // due reports whether there may be a task to assign or a dead worker, as far as the master has been notified.
 func (m *master) due() bool {
-	return m.outdated() || len(m.workers) > 0 && m.tasks.due()
+	return m.outdated() || len(m.workers) > 0 && (len(m.former) > 0 || m.tasks.due())
 }
 
 // outdated reports whether the workers may have changed.
@@ -111,11 +110,18 @@ func (m *master) assignSome(ctx context.Context) (total int, done bool, err erro
 	if len(m.workers) == 0 {
 		return total, false, ErrNoWorkers
 	}
+	if len(m.former) > 0 {
+		n, err := m.inherit(ctx)
+		return total + n, false, err
+	}
 	tasks, err := m.tasks.next(ctx)
+	if errors.Is(err, zk.ErrNoNode) {
+		return total, false, ErrDeposed
+	}
 	if err != nil || len(tasks) == 0 {
 		return total, err == nil, err
 	}
-	n, err := m.assign(ctx, m.at.tasks, tasks)
+	n, err := m.assign(ctx, m.tasks.dir, tasks)
 	if err != nil {
 		m.tasks.again()
 	}
@@ -154,8 +160,11 @@ func (m *master) muster(ctx context.Context) (total int, err error) {
 	return total, nil
 }
 
-// next returns the worker whose turn it is.
+// next returns the worker that gets the next task: the one whose turn it is, or any.
 func (m *master) next() string {
+	if m.random != nil {
+		return m.workers[m.random.IntN(len(m.workers))]
+	}
 	m.turn++
 	return m.workers[(m.turn-1)%len(m.workers)]
 }
@@ -164,27 +173,18 @@ func (m *master) next() string {
 // returns how many tasks it has moved.
 func (m *master) assign(ctx context.Context, from string, tasks []string) (int, error) {
 	var given atomic.Int64
-	errs := make([]error, len(tasks))
-	group, stop := errgroup.WithContext(ctx)
-	group.SetLimit(m.outstanding)
+	assignments := make([]assignment, len(tasks))
 	for i, task := range tasks {
-		a := assignment{from: path.Join(from, task), to: path.Join(m.at.assign, m.next(), task)}
-		group.Go(func() error {
-			if stop.Err() != nil {
-				return nil //nolint:nilerr // it is reported by the task that failed, or as the end of ctx
-			}
-			ok, err := m.give(ctx, a)
-			if ok {
-				given.Add(1)
-			}
-			errs[i] = err
-			return err
-		})
+		assignments[i] = assignment{from: path.Join(from, task), to: path.Join(m.at.assign, m.next(), task)}
 	}
-	if group.Wait() == nil {
-		return int(given.Load()), ctx.Err()
-	}
-	return int(given.Load()), errors.Join(errs...) // not only the first: one of them may say that the session is lost
+	err := pipeline(ctx, m.outstanding, len(tasks), func(i int) error {
+		ok, err := m.give(ctx, assignments[i])
+		if ok {
+			given.Add(1)
+		}
+		return err
+	})
+	return int(given.Load()), err
 }
 
 // give moves one task to a worker, and returns false if the task is gone. A move that has begun is completed even if ctx

@@ -73,6 +73,8 @@ type Master interface {
 var (
 	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending, and Wait waits for a worker.
 	ErrNoWorkers = errors.New("there are no workers")
+	// ErrDeposed is returned by Assign if another master has taken over and removed the directory of this one's tasks.
+	ErrDeposed = errors.New("another master has taken over")
 	// ErrNoTask is returned by Done if no task is being executed.
 	ErrNoTask = errors.New("no task is being executed")
 	// ErrNoBatch is returned by Result for a task that has not been submitted.
@@ -82,11 +84,11 @@ var (
 )
 
 // layout is where things are.
-type layout struct{ master, workers, tasks, assign, status string }
+type layout struct{ master, masterPath, workers, tasks, assign, status string }
 
 func layoutOf(dir string) layout {
 	return layout{
-		master: path.Join(dir, "master"), workers: path.Join(dir, "workers"),
+		master: path.Join(dir, "master"), masterPath: path.Join(dir, "master-path"), workers: path.Join(dir, "workers"),
 		tasks: path.Join(dir, "tasks"), assign: path.Join(dir, "assign"), status: path.Join(dir, "status"),
 	}
 }
@@ -99,7 +101,7 @@ func Create(ctx context.Context, session *variants.Session, dir string) error {
 			return err
 		}
 	}
-	return nil
+	return session.Ensure(ctx, at.masterPath, []byte(at.tasks), 0)
 }
 
 // run runs op unless the session is lost or ctx has ended. Nothing is undone if the caller leaves: what was achieved is
@@ -137,7 +139,8 @@ func Recipe() variants.Recipe {
 		Summary: "a master hands tasks to workers; both die without losing any",
 		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants: []variants.Variant{
-			createThenDeleteVariant(), createThenDeletePipelinedVariant(), multiVariant(), multiPipelinedVariant(),
+			bookVariant(), createThenDeleteVariant(), createThenDeletePipelinedVariant(),
+			multiVariant(), multiPipelinedVariant(), bookMultiVariant(), bookCheckedVariant(),
 		},
 		Phases:      phases(),
 		Operation:   phaseTask,

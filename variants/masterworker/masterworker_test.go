@@ -195,8 +195,72 @@ func simulate(variant string, n int) variantstest.Counts {
 	return b.Counts
 }
 
+// simulateBook walks through one batch of the book's clients, of which each worker gets as many tasks. It matters only that none
+// gets none.
+func simulateBook(variant string, n int) variantstest.Counts {
+	b := &bench{Counts: variantstest.Counts{Operations: float64(share * n)}, armed: map[string]int{"tasks": 1, "workers": 1, "master": n - 1}}
+	inbox := func(worker int) string { return fmt.Sprint("assign/", worker%n) }
+	status := func(task int) string { return fmt.Sprint("status/", task) }
+	for worker := range n {
+		b.armed[inbox(worker)] = 1
+	}
+	for task := range share * n {
+		if variant == "book-checked" {
+			b.Read(1) // the master's path
+		}
+		b.write("tasks")
+		b.readW(status(task))
+	}
+	b.readW("tasks")
+	for task := range share * n {
+		b.Read(1)
+		if variant == "book" {
+			b.write(inbox(task))
+			b.write("tasks")
+		} else {
+			b.write("tasks", inbox(task))
+		}
+	}
+	b.readW("tasks")
+	for worker := range n {
+		b.readW(inbox(worker))
+		for i := range share {
+			b.Read(1)
+			b.write(status(worker + i*n))
+			b.write(inbox(worker))
+		}
+		b.readW(inbox(worker))
+	}
+	for task := range share * n {
+		b.Read(1)
+		b.write(status(task))
+	}
+	return b.Counts
+}
+
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "create-then-delete", "create-then-delete-pipelined", "multi", "multi-pipelined")
+	both := func(variant string, n int) variantstest.Counts {
+		if strings.HasPrefix(variant, "book") {
+			return simulateBook(variant, n)
+		}
+		return simulate(variant, n)
+	}
+	variantstest.LockstepCosts(t, Recipe(), both, "book", "create-then-delete", "create-then-delete-pipelined", "multi", "multi-pipelined",
+		"book-multi", "book-checked")
+}
+
+// The formulas of the book's variants count on a task for each worker, which the choice at random gives it in a lockstep run.
+func TestEachWorkerIsChosen(t *testing.T) {
+	const most = 200
+	for n := 1; n <= most; n++ {
+		random, chosen := newChoice(), map[int]bool{}
+		for range share * n {
+			chosen[random.IntN(n)] = true
+		}
+		if len(chosen) < n {
+			t.Errorf("%d of %d workers get a task of the first batch: choose another seed", len(chosen), n)
+		}
+	}
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

@@ -64,6 +64,6 @@ func createThenDeleteVariant() variants.Variant {
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewCreateThenDelete, 1),
+		Join:     join(NewCreateThenDelete, ours(1)),
 	}
 }

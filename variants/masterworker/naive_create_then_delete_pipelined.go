@@ -44,6 +44,6 @@ func createThenDeletePipelinedVariant() variants.Variant {
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewCreateThenDeletePipelined, window),
+		Join:     join(NewCreateThenDeletePipelined, ours(window)),
 	}
 }

@@ -17,10 +17,13 @@ func newOneStep(ctx context.Context, session *variants.Session, dir string, outs
 	return m, m.takeOver(ctx)
 }
 
-// takeOver assigns the tasks of workers that are gone again, and lists the pending tasks with a watch.
+// takeOver assigns the tasks of workers that are gone again, and those of masters before, and lists the pending tasks with a watch.
 func (m *master) takeOver(ctx context.Context) error {
 	for {
 		_, err := m.muster(ctx)
+		for err == nil && len(m.former) > 0 && len(m.workers) > 0 {
+			_, err = m.inherit(ctx)
+		}
 		switch {
 		case err == nil:
 			return m.tasks.rearm(ctx)

@@ -54,6 +54,6 @@ func multiVariant() variants.Variant {
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewMulti, 0),
+		Join:     join(NewMulti, ours(0)),
 	}
 }

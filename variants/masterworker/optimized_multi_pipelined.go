@@ -40,6 +40,6 @@ func multiPipelinedVariant() variants.Variant {
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewMultiPipelined, 0),
+		Join:     join(NewMultiPipelined, ours(0)),
 	}
 }

@@ -39,18 +39,30 @@ type Worker struct {
 	inbox   inbox
 	names   []string // found, and not executed yet
 	current *Task
+	report  func(ctx context.Context, task string, result []byte) error
 }
 
 // NewWorker registers a worker below dir, which [Create] has prepared. No worker may have had its name before, because the master
 // may still have to assign that one's tasks again.
 func NewWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
+	w := newWorker(session, dir, name)
+	w.report = w.reportAtOnce
+	return w, w.begin(ctx)
+}
+
+func newWorker(session *variants.Session, dir, name string) *Worker {
 	at := layoutOf(dir)
 	w := &Worker{session: session, at: at, member: path.Join(at.workers, name), dir: path.Join(at.assign, name)}
 	w.inbox = inbox{session: session, dir: w.dir}
+	return w
+}
+
+// begin registers the worker and lists its tasks with a watch.
+func (w *Worker) begin(ctx context.Context) error {
 	if err := w.register(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return w, w.inbox.open(ctx)
+	return w.inbox.open(ctx)
 }
 
 func (w *Worker) register(ctx context.Context) error {
@@ -121,7 +133,8 @@ func (w *Worker) Done(ctx context.Context, result []byte) error {
 	})
 }
 
-func (w *Worker) report(ctx context.Context, task string, result []byte) error {
+// reportAtOnce reports a result and deletes the assignment in one multi.
+func (w *Worker) reportAtOnce(ctx context.Context, task string, result []byte) error {
 	status, assignment := path.Join(w.at.status, task), path.Join(w.dir, task)
 	_, _, err := w.session.Multi(ctx,
 		&zk.SetDataRequest{Path: status, Data: result, Version: 0},

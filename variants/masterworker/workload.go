@@ -72,11 +72,12 @@ type participant struct {
 	master    Master                                // nil until it has taken over
 	client    *Client                               // nil for all but the last
 	window    int64                                 // how many tasks may be executed twice after an Assign that failed
+	hesitates bool                                  // as a master, because the tasks of a batch come one by one
+	rounds    *rounds                               // of all participants
 	service   *service                              // nil without faults
 
 	round     int   // how many steps have been begun
 	visiting  bool  // the worker executes the tasks that it was notified of
-	executed  int   // by the worker
 	submitted int64 // tasks
 	learned   int   // of the present batch
 	batch     int   // size of the present batch; 0 for none
@@ -88,29 +89,44 @@ var (
 	_ variants.Roled       = (*participant)(nil)
 )
 
-// join makes a variant's Join out of its constructor. window is how many tasks may be executed twice if a master dies.
-func join[M Master](open func(context.Context, *variants.Session, string) (M, error), window int64) variants.JoinFunc {
+// system is what a variant consists of, besides its master.
+type system struct {
+	window    int64 // how many tasks may be executed twice if a master dies
+	newClient func(session *variants.Session, dir string) *Client
+	newWorker func(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error)
+	trickles  bool // the client submits the tasks of a batch one by one
+}
+
+// ours has the clients and the workers that four of the variants share.
+func ours(window int64) system {
+	return system{window: window, newClient: NewClient, newWorker: NewWorker}
+}
+
+// join makes a variant's Join out of its master's constructor and the rest of the system.
+func join[M Master](open func(context.Context, *variants.Session, string) (M, error), s system) variants.JoinFunc {
+	all := newRounds()
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		p := &participant{env: env, window: window}
+		p := &participant{env: env, window: s.window, hesitates: s.trickles, rounds: all}
 		if env.Index < env.Clients-1 || env.Clients < fewest {
 			p.candidate = NewCandidate(env.Session.Fork(), env.Root)
 		}
 		p.open = func(ctx context.Context) (Master, error) { return open(ctx, env.Session.Fork(), env.Root) }
-		return p, p.join(ctx)
+		return p, p.join(ctx, s)
 	}
 }
 
 // join registers the worker. The first participant is the first to contend for mastership, the others when they act for the first
 // time.
-func (p *participant) join(ctx context.Context) error {
+func (p *participant) join(ctx context.Context, s system) error {
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
-	if p.worker, err = NewWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
+	if p.worker, err = s.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
 	}
 	p.env.Record(Idle, 0)
 	if p.env.Index == p.env.Clients-1 {
-		p.client = NewClient(p.env.Session.Fork(), p.env.Root)
+		p.client = s.newClient(p.env.Session.Fork(), p.env.Root)
+		p.client.Resubmitting = func() { p.env.Record(Doubtful, 1) }
 	}
 	if p.env.Index == 0 {
 		if err := p.contend(ctx); err != nil {
@@ -137,32 +153,51 @@ func (p *participant) Refresh(ctx context.Context) error {
 // Step implements [variants.Participant]: one batch of tasks.
 func (p *participant) Step(ctx context.Context) error {
 	p.round++
-	if p.service != nil {
+	switch {
+	case p.service != nil:
 		return p.stepAside(ctx)
+	case p.client == nil:
+		round := p.rounds.enter(p.env, p.round)
+		defer round.ended.Done()
+		return p.serve(ctx, round)
 	}
-	if p.client != nil {
-		if err := p.submit(ctx, share*p.env.Clients); err != nil {
-			return fmt.Errorf("submit: %w", err)
+	if err := p.submit(ctx, share*p.env.Clients); err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	for p.visiting || p.batch > 0 {
+		if err := p.play(ctx, ctx); err != nil {
+			return err
 		}
 	}
-	for p.visiting || p.batch > 0 || p.executed < p.round*share {
-		if acted, err := p.act(ctx); acted || err != nil {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if p.learns() {
-			if err := p.learn(ctx); err != nil {
-				return fmt.Errorf("learn: %w", err)
-			}
-			continue
-		}
-		if err := p.await(ctx); err != nil {
+	return p.rounds.end(ctx, p.env, p.round)
+}
+
+// serve is the step of a participant that only serves: it ends with the round.
+func (p *participant) serve(ctx context.Context, round *round) error {
+	waiting, cancel := round.until(ctx)
+	defer cancel()
+	for p.visiting || !round.isOver() {
+		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || !round.isOver() || !errors.Is(err, context.Canceled)) {
 			return err
 		}
 	}
 	return nil
+}
+
+// play does one thing that is due in any of the roles, or waits, at most until the context for that ends.
+func (p *participant) play(ctx, waiting context.Context) error {
+	acted, err := p.act(ctx)
+	switch {
+	case acted || err != nil:
+		return err
+	case p.learns():
+		if err := p.learn(ctx); err != nil {
+			return fmt.Errorf("learn: %w", err)
+		}
+		return nil
+	default:
+		return p.await(waiting)
+	}
 }
 
 // stepAside is a step beside the service. That of a participant that only serves is a pause, so that its end does not depend on any
@@ -209,6 +244,9 @@ func (p *participant) await(ctx context.Context) error {
 func (p *participant) act(ctx context.Context) (bool, error) {
 	switch {
 	case p.leads():
+		if err := p.hesitate(ctx); err != nil {
+			return false, err
+		}
 		if err := p.lead(ctx); err != nil {
 			return false, fmt.Errorf("assign: %w", err)
 		}
@@ -220,6 +258,15 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return true, nil
+}
+
+// hesitate lets a master be busy with something else when it is notified of the first of several tasks, for as long as the scenario
+// holds: in a lockstep run until the client has submitted all, so that it finds them in one listing.
+func (p *participant) hesitate(ctx context.Context) error {
+	if !p.hesitates || p.master == nil {
+		return nil
+	}
+	return p.env.Hold(ctx, nil)
 }
 
 // Leave implements [variants.Participant].

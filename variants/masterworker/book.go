@@ -1,0 +1,88 @@
+package masterworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// newBookMaster returns a master that lists tasks with a watch each time, and chooses workers at random.
+func newBookMaster(session *variants.Session, dir string) *master {
+	m := newMaster(session, dir, window)
+	m.tasks.always = true
+	m.random = newChoice()
+	return m
+}
+
+// newChoice returns the random numbers of a master. They are the same in each run, so that a run can be repeated. With this seed,
+// each of up to 200 workers gets a task of the first batch.
+func newChoice() *rand.Rand { return rand.New(rand.NewPCG(4, 2013)) }
+
+// specify makes the clients create their tasks in a directory of this master, and finds those of masters before. No client creates a
+// task there any more: the version of master-path that it would check is no longer that one.
+func (m *master) specify(ctx context.Context) error {
+	if err := m.session.Ensure(ctx, m.tasks.dir, nil, 0); err != nil {
+		return err
+	}
+	if _, err := m.session.Set(ctx, m.at.masterPath, []byte(m.tasks.dir), -1); err != nil {
+		return variants.Attempted("write "+m.at.masterPath, err)
+	}
+	root := path.Dir(m.at.masterPath)
+	names, err := list(ctx, m.session, root)
+	for _, name := range names {
+		if strings.HasPrefix(name, path.Base(m.at.tasks)) && name != path.Base(m.tasks.dir) {
+			m.former = append(m.former, path.Join(root, name))
+		}
+	}
+	return err
+}
+
+// inherit assigns the tasks of one master before, and removes their directory.
+func (m *master) inherit(ctx context.Context) (int, error) {
+	dir := m.former[0]
+	tasks, err := list(ctx, m.session, dir)
+	if errors.Is(err, zk.ErrNoNode) { // another master has been faster
+		m.former = m.former[1:]
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := m.assign(ctx, dir, tasks)
+	if err != nil {
+		return n, err
+	}
+	if err := m.session.Discard(ctx, dir); err != nil {
+		return n, err
+	}
+	m.former = m.former[1:]
+	return n, nil
+}
+
+// ownTasks returns the directory in which clients create their tasks while a session's client is master.
+func ownTasks(session *variants.Session, dir string) string {
+	return fmt.Sprintf("%s-%x", layoutOf(dir).tasks, session.ID())
+}
+
+// bookCost returns the cost of one task with the book's clients and workers, in a batch of share·N tasks.
+func bookCost(requests, writes, herd variants.Formula) variants.Cost {
+	return variants.Cost{
+		Requests: requests, Writes: writes, FailedWrites: "0",
+		Notifications: "1.2 + 0.2/N", HerdMax: herd,
+	}
+}
+
+// freeBookCost returns the upper bound of a task's cost when tasks, and assignments, are found one by one.
+func freeBookCost(requests, writes, herd variants.Formula) variants.Cost {
+	return variants.Cost{
+		Requests: requests, Writes: writes, FailedWrites: "0",
+		Notifications: "5 (1.4 for N=1)", HerdMax: herd,
+	}
+}

@@ -1,0 +1,57 @@
+package masterworker
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// BookChecked is [BookMulti] with a path of the master's own below which the clients create their tasks.
+//
+//  1. To take over, create tasks-<mid>, where mid is the master's session id, and write its path to master-path.
+//  2. List the directory, and with it the tasks- directories of masters before. Assign the tasks in each as in step 4, and delete it.
+//  3. Otherwise take over, and list tasks-<mid> with a watch, as [BookMulti] does.
+//  4. For each task, ten at once, read it and choose a worker at random. In one multi, delete the task and create the assignment.
+//  5. A client reads master-path and its version for each task. In one multi, it checks the version and creates a persistent
+//     sequential tasks-<mid>/task-<mid>-. If the version has changed, it reads again.
+//
+// After step 1 no client adds to the path of another master any more, however slow it is: the listing of step 2 is final. The name of a
+// task begins with mid, because the numbers begin again in each directory. In the book, two tasks would have the same status.
+//
+// Cost of a batch of 10 N tasks: as with [BookMulti], and 10N reads of master-path, 102N+2 requests, of which 50N are writes. The multi
+// with the check is one write, as the create is. A new master costs 3 requests more, and 3 for each master before it that left tasks.
+//
+// Bound: in the assign phase as with [BookMulti]. In the submission, any algorithm that lets a master choose where tasks are created
+// needs 1 quorum write that depends on the choice, and lies here behind 1 read. A client that kept path and version would
+// need that read only after a change of masters. The book reads for each task, and so does this one.
+//
+// Source: as written, but with the differences of [Book], and with mid in the name of a task: Junqueira and Reed, ZooKeeper,
+// chapter 4, An Alternative Way: Multiop.
+type BookChecked struct{ *master }
+
+// NewBookChecked takes over as master below dir, which [Create] has prepared.
+func NewBookChecked(ctx context.Context, session *variants.Session, dir string) (BookChecked, error) {
+	m := newBookMaster(session, dir)
+	m.tasks.dir = ownTasks(session, dir)
+	m.move, m.bury = m.multi, m.buryAtOnce
+	if err := m.specify(ctx); err != nil {
+		return BookChecked{m}, err
+	}
+	return BookChecked{m}, m.takeOver(ctx)
+}
+
+func bookCheckedVariant() variants.Variant {
+	return variants.Variant{
+		Name:     "book-checked",
+		Type:     "BookChecked",
+		Kind:     variants.Optimized,
+		Summary:  "as book-multi, and clients check the master's path in a multi",
+		Source:   "as written, but with the master's id in the name of a task: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
+		BadAt:    "many tasks: clients read the path for each; lost replies: clients submit the task again, and statuses remain",
+		Lockstep: bookCost("10.2 + 0.2/N", "5", "2"),
+		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),
+		Forgoes:  bookForgoes(),
+		Prepare:  prepare,
+		Join:     join(NewBookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, trickles: true}),
+	}
+}

@@ -1,0 +1,152 @@
+package masterworker
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// NewBookClient returns a client that works as the book's does:
+//
+//  1. Create a persistent sequential tasks/task- for each task, ten at once. If the reply is lost, create another one: the task may
+//     then be executed twice.
+//  2. After each create, watch status/task-<number> with exists. If it exists, read it.
+//  3. When the watch fires, read the status.
+//  4. With all results, delete the statuses, ten at once. The book's text leaves them, and its example code deletes them.
+func NewBookClient(session *variants.Session, dir string) *Client {
+	c := &Client{session: session, at: layoutOf(dir)}
+	c.put, c.create, c.look, c.read, c.clear = c.putEach, c.createSequential, c.existsW, c.getCreated, c.clearEach
+	return c
+}
+
+// NewCheckedClient returns a client as [NewBookClient] does, which creates a task below the path that the master specifies: it
+// reads master-path, and creates the task in a multi that checks that master-path still has the version read. If it has not, it
+// reads again.
+func NewCheckedClient(session *variants.Session, dir string) *Client {
+	c := NewBookClient(session, dir)
+	c.create = c.createChecked
+	return c
+}
+
+// putEach submits a batch task by task, and sets the watches.
+func (c *Client) putEach(ctx context.Context, tasks [][]byte) error {
+	for range tasks {
+		c.batch = append(c.batch, &submission{})
+	}
+	return pipeline(ctx, window, len(tasks), func(i int) error {
+		var err error
+		if c.batch[i].task, err = c.create(ctx, tasks[i]); err != nil {
+			return err
+		}
+		return c.look(ctx, c.batch[i])
+	})
+}
+
+// sequential creates a sequential znode, again and again while the reply is lost.
+func (c *Client) sequential(ctx context.Context, prefix string, create func(variants.Conn) (string, error)) (string, error) {
+	created, again := "", false
+	_, err := c.session.Retry(ctx, func(conn variants.Conn) (err error) {
+		if again && c.Resubmitting != nil {
+			c.Resubmitting()
+		}
+		again = true
+		created, err = create(conn)
+		return err
+	})
+	if err != nil {
+		return "", variants.Attempted("create "+prefix, err)
+	}
+	return created, nil
+}
+
+// createSequential creates a task.
+func (c *Client) createSequential(ctx context.Context, data []byte) (string, error) {
+	prefix := path.Join(c.at.tasks, "task-")
+	return c.sequential(ctx, prefix, func(conn variants.Conn) (string, error) {
+		return conn.Create(prefix, data, zk.FlagSequence, variants.WorldACL())
+	})
+}
+
+// createChecked creates a task below the path that the master specifies.
+func (c *Client) createChecked(ctx context.Context, data []byte) (string, error) {
+	for {
+		parent, stat, err := c.session.Get(ctx, c.at.masterPath)
+		if err != nil {
+			return "", variants.Attempted("read "+c.at.masterPath, err)
+		}
+		prefix := path.Join(string(parent), taskPrefix(string(parent)))
+		created, err := c.sequential(ctx, prefix, func(conn variants.Conn) (string, error) {
+			results, err := conn.Multi(&zk.CheckVersionRequest{Path: c.at.masterPath, Version: stat.Version},
+				&zk.CreateRequest{Path: prefix, Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence})
+			if err != nil {
+				return "", err
+			}
+			return results[1].String, nil
+		})
+		if !errors.Is(err, zk.ErrBadVersion) {
+			return created, err
+		}
+	}
+}
+
+// taskPrefix returns with what the names of the tasks in a directory begin: task-<mid>- in tasks-<mid>. The numbers begin again in
+// each directory, and the names of statuses and assignments must differ.
+func taskPrefix(dir string) string { return strings.Replace(path.Base(dir), "tasks", "task", 1) + "-" }
+
+// existsW watches a status that may not exist yet.
+func (c *Client) existsW(ctx context.Context, s *submission) error {
+	exists, _, watch, err := c.session.ExistsW(ctx, c.status(s))
+	if err != nil {
+		return variants.Attempted("watch "+c.status(s), err)
+	}
+	if s.watch = watch; exists {
+		return c.getCreated(ctx, s)
+	}
+	return nil
+}
+
+// getCreated reads a status that should exist. If it does not, the watch has fired without need.
+func (c *Client) getCreated(ctx context.Context, s *submission) error {
+	data, _, err := c.session.Get(ctx, c.status(s))
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil
+	case err != nil:
+		return variants.Attempted("read "+c.status(s), err)
+	}
+	s.done, s.result = true, data
+	return nil
+}
+
+// clearEach deletes the statuses of a batch one by one.
+func (c *Client) clearEach(ctx context.Context) error {
+	return pipeline(ctx, window, len(c.batch), func(i int) error { return c.session.Discard(ctx, c.status(c.batch[i])) })
+}
+
+// NewBookWorker registers a worker as [NewWorker] does, which works as the book's does:
+//
+//  1. When the watch on assign/<name> fires, list it with a watch. Read each task and execute it.
+//  2. Create status/<task> with the result. If it exists, another worker was faster. Then delete the assignment, as the book's
+//     example code does.
+//  3. Go to 1: the first deletion has made the watch fire.
+//
+// The book sends the two writes without waiting for the reply to the first. With this client library they could then arrive in the
+// other order, and a worker that died between them would take the task with it.
+func NewBookWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
+	w := newWorker(session, dir, name)
+	w.inbox.always, w.report = true, w.reportThenDelete
+	return w, w.begin(ctx)
+}
+
+// reportThenDelete reports a result, and then deletes the assignment.
+func (w *Worker) reportThenDelete(ctx context.Context, task string, result []byte) error {
+	if err := w.session.Ensure(ctx, path.Join(w.at.status, task), result, 0); err != nil {
+		return err
+	}
+	return w.session.Discard(ctx, path.Join(w.dir, task))
+}
