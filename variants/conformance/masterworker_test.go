@@ -38,7 +38,9 @@ func (v masterworkerVariant) disambiguates() bool { return v.name != "book" }
 
 // masterworkerOpen makes a function that returns any master out of a constructor.
 func masterworkerOpen[M masterworker.Master](open func(context.Context, *variants.Session, string) (M, error)) func(context.Context, *variants.Session, string) (masterworker.Master, error) {
-	return func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) { return open(ctx, s, dir) }
+	return func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) {
+		return open(ctx, s, dir)
+	}
 }
 
 var masterworkerVariants = []masterworkerVariant{

@@ -14,7 +14,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"doubtful": Doubtful, "submitting": Submitting, "submitted": Submitted, "learned": Learned, "withdrawn": Withdrawn,
 		"resting": Resting, "assigning": Assigning, "assigned": Assigned, "idle": Idle, "notified": Notified,
-		"executing": Executing, "executed": Executed, "abandoned": Abandoned,
+		"executing": Executing, "executed": Executed, "abandoned": Abandoned, "stepwise": Stepwise,
 		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
@@ -53,6 +53,11 @@ func TestCheck(t *testing.T) {
 		{"its master died in a move", submitted + "0:assigning:1 0:died:0 " + done + "2:executing:7 2:executed:7", ""},
 		{"its master died in a move of one step", submitted + "0:assigning:0 0:died:0 " + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
 		{"its master died when it was at rest", submitted + "0:assigning:1 0:resting:0 0:died:0 " + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
+		{"its worker died between two steps of its report", "1:stepwise:0 " + submitted + "1:executing:7 9:learned:7 1:died:0 2:executing:7 2:executed:7", ""},
+		{"that is known only later", "1:stepwise:0 " + submitted + done + "2:executing:7 2:executed:7 1:lost:0", ""},
+		{"it did not die", "1:stepwise:0 " + submitted + done + "2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
+		{"it died once, and left two", "1:stepwise:0 1:lost:0 1:died:0 " + submitted + done + "2:executing:7 2:executed:7 3:executing:7 3:executed:7", "worker 3 executed task 7, which worker 1 had executed"},
+		{"a worker that reports in one step died", submitted + "1:executing:7 9:learned:7 1:died:0 2:executing:7 2:executed:7", "worker 2 executed task 7, which worker 1 had executed"},
 		{"lost", submitted, "task 7 of client 9 was never executed"},
 		{"lost, with duplicates allowed", "0:doubtful:1 " + submitted, "task 7 of client 9 was never executed"},
 		{"lost on the way back", submitted + "1:executing:7 1:executed:7", "executed, but its client never learned the result"},

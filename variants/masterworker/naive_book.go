@@ -61,7 +61,7 @@ func bookVariant() variants.Variant {
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBook, system{window: window, newClient: NewBookClient, newWorker: NewBookWorker, trickles: true}),
+		Join:     join(NewBook, system{window: window, newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }
 

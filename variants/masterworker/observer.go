@@ -16,7 +16,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseExecute, Executing, Executed),
 		out.Between(phaseIdle, Resting, Assigning),
 		out.Between(phaseIdle, Idle, Notified),
-		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]int64{}, failed: map[int]variants.Event{}},
+		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]variants.Event{}},
 	}
 }
 
@@ -41,6 +41,7 @@ type delivery struct {
 
 	doubtful   int64         // how many tasks more may be executed twice
 	assigning  map[int]int64 // the masters that assign tasks, and in doubt about how many they leave if they die
+	stepwise   map[int]bool  // the workers that report in two steps
 	duplicates []duplicate   // that are to be counted when no master assigns tasks
 }
 
@@ -84,6 +85,8 @@ func (d *delivery) Observe(e variants.Event) {
 		d.assigning[e.Client] = e.Value
 	case Doubtful:
 		d.doubtful += e.Value
+	case Stepwise:
+		d.stepwise[e.Client] = true
 	case Submitting:
 		if !d.filling {
 			d.batch++
@@ -107,14 +110,16 @@ func (d *delivery) Observe(e variants.Event) {
 	}
 }
 
-// depose takes the end of a client's session. If it assigns tasks as a master, it leaves doubts.
+// depose takes the end of a client's session. If it assigns tasks as a master, or reports in two steps as a worker, it leaves doubts.
 func (d *delivery) depose(e variants.Event) {
 	d.failed[e.Client], d.filling = e, false
-	if doubtful, ok := d.assigning[e.Client]; ok {
-		d.doubtful += doubtful
-		delete(d.assigning, e.Client)
-		d.count()
+	d.doubtful += d.assigning[e.Client]
+	if d.stepwise[e.Client] {
+		d.doubtful++
 	}
+	delete(d.assigning, e.Client)
+	delete(d.stepwise, e.Client)
+	d.count()
 }
 
 // bury takes the end of a client's life: what it executed is interrupted, and it learns no results.
@@ -162,6 +167,7 @@ func (d *delivery) giveUp(e variants.Event, mark func(*task)) {
 // Complete implements [variants.Observer].
 func (d *delivery) Complete() {
 	clear(d.assigning)
+	clear(d.stepwise)
 	d.count()
 	for _, number := range slices.Sorted(maps.Keys(d.open)) {
 		t := d.open[number]
@@ -330,22 +336,31 @@ func (d *delivery) double(e variants.Event) {
 }
 
 // count holds the duplicates to the number that the masters are in doubt about. A master that assigns tasks is waited for:
-// it may have lost a reply.
+// it may have lost a reply. So are workers that report in two steps: that one of them is dead may be known only later.
 func (d *delivery) count() {
 	if len(d.assigning) > 0 {
 		return
 	}
+	var kept []duplicate
 	for _, x := range d.duplicates {
-		if d.doubtful > 0 {
+		switch {
+		case d.doubtful > 0:
 			d.doubtful--
 			d.double(x.later)
-			continue
+		case len(d.stepwise) > 0 && len(kept) < firstsKept:
+			kept = append(kept, x)
+		default:
+			d.unexplained(x)
 		}
-		by := "a worker"
-		if x.first.Value == x.later.Value { // it is remembered
-			by = fmt.Sprintf("worker %d", x.first.Client)
-		}
-		d.out.Breach(x.later, "worker %d executed task %d, which %s had executed", x.later.Client, x.later.Value, by)
 	}
-	d.duplicates = nil
+	d.duplicates = kept
+}
+
+// unexplained reports a duplicate that no failure explains.
+func (d *delivery) unexplained(x duplicate) {
+	by := "a worker"
+	if x.first.Value == x.later.Value { // it is remembered
+		by = fmt.Sprintf("worker %d", x.first.Client)
+	}
+	d.out.Breach(x.later, "worker %d executed task %d, which %s had executed", x.later.Client, x.later.Value, by)
 }

@@ -52,6 +52,6 @@ func bookCheckedVariant() variants.Variant {
 		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, trickles: true}),
+		Join:     join(NewBookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }

@@ -46,6 +46,6 @@ func bookMultiVariant() variants.Variant {
 		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBookMulti, system{newClient: NewBookClient, newWorker: NewBookWorker, trickles: true}),
+		Join:     join(NewBookMulti, system{newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }

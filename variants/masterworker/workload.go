@@ -25,6 +25,7 @@ const (
 	Executing                            // a worker has the task
 	Executed                             // its report was acknowledged
 	Abandoned                            // it was not, and the worker gives up
+	Stepwise                             // a worker begins that reports in two steps: one more task may be executed twice if it dies; no value
 )
 
 // The phases.
@@ -94,7 +95,7 @@ type system struct {
 	window    int64 // how many tasks may be executed twice if a master dies
 	newClient func(session *variants.Session, dir string) *Client
 	newWorker func(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error)
-	trickles  bool // the client submits the tasks of a batch one by one
+	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
 }
 
 // ours has the clients and the workers that four of the variants share.
@@ -106,7 +107,7 @@ func ours(window int64) system {
 func join[M Master](open func(context.Context, *variants.Session, string) (M, error), s system) variants.JoinFunc {
 	all := newRounds()
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		p := &participant{env: env, window: s.window, hesitates: s.trickles, rounds: all}
+		p := &participant{env: env, window: s.window, hesitates: s.stepwise, rounds: all}
 		if env.Index < env.Clients-1 || env.Clients < fewest {
 			p.candidate = NewCandidate(env.Session.Fork(), env.Root)
 		}
@@ -122,6 +123,9 @@ func (p *participant) join(ctx context.Context, s system) error {
 	var err error
 	if p.worker, err = s.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
+	}
+	if s.stepwise {
+		p.env.Record(Stepwise, 0)
 	}
 	p.env.Record(Idle, 0)
 	if p.env.Index == p.env.Clients-1 {
