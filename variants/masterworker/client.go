@@ -14,7 +14,7 @@ import (
 )
 
 // Client submits tasks, a batch at a time, and learns their results. Its methods may be called concurrently and then run
-// one after another.
+// one after another. One of [NewClient] works as follows; [NewBookClient] and [NewCheckedClient] describe others.
 //
 //  1. In one multi, create an empty ephemeral status/<task> and a tasks/<task> for each task of the batch, so that the master
 //     is notified once. If the reply is lost, send the multi again: should a status exist, the first one took effect.
@@ -57,7 +57,7 @@ func NewClient(session *variants.Session, dir string) *Client {
 	return c
 }
 
-// Submit submits a batch of tasks, all or none. If it fails, Finish withdraws what was submitted; if its context ended,
+// Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws what was submitted; if its context ended,
 // Result also finds out whether the tasks were submitted.
 func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 	return do(ctx, c.session, func(ctx context.Context) error {

@@ -1,7 +1,8 @@
-// Package masterworker compares four ways for a master to hand tasks to workers.
+// Package masterworker compares ways for a master to hand tasks to workers.
 //
-// It takes one position: the master is what differs. Clients and workers are the same for all variants, so that what is
-// compared is how a pending task becomes a task of one worker, and how many tasks are moved at once.
+// It takes one position: the master is what differs. How a pending task becomes a task of one worker, and how many tasks are moved
+// at once, is compared with the same clients and workers, of which there are two kinds: those of the book, and others that avoid
+// some of its losses and requests.
 //
 // The promise of all variants: a task whose submission was acknowledged is executed, and its client learns the result unless the
 // client's own session ends, even if the master dies during an assignment, or a worker with tasks.
@@ -10,32 +11,47 @@
 // before its report has taken effect leaves a task that looks as if it had not been begun. It is executed again. That is inherent in
 // tasks with effects that ZooKeeper does not see. A task that is moved in two steps may also be executed twice if the master died
 // during the move or lost a reply. A task that is moved in one multi may not. All these are counted. Duplicates without such a cause
-// break the promise: there may be no more of them than assignments that were interrupted.
+// break the promise: there may be no more of them than assignments, submissions and reports that were interrupted.
 //
-//	variant                       writes per assignment  assignments at once  a task after the master has died
-//	create-then-delete            2                      1                    may be in two places, or executed
-//	create-then-delete-pipelined  2                      10                   as above, up to 10 tasks
-//	multi                         1                      1                    is in one place
-//	multi-pipelined               1                      10                   is in one place
+//	variant                       clients  writes per assignment  assignments at once  a task after the master has died
+//	book                          book's   2                      10                   may be in two places, or executed
+//	create-then-delete            ours     2                      1                    may be in two places, or executed
+//	create-then-delete-pipelined  ours     2                      10                   as above, up to 10 tasks
+//	multi                         ours     1                      1                    is in one place
+//	multi-pipelined               ours     1                      10                   is in one place
+//	book-multi                    book's   1                      10                   is in one place
+//	book-checked                  book's   1                      10                   is in one place, which no client adds to
+//
+// From create-then-delete to multi only the move of a task changes, and likewise with both pipelined, and from book to
+// book-multi. From create-then-delete and from multi to its pipelined form only the number of assignments at once changes. The
+// pipelined masters are the book's asynchronous one. From book-multi to book-checked only the way in which clients find out where to
+// create a task changes.
 //
 // The znodes are those of the book's example, below a directory:
 //
 //	master                   the master's ephemeral znode, which the backup masters watch
+//	master-path              where clients create tasks; only book-checked reads and writes it
 //	workers/<worker>         a worker's ephemeral znode; the master watches the list
-//	tasks/<task>             a pending task
+//	tasks/<task>             a pending task; tasks-<mid>/<task> with book-checked
 //	assign/<worker>/<task>   a task that a worker has to execute, with what tasks/<task> held
-//	status/<task>            empty until the task has been executed, then its result
+//	status/<task>            the result; with our clients it exists before, and is empty until the task has been executed
 //
 // When a worker's znode is gone, the master moves the worker's tasks to others, in the way in which it moves pending tasks or all in
 // one multi, and removes its directory. A new master begins with the same for all directories that have no worker.
 //
-// Five things differ from the book. There the worker creates the status. Here the client creates it together with the task,
-// and the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
-// meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. The book deletes
-// neither the assignment nor the status. Here the worker deletes the assignment in the multi that writes the status, and the
-// client deletes the statuses of a batch in one multi: one more write per batch. The status is ephemeral, so that a client that dies
-// leaves none. A worker creates both of its znodes in one multi. And the book's master finds out which workers have died by
-// comparing two lists, which a new master does not have. Here it compares the directories with the workers.
+// With the book's clients and workers, tasks are persistent sequential znodes, created one by one. A task whose create lost its reply is
+// submitted twice. The status is created by the worker, and the client watches it with exists. The worker deletes the assignment
+// after that, and the client the status, as in the book's example code; the chapter leaves both. The worker is chosen at random.
+//
+// Our clients and workers differ from these in five things. The client creates the status together with the task, under a name of its
+// own, and the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
+// meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. A batch is one multi. The worker
+// deletes the assignment in the multi that writes the status, and the client deletes the statuses of a batch in one multi. The
+// status is ephemeral, so that a client that dies leaves none. Master and workers list without a watch what they are about to empty.
+// The master of these clients assigns to the workers in turn. If it moves a task in two steps, it looks for tasks in two places first.
+//
+// With either kind, a worker creates both of its znodes in one multi. The book's master finds out which workers have died by comparing
+// two lists of workers, which a new master does not have. Here it compares the directories with the workers.
 //
 // Which of many candidates is elected, and at what cost, is the subject of the recipe election. What a change of members costs is
 // that of membership.
@@ -60,7 +76,7 @@ var code embed.FS
 type Master interface {
 	// Wait returns when there may be a task to assign.
 	Wait(ctx context.Context) error
-	// Assign assigns all tasks that are pending, and those of workers that are gone, to the workers in turn, and returns how many
+	// Assign assigns all tasks that are pending, and those of workers that are gone, to the workers, and returns how many
 	// those were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
 	Assign(ctx context.Context) (int, error)
 

@@ -21,9 +21,8 @@ import (
 // Cost of a batch of 10 N tasks: as with [BookMulti], and 10N reads of master-path, 102N+2 requests, of which 50N are writes. The multi
 // with the check is one write, as the create is. A new master costs 3 requests more, and 3 for each master before it that left tasks.
 //
-// Bound: in the assign phase as with [BookMulti]. In the submission, any algorithm that lets a master choose where tasks are created
-// needs 1 quorum write that depends on the choice, and lies here behind 1 read. A client that kept path and version would
-// need that read only after a change of masters. The book reads for each task, and so does this one.
+// Bound: in the assign phase as with [BookMulti]. The submission needs 1 quorum write for any algorithm, and here 1 read before it. A
+// client that kept path and version would need that read only after a change of masters. The book's reads them for each task.
 //
 // Source: as written, but with the differences of [Book], and with mid in the name of a task: Junqueira and Reed, ZooKeeper,
 // chapter 4, An Alternative Way: Multiop.

@@ -20,9 +20,9 @@ import (
 // Cost of a batch of 10 N tasks: as with [Book], but 10N writes less, 92N+2 requests, of which 50N are writes. The first multi sets off
 // two notifications, one to the worker and one to the master itself. In closed mode the bound is 130N requests.
 //
-// Bound: in the assign phase, any master that keeps a pending task where a client has put it, and that a backup can follow, must learn
-// of it (1 notification), read it (1 listing and 1 read) and move it (1 quorum write). These lie on the path here, and the last
-// listing after them, which the watch on its own deletions causes.
+// Bound: in the assign phase, as with [Multi], 1 notification, 1 listing and 1 quorum write. Here about N reads and N writes lie one
+// after another, as with [MultiPipelined]. In the task phase, the result needs 3 quorum writes one after another: submission,
+// assignment and status. A worker that gets many tasks adds 2 writes and a read for each, because it executes them in turn.
 //
 // Source: as written, but with the differences of [Book]: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
 type BookMulti struct{ *master }

@@ -33,7 +33,12 @@ import (
 //
 // A dead worker with T tasks costs the master T reads, 1 multi and 3 listings with a sync, and 1 notification.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
+// Bound: in the assign phase, any master that a backup can follow must learn of the tasks (1 notification, 1 listing) and move them (1
+// quorum write, which may move many). Here 10N reads and 10N writes lie one after another: a read and a write for each task, because
+// its data moves with it, and each waits for the reply to the one before.
+//
+// Source: as written, but synchronous, with workers in turn, and with the clients and workers of the package comment: Junqueira and
+// Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
 type Multi struct{ *master }
 
 // NewMulti takes over as master below dir, which [Create] has prepared.
@@ -48,7 +53,7 @@ func multiVariant() variants.Variant {
 		Type:     "Multi",
 		Kind:     variants.Optimized,
 		Summary:  "one multi creates the assignment and deletes the pending task",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:   "as written, but synchronous, with workers in turn and other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "many tasks: it waits for the reply to each before it assigns the next",
 		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),

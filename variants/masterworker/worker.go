@@ -18,7 +18,7 @@ type Task struct {
 }
 
 // Worker executes the tasks that are assigned to it, one after another. Its methods may be called concurrently and then
-// run one after another.
+// run one after another. One of [NewWorker] works as follows; [NewBookWorker] describes another.
 //
 //  1. In one multi, create assign/<name> and an ephemeral workers/<name>. Sync, and list assign/<name> with a watch.
 //  2. When the watch fires, list it without one. Read each task and execute it.
