@@ -265,9 +265,10 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 }
 
 // hesitate lets a master be busy with something else when it is notified of the first of several tasks, for as long as the scenario
-// holds: in a lockstep run until the client has submitted all, so that it finds them in one listing.
+// holds: in a lockstep run until the client has submitted all, so that it finds them in one listing. A master that serves beside its
+// steps begins before they do, and does not hold then.
 func (p *participant) hesitate(ctx context.Context) error {
-	if !p.hesitates || p.master == nil {
+	if !p.hesitates || p.master == nil || p.service != nil {
 		return nil
 	}
 	return p.env.Hold(ctx, nil)
