@@ -17,7 +17,8 @@ import (
 // Cost of one enqueue: 1 write. The workload's audit (see worker) adds a listing, a read and a delete: 4 requests, 2 of
 // them writes, for every N, and no notification.
 //
-// Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes, first approach.
+// Source: as written, but with the caller's key in the item's name: Robinson, Building a distributed concurrent queue with Apache
+// ZooKeeper, Failure modes, first approach. The workload's audit finds the copies by the key.
 type BlindRetry struct{ producer }
 
 // NewBlindRetry returns a producer for a queue below an existing znode dir.
@@ -49,7 +50,7 @@ func blindRetryVariant() variants.Variant {
 		Type:     "BlindRetry",
 		Kind:     variants.Naive,
 		Summary:  "create the item again until a reply comes",
-		Source:   "Robinson, Failure modes, first approach",
+		Source:   "as written, but with a key in the item's name: Robinson, Failure modes, first approach",
 		BadAt:    "lost replies: each may leave another copy of the item",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: costs("4", "2"),

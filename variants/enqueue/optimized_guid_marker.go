@@ -25,7 +25,10 @@ import (
 // Cost of one enqueue: 1 write; a multi is one request and one transaction. The workload's audit (see worker) adds a
 // listing, a read and a delete: 4 requests, 2 of them writes, for every N, and no notification.
 //
-// Source: our own; an idempotency key, as other databases have it, made of a multi.
+// Bound: a producer cannot know that its item is in the queue before one quorum write has been answered, and one lies on the path of
+// the enqueue phase. Markers and item commit in the same transaction, and the marker of the previous item is removed on the way.
+//
+// Source: ours: an idempotency key, as other databases have it, made of a multi.
 type GUIDMarker struct {
 	producer
 	markers string
@@ -86,7 +89,7 @@ func guidMarkerVariant() variants.Variant {
 		Type:     "GUIDMarker",
 		Kind:     variants.Optimized,
 		Summary:  "one transaction creates the item and a marker named by its key",
-		Source:   "our own: an idempotency key made of a multi",
+		Source:   "ours: an idempotency key made of a multi",
 		BadAt:    "short-lived producers: each that dies leaves a marker, which another client has to remove",
 		Forgoes:  []variants.Loss{variants.Orphans},
 		Lockstep: costs("4", "2"),
