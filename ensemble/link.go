@@ -1,10 +1,12 @@
 package ensemble
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -32,11 +34,43 @@ type Link struct {
 	severed bool
 	renews  bool // the client may open a new session when the first has ended
 	traps   []*Trap
-	dialing sync.Mutex // is locked while a connection begins, and while none may begin
+	client  *Link          // of the client's first session, unless this is the one; see Further
+	further map[*Link]bool // of the client's further sessions, until they are detached
+	dialing sync.Mutex     // is locked while a connection begins, and while none may begin
 }
 
 // NewLink returns a link whose frames are counted in ledger.
 func NewLink(ledger *wire.Ledger) *Link { return &Link{ledger: ledger} }
+
+// Further returns the link of a further session of the same client, whose frames are counted in the further ledger of l's. The traps of
+// l are for the operations of all its sessions, and so are Cut, Sever and Settle. Expire ends the first session alone. The caller detaches
+// the further link when its session has been closed.
+func (l *Link) Further() *Link {
+	f := NewLink(l.ledger.Further())
+	f.client = l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.severed = l.severed
+	if l.further == nil {
+		l.further = map[*Link]bool{}
+	}
+	l.further[f] = true
+	return f
+}
+
+// Detach lets the link of a client's first session forget a further one.
+func (l *Link) Detach() {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	delete(l.client.further, l)
+}
+
+// all returns the links of the client's sessions, this one first.
+func (l *Link) all() []*Link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]*Link{l}, slices.Collect(maps.Keys(l.further))...)
+}
 
 // Ledger returns the ledger in which the link's frames are counted.
 func (l *Link) Ledger() *wire.Ledger { return l.ledger }
@@ -82,7 +116,7 @@ func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, errSevered
 	}
 	l.current, l.address = l.ledger.Wrap(conn), address
-	return &thriftyConn{Conn: &trappedConn{Conn: l.current, link: l}}, nil
+	return &thriftyConn{Conn: &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}}, nil
 }
 
 // awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
@@ -106,8 +140,15 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 	return nil
 }
 
-// Cut ends the current connection at once. The client library connects again.
+// Cut ends the current connections at once. The client library connects again.
 func (l *Link) Cut() {
+	for _, link := range l.all() {
+		link.end()
+	}
+}
+
+// end ends the current connection.
+func (l *Link) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current != nil {
@@ -115,17 +156,34 @@ func (l *Link) Cut() {
 	}
 }
 
-// Sever ends the connection and refuses all further ones, as when the client's process has died: no close request leaves.
+// Sever ends the connections and refuses all further ones, as when the client's process has died: no close request leaves.
 func (l *Link) Sever() {
+	l.sever() // first, so that further sessions that begin from now on are severed, too
+	for _, link := range l.all() {
+		link.sever()
+		link.end()
+	}
+}
+
+func (l *Link) sever() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.severed = true
-	l.mu.Unlock()
-	l.Cut()
 }
 
 // Settle returns when the counts of connections that were ended through the link are final. Before the client has connected
 // again, or when the link is severed, that is a round trip later, and at most two seconds.
 func (l *Link) Settle(ctx context.Context) error {
+	for _, link := range l.all() {
+		if err := link.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle is Settle for one session.
+func (l *Link) settle(ctx context.Context) error {
 	if err := l.awaitEnd(ctx); !errors.Is(err, errSevered) {
 		return err
 	}
@@ -207,7 +265,7 @@ func kind(op wire.Opcode) wire.Opcode {
 	return op
 }
 
-// trappedConn is a connection with the traps of its link.
+// trappedConn is a connection with the traps of its client's link.
 type trappedConn struct {
 	*wire.Conn
 	link    *Link
@@ -245,8 +303,8 @@ func (l *Link) Expire(ctx context.Context) error {
 	if s.ID == 0 {
 		return ErrNoSession
 	}
-	l.Cut()
-	if err := l.Settle(ctx); err != nil {
+	l.end()
+	if err := l.settle(ctx); err != nil {
 		return err
 	}
 	if err := l.closeSession(ctx, s); err != nil {

@@ -26,7 +26,12 @@ type linked struct {
 
 func openLinked(t *testing.T, servers ...string) linked {
 	t.Helper()
-	l := linked{link: ensemble.NewLink(wire.NewLedger(time.Now())), states: make(chan zk.State, 1000)}
+	return openOn(t, ensemble.NewLink(wire.NewLedger(time.Now())), servers...)
+}
+
+func openOn(t *testing.T, link *ensemble.Link, servers ...string) linked {
+	t.Helper()
+	l := linked{link: link, states: make(chan zk.State, 1000)}
 	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
 		Servers: servers, Link: l.link, Timeout: 4 * time.Second,
 		Observe: func(e zk.Event) {
@@ -267,5 +272,35 @@ func TestOpenSessionElsewhere(t *testing.T) {
 	}
 	if _, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{}); err == nil {
 		t.Error("connected to no server")
+	}
+}
+
+// A further session shares its client's traps, cuts and counts, and outlives an expiry of the first one.
+func TestFurtherLink(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{}).Servers()[0].Addr
+	first := openLinked(t, server)
+	further := openOn(t, first.link.Further(), server)
+	trap := first.link.CutAfter(wire.OpCreate)
+	if _, err := further.Create("/cut", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
+		t.Error("the reply arrived although a trap was set")
+	}
+	<-trap.Fired()
+	if trap.Victim() != first.link {
+		t.Error("the victim is not the client's first link")
+	}
+	if err := first.link.Expire(t.Context()); err != nil {
+		t.Error(err)
+	}
+	further.await(t, zk.StateHasSession)
+	if _, _, err := further.Get("/cut"); err != nil {
+		t.Errorf("the further session ended with the first: %v", err)
+	}
+	first.link.Sever()
+	if _, _, err := further.Get("/cut"); err == nil {
+		t.Error("a request of a further session was answered although the client is severed")
+	}
+	further.link.Detach()
+	if c := first.link.Ledger().Counts(); c.Requests[wire.OpCreateSession] != 1 || c.Requests[wire.OpCreate] != 1 || c.LostReplies != 1 {
+		t.Errorf("counts %+v", c)
 	}
 }

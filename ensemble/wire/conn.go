@@ -122,7 +122,7 @@ func (c *Conn) request(body []byte, length int) {
 		const idAt = 16 // after the version, the last zxid and the timeout
 		c.greetedOut = true
 		c.opens = len(body) >= idAt+8 && binary.BigEndian.Uint64(body[idAt:]) == 0
-		l.counts.Housekeeping++
+		l.sessionRequest(c.opens, OpCreateSession, length)
 		return
 	}
 	if len(body) < 8 {
@@ -141,12 +141,36 @@ func (c *Conn) request(body []byte, length int) {
 		c.outstanding = append(c.outstanding, r)
 	}
 	if r.housekeeping {
-		l.counts.Housekeeping++
+		l.sessionRequest(r.op == OpClose, OpCloseSession, length)
 		return
 	}
 	l.inFlight++
 	l.counts.Requests[r.op]++
 	l.counts.BytesOut += int64(length) + 4
+}
+
+// sessionRequest counts a frame to the server that maintains the session. It is a request of the recipe, under the given opcode, if it
+// opens or closes a further session, and housekeeping if not. The ledger is locked.
+func (l *Ledger) sessionRequest(opensOrCloses bool, op Opcode, length int) {
+	if !l.further || !opensOrCloses {
+		l.counts.Housekeeping++
+		return
+	}
+	l.counts.Requests[op]++
+	l.counts.BytesOut += int64(length) + 4
+}
+
+// sessionReply counts the reply to such a frame. The ledger is locked.
+func (c *Conn) sessionReply(opensOrCloses bool, length int) {
+	counts := &c.ledger.counts
+	switch {
+	case !c.ledger.further || !opensOrCloses:
+		counts.Housekeeping++
+	case c.ending.ended:
+		counts.LostReplies++
+	default:
+		counts.BytesIn += int64(length) + 4
+	}
 }
 
 // parseRequest reads the header of a request and, where it matters, its path and watch flag.
@@ -165,7 +189,7 @@ func (c *Conn) reply(body []byte, length int) {
 	defer c.ending.pass(length)
 	l := c.ledger
 	if !c.greetedIn {
-		c.greeting(body)
+		c.greeting(body, length)
 		return
 	}
 	if len(body) < replyHeaderSize {
@@ -184,13 +208,14 @@ func (c *Conn) reply(body []byte, length int) {
 	}
 	if !c.ending.ended {
 		l.lastZxid = max(l.lastZxid, zxid)
+		l.latest = max(l.latest, zxid)
 	}
 }
 
 // greeting counts the connect response.
-func (c *Conn) greeting(body []byte) {
+func (c *Conn) greeting(body []byte, length int) {
 	c.greetedIn = true
-	c.ledger.counts.Housekeeping++
+	c.sessionReply(c.opens, length)
 	const fixed = 16 // the version, the timeout and the id
 	if len(body) < fixed {
 		return
@@ -245,7 +270,7 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
 	switch {
 	case r.housekeeping:
-		c.upkeep(r, code)
+		c.upkeep(r, code, length)
 	case c.ending.ended:
 		l.counts.LostReplies++
 		if armed {
@@ -264,9 +289,9 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 }
 
 // upkeep counts the reply to a request that no recipe causes.
-func (c *Conn) upkeep(r outstandingRequest, code Code) {
+func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	l := c.ledger
-	l.counts.Housekeeping++
+	c.sessionReply(r.op == OpClose, length)
 	switch {
 	case r.op.resetsWatches():
 		c.resetting--

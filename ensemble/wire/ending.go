@@ -182,7 +182,7 @@ func appendRemoval(out []byte, k watchKey) []byte {
 func (c *Conn) settle() {
 	counts := &c.ledger.counts
 	for _, r := range c.outstanding {
-		if r.op.IsWrite() && !r.housekeeping {
+		if r.op.IsWrite() && !r.housekeeping || r.op == OpClose && c.ledger.further {
 			counts.UnknownTransactions++
 		}
 	}

@@ -10,12 +10,12 @@ import (
 // Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
 // defines, is in its own field only.
 type Counts struct {
-	Requests      [maxOpcode + 1]int64 // by opcode, counted as they leave
-	Failed        [maxOpcode + 1]int64 // by opcode; requests that were answered with an error
-	Notifications [5]int64             // by event type; [0] counts types that this package does not know
-	BytesOut      int64                // of requests, with their length prefixes
-	BytesIn       int64                // of replies and notifications, with their length prefixes
-	Housekeeping  int64                // frames in both directions that no recipe causes
+	Requests      [OpCloseSession + 1]int64 // by opcode, counted as they leave
+	Failed        [OpCloseSession + 1]int64 // by opcode; requests that were answered with an error
+	Notifications [5]int64                  // by event type; [0] counts types that this package does not know
+	BytesOut      int64                     // of requests, with their length prefixes
+	BytesIn       int64                     // of replies and notifications, with their length prefixes
+	Housekeeping  int64                     // frames in both directions that no recipe causes
 
 	// Of connections that ended. None of these is in the counts above, except ResentNotifications.
 	LostReplies          int64 // that arrived after the end
@@ -109,26 +109,34 @@ type Notification struct {
 // Ledger counts the frames that one session sends and receives over all its connections. Its methods may be called
 // concurrently.
 type Ledger struct {
-	epoch time.Time
+	*tally
+	epoch   time.Time
+	further bool // see Further
 
-	mu             sync.Mutex
-	counts         Counts
-	entries        []entry  // the notifications since the last call of TakeNotifications
-	paths          []byte   // the paths of entries, one after another
 	watches        watchSet // that the client holds
-	keepsWrites    bool     // writes is kept
-	writes         []string // the paths of the writes since the last call of TakeWrites
 	resumed        bool     // the watches are set on the current connection
 	inFlight       int      // requests without a reply on the current connection; housekeeping is left out
-	dials          int      // connections so far
+	connected      bool     // there was a connection
 	sessionTimeout time.Duration
-	unmatched      int64   // frames that are malformed or answer no known request
 	lastZxid       int64   // the largest zxid in the header of a reply
 	session        Session // of the last handshake
 	alive          bool    // the session exists, as far as is known
 	over           bool    // the client knows that the session has ended
 
 	sends map[string]chan struct{} // by path; closed when the next request for it is about to be sent
+}
+
+// tally is what a client's session and its further sessions count together. Its mutex guards all of their ledgers.
+type tally struct {
+	mu          sync.Mutex
+	counts      Counts
+	entries     []entry  // the notifications since the last call of TakeNotifications
+	paths       []byte   // the paths of entries, one after another
+	keepsWrites bool     // writes is kept
+	writes      []string // the paths of the writes since the last call of TakeWrites
+	reconnects  int      // connections after the first one of each session
+	unmatched   int64    // frames that are malformed or answer no known request
+	latest      int64    // the largest zxid in the header of a reply to any of the sessions
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
@@ -142,7 +150,14 @@ type entry struct {
 
 // NewLedger returns an empty ledger. Times of different ledgers can be compared if the ledgers have the same epoch.
 func NewLedger(epoch time.Time) *Ledger {
-	return &Ledger{epoch: epoch, sends: map[string]chan struct{}{}}
+	return &Ledger{tally: &tally{}, epoch: epoch, sends: map[string]chan struct{}{}}
+}
+
+// Further returns the ledger of a further session, which the client opens as a part of its work. All that it counts is in l, too, and in
+// no other place: counts, notifications, writes, reconnects and frames that match nothing. The further session is opened and closed by
+// the recipe, so that both are requests of it: see [OpCreateSession].
+func (l *Ledger) Further() *Ledger {
+	return &Ledger{tally: l.tally, epoch: l.epoch, further: true, sends: map[string]chan struct{}{}}
 }
 
 // Dial opens a TCP connection whose frames the ledger counts. It is an argument for zk.WithDialer.
@@ -158,8 +173,10 @@ func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn,
 func (l *Ledger) Wrap(conn net.Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.dials++
-	l.inFlight = 0
+	if l.connected {
+		l.reconnects++
+	}
+	l.connected, l.inFlight = true, 0
 	c := &Conn{Conn: conn, ledger: l}
 	c.onRequest, c.onReply = c.request, c.reply
 	return c
@@ -268,9 +285,12 @@ func (l *Ledger) Idle() bool {
 // every third of the session timeout.
 func (l *Ledger) LastZxid() int64 { return read(l, &l.lastZxid) }
 
+// LatestZxid is LastZxid of the session or of one of its further sessions, whichever is largest, even if that has been closed.
+func (l *Ledger) LatestZxid() int64 { return read(l, &l.latest) }
+
 // Reconnects returns the number of connections after the first one, including those on which the session was not
 // resumed.
-func (l *Ledger) Reconnects() int { return max(read(l, &l.dials)-1, 0) }
+func (l *Ledger) Reconnects() int { return read(l, &l.reconnects) }
 
 // SessionTimeout returns the timeout that the server granted, or zero before the session exists.
 func (l *Ledger) SessionTimeout() time.Duration { return read(l, &l.sessionTimeout) }

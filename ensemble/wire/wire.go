@@ -6,7 +6,8 @@
 // of every frame that passes. Neither the client library nor the recipe knows about it.
 //
 // Frames that no recipe causes are housekeeping and are counted apart: the connect handshake, pings, re-sent watches,
-// authentication, closing, and zkbench's own fences (see [FencePath]).
+// authentication, closing, and zkbench's own fences (see [FencePath]). Of a session that a recipe opens and closes itself, these two
+// are requests of the recipe (see [Ledger.Further]).
 package wire
 
 import (
@@ -50,8 +51,24 @@ const (
 // maxOpcode bounds the opcodes of requests that ZooKeeper answers in order.
 const maxOpcode = 127
 
+// The opening and the closing of a further session, see [Ledger.Further], are counted under these opcodes: each is a transaction, and so
+// costs a proposal like any other write. ZooKeeper numbers them -10 and -11, and the first one has no request but the handshake.
+const (
+	OpCreateSession Opcode = maxOpcode + 1 + iota
+	OpCloseSession
+)
+
 // String returns the operation's name in ZooKeeper's documentation.
-func (op Opcode) String() string { return nameOf(opcodeNames(), int(op)) }
+func (op Opcode) String() string {
+	switch op {
+	case OpCreateSession:
+		return "createSession"
+	case OpCloseSession:
+		return "closeSession"
+	default:
+		return nameOf(opcodeNames(), int(op))
+	}
+}
 
 // opcodeNames returns the names of the requests of recipes by opcode. Both versions of getChildren have one name.
 func opcodeNames() []string {
@@ -93,7 +110,8 @@ func nameOf(names []string, i int) string {
 // IsWrite reports whether the request, even if it fails, costs a proposal: a quorum round and an fsync on each server of it.
 func (op Opcode) IsWrite() bool {
 	switch op {
-	case OpCreate, OpDelete, OpSetData, OpSetACL, OpMulti, OpCreate2, OpReconfig, OpCreateContainer, OpCreateTTL:
+	case OpCreate, OpDelete, OpSetData, OpSetACL, OpMulti, OpCreate2, OpReconfig, OpCreateContainer, OpCreateTTL,
+		OpCreateSession, OpCloseSession:
 		return true
 	default:
 		return false

@@ -143,6 +143,68 @@ func TestLedgerCountsAnyFragmentation(t *testing.T) {
 	}
 }
 
+// A further session counts in its client's ledger, its opening and its closing included. What tells when a session is idle, and what it
+// has seen, is its own.
+func TestFurtherSession(t *testing.T) {
+	first := wire.NewLedger(time.Now())
+	exchange(t, first, join(connectRequest(), request(1, wire.OpGetData, "/w", 1)), join(opened(7), reply(1, 5, 0)), func() int { return 1000 })
+	before := first.Counts()
+	first.KeepWrites()
+	further := first.Further()
+	ends := join(connectRequest(), request(1, wire.OpCreate, "/x"), frame(int32s(2, -11)))
+	exchange(t, further, ends, join(opened(8), reply(1, 6, 0), reply(2, 7, 0)), func() int { return 1000 })
+	c := first.Counts()
+	c.Sub(before)
+	writes, _ := c.Writes()
+	for _, want := range []struct {
+		name      string
+		got, want int64
+	}{
+		{"requests", c.TotalRequests(), 3},
+		{"writes", writes, 3},
+		{"createSession", c.Requests[wire.OpCreateSession], 1},
+		{"closeSession", c.Requests[wire.OpCloseSession], 1},
+		{"bytes", c.BytesOut, int64(len(ends))},
+		{"housekeeping", c.Housekeeping, 0},
+		{"sessions opened", c.SessionsOpened, 1},
+		{"sessions closed", c.SessionsClosed, 1},
+		{"reconnects", int64(first.Reconnects()), 0},
+		{"the first one's last zxid", first.LastZxid(), 5},
+		{"the further one's", further.LastZxid(), 7},
+		{"the latest", first.LatestZxid(), 7},
+		{"writes that were kept", int64(len(first.TakeWrites(nil))), 2},
+		{"unknown transactions", c.UnknownTransactions, 0},
+	} {
+		if want.got != want.want {
+			t.Errorf("%s: %d, want %d", want.name, want.got, want.want)
+		}
+	}
+	for op, want := range map[wire.Opcode]string{wire.OpCreateSession: "createSession", wire.OpCloseSession: "closeSession"} {
+		if op.String() != want {
+			t.Errorf("%d is named %q, want %q", op, op, want)
+		}
+	}
+}
+
+// A further session whose opening or closing is not answered leaves it in doubt.
+func TestFurtherSessionUnanswered(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		out, in            []byte
+		writes, unanswered int64
+	}{
+		{"opening", connectRequest(), nil, 1, 2},
+		{"closing", join(connectRequest(), frame(int32s(2, -11))), opened(8), 2, 1},
+	} {
+		l := wire.NewLedger(time.Now())
+		exchange(t, l.Further(), tt.out, tt.in, func() int { return 1000 })
+		c := l.Counts()
+		if writes, _ := c.Writes(); writes != tt.writes || c.UnknownTransactions != tt.unanswered || c.SessionsOpened != 1 || c.SessionsClosed != 0 {
+			t.Errorf("%s: %d writes, counts %+v", tt.name, writes, c)
+		}
+	}
+}
+
 func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
 	t.Helper()
 	c := l.Counts()
