@@ -210,6 +210,7 @@ type Env struct {
 	Completed int // how many steps this one has completed in its earlier lives
 
 	Session *Session // the participant's alone
+	Dial    DialFunc // opens a further session of the participant
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
@@ -224,6 +225,14 @@ type Env struct {
 	// after each notification that such a participant receives until asked is closed.
 	Hold func(ctx context.Context, asked <-chan struct{}) error
 }
+
+// DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp, which returns
+// when the session has ended, or at once if the session is lost. A session that is left open is closed when the participant has left.
+//
+// What the session does is counted with the participant's own, and so are its opening (createSession) and its closing (closeSession):
+// a request and a write each, because the servers commit both by a transaction. It is for requests: it sets no watches, as the runner looks
+// at the first session alone to find out whether the participant is at rest.
+type DialFunc func(ctx context.Context) (s *Session, hangUp func(), err error)
 
 // WaitFor returns after d, or earlier when asked or lost is closed or ctx ends. It returns an error only if ctx has ended. Both
 // channels may be nil.

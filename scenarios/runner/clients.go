@@ -178,7 +178,7 @@ func (c *client) fence(ctx context.Context, zxid int64) error {
 func (p *clientPool) latest() int64 {
 	var zxid int64
 	for _, c := range p.clients {
-		zxid = max(zxid, c.ledger.LastZxid())
+		zxid = max(zxid, c.ledger.LatestZxid())
 	}
 	return zxid
 }
@@ -241,6 +241,7 @@ func (p *clientPool) closeAll(ctx context.Context) {
 			err = c.participant.Leave(ctx)
 		}
 		c.monitor.Dismiss()
+		c.further.closeAll(ctx)
 		if c.conn != nil {
 			c.conn.Close()
 		}

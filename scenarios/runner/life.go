@@ -22,6 +22,7 @@ type life struct {
 	conn        *zk.Conn
 	monitor     *variants.Monitor
 	session     *variants.Session
+	further     furtherSessions
 	log         *variants.Log
 	participant variants.Participant
 	doomed      atomic.Bool     // its session has been ended by a fault, which the client may not know yet
@@ -189,9 +190,9 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 	}
 	participant, err := v.Join(ctx, variants.Env{
 		Clients: at.clients, Index: c.id, Life: c.number, Completed: c.completed, Size: at.size, Faults: at.faults,
-		Session: session,
-		Root:    at.root,
-		Record:  c.log.Record, RecordUnless: c.log.RecordUnless,
+		Session: session, Dial: c.dial(life, at),
+		Root:   at.root,
+		Record: c.log.Record, RecordUnless: c.log.RecordUnless,
 		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, life, asked) },
 	})
 	c.mu.Lock()
@@ -253,6 +254,7 @@ func (m *measurement) staysDead(c *client) time.Duration {
 // that may not come.
 func (c *client) retire(ctx context.Context) {
 	c.monitor.Dismiss()
+	c.further.closeAll(ctx)
 	c.kill()
 	if c.conn != nil {
 		go c.conn.Close()

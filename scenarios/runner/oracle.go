@@ -115,11 +115,13 @@ func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	return o
 }
 
-// sessionTransactions returns how many transactions opened and ended sessions. Only the servers know which of the sessions that
-// clients left without closing them have run out: their number of sessions, which grew by so many, shows it.
+// sessionTransactions returns how many transactions opened and ended sessions, without those that are counted as writes of a recipe. Only
+// the servers know which of the sessions that clients left without closing them have run out: their number of sessions, which grew by
+// so many, shows it. A close that is counted and whose reply is missing may not have taken effect, which the ledger leaves in doubt.
 func sessionTransactions(all wire.Counts, grew int64) int64 {
 	ranOut := all.SessionsOpened - all.SessionsClosed - grew
-	return all.SessionsOpened + all.SessionsClosed + max(ranOut, 0)
+	counted := all.Requests[wire.OpCreateSession] + all.Requests[wire.OpCloseSession]
+	return max(all.SessionsOpened+all.SessionsClosed+max(ranOut, 0)-counted, 0)
 }
 
 // whyUnchecked returns why the servers' counters cannot be compared with the clients', or nothing.

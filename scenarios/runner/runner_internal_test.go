@@ -131,6 +131,11 @@ func TestCrossCheckUnderFaults(t *testing.T) {
 	if o := crossCheck(true, begin, end); !o.Checked || !o.Agrees() || o.Why != "" || o.SessionTransactions != 5 {
 		t.Errorf("equal counts do not agree: %+v", o)
 	}
+	counted := end // the recipe has opened and closed one of the sessions itself
+	counted.client.Requests[wire.OpCreateSession], counted.client.Requests[wire.OpCloseSession] = 1, 1
+	if o := crossCheck(true, begin, counted); !o.Agrees() || o.ClientWrites != 7 || o.SessionTransactions != 3 {
+		t.Errorf("with sessions that are counted as writes: %+v", o)
+	}
 	for name, change := range map[string]func(*snapshot){
 		"lost notifications that are not counted":    func(r *snapshot) { r.client.LostNotifications = 0 },
 		"repeated notifications that are counted":    func(r *snapshot) { r.client.ResentNotifications = 0 },

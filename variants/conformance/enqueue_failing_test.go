@@ -36,6 +36,7 @@ func TestEnqueueTriedAgainWithANewSession(t *testing.T) {
 		do      embedded.Action
 		want    int
 	}{
+		{"session-per-put", wire.OpCreate, embedded.ExpireAfter, 2},
 		{"blind-retry", wire.OpCreate, embedded.ExpireBefore, 1},
 		{"blind-retry", wire.OpCreate, embedded.ExpireAfter, 2},
 		{"consumable-flag", wire.OpCreate, embedded.ExpireAfter, 1},

@@ -24,6 +24,9 @@ type enqueueVariant struct {
 func (v enqueueVariant) label() string { return v.name }
 
 var enqueueVariants = []enqueueVariant{
+	{"session-per-put", false, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
+		return enqueue.NewSessionPerPut(ctx, s, dir, sharing(s))
+	}},
 	{"blind-retry", false, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
 		return enqueue.NewBlindRetry(ctx, s, dir)
 	}},

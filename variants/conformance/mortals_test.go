@@ -125,7 +125,7 @@ func (m *mortals) begin(client int, number int64) (context.Context, *mortal) {
 
 func (m *mortals) envOf(client int, l *mortal) variants.Env {
 	env := m.env
-	env.Index, env.Session = client, l.handle
+	env.Index, env.Session, env.Dial = client, l.handle, sharing(l.handle)
 	env.Record, env.RecordUnless = l.log.Record, l.log.RecordUnless
 	env.Hold = func(ctx context.Context, asked <-chan struct{}) error {
 		m.mu.Lock()

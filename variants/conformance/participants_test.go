@@ -100,7 +100,7 @@ func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}
 func (c *company) joinWith(t testing.TB, session *variants.Session) variants.Participant {
 	t.Helper()
 	env, member := c.env, len(c.members)
-	env.Index, env.Session = member, session
+	env.Index, env.Session, env.Dial = member, session, sharing(session)
 	env.Record = func(kind variants.EventKind, value int64) { c.record(member, nil, kind, kind, value) }
 	env.RecordUnless = func(closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
 		c.record(member, closed, kind, otherwise, value)
@@ -112,6 +112,11 @@ func (c *company) joinWith(t testing.TB, session *variants.Session) variants.Par
 	handles.Store(p, env.Session)
 	c.members = append(c.members, p)
 	return p
+}
+
+// sharing opens further sessions that are the first one, so that what a test does to that session befalls them, too.
+func sharing(first *variants.Session) variants.DialFunc {
+	return func(context.Context) (*variants.Session, func(), error) { return first.Fork(), func() {}, nil }
 }
 
 // record appends an event of a member: otherwise if the channel is closed, else kind.

@@ -1,20 +1,23 @@
-// Package enqueue compares three ways to put an item into a queue although replies may be lost.
+// Package enqueue compares ways to put an item into a queue although replies may be lost.
 //
 // A create whose reply was lost may have taken effect or not. A search for the item does not show it, because a consumer
 // may have taken the item meanwhile. The promise: an item that was enqueued is in the queue (no variant loses one), and,
 // for the variants that claim so, consumers see it once.
 //
 //	variant          znodes                                       writes  after a lost reply
-//	blind-retry      <dir>/items/<key>-item-<seq>                 1       a duplicate
+//	session-per-put  <dir>/items/<key>-item-<seq>                 3       a duplicate
+//	blind-retry      the same                                     1       a duplicate
 //	consumable-flag  the same                                     2       an orphan of a producer that dies, which no client consumes
 //	guid-marker      the same, and <dir>/markers/<key>            1       the marker of a producer that dies
 //
-// As long as no reply is lost all three keep the promise, and a run measures the cost of their protection.
+// As long as no reply is lost all of them keep the promise, and a run measures the cost of their protection.
+//
+// The writes are those of one enqueue on its critical path; the opening and the closing of a session are a write each.
 //
 // The promise is made to a producer that tries again within its session. When the session is lost, it is unknown whether the
-// last item was enqueued. A producer that tries again with a new session enqueues the item a second time with blind-retry, and
-// with consumable-flag if it had been marked. With guid-marker the item is enqueued once, also if two producers try at the
-// same time, as long as its marker stands: until the producer that has enqueued it enqueues its next item, or leaves.
+// last item was enqueued. A producer that tries again with a new session enqueues the item a second time with session-per-put and
+// blind-retry, and with consumable-flag if it had been marked. With guid-marker the item is enqueued once, also if two producers try
+// at the same time, as long as its marker stands: until the producer that has enqueued it enqueues its next item, or leaves.
 package enqueue
 
 import (
@@ -51,7 +54,7 @@ func Recipe() variants.Recipe {
 		Name:        "enqueue",
 		Summary:     "an item that was enqueued is in the queue, and once",
 		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes",
-		Variants:    []variants.Variant{blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
+		Variants:    []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
 		Phases:      phases(),
 		Operation:   phaseEnqueue,
 		CountFrom:   variants.FromStart,
@@ -108,6 +111,18 @@ func (p producer) item(key string, stored []byte) *zk.CreateRequest {
 // create creates an item, in one attempt.
 func create(c variants.Conn, r *zk.CreateRequest) (string, error) {
 	return c.Create(r.Path, r.Data, r.Flags, r.Acl)
+}
+
+// put creates an item that may be consumed, in one of the producer's sessions and again until a reply comes.
+func (p producer) put(ctx context.Context, session *variants.Session, key string, data []byte) error {
+	_, err := session.Retry(ctx, func(c variants.Conn) error {
+		_, err := create(c, p.item(key, flagged(ready, data)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("create item %s: %w", key, err)
+	}
+	return nil
 }
 
 // run gives the caller control back when ctx ends. Nothing is undone: the caller should try again.

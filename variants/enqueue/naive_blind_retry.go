@@ -2,7 +2,6 @@ package enqueue
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -29,16 +28,7 @@ func NewBlindRetry(ctx context.Context, session *variants.Session, dir string) (
 
 // Enqueue implements [Producer].
 func (q *BlindRetry) Enqueue(ctx context.Context, key string, data []byte) error {
-	return q.run(ctx, func(ctx context.Context) error {
-		_, err := q.session.Retry(ctx, func(c variants.Conn) error {
-			_, err := create(c, q.item(key, flagged(ready, data)))
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("create item %s: %w", key, err)
-		}
-		return nil
-	})
+	return q.run(ctx, func(ctx context.Context) error { return q.put(ctx, q.session, key, data) })
 }
 
 // Leave implements [Producer].

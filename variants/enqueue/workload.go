@@ -47,9 +47,12 @@ var _ variants.Participant = (*worker)(nil)
 
 // join returns a variant's Join for its constructor and for the event that begins its enqueue.
 func join[P Producer](begin variants.EventKind, open func(context.Context, *variants.Session, string) (P, error)) variants.JoinFunc {
-	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Producer, error) {
-		return open(ctx, env.Session, env.Root)
-	}, func(p Producer, env variants.Env) variants.Participant {
+	return joinBy(begin, func(ctx context.Context, env variants.Env) (P, error) { return open(ctx, env.Session, env.Root) })
+}
+
+// joinBy is join for a constructor that needs more of the environment.
+func joinBy[P Producer](begin variants.EventKind, open func(context.Context, variants.Env) (P, error)) variants.JoinFunc {
+	return variants.JoinBy(open, func(p P, env variants.Env) variants.Participant {
 		return &worker{producer: p, env: env, begin: begin, number: int64(env.Index)<<40 | int64(env.Life)<<28}
 	})
 }
@@ -73,15 +76,33 @@ func (w *worker) Step(ctx context.Context) error {
 // Leave implements [variants.Participant].
 func (w *worker) Leave(ctx context.Context) error { return w.producer.Leave(ctx) }
 
+// audit takes the copies of an item out. It looks again after a sync if there is none: a producer may have put the item in another session,
+// whose server was ahead of this one's.
 func (w *worker) audit(ctx context.Context, key string) error {
-	dir := path.Join(w.env.Root, "items")
-	names, _, err := w.env.Session.Children(ctx, dir)
-	for _, name := range names {
-		if strings.HasPrefix(name, key+marker) {
-			err = errors.Join(err, w.consume(ctx, path.Join(dir, name)))
+	copies, err := w.copies(ctx, key)
+	if err == nil && len(copies) == 0 {
+		if err := w.env.Session.Sync(ctx, w.env.Root); err != nil {
+			return fmt.Errorf("sync: %w", err)
 		}
+		copies, err = w.copies(ctx, key)
+	}
+	for _, item := range copies {
+		err = errors.Join(err, w.consume(ctx, item))
 	}
 	return err
+}
+
+// copies returns the paths of the copies of an item.
+func (w *worker) copies(ctx context.Context, key string) ([]string, error) {
+	dir := path.Join(w.env.Root, "items")
+	names, _, err := w.env.Session.Children(ctx, dir)
+	var found []string
+	for _, name := range names {
+		if strings.HasPrefix(name, key+marker) {
+			found = append(found, path.Join(dir, name))
+		}
+	}
+	return found, err
 }
 
 func (w *worker) consume(ctx context.Context, item string) error {

@@ -1,0 +1,70 @@
+package enqueue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// SessionPerPut opens a session for each item, and closes it when the item is in the queue.
+//
+//  1. Open a session.
+//  2. Create <dir>/items/<key>-item-, sequential, in this session.
+//  3. If the reply is lost, go to 2.
+//  4. Close the session.
+//
+// As with [BlindRetry], each reply that is lost after the create has taken effect leaves one more copy of the item. The sessions hold nothing:
+// one that is kept open would do the same.
+//
+// Cost of one enqueue: 3 writes, one after another. Servers commit the opening and the closing of a session by a transaction each
+// (createSession and closeSession), and both are counted as a request and a write. Not counted are the TCP handshake, and the
+// participant's first session, which the audit uses: it is opened and closed once, outside of the window. The times contain the 3 MB of
+// buffers that the client library reserves for each session. The workload's audit (see worker) adds a listing, a read and a delete:
+// 6 requests, 4 of them writes, for every N, and no notification.
+//
+// Source: as written, but with a key in the item's name, and a create whose reply is lost is repeated where the source gives up:
+// My 1st ZooKeeper Recipe: Distributed Queue with Locking, CreateQueue, which connects, creates and closes for each item.
+type SessionPerPut struct {
+	producer
+	dial variants.DialFunc
+}
+
+// NewSessionPerPut returns a producer for a queue below an existing znode dir. It creates the queue in the given session, and opens the
+// others with dial.
+func NewSessionPerPut(ctx context.Context, session *variants.Session, dir string, dial variants.DialFunc) (*SessionPerPut, error) {
+	p, err := open(ctx, session, dir)
+	return &SessionPerPut{p, dial}, err
+}
+
+// Enqueue implements [Producer].
+func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) error {
+	return q.run(ctx, func(ctx context.Context) error {
+		session, hangUp, err := q.dial(ctx)
+		if err != nil {
+			return fmt.Errorf("open a session for item %s: %w", key, err)
+		}
+		defer hangUp()
+		return q.put(ctx, session, key, data)
+	})
+}
+
+// Leave implements [Producer].
+func (q *SessionPerPut) Leave(context.Context) error { return nil }
+
+func sessionPerPutVariant() variants.Variant {
+	return variants.Variant{
+		Name:     "session-per-put",
+		Type:     "SessionPerPut",
+		Kind:     variants.Naive,
+		Summary:  "open a session, create the item, close the session",
+		Source:   "as written, but with a key in the item's name and repeated after a lost reply: My 1st ZooKeeper Recipe: Distributed Queue with Locking, CreateQueue",
+		BadAt:    "cost: three quorum writes for each item, one after another, and a connection; lost replies as with blind-retry",
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
+		Lockstep: costs("6", "4"),
+		Free:     costs("6", "4"),
+		Join: joinBy(enqueuing, func(ctx context.Context, env variants.Env) (*SessionPerPut, error) {
+			return NewSessionPerPut(ctx, env.Session, env.Root, env.Dial)
+		}),
+	}
+}
