@@ -1,13 +1,17 @@
-// Package blockingqueue compares two ways in which consumers can wait for the items of a queue.
+// Package blockingqueue compares ways in which consumers can wait for the items of a queue.
 //
-// The promise that both of them must keep: every item that was put is taken, by one consumer and once; a consumer that waits
+// The promise that all of them must keep: every item that was put is taken, by one consumer and once; a consumer that waits
 // while there are items is woken; and items are taken in the order in which they were put. An item that a taker's
 // transaction has removed belongs to the taker: if it dies at that moment, the item is lost. That is at most once, as in
 // every queue in which a client takes by deleting.
 //
-//	variant    znodes                                     cost of one item with m consumers waiting
-//	all-watch  <dir>/items/<guid>-item-<seq>              2m notifications, m attempts of which m-1 fail
-//	ticket     those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
+//	variant          znodes                               cost of one item with m consumers waiting
+//	poll-10ms        <dir>/items/<guid>-item-<seq>        m listings each 10 ms until it comes, up to m attempts
+//	all-watch        the same                             2m notifications, m attempts of which m-1 fail
+//	ephemeral-items  the same, ephemeral                  2m notifications, m attempts of which m-1 fail
+//	ticket           those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
+//
+// With ephemeral-items, an item that no client has taken is also lost when its producer's session ends.
 //
 // Beside them each client has an ephemeral znode <dir>/journals/<guid>, which makes its writes exactly-once at no cost:
 // see [items.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` checks
@@ -87,7 +91,7 @@ func Recipe() variants.Recipe {
 		Name:        "blockingqueue",
 		Summary:     "consumers wait for items; each is taken once, in order",
 		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
-		Variants:    []variants.Variant{allWatchVariant(), ticketVariant()},
+		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant()},
 		Phases:      phases(),
 		Operation:   phaseTake,
 		CountFrom:   variants.FromLineUp,

@@ -11,7 +11,7 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": putting, "put": put, "requested": requested, "claiming": claiming, "taken": taken,
-		"draining": draining, "drained": drained,
+		"draining": draining, "drained": drained, "shortLived": shortLived,
 		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
@@ -46,6 +46,10 @@ func TestCheckOfFailures(t *testing.T) {
 		{"taken, and the client died", twoPut + "0:claiming:1 0:taken:1 0:died 1:claiming:2 1:taken:2", ""},
 		{"an item that went with its claim", twoPut + "0:claiming:1 0:died 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
 		{"an item that went with a lost session", twoPut + "0:claiming:1 0:sessionLost 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
+		{"an item that ended with its producer", "0:shortLived " + twoPut + "0:claiming:1 0:taken:1 9:died 9:rejoined:1", "item 2 is lost: the session of client 9, which had put it, has ended"},
+		{"an item of a later life of its producer", "0:shortLived 9:died 9:rejoined:1 " + twoPut + "0:claiming:1 0:taken:1", ""},
+		{"an item that was taken before its producer died", "0:shortLived " + twoPut + "0:claiming:1 0:taken:1 9:died 0:claiming:2 0:taken:2 9:rejoined:1", ""},
+		{"an item that ended although it is not to", twoPut + "9:died 9:rejoined:1 0:claiming:2 0:taken:2", "item 1 was put and never taken"},
 		{"never taken, and not claimed by the one who died", twoPut + "0:died 1:claiming:2 1:taken:2", "item 1 was put and never taken"},
 		{"never taken, while a client waits", twoPut + "0:claiming:1 0:died 1:claiming:1 1:taken:1 2:requested", "item 2 was put and never taken, although a client waits"},
 		{"twice", twoPut + "0:claiming:1 0:died 1:claiming:1 1:taken:1 2:claiming:1 2:taken:1", "client 2 took item 1, which client 1 had taken"},
@@ -147,12 +151,12 @@ func (m *model) ticket(c int, alone bool) {
 func simulate(variant string, n int) variantstest.Counts {
 	takes := max(1, n-1)
 	m := model{Counts: variantstest.Counts{Operations: float64(takes)}, onItems: map[int]bool{}, onTicket: map[int]bool{}}
-	map[string]func(int, bool){"all-watch": m.allWatch, "ticket": m.ticket}[variant](takes, n == 1)
+	map[string]func(int, bool){"all-watch": m.allWatch, "ephemeral-items": m.allWatch, "ticket": m.ticket}[variant](takes, n == 1)
 	return m.Counts
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "ticket")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "ephemeral-items", "ticket")
 }
 
 // The producer puts an item for each of two consumers, which take them in the other order.

@@ -28,6 +28,8 @@ func newObserver(out variants.Findings) variants.Observer {
 //
 // A client that fails after it has sent a claim may have taken that item. It did so if a later item was taken and this one
 // never was: the item is lost. Items may be left then, because a client that fails takes fewer than were put for it.
+//
+// Where items end with the session of their producer, one that was never taken is lost when that session has ended.
 type takes struct {
 	out      variants.Findings
 	open     map[int64]variants.Event // the last event of each item that is not taken: putting or put
@@ -35,6 +37,8 @@ type takes struct {
 	latest   int64 // the highest item of the producer that was taken
 	clients  map[int]*consumer
 	failed   bool                     // a client has failed
+	short    bool                     // items end with the session of their producer
+	ended    map[int]variants.Event   // by client: the last end of a life or a session
 	broken   map[int64]variants.Event // by item that is not taken: the end of the life of a client that was claiming it
 }
 
@@ -47,7 +51,7 @@ type consumer struct {
 
 func newTakes(out variants.Findings) *takes {
 	return &takes{
-		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
+		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{}, ended: map[int]variants.Event{},
 	}
 }
 
@@ -70,10 +74,12 @@ func (s *takes) Observe(e variants.Event) {
 	case taken:
 		s.take(e, c.latest)
 		*c = consumer{}
+	case shortLived:
+		s.short = true
 	case variants.SessionLost:
-		s.failed = true
+		s.failed, s.ended[e.Client] = true, e
 	case variants.Died, variants.Rejoined:
-		s.failed = true
+		s.failed, s.ended[e.Client] = true, e
 		if _, open := s.open[c.claims]; open {
 			s.broken[c.claims] = e
 		}
@@ -112,6 +118,8 @@ func (s *takes) Complete() {
 		passed := e.Value < s.latest // never a spare item
 		switch {
 		case e.Kind != put:
+		case s.short && s.ended[e.Client].At > e.At:
+			s.out.Lose(s.ended[e.Client], variants.ItemsLost, 1, "item %d is lost: the session of client %d, which had put it, has ended", e.Value, e.Client)
 		case !s.failed || passed && !broken:
 			s.out.Breach(e, "item %d was put and never taken", e.Value)
 		case passed:

@@ -26,6 +26,7 @@ type client struct {
 	session *variants.Session
 	items   line.Line
 	journal items.Journal
+	flags   int32 // of the znodes of items
 }
 
 // open returns a client of a queue below an existing znode dir.
@@ -35,7 +36,7 @@ func open(ctx context.Context, session *variants.Session, dir string) (*client, 
 		return nil, err
 	}
 	journal, err := items.OpenJournal(ctx, session, path.Join(dir, "journals"))
-	return &client{session, lineFor, journal}, err
+	return &client{session, lineFor, journal, zk.FlagSequence}, err
 }
 
 // Put implements [Producer].
@@ -50,7 +51,7 @@ func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 	guid := rand.Text()
 	results, err := c.journal.Do(ctx, &zk.CreateRequest{
-		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
+		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: variants.WorldACL(), Flags: c.flags,
 	})
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)

@@ -2,10 +2,8 @@ package blockingqueue
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 )
 
 // AllWatch is the queue in which every waiting consumer watches the directory of the items.
@@ -40,61 +38,17 @@ import (
 // An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. A client that dies
 // keeps no other one from an item.
 //
-// Source: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads.
-type AllWatch struct {
-	*client
-	candidates []line.Ticket // the rest of the last listing
-}
+// Source: as written, but with a GUID in the item's name and a journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads.
+type AllWatch struct{ scan }
 
 // NewAllWatch returns one client's view of a queue below an existing znode dir.
 func NewAllWatch(ctx context.Context, session *variants.Session, dir string) (*AllWatch, error) {
 	c, err := open(ctx, session, dir)
-	return &AllWatch{client: c}, err
-}
-
-// Peek implements [Consumer].
-func (q *AllWatch) Peek(ctx context.Context) (Item, error) {
-	return variants.Run(ctx, q.session, q.peek, nil)
-}
-
-func (q *AllWatch) peek(ctx context.Context) (Item, error) {
-	for {
-		for len(q.candidates) > 0 {
-			item, there, err := q.read(ctx, q.candidates[0])
-			if err != nil || there {
-				return item, err
-			}
-			q.candidates = q.candidates[1:]
-		}
-		children, watch, err := q.items.ListW(ctx)
-		if err != nil {
-			return Item{}, fmt.Errorf("list %s: %w", q.items.Dir, err)
-		}
-		if q.candidates = line.Sorted(children, itemMarker); len(q.candidates) > 0 {
-			continue
-		}
-		if err := q.session.Await(ctx, watch); err != nil {
-			return Item{}, err
-		}
+	if err != nil {
+		return nil, err
 	}
+	return &AllWatch{scan{client: c, refill: c.watched}}, nil
 }
-
-// Claim implements [Consumer].
-func (q *AllWatch) Claim(ctx context.Context, item Item) (bool, error) {
-	return q.claim(ctx, func(ctx context.Context) (bool, error) {
-		taken, err := q.remove(ctx, q.items.Path(item.place))
-		switch {
-		case err != nil || taken:
-			q.candidates = nil // the next take lists
-		case len(q.candidates) > 0 && q.candidates[0] == item.place:
-			q.candidates = q.candidates[1:]
-		}
-		return taken, err
-	})
-}
-
-// Leave implements [Consumer]. A watch need not be given back.
-func (q *AllWatch) Leave(context.Context) error { return nil }
 
 func allWatchVariant() variants.Variant {
 	return variants.Variant{
@@ -102,7 +56,7 @@ func allWatchVariant() variants.Variant {
 		Type:    "AllWatch",
 		Kind:    variants.Naive,
 		Summary: "every waiting consumer watches the items' directory",
-		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
+		Source:  "as written, but with a journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
 		BadAt:   "many consumers: each item wakes all of them twice, and all but one make a quorum write in vain",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{

@@ -42,7 +42,11 @@ import (
 // An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. The other consumers wait
 // for one that dies until its session has ended, and its ticket with it.
 //
-// Source: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
+// Bound: on the path of the sojourn phase lie, for any algorithm that takes an item once, a write (the put), a notification to a consumer that
+// waits, a read of the item, and a write (the claim). Here one read more lies between: the listing after the notification names the
+// item. For each item but the last of a burst, the claim before it, a notification and three listings lie there, too: consumers take turns.
+//
+// Source: ours: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
 // semaphores let only one client watch their leases in the same way.
 type Ticket struct {
 	*client
@@ -156,7 +160,7 @@ func ticketVariant() variants.Variant {
 		Type:    "Ticket",
 		Kind:    variants.Optimized,
 		Summary: "consumers stand in a line, only the first watches the items",
-		Source:  "ZooKeeper recipes page, Locks, applied to a queue's consumers",
+		Source:  "ours: the line of the ZooKeeper recipes page, Locks, applied to a queue's consumers",
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{

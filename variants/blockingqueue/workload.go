@@ -19,6 +19,7 @@ const (
 	taken                               // the item is the consumer's
 	draining                            // the producer begins to wait until its last round has been taken
 	drained
+	shortLived // the variant's items end with the session of their producer
 )
 
 // The phases.
@@ -46,7 +47,8 @@ func phases() []variants.Phase {
 // than its consumers take, and no consumer would wait.
 //
 // A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a spare one,
-// or another consumer would wait for an item at the end. And a producer whose life has ended may have put a part of its round, of
+// or another consumer would wait for an item at the end. Where items end with the session of their producer, the spare one of an earlier
+// life may have, too, and up to a round of a producer that puts the next: their next lives put as many more. And a producer whose life has ended may have put a part of its round, of
 // which its next life puts the whole. So there may be more items than the consumers, who take a fixed number, will ever take; the
 // producer waits for none of these, see drain.
 type worker struct {
@@ -55,25 +57,52 @@ type worker struct {
 	number int64  // of the last item put
 	rounds int    // that the producer has put, in earlier lives, too
 	ends   []Item // the last items of the rounds that the producer has not seen taken, the oldest first
-	short  bool   // it has yet to put a spare item
+	spares int    // items that it has yet to put in place of those that its earlier life may have cost
 }
 
 var _ variants.Participant = (*worker)(nil)
 
 // join returns a variant's Join for its constructor.
 func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
+	return joinWith(open, newWorker)
+}
+
+// joinShortLived is join for a variant whose items end with the session of their producer.
+func joinShortLived[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
+	return joinWith(open, func(q Queue, env variants.Env) *worker {
+		env.Record(shortLived, 0)
+		w := newWorker(q, env)
+		if env.Life > 0 {
+			w.spares += max(1, w.round())
+		}
+		return w
+	})
+}
+
+func joinWith[Q Queue](open func(context.Context, *variants.Session, string) (Q, error), worker func(Queue, variants.Env) *worker) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
-	}, func(q Queue, env variants.Env) variants.Participant { return newWorker(q, env) })
+	}, func(q Queue, env variants.Env) variants.Participant { return worker(q, env) })
 }
 
 func newWorker(q Queue, env variants.Env) *worker {
-	consumer := env.Index < env.Clients-1
-	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, rounds: env.Completed, short: consumer && env.Life > 0}
-	if consumer {
+	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, rounds: env.Completed}
+	if w.consumes() {
 		w.number |= spare | int64(env.Index)<<40
+		w.spares = min(env.Life, 1)
 	}
 	return w
+}
+
+// consumes reports whether the worker is not the producer.
+func (w *worker) consumes() bool { return w.env.Index < w.env.Clients-1 }
+
+// round returns how many items the worker puts in a step.
+func (w *worker) round() int {
+	if w.consumes() {
+		return 0
+	}
+	return w.env.Clients - 1
 }
 
 // spare is a bit of the numbers of items that have no order among those of the producer.
@@ -83,11 +112,11 @@ func isSpare(number int64) bool { return number&spare != 0 }
 
 // Step implements [variants.Participant].
 func (w *worker) Step(ctx context.Context) error {
+	if err := w.replace(ctx); err != nil {
+		return err
+	}
 	switch {
-	case w.env.Index < w.env.Clients-1:
-		if err := w.replace(ctx); err != nil {
-			return err
-		}
+	case w.consumes():
 		return w.consume(ctx)
 	case w.env.Clients > 1:
 		return w.produceRound(ctx)
@@ -153,15 +182,13 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 	return item, w.env.Hold(ctx, nil)
 }
 
-// replace puts the spare item of a consumer that has begun another life.
+// replace puts the spare items of a worker that has begun another life.
 func (w *worker) replace(ctx context.Context) error {
-	if !w.short {
-		return nil
+	for ; w.spares > 0; w.spares-- {
+		if _, err := w.put(ctx); err != nil {
+			return err
+		}
 	}
-	if _, err := w.put(ctx); err != nil {
-		return err
-	}
-	w.short = false
 	return nil
 }
 

@@ -48,6 +48,9 @@ func TestBrokenBlockingQueuesAreCaught(t *testing.T) {
 		{"wake-ups are lost", func(s variants.Conn) variants.Conn { return deaf{s} }, "never taken"},
 	} {
 		for _, variant := range blockingqueue.Recipe().Variants {
+			if variant.Name == pollingQueue && tt.name == "wake-ups are lost" {
+				continue
+			}
 			t.Run(tt.name+"/"+variant.Name, func(t *testing.T) {
 				v.begin(t)
 				violations := newQueues(t, v, nil).run(variant, tt.spoil)

@@ -15,12 +15,21 @@ import (
 	"github.com/zkbench/zkbench/variants/blockingqueue"
 )
 
+// pollingQueue is the variant whose consumers set no watches.
+const pollingQueue = "poll-10ms"
+
 // queueOpener makes one client's view of a queue of one variant.
 type queueOpener func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error)
 
 var blockingQueueVariants = []underTest[queueOpener]{
+	{pollingQueue, func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
+		return blockingqueue.NewPoll(ctx, s, dir)
+	}},
 	{"all-watch", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
 		return blockingqueue.NewAllWatch(ctx, s, dir)
+	}},
+	{"ephemeral-items", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
+		return blockingqueue.NewEphemeralItems(ctx, s, dir)
 	}},
 	{"ticket", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
 		return blockingqueue.NewTicket(ctx, s, dir)
@@ -53,7 +62,9 @@ func TestLiveBlockingQueue(t *testing.T) { onLive(t, checkBlockingQueues) }
 
 func checkBlockingQueues(t *testing.T, v venue) {
 	checkAll(t, v, blockingQueueChecks, blockingQueueVariants, func(t *testing.T, do blockingQueueCheck, variant underTest[queueOpener]) {
-		do(t, newQueues(t, v, variant.open))
+		q := newQueues(t, v, variant.open)
+		q.polls = variant.name == pollingQueue
+		do(t, q)
 	})
 	t.Run("keeps its promise", func(t *testing.T) {
 		onEachOf(t, v, blockingqueue.Recipe(), func(t *testing.T, variant variants.Variant) {
@@ -73,6 +84,7 @@ type queues struct {
 	dir      string
 	open     queueOpener
 	observer *client
+	polls    bool // consumers wait by listing again and again
 }
 
 func newQueues(t *testing.T, v venue, open queueOpener) queues {
@@ -88,7 +100,7 @@ func newQueues(t *testing.T, v venue, open queueOpener) queues {
 			}
 		}
 	})
-	return queues{t, v, dir, open, observer}
+	return queues{T: t, venue: v, dir: dir, open: open, observer: observer}
 }
 
 // of opens one client's view.
@@ -164,7 +176,9 @@ func (q queues) waiting(ctx context.Context, consumer blockingqueue.Consumer, c 
 		}
 		took <- string(item.Data)
 	}()
-	awaitWaits(q, opened(c, c), before+1, done)
+	if c.polls = q.polls; !q.polls {
+		awaitWaits(q, opened(c, c), before+1, done)
+	}
 	awaitWaiting(q, c)
 	return took
 }

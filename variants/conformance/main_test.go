@@ -156,7 +156,7 @@ func opened[O any](c *client, object O) O {
 func (c *client) waits() bool {
 	if c.polls {
 		counts := c.ledger.Counts()
-		return counts.Requests[wire.OpExists] > 1
+		return counts.Requests[wire.OpExists] > 1 || counts.Requests[wire.OpGetChildren2] > 1
 	}
 	return c.ledger.Idle()
 }

@@ -1,0 +1,67 @@
+package blockingqueue
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// scan is the common part of the variants whose consumers try the items of a listing one after another. They differ in how they wait.
+type scan struct {
+	*client
+	candidates []line.Ticket // the rest of the last listing
+	keeps      bool          // the next take goes on with that rest; otherwise it lists again
+	refill     func(ctx context.Context) ([]line.Ticket, error)
+}
+
+// Peek implements [Consumer].
+func (q *scan) Peek(ctx context.Context) (Item, error) {
+	return variants.Run(ctx, q.session, q.peek, nil)
+}
+
+func (q *scan) peek(ctx context.Context) (Item, error) {
+	for {
+		for len(q.candidates) > 0 {
+			item, there, err := q.read(ctx, q.candidates[0])
+			if err != nil || there {
+				return item, err
+			}
+			q.candidates = q.candidates[1:]
+		}
+		var err error
+		if q.candidates, err = q.refill(ctx); err != nil {
+			return Item{}, err
+		}
+	}
+}
+
+// Claim implements [Consumer].
+func (q *scan) Claim(ctx context.Context, item Item) (bool, error) {
+	return q.claim(ctx, func(ctx context.Context) (bool, error) {
+		taken, err := q.remove(ctx, q.items.Path(item.place))
+		switch {
+		case err != nil || taken && !q.keeps:
+			q.candidates = nil
+		case len(q.candidates) > 0 && q.candidates[0] == item.place:
+			q.candidates = q.candidates[1:]
+		}
+		return taken, err
+	})
+}
+
+// Leave implements [Consumer]. A watch need not be given back.
+func (q *scan) Leave(context.Context) error { return nil }
+
+// watched lists the items with a watch, and waits for it if there are none.
+func (c *client) watched(ctx context.Context) ([]line.Ticket, error) {
+	children, watch, err := c.items.ListW(ctx)
+	if err != nil {
+		return nil, variants.Attempted("list "+c.items.Dir, err)
+	}
+	found := line.Sorted(children, itemMarker)
+	if len(found) == 0 {
+		err = c.session.Await(ctx, watch)
+	}
+	return found, err
+}
