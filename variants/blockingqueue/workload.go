@@ -69,14 +69,7 @@ func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, err
 
 // joinShortLived is join for a variant whose items end with the session of their producer.
 func joinShortLived[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
-	return joinWith(open, func(q Queue, env variants.Env) *worker {
-		env.Record(shortLived, 0)
-		w := newWorker(q, env)
-		if env.Life > 0 {
-			w.spares += max(1, w.round())
-		}
-		return w
-	})
+	return joinWith(open, newShortLived)
 }
 
 func joinWith[Q Queue](open func(context.Context, *variants.Session, string) (Q, error), worker func(Queue, variants.Env) *worker) variants.JoinFunc {
@@ -90,6 +83,16 @@ func newWorker(q Queue, env variants.Env) *worker {
 	if w.consumes() {
 		w.number |= spare | int64(env.Index)<<40
 		w.spares = min(env.Life, 1)
+	}
+	return w
+}
+
+// newShortLived is newWorker for a variant whose items end with the session of their producer.
+func newShortLived(q Queue, env variants.Env) *worker {
+	env.Record(shortLived, 0)
+	w := newWorker(q, env)
+	if env.Life > 0 {
+		w.spares += max(1, w.round())
 	}
 	return w
 }

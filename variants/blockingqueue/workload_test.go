@@ -59,3 +59,27 @@ func TestProducerStaysAhead(t *testing.T) {
 		}
 	}
 }
+
+// A next life of a worker puts as many items as its earlier life may have cost the consumers.
+func TestSparesOfTheNextLife(t *testing.T) {
+	const clients = 4
+	for _, tt := range []struct {
+		name        string
+		index, life int
+		join        func(Queue, variants.Env) *worker
+		want        int
+	}{
+		{"a first life", 0, 0, newShortLived, 0},
+		{"a consumer", 0, 2, newWorker, 1},
+		{"a producer", clients - 1, 2, newWorker, 0},
+		{"a consumer whose last spare item may have ended with it", 0, 2, newShortLived, 2},
+		{"a producer whose last round may have ended with it", clients - 1, 2, newShortLived, clients - 1},
+	} {
+		w := tt.join(&putsOnly{}, variants.Env{
+			Clients: clients, Index: tt.index, Life: tt.life, Record: func(variants.EventKind, int64) {},
+		})
+		if w.spares != tt.want {
+			t.Errorf("%s: puts %d items first, want %d", tt.name, w.spares, tt.want)
+		}
+	}
+}
