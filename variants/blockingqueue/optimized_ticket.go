@@ -42,9 +42,9 @@ import (
 // An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. The other consumers wait
 // for one that dies until its session has ended, and its ticket with it.
 //
-// Bound: on the path of the sojourn phase lie, for any algorithm that takes an item once, a write (the put), a notification to a consumer that
-// waits, a read of the item, and a write (the claim). Here one read more lies between: the listing after the notification names the
-// item. For each item but the last of a burst, the claim before it, a notification and three listings lie there, too: consumers take turns.
+// Bound: on the path of the sojourn phase lie, for any algorithm that takes an item once, a write (the put), a notification to a consumer
+// that waits, a read of the item, and a write (the claim). Here one read more lies between: the listing after the notification, which names
+// the item. Consumers take turns, so that for each later item of a burst, a notification and two listings follow the claim before it.
 //
 // Source: ours: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
 // semaphores let only one client watch their leases in the same way.
