@@ -80,6 +80,9 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // without these there are mistakes that hide what the faults would be
 	}
+	if s.Size > 1 && recipe.SizeIsBatch && recipe.Collective && len(s.Faults) > 0 {
+		p.add("size", "wants 1 in a load with faults: a client that joins again cannot know how far the others have come in a step of several operations")
+	}
 	if s.QuorumLoss && !faults.OfServers(s.Faults) {
 		p.add(quorumLossField, "means nothing without faults of servers")
 	}

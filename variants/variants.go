@@ -35,6 +35,8 @@ type Recipe struct {
 	// Batch is how many operations of each participant one step holds: their requests are not spread evenly over it, as
 	// where ten items are put and then ten are taken. 0 means 1.
 	Batch int
+	// SizeIsBatch reports whether one step holds as many operations as the scenario's size says; see [Recipe.BatchOf].
+	SizeIsBatch bool
 
 	// CountFrom is where counting begins in a lockstep run.
 	CountFrom CountFrom
@@ -99,6 +101,14 @@ const (
 	FloorWrite   Floor = "write"   // one write, from just before it is sent until its reply
 	FloorHandoff Floor = "handoff" // from just before one session sends a write until another is notified of it
 )
+
+// BatchOf returns how many operations of each participant one step holds, at a scenario's size.
+func (r Recipe) BatchOf(size int) int {
+	if r.SizeIsBatch {
+		return max(size, 1)
+	}
+	return max(r.Batch, 1)
+}
 
 // PhasesWhere returns the names of some of the phases, in their order.
 func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {

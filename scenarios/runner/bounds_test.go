@@ -35,3 +35,24 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 		})
 	}
 }
+
+// Where the size says how many operations a step holds, an operation costs the same at every size.
+func TestSeriesCostsEqualFormulas(t *testing.T) {
+	t.Parallel()
+	const size = 3
+	e := ensembletest.Embedded(t, embedded.Config{})
+	for _, recipe := range catalog.Recipes() {
+		if !recipe.SizeIsBatch {
+			continue
+		}
+		s := lockstepOf(1, 2, 7)
+		s.Recipe, s.Size = recipe.Name, size
+		docs := measureUndisturbed(t, e, s)
+		checkCosts(t, docs)
+		for _, d := range docs {
+			if want := int64(size * d.Clients); d.Window.Operations != want || d.Batch != size {
+				t.Errorf("%s, %d clients: %d operations in steps of %d, want %d in steps of %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, want, size)
+			}
+		}
+	}
+}

@@ -57,7 +57,7 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 // dueTimes returns the sequence of the measurement's arrivals, each of which is a step. All variants have the same in one repeat.
 func (m *measurement) dueTimes(start time.Duration) *dueTimes {
 	s := m.scenario
-	perSecond := m.arrivalCourse().times(1 / float64(max(m.recipe.Batch, 1)))
+	perSecond := m.arrivalCourse().times(1 / float64(m.recipe.BatchOf(s.Size)))
 	return newDueTimes(start, perSecond, s.EffectiveArrivals(), s.Seed, uint64(m.setting.repeat))
 }
 

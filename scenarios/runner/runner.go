@@ -333,7 +333,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Kind:          string(t.variant.Kind),
 		Phases:        p.recipe.PhasesWhere(func(variants.Phase) bool { return true }),
 		Operation:     p.recipe.Operation,
-		Batch:         max(p.recipe.Batch, 1),
+		Batch:         p.recipe.BatchOf(s.Size),
 		Waiting:       p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
 		UntimedPhases: p.recipe.PhasesWhere(func(p variants.Phase) bool { return p.UntimedInLockstep }),
 		Shares:        scenarios.SharesOf(p.recipe),

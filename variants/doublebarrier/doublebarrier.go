@@ -21,6 +21,10 @@
 // cannot know, and starts too early: that variant keeps its promise only as long as no client fails. A member that is back
 // deletes the znodes of its earlier session first (see [Group]), so that the group does not count it twice.
 //
+// A step of the workload takes a client through one round of as many barriers as the size says: it enters them all, one after
+// another, and then leaves them in the same order. A client that fails in such a series, and is back, cannot know at which barrier
+// the others are. So a load with faults has one barrier.
+//
 // Each variant's own comment has the steps and the exact formulas; `zkbench run doublebarrier-drain` holds them to it.
 package doublebarrier
 
@@ -78,6 +82,8 @@ func Recipe() variants.Recipe {
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Size:        "barriers that each client enters in a step, one after another, before it leaves them all",
+		SizeIsBatch: true,
 		Losses:      []variants.Loss{variants.OutOfStep, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,

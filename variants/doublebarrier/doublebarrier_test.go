@@ -11,11 +11,21 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
+// teller's values are rounds, or rounds and barriers: "round:barrier".
 func teller() variantstest.HistoryBuilder {
-	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
-		"joined": joined, "arrived": arrived, "started": started, "finished": finished, "departed": departed, "failed": failed,
-		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
-	}}
+	return variantstest.HistoryBuilder{
+		Events: map[string]variants.EventKind{
+			"joined": joined, "arrived": arrived, "started": started, "finished": finished, "departed": departed, "failed": failed,
+			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+		},
+		Value: func(t testing.TB, _ string, parts []string) int64 {
+			value := variantstest.Number(t, parts[0])
+			if len(parts) > 1 {
+				value = stamp(int(variantstest.Number(t, parts[1])), value)
+			}
+			return value
+		},
+	}
 }
 
 func TestCheck(t *testing.T) {
@@ -114,6 +124,36 @@ func TestCheckLives(t *testing.T) {
 			"participant 0 left round 0 before participant 1 had finished",
 		},
 	})
+}
+
+// Each barrier of several is held to the promise, and a participant that fails is excused in all of them.
+func TestCheckSeveralBarriers(t *testing.T) {
+	const (
+		two    = "0:joined:2 1:joined:2 0:joined:2:1 1:joined:2:1 "
+		inside = two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:arrived:0:1 1:arrived:0:1 0:started:0:1 1:started:0:1 "
+	)
+	teller().Check(t, Recipe(), []variantstest.Case{
+		{"all enter both, and leave both", inside + "0:finished:0 1:finished:0 0:departed:0 1:departed:0 0:finished:0:1 1:finished:0:1 0:departed:0:1 1:departed:0:1", ""},
+		{"one fails in both", inside + "1:failed:0 0:finished:0 0:departed:0 0:finished:0:1 0:departed:0:1", ""},
+		{
+			"the second is started alone", two + "0:arrived:0 1:arrived:0 0:started:0 1:started:0 0:arrived:0:1 0:started:0:1",
+			"barrier 1: participant 0 started round 0 before participant 1 had entered",
+		},
+		{
+			"the second is left alone", inside + "0:finished:0 1:finished:0 0:departed:0 1:departed:0 0:finished:0:1 0:departed:0:1",
+			"barrier 1: participant 0 left round 0 before participant 1 had finished",
+		},
+	})
+}
+
+func TestStamp(t *testing.T) {
+	for _, barrier := range []int{0, 1, 1600} {
+		for _, round := range []int64{0, 1, 1 << 30} {
+			if b, r := unstamp(stamp(barrier, round)); b != barrier || r != round {
+				t.Errorf("unstamp(stamp(%d, %d)) = %d, %d", barrier, round, b, r)
+			}
+		}
+	}
 }
 
 // A round that one member started too early has no order any more: what follows from that is no second loss.

@@ -171,6 +171,7 @@ func childrenWatchVariant() variants.Variant {
 			Requests: "2N+2", Writes: "2", FailedWrites: "0",
 			Notifications: "2N", HerdMax: "N",
 		},
-		Join: join(NewChildrenWatch),
+		Prepare: prepare,
+		Join:    join(NewChildrenWatch),
 	}
 }

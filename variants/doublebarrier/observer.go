@@ -1,6 +1,7 @@
 package doublebarrier
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -13,8 +14,57 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseEnter, arrived, started),
 		out.Between(phaseHold, started, finished),
 		out.Between(phaseLeave, finished, departed),
-		&rounds{out: out, open: map[int64]*round{}, members: map[int]*member{}},
+		&series{out: out},
 	}
+}
+
+// series holds each of a number of barriers to the promise.
+type series struct {
+	out      variants.Findings
+	barriers []*rounds
+}
+
+// Observe implements [variants.Observer]. What ends a participant's part in one barrier ends it in all.
+func (s *series) Observe(e variants.Event) {
+	switch e.Kind {
+	case joined, arrived, started, finished, departed:
+		barrier, round := unstamp(e.Value)
+		for len(s.barriers) <= barrier {
+			s.barriers = append(s.barriers, newRounds(s.out, len(s.barriers)))
+		}
+		e.Value = round
+		s.barriers[barrier].Observe(e)
+	default:
+		for _, b := range s.barriers {
+			b.Observe(e)
+		}
+	}
+}
+
+// Complete implements [variants.Observer].
+func (s *series) Complete() {
+	for _, b := range s.barriers {
+		b.Complete()
+	}
+}
+
+// newRounds returns an observer of one barrier. What it finds at a later one than the first begins with the barrier's number.
+func newRounds(out variants.Findings, barrier int) *rounds {
+	r := &rounds{out: out, open: map[int64]*round{}, members: map[int]*member{}}
+	if barrier == 0 {
+		return r
+	}
+	say := func(v variants.Violation) variants.Violation {
+		return variants.Violation{At: v.At, Text: fmt.Sprintf("barrier %d: %s", barrier, v.Text)}
+	}
+	r.out.Violation = func(v variants.Violation) { out.Violation(say(v)) }
+	if out.Damage != nil {
+		r.out.Damage = func(d variants.Damage) {
+			d.Violation = say(d.Violation)
+			out.Damage(d)
+		}
+	}
+	return r
 }
 
 // rounds reports participants that start a round before all have entered it, or leave it before all have finished. To

@@ -297,6 +297,7 @@ func readyNodeVariant() variants.Variant {
 			Requests: "(10N-4)/N", Writes: "(2N+1)/N", FailedWrites: "0",
 			Notifications: "(3N-2)/N", HerdMax: "N",
 		},
-		Join: join(NewReadyNode),
+		Prepare: prepare,
+		Join:    join(NewReadyNode),
 	}
 }

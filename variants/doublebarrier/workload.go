@@ -4,20 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The events that a participant records. The value is the round, from 0 on.
+// The events that a participant records. The value is the round, from 0 on, with the number of the barrier; see stamp.
 const (
-	joined   variants.EventKind = iota // value: how many participants there are
+	joined   variants.EventKind = iota // value: how many participants there are; recorded for each barrier
 	arrived                            // just before it enters
 	started                            // all have entered, as it believes
 	finished                           // just before it leaves
 	departed                           // all have finished, as it believes
-	failed                             // it gave up
+	failed                             // it gave up, in whatever barriers it was
 )
+
+// barrierBits is where the number of the barrier begins in the value of an event.
+const barrierBits = 40
+
+// stamp makes one value of a barrier's number and a round.
+func stamp(barrier int, round int64) int64 { return int64(barrier)<<barrierBits | round }
+
+// unstamp takes it apart.
+func unstamp(value int64) (barrier int, round int64) {
+	return int(value >> barrierBits), value & (1<<barrierBits - 1)
+}
 
 // The phases.
 const (
@@ -35,10 +47,11 @@ func phases() []variants.Phase {
 	}
 }
 
-// participant takes part in one round in each step, the same way for every variant.
+// participant takes part in one round of each barrier in each step, the same way for every variant. It first enters all
+// barriers, one after another, and then leaves them in the same order.
 type participant struct {
-	barrier Barrier
-	env     variants.Env
+	barriers []Barrier
+	env      variants.Env
 }
 
 var (
@@ -46,19 +59,46 @@ var (
 	_ variants.Rounded     = (*participant)(nil)
 )
 
+// directory returns the znode of a barrier. A single barrier has the run's own znode.
+func directory(env variants.Env, barrier int) string {
+	if env.Size <= 1 {
+		return env.Root
+	}
+	return path.Join(env.Root, "barrier-"+strconv.Itoa(barrier))
+}
+
+// prepare creates the znodes of several barriers.
+func prepare(ctx context.Context, env variants.Env) error {
+	for barrier := range max(env.Size, 1) {
+		if err := env.Session.Ensure(ctx, directory(env, barrier), nil, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // join makes a variant's Join out of its constructor.
 func join[B Barrier](open func(context.Context, *variants.Session, Group) (B, error)) variants.JoinFunc {
-	return variants.JoinBy(func(ctx context.Context, env variants.Env) (B, error) {
-		return open(ctx, env.Session, Group{Dir: env.Root, Size: env.Clients, Member: strconv.Itoa(env.Index)})
-	}, func(b B, env variants.Env) variants.Participant {
-		env.Record(joined, int64(env.Clients))
-		return &participant{barrier: b, env: env}
-	})
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p := &participant{env: env}
+		for barrier := range max(env.Size, 1) {
+			session := env.Session
+			if barrier > 0 {
+				session = session.Fork()
+			}
+			b, err := open(ctx, session, Group{Dir: directory(env, barrier), Size: env.Clients, Member: strconv.Itoa(env.Index)})
+			if err != nil {
+				return nil, err
+			}
+			p.barriers = append(p.barriers, b)
+			env.Record(joined, stamp(barrier, int64(env.Clients)))
+		}
+		return p, nil
+	}
 }
 
 // Step implements [variants.Participant].
 func (p *participant) Step(ctx context.Context) error {
-	p.env.Record(arrived, p.Round())
 	if err := p.takePart(ctx); err != nil {
 		p.env.Record(failed, p.Round())
 		return err
@@ -66,21 +106,49 @@ func (p *participant) Step(ctx context.Context) error {
 	return nil
 }
 
-// Round implements [variants.Rounded].
-func (p *participant) Round() int64 { return p.barrier.Round() }
+// Round implements [variants.Rounded]. All barriers are in the same round between two steps.
+func (p *participant) Round() int64 { return p.barriers[0].Round() }
 
+// takePart holds after each barrier that it enters, and before each that it leaves. It is inside at least one barrier then. In a
+// lockstep run, no two participants enter or leave a barrier at the same time therefore.
 func (p *participant) takePart(ctx context.Context) error {
-	if err := p.barrier.Enter(ctx); err != nil {
-		return fmt.Errorf("enter: %w", err)
+	for barrier := range p.barriers {
+		if err := p.enter(ctx, barrier); err != nil {
+			return fmt.Errorf("enter: %w", err)
+		}
+		if err := p.env.Hold(ctx, nil); err != nil {
+			return err
+		}
 	}
-	round := p.Round() // a later one than when it arrived, if that one began without it
-	p.env.Record(started, round)
-	if err := p.env.Hold(ctx, nil); err != nil {
+	for barrier := range p.barriers {
+		if barrier > 0 {
+			if err := p.env.Hold(ctx, nil); err != nil {
+				return err
+			}
+		}
+		if err := p.leave(ctx, barrier); err != nil {
+			return fmt.Errorf("leave: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p *participant) enter(ctx context.Context, barrier int) error {
+	b := p.barriers[barrier]
+	p.env.Record(arrived, stamp(barrier, b.Round()))
+	if err := b.Enter(ctx); err != nil {
 		return err
 	}
+	p.env.Record(started, stamp(barrier, b.Round())) // a later round than when it arrived, if that one began without it
+	return nil
+}
+
+func (p *participant) leave(ctx context.Context, barrier int) error {
+	b := p.barriers[barrier]
+	round := stamp(barrier, b.Round())
 	p.env.Record(finished, round)
-	if err := p.barrier.Leave(ctx); err != nil {
-		return fmt.Errorf("leave: %w", err)
+	if err := b.Leave(ctx); err != nil {
+		return err
 	}
 	p.env.Record(departed, round)
 	return nil
@@ -88,8 +156,10 @@ func (p *participant) takePart(ctx context.Context) error {
 
 // Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
-	if err := p.barrier.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
-		return fmt.Errorf("close: %w", err)
+	for _, b := range p.barriers {
+		if err := b.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
+			return fmt.Errorf("close: %w", err)
+		}
 	}
 	return nil
 }
