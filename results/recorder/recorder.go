@@ -22,6 +22,7 @@ type Config struct {
 	Operation    string          // the phase whose end completes an operation
 	Waiting      []string        // the phases in which a client waits for notifications
 	Collective   bool            // all clients complete an operation together
+	Series       bool            // a step has several operations, which begin one after another before the first one ends
 	Version      string          // of ZooKeeper; empty if unknown
 	Clients      int             // how many clients are expected; higher ids are allowed
 	WindowLength time.Duration   // 0 if it is not known in advance
@@ -119,6 +120,9 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 		r.seconds.sample(stretch{start, end})
 	}
 	waiting := slices.Contains(r.config.Waiting, phase)
+	if waiting && r.config.Series && r.window.contains(end) {
+		r.stalls.endGap(end) // the client gets on, although it completes no operation yet
+	}
 	switch {
 	case r.window.precedes(end):
 		live(r.warmUp, phase).Add(end - start)

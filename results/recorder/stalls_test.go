@@ -204,6 +204,26 @@ func TestStallNamesServers(t *testing.T) {
 	}
 }
 
+// Where a step has several operations, the clients get on with each that they begin.
+func TestSeriesOfWaitsIsNoStall(t *testing.T) {
+	var spans operations
+	for id := range 3 {
+		for at := time.Duration(0); at < 8*s; at += 20 * ms {
+			spans = append(spans, span{"acquire", id, at, at + 19*ms})
+		}
+		for at := 8 * s; at < 10*s; at += 20 * ms {
+			spans = append(spans, span{"release", id, at, at + 19*ms})
+		}
+	}
+	for _, series := range []bool{true, false} {
+		l := spans.load(stretch{0, 10 * s})
+		l.config.Series, l.config.Waiting = series, []string{"acquire"}
+		if d := l.record(t, &results.Document{}, recorder.Facts{}); (len(d.Stalls) == 0) != series {
+			t.Errorf("series %t: stalls %v", series, d.Stalls)
+		}
+	}
+}
+
 // Of very many gaps, the longest are kept.
 func TestShortestCandidatesMakeRoom(t *testing.T) {
 	var spans operations

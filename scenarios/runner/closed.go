@@ -20,6 +20,7 @@ import (
 func (m *measurement) hold(c *client) holdFunc {
 	return func(ctx context.Context, l *life, asked <-chan struct{}) error {
 		c.settled.Store(true)
+		m.held.Add(1)
 		return l.pause(ctx, asked, time.Duration(m.scenario.Hold))
 	}
 }
@@ -293,8 +294,8 @@ var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 // errJudged is the cause of the end of a load with faults in which clients still waited when they could no longer be served.
 var errJudged = errors.New("clients wait in vain")
 
-// watchProgress cancels a load in which no client completes a step between two ticks. The ticks are as far apart as the
-// longest step that is accepted. The caller ends the watching with stop.
+// watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
+// operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is accepted. The caller ends the watching with stop.
 func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})
@@ -309,7 +310,7 @@ func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel con
 				return
 			case <-ticks:
 			}
-			now := steps.Load()
+			now := steps.Load() + m.held.Load()
 			switch {
 			case turns.idle():
 				now = -1 // a step that begins now has until the next tick but one

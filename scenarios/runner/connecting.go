@@ -18,14 +18,18 @@ const parallel = 64
 // take longer.
 const connectTimeout = 30 * time.Second
 
+// joinAllowance is added to connectTimeout for each unit of the scenario's size: a client does more when it joins then.
+const joinAllowance = 100 * time.Millisecond
+
 // connectShown is the time between two reports of how many sessions are established.
 const connectShown = 2 * time.Second
 
-// watchConnecting cancels the opening of the pool's sessions if none is established for connectTimeout, and reports how many
-// are. The caller ends the watching with stop.
+// watchConnecting cancels the opening of the pool's sessions if none is established for connectTimeout and the allowance,
+// and reports how many are. The caller ends the watching with stop.
 func (p *clientPool) watchConnecting(at setting, cancel context.CancelCauseFunc) (stop func()) {
+	patience := connectTimeout + time.Duration(at.size)*joinAllowance
 	shown := time.NewTicker(connectShown)
-	unstuck := whileGrowing(p.ready.Load, growth{patience: connectTimeout, ticks: at.connectTicks, shown: shown.C,
+	unstuck := whileGrowing(p.ready.Load, growth{patience: patience, ticks: at.connectTicks, shown: shown.C,
 		show: func(done int64) {
 			if at.connecting != nil {
 				at.connecting(int(done), len(p.clients))
@@ -33,7 +37,7 @@ func (p *clientPool) watchConnecting(at setting, cancel context.CancelCauseFunc)
 		},
 		stuck: func(done int64) {
 			cancel(fmt.Errorf("%d of %d sessions are established, and no further one within %s "+
-				"(do the servers allow so many from one address? see maxClientCnxns)", done, len(p.clients), connectTimeout))
+				"(do the servers allow so many from one address? see maxClientCnxns)", done, len(p.clients), patience))
 		},
 	})
 	return func() { unstuck(); shown.Stop() }

@@ -34,6 +34,7 @@ type measurement struct {
 	atMost     time.Duration    // after which clients begin no further operation; 0 means never
 	limit      <-chan time.Time // when a load that takes too long is ended; nil means after the scenario's time
 	done       atomic.Int64     // the operations that clients have completed, those of a warm-up left out
+	held       atomic.Int64     // how often clients of a closed load have begun to hold
 	floor      *floorMeter      // nil in a rehearsal
 	background *background      // nil without one
 	first      snapshot         // before the load
@@ -156,6 +157,7 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Operation:     m.recipe.Operation,
 		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
 		Collective:    m.recipe.Collective,
+		Series:        m.recipe.SizeIsBatch && m.scenario.Size > 1,
 		Version:       m.version,
 		Clients:       m.setting.clients,
 		Lockstep:      m.mode.lockstep(),

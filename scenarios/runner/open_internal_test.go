@@ -305,3 +305,25 @@ func TestRehearsalOfAnOpenLoad(t *testing.T) {
 		t.Errorf("the rehearsal is %T, with arrivals at a rate %t", m.mode, m.isOpen())
 	}
 }
+
+// A client that begins to hold gets on, although its step is not complete.
+func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		m := &measurement{patience: time.Second}
+		stop := m.watchProgress(new(atomic.Int64), newRounds(1, true), cancel)
+		for range 10 {
+			time.Sleep(900 * time.Millisecond)
+			m.held.Add(1)
+		}
+		if err := ctx.Err(); err != nil {
+			t.Errorf("a load whose clients hold: %v", context.Cause(ctx))
+		}
+		time.Sleep(3 * time.Second)
+		if cause := context.Cause(ctx); !errors.Is(cause, ErrStuck) {
+			t.Errorf("a load in which no client gets on ended with %v, want ErrStuck", cause)
+		}
+		stop()
+		cancel(nil)
+	})
+}
