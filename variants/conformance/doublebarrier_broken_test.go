@@ -119,8 +119,8 @@ func TestDoubleBarrierThatIsLeftBlindlyIsCaught(t *testing.T) {
 	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		variant string
-		blind   int // the second is the anchor in counted, the first the lowest in ready-node: they wait with open eyes
-	}{{"children-watch", 0}, {"ready-node", 1}, {"counted", 0}} {
+		blind   int // the second is the anchor in counted, the first the lowest in ready-race and ready-node: they wait with open eyes
+	}{{"children-watch", 0}, {"ready-race", 1}, {"ready-node", 1}, {"counted", 0}} {
 		t.Run(tt.variant, func(t *testing.T) {
 			gone := make(chan struct{})
 			wrap := func(i int, s variants.Conn) variants.Conn {

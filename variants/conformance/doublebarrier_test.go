@@ -37,6 +37,13 @@ var doubleBarrierVariants = []doubleBarrierVariant{
 		}
 		return opened(c, b)
 	}, false},
+	{"ready-race", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
+		b, err := doublebarrier.NewReadyRace(t.Context(), c.session(), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened(c, b)
+	}, true},
 	{"ready-node", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
 		return opened(c, readyNode(t, c.session(), g))
 	}, true},
@@ -244,12 +251,7 @@ func doubleBarrierAwaitTickets(t testing.TB, c *client, dir string, want int) {
 	t.Helper()
 	ctx := testContext(t)
 	for {
-		n := 0
-		for _, name := range children(t, c, dir) {
-			if strings.Contains(name, "-member-") {
-				n++
-			}
-		}
+		n := doubleBarrierTickets(t, c, dir)
 		if n == want {
 			return
 		}
@@ -257,6 +259,25 @@ func doubleBarrierAwaitTickets(t testing.TB, c *client, dir string, want int) {
 			t.Fatalf("%d participants' znodes, want %d", n, want)
 		}
 	}
+}
+
+// doubleBarrierTickets counts the participants' znodes, which ready-race has one level lower.
+func doubleBarrierTickets(t testing.TB, c *client, dir string) (n int) {
+	t.Helper()
+	catchUp(t, c, dir)
+	names, _, err := c.conn.Children(dir)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) { // a round may end meanwhile
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		switch {
+		case strings.Contains(name, "-member-"), strings.HasPrefix(name, "process-"):
+			n++
+		case strings.HasPrefix(name, "round-"):
+			n += doubleBarrierTickets(t, c, dir+"/"+name)
+		}
+	}
+	return n
 }
 
 // One that dies while others are missing is missing, too, until another takes its place.

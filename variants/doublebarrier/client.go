@@ -213,6 +213,12 @@ func (c *client) watch(ctx context.Context, path string) (*variants.Watch, error
 	return watch, err
 }
 
+// lookFor reports whether a znode exists, with a watch.
+func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *variants.Watch, err error) {
+	exists, _, watch, err = c.session.ExistsW(ctx, path)
+	return exists, watch, variants.Attempted("look for "+path, err)
+}
+
 // upTo returns the tickets, in their order, that do not stand behind the last one.
 func upTo(last line.Ticket, tickets []line.Ticket) []line.Ticket {
 	for i, t := range tickets {

@@ -1,4 +1,4 @@
-// Package doublebarrier compares three ways to let a group of clients begin a computation together, and end it together.
+// Package doublebarrier compares four ways to let a group of clients begin a computation together, and end it together.
 //
 // The promise, to which all are held, round after round: no client starts before all have entered, and no client is let
 // out before all have finished. A client that dies in a round counts as finished, since its znode ends with its session.
@@ -7,6 +7,7 @@
 //
 //	variant         znodes                                                notifications  requests
 //	children-watch  <dir>/<guid>-member-<number>                          N(N+1)         N(N+3)
+//	ready-race      <dir>/round-<k>, and process-<name> and ready below   2N             7N+1
 //	ready-node      <dir>/<guid>-member-<number>, <dir>/ready             2N             7N+1
 //	counted         <dir>/<guid>-member-<number>, <dir>/anchor, ephemeral 2N-1           4N+1
 //
@@ -77,7 +78,7 @@ func Recipe() variants.Recipe {
 		Name:        "doublebarrier",
 		Summary:     "no client starts before all have entered, none leaves before all have finished",
 		Source:      "ZooKeeper recipes page, Double Barriers",
-		Variants:    []variants.Variant{childrenWatchVariant(), readyNodeVariant(), countedVariant()},
+		Variants:    []variants.Variant{childrenWatchVariant(), readyRaceVariant(), readyNodeVariant(), countedVariant()},
 		Phases:      phases(),
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,

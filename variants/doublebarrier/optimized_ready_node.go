@@ -88,7 +88,7 @@ var errLate = errors.New("too late for the round")
 
 func (b *ReadyNode) enter(ctx context.Context) error {
 	for {
-		exists, watch, err := b.lookForReady(ctx)
+		exists, watch, err := b.lookFor(ctx, b.ready())
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (b *ReadyNode) awaitReady(ctx context.Context, created *variants.Watch) err
 			return err
 		}
 		var exists bool
-		exists, created, err = b.lookForReady(ctx)
+		exists, created, err = b.lookFor(ctx, b.ready())
 		if err != nil {
 			return err
 		}
@@ -146,14 +146,6 @@ func (b *ReadyNode) awaitReady(ctx context.Context, created *variants.Watch) err
 			return b.included(ctx)
 		}
 	}
-}
-
-func (b *ReadyNode) lookForReady(ctx context.Context) (exists bool, watch *variants.Watch, err error) {
-	exists, _, watch, err = b.session.ExistsW(ctx, b.ready())
-	if err != nil {
-		return false, nil, fmt.Errorf("look for %s: %w", b.ready(), err)
-	}
-	return exists, watch, nil
 }
 
 // open creates ready. If it exists, another client has created it, or an attempt whose reply was lost.
