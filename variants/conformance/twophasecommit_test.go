@@ -32,6 +32,9 @@ type siteVariant struct {
 func (v siteVariant) label() string { return v.name }
 
 var siteVariants = []siteVariant{
+	{"separate-writes", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
+		return opened(c, twophasecommit.NewSeparateWrites(c.session(), g))
+	}, false, false},
 	{"all-watch", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		return opened(c, twophasecommit.NewAllWatch(c.session(), g))
 	}, false, false},

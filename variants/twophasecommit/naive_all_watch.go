@@ -41,6 +41,7 @@ import (
 // Source: ZooKeeper recipes page, Two-phased Commit, first form.
 type AllWatch struct {
 	site
+	own     bool // each site watches its own vote, too
 	votes   []Decision
 	watches []*variants.Watch
 }
@@ -72,7 +73,7 @@ func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
 // watchOthers watches for the votes that are not known yet.
 func (s *AllWatch) watchOthers(ctx context.Context) error {
 	for other := range s.votes {
-		if other == s.group.Site || s.votes[other] != "" || s.watches[other] != nil {
+		if other == s.group.Site && !s.own || s.votes[other] != "" || s.watches[other] != nil {
 			continue
 		}
 		if err := s.watch(ctx, other); err != nil {
@@ -156,7 +157,9 @@ func (s *AllWatch) cast(ctx context.Context) error {
 	if err := s.write(ctx, s.ballot(s.current.Round, own), string(s.vote)); err != nil {
 		return withdrawn(err)
 	}
-	s.votes[own] = s.vote
+	if !s.own {
+		s.votes[own] = s.vote
+	}
 	return nil
 }
 

@@ -59,6 +59,8 @@ func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
 			s.next(0, query)
 		case s.outcome != "":
 			s.next(s.current.Round+1, query)
+		case !s.ready && s.current.Query == nil:
+			s.current.Query = query // after a Resume that found the transaction unopened
 		}
 		if !s.ready {
 			if err := s.strategy.prepare(ctx, s.current); err != nil {

@@ -1,4 +1,4 @@
-// Package twophasecommit compares four ways to let a group of sites commit a transaction, or abort it, together.
+// Package twophasecommit compares five ways to let a group of sites commit a transaction, or abort it, together.
 //
 // The promise, to which all variants are held: in each transaction, all sites that decide reach the same decision, on the
 // query that the coordinator has sent; they commit only if every site has voted to, and abort only if one has voted
@@ -7,12 +7,13 @@
 // Site 0 is the coordinator, and takes part in the vote like all others. With N sites, one transaction costs
 //
 //	variant                znodes                                         notifications  requests
+//	separate-writes        <dir>/tx-<round>, and s-<site> below it        N²             2N²+3N+1
 //	all-watch              <dir>/tx-<round>, and s-<site> below it        N(N-1)         2N²
 //	early-abort            <dir>/tx-<round>, and s-<site> below it        N(N-1)         2N²
 //	coordinator            <dir>/tx-<round>, and s-<site> below it        2(N-1)         5N-3
 //	coordinator-ephemeral  <dir>/tx-<round>, <dir>/site-<site> ephemeral  2(N-1)         5N-3
 //
-// Except with early-abort, the znodes of a transaction are deleted in the same multi that creates those of the one after the next: every site
+// Except with early-abort, the znodes of a transaction are deleted in the same multi that opens the one after the next: every site
 // must have decided a transaction before it can vote in the next one, so that no site needs them any more. That costs
 // neither a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
 //
@@ -23,6 +24,7 @@
 //
 //	variant                a site dies before its vote is counted   a site dies later   the coordinator dies
 //	all-watch              the others wait until it joins again     nothing             the others wait for the next transaction
+//	separate-writes        as all-watch                             nothing             as all-watch
 //	early-abort            as all-watch, unless one votes to abort  nothing             the others wait for the next transaction
 //	coordinator            the others wait until it joins again     nothing             the others wait until it joins again
 //	coordinator-ephemeral  abort, when its session has ended        nothing             the others wait until it joins again
@@ -114,7 +116,7 @@ func Recipe() variants.Recipe {
 		Name:        "twophasecommit",
 		Summary:     "all sites commit a transaction, or all abort it",
 		Source:      "ZooKeeper recipes page, Two-phased Commit",
-		Variants:    []variants.Variant{allWatchVariant(), earlyAbortVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
+		Variants:    []variants.Variant{separateWritesVariant(), allWatchVariant(), earlyAbortVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
 		Phases:      phases(),
 		Operation:   phaseDecide,
 		CountFrom:   variants.FromStart,

@@ -1,0 +1,163 @@
+package twophasecommit
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// SeparateWrites is the two-phase commit of the recipes page, in which the coordinator creates each znode by itself, and every
+// site watches every vote, its own included.
+//
+//  1. The coordinator creates <dir>/tx-<round>, without content.
+//  2. It creates an empty s-<site> below it for each site, one after another.
+//  3. It writes the query to tx-<round>, which propagates the transaction to the sites. The same multi deletes the transaction
+//     before the last, which no site needs any more.
+//  4. Each other site reads tx-<round>. It waits with exists if that is not there yet, and with a watch if it holds no query yet.
+//  5. Each site reads each s-<site>, with a watch on each. A vote that is there already is counted.
+//  6. Each site processes the query, and votes by writing to its own znode.
+//  7. Each site waits for its remaining watches, one after another, and reads what was written.
+//  8. With all votes, each site decides: commit if all are for it.
+//
+// All N sites are notified of all N votes: N² messages for one decision, as the page says. In all-watch, one multi replaces the
+// writes of steps 1 to 3, and a site does not watch its own vote. The writes show the one difference, and the notifications the
+// other.
+//
+// Cost of one transaction in a lockstep run, where all sites have set their watches before the first one votes:
+//
+//	requests       1 create of the transaction, N of the sites' znodes, 1 write of the query, N-1 reads of it, N² reads with a
+//	               watch, N votes, N² reads  =  2N²+3N+1
+//	writes         N+2 to open it and N votes  =  2N+2
+//	notifications  N², of which one vote sets off N
+//
+// In closed mode, a site other than the coordinator may come too early. It may then find no transaction, wait for it, find it
+// without a query, and wait again: 4(N-1) requests more in all, and 2(N-1) notifications. A read with a watch that finds a vote
+// leaves its watch behind, which fires when the znode is deleted. Of two sites only one can find the other's vote so. So the write
+// of the query may set off N(N-1)/2 such notifications, N-1 of watches that were left on the deleted transaction, and N-1 to the
+// sites that wait for the query.
+//
+// A coordinator that dies while it opens a transaction goes on where it was when it is back: no site has seen the query by then. The
+// znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others until it joins
+// again.
+//
+// Source: as written: ZooKeeper recipes page, Two-phased Commit, first form, with the transaction propagated through its znode.
+type SeparateWrites struct{ AllWatch }
+
+var _ Site = (*SeparateWrites)(nil)
+
+// NewSeparateWrites returns one site of a group.
+func NewSeparateWrites(session *variants.Session, group Group) *SeparateWrites {
+	s := &SeparateWrites{}
+	s.site = newSite(session, group, s)
+	s.own = true
+	return s
+}
+
+func (s *SeparateWrites) prepare(ctx context.Context, t *Transaction) error {
+	var err error
+	if s.coordinates() {
+		err = s.openInSteps(ctx, t)
+	} else {
+		err = s.await(ctx, func(tx string) error { return s.readQuery(ctx, t, tx) })
+	}
+	if err != nil {
+		return err
+	}
+	return s.watchOthers(ctx)
+}
+
+// resume prepares a transaction only if its query is written. Otherwise it is as good as gone: Prepare opens it, or waits for it.
+func (s *SeparateWrites) resume(ctx context.Context, t *Transaction) (Decision, error) {
+	r, err := s.read(ctx, s.transaction(t.Round))
+	if err == nil && !r.written {
+		err = zk.ErrNoNode
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.AllWatch.resume(ctx, t)
+}
+
+// openInSteps creates a transaction and the znodes below it, and then writes the query. Each step may have been taken by an
+// earlier attempt, or by an earlier process of the coordinator.
+func (s *SeparateWrites) openInSteps(ctx context.Context, t *Transaction) error {
+	tx := s.transaction(t.Round)
+	tried := s.opened == t.Round
+	s.opened = t.Round
+	repeated, err := s.session.Create(ctx, tx, nil, 0)
+	if errors.Is(err, zk.ErrNodeExists) && !tried && !repeated {
+		s.opened-- // there is nothing of ours to clear
+		return variants.Attempted("open "+tx, ErrTaken)
+	}
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return variants.Attempted("open "+tx, err)
+	}
+	for _, child := range slots(0, s.group.Sites) {
+		if err := s.session.Ensure(ctx, path.Join(tx, child), nil, 0); err != nil {
+			return err
+		}
+	}
+	return s.propagate(ctx, t, tx)
+}
+
+// propagate writes the query and deletes the transaction before the last. If the query is written, an attempt whose outcome was
+// unknown has done both.
+func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx string) error {
+	ops := []any{&zk.SetDataRequest{Path: tx, Data: t.Query, Version: 0}}
+	oldest := s.oldest
+	for ; oldest < min(t.Round-1, s.oldest+deletedAtOnce); oldest++ {
+		ops = append(ops, s.deletions(oldest, slots(0, s.group.Sites))...)
+	}
+	_, _, err := s.session.Multi(ctx, ops...)
+	if errors.Is(err, zk.ErrBadVersion) {
+		var r reading
+		r, err = s.read(ctx, tx)
+		t.Query = []byte(r.data)
+	}
+	if err == nil {
+		s.oldest = oldest
+	}
+	return variants.Attempted("open "+tx, err)
+}
+
+// readQuery reads the query, and waits until it is written.
+func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx string) error {
+	r, err := s.read(ctx, tx)
+	for ; err == nil && !r.written; r, err = s.read(ctx, tx) {
+		if r, err = s.readW(ctx, tx); err != nil || r.written {
+			break
+		}
+		if err := s.session.Await(ctx, r.watch); err != nil {
+			return err
+		}
+	}
+	t.Query = []byte(r.data)
+	return err
+}
+
+func separateWritesVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "separate-writes",
+		Type:    "SeparateWrites",
+		Kind:    variants.Naive,
+		Summary: "every site watches every vote, its own included, and the coordinator creates each znode by itself",
+		Source:  "as written: ZooKeeper recipes page, Two-phased Commit, first form",
+		BadAt:   "many sites: every vote is notified to, and read by, every site, and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again",
+		Forgoes: []variants.Loss{variants.Blocked},
+		Lockstep: variants.Cost{
+			Requests: "(2N+1)(N+1)/N", Writes: "2(N+1)/N", FailedWrites: "0",
+			Notifications: "N", HerdMax: "N",
+		},
+		Free: variants.Cost{
+			Requests: "(2N²+7N-3)/N", Writes: "2(N+1)/N", FailedWrites: "0",
+			Notifications: "(N²+2N-2)/N", HerdMax: "max(N,(N-1)(N+4)/2)",
+		},
+		Join: join(func(_ context.Context, s *variants.Session, g Group) (Site, error) {
+			return NewSeparateWrites(s, g), nil
+		}),
+	}
+}
