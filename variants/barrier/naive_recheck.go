@@ -30,7 +30,8 @@ import (
 // In closed mode, a client that comes when the barrier is open already reads once and is not notified: the formulas are
 // upper bounds then.
 //
-// Source: ZooKeeper recipes page, Barriers.
+// Source: as written, but with getData instead of exists, and with a name of its own for each barrier: ZooKeeper recipes page,
+// Barriers.
 type Recheck struct{ client }
 
 var _ Barrier = (*Recheck)(nil)
@@ -61,7 +62,7 @@ func recheckVariant() variants.Variant {
 		Type:     "Recheck",
 		Kind:     variants.Naive,
 		Summary:  "all waiting clients watch the barrier's znode, and read it again when they are notified",
-		Source:   "ZooKeeper recipes page, Barriers",
+		Source:   "as written, but with getData instead of exists, and with a name of its own for each barrier: ZooKeeper recipes page, Barriers",
 		BadAt:    "crowds: at each opening all waiting clients send one more read, at the same moment",
 		Lockstep: cost,
 		Free:     cost,

@@ -30,7 +30,11 @@ import (
 // So a client passes the barrier with the notification, and not a round trip later. In closed mode, a client that comes
 // when the barrier is open already reads once, too, and is not notified: the formulas are upper bounds then.
 //
-// Source: ZooKeeper recipes page, Barriers, without its last step.
+// Bound: in the passage phase, any algorithm needs one write, which opens the barrier, and then one notification of each waiting
+// client; nothing shorter lets a client in another process know. This variant has just these on its path, and no read.
+//
+// Source: as written, but without the last step, with getData instead of exists, and with a name of its own for each barrier:
+// ZooKeeper recipes page, Barriers.
 type NoRecheck struct{ client }
 
 var _ Barrier = (*NoRecheck)(nil)
@@ -62,7 +66,7 @@ func noRecheckVariant() variants.Variant {
 		Type:     "NoRecheck",
 		Kind:     variants.Optimized,
 		Summary:  "all waiting clients watch the barrier's znode, and pass when they are notified of its deletion",
-		Source:   "ZooKeeper recipes page, Barriers, without its last step",
+		Source:   "as written, but without the last step, with getData instead of exists, and with a name of its own for each barrier: ZooKeeper recipes page, Barriers",
 		BadAt:    "crowds, still: one opening notifies all waiting clients, as it must",
 		Lockstep: cost,
 		Free:     cost,

@@ -48,7 +48,8 @@ import (
 // znodes with its own, and starts too early. From then on its rounds need not be those of the others, which may start too
 // early, too, or wait in vain for a client that has gone through a round more.
 //
-// Source: ZooKeeper tutorial, Barriers; its faults: ZOOKEEPER-1011.
+// Source: as written, but with the numbers of znodes and the directory's version to tell rounds apart: ZooKeeper tutorial, Barriers.
+// The faults of the original: ZOOKEEPER-1011.
 type ChildrenWatch struct {
 	client
 	version int32       // of the directory, when the last round was over
@@ -160,7 +161,7 @@ func childrenWatchVariant() variants.Variant {
 		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "all clients watch the directory, to enter and to leave",
-		Source:  "ZooKeeper tutorial, Barriers",
+		Source:  "as written, but with the numbers of znodes and the directory's version to tell rounds apart: ZooKeeper tutorial, Barriers",
 		Forgoes: []variants.Loss{variants.OutOfStep, variants.Blocked},
 		BadAt:   "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{

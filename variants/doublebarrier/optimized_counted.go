@@ -52,7 +52,12 @@ import (
 // each other client if the highest znode is always the next to go. A client that finds the barrier open in step 2
 // leaves its watch behind, which fires when the barrier is closed instead of when it is opened.
 //
-// Source: the recipe of the ZooKeeper recipes page, Double Barriers, with the fewest requests that we found.
+// Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
+// to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
+// read, which is this variant's path to enter. Its path to leave has a list, a write and a notification if the closer is the last to
+// leave. Otherwise a write and a notification come before, as the others tell the closer alone that they have finished.
+//
+// Source: ours: the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists.
 type Counted struct {
 	client
 	careful bool  // a notification may belong to a round that began before the client's znode was created
@@ -317,7 +322,7 @@ func countedVariant() variants.Variant {
 		Type:    "Counted",
 		Kind:    variants.Optimized,
 		Summary: "the directory's stat shows the last client to enter, its data opens the barrier, and the znode anchor ends the round",
-		Source:  "the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists",
+		Source:  "ours: the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists",
 		BadAt:   "directories that hold other znodes: all children are counted",
 		Lockstep: variants.Cost{
 			Requests: "(4N+1)/N", Writes: "(2N+1)/N", FailedWrites: "0",

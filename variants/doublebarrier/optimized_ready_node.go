@@ -45,7 +45,13 @@ import (
 // In closed mode, a client may find ready in step 3 and so read it, or find that the znode to watch is gone. The lowest
 // may be notified by each of the others, if the highest is always the next to leave.
 //
-// Source: ZooKeeper recipes page, Double Barriers.
+// Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
+// to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
+// read. This variant's path to enter has these and the look for ready. Its path to leave has two writes, each with a notification
+// after it, and four reads: the last client tells the lowest alone that it has finished, and the lowest tells all others.
+//
+// Source: as written, but with sequence numbers, one creator of ready, its deletion by the last to leave, and the watch before the
+// delete: ZooKeeper recipes page, Double Barriers.
 type ReadyNode struct {
 	client
 	last line.Ticket // of the round, once the client has begun to leave; no name before
@@ -279,7 +285,7 @@ func readyNodeVariant() variants.Variant {
 		Type:    "ReadyNode",
 		Kind:    variants.Optimized,
 		Summary: "a znode says that all have entered; the lowest client waits for the highest, and all others for the lowest",
-		Source:  "ZooKeeper recipes page, Double Barriers",
+		Source:  "as written, but with sequence numbers, one creator of ready, its deletion by the last to leave, and the watch before the delete: ZooKeeper recipes page, Double Barriers",
 		BadAt:   "large groups: each client lists the whole directory three times in each round",
 		Lockstep: variants.Cost{
 			Requests: "(7N+1)/N (6 for N=1)", Writes: "(2N+1)/N", FailedWrites: "0",

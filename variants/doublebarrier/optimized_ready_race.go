@@ -57,10 +57,9 @@ import (
 // The znode of a dead client counts until its session has ended. A client that is back earlier takes that znode's place. If the
 // round begins just before, the client may not see it yet, and starts a round that had begun before it was back.
 //
-// Bound: entering takes two writes one after another, as the last client's znode must be there before a write can say so, and one
-// notification; leaving takes one write and one notification of the last client's delete. On this variant's path lie two writes, a
-// list and a notification to enter, and two writes, two reads and two notifications to leave: the lowest learns of the last delete
-// and only then deletes its own znode, for which all others wait. So a single client is notified of each delete but the last.
+// Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
+// to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
+// read. The path of this variant is that of ready-node. The failed writes are not on it, but each goes through the leader.
 //
 // Source: as written, but with a znode of its own for each round, process nodes where the page has children in step 5, and the
 // watch before the delete in step 8: ZooKeeper recipes page, Double Barriers.

@@ -38,7 +38,8 @@ import (
 // The znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others until it
 // joins again. It then finds its vote and those of the others in the tree.
 //
-// Source: ZooKeeper recipes page, Two-phased Commit, first form.
+// Source: as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper
+// recipes page, Two-phased Commit, first form.
 type AllWatch struct {
 	site
 	own     bool // each site watches its own vote, too
@@ -198,7 +199,7 @@ func allWatchVariant() variants.Variant {
 		Type:     "AllWatch",
 		Kind:     variants.Naive,
 		Summary:  "every site watches every other site's vote",
-		Source:   "ZooKeeper recipes page, Two-phased Commit, first form",
+		Source:   "as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper recipes page, Two-phased Commit, first form",
 		BadAt:    "many sites: every vote is notified to, and read by, every other site; and a site that dies blocks them all until it joins again",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: allWatchSteps(),

@@ -44,7 +44,8 @@ import (
 // znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others until it joins
 // again.
 //
-// Source: as written: ZooKeeper recipes page, Two-phased Commit, first form, with the transaction propagated through its znode.
+// Source: as written, but with the deletion of old transactions, of which the page says nothing: ZooKeeper recipes page, Two-phased
+// Commit, first form, with the transaction propagated through its znode.
 type SeparateWrites struct{ AllWatch }
 
 var _ Site = (*SeparateWrites)(nil)
@@ -145,7 +146,7 @@ func separateWritesVariant() variants.Variant {
 		Type:    "SeparateWrites",
 		Kind:    variants.Naive,
 		Summary: "every site watches every vote, its own included, and the coordinator creates each znode by itself",
-		Source:  "as written: ZooKeeper recipes page, Two-phased Commit, first form",
+		Source:  "as written, but with the deletion of old transactions: ZooKeeper recipes page, Two-phased Commit, first form",
 		BadAt:   "many sites: every vote is notified to, and read by, every site, and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

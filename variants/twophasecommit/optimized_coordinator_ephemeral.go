@@ -40,7 +40,12 @@ import (
 // again, every transaction is aborted. The group goes on meanwhile: a site that voted just before its death may not learn the outcome
 // any more. The coordinator's own death still blocks all others until it joins again.
 //
-// Source: ZooKeeper recipes page, Two-phased Commit, both remedies.
+// Bound: as for coordinator, two writes in the outcome phase if the sites are to get fewer than N² notifications, and one
+// notification of each site. This variant has two writes on its path, each with a notification and a read after it. If a site dies,
+// the first write is the end of its session, up to a session timeout later, which is when any algorithm can learn of it.
+//
+// Source: as written, but with a znode of each site that lasts for all transactions, and without one for the coordinator's vote:
+// ZooKeeper recipes page, Two-phased Commit, both remedies.
 type CoordinatorEphemeral struct {
 	coordinated
 	joined bool
@@ -117,7 +122,7 @@ func coordinatorEphemeralVariant() variants.Variant {
 		Type:     "CoordinatorEphemeral",
 		Kind:     variants.Optimized,
 		Summary:  "as coordinator, with ephemeral znodes: a dead site aborts",
-		Source:   "ZooKeeper recipes page, Two-phased Commit, both remedies",
+		Source:   "as written, but with a znode of each site that lasts for all transactions, and without one for the coordinator's vote: ZooKeeper recipes page, Two-phased Commit, both remedies",
 		BadAt:    "a coordinator that dies blocks all others until it joins again; and a short outage of one site aborts for all",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),

@@ -48,7 +48,12 @@ import (
 // A site that dies before it has voted does not block a transaction which another site votes against. It blocks the others
 // in the first transaction that all of them want to commit.
 //
-// Source: ZooKeeper recipes page, Two-phased Commit, first form, its last sentence.
+// Bound: in the outcome phase, any algorithm needs one write, the vote that decides, and one notification of each other site. This
+// variant's path has these and one read, because the vote is in the znode's data; the type of the event could show it instead. With
+// an early abort, the vote that decides is the first against the transaction, and not the last.
+//
+// Source: as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper
+// recipes page, Two-phased Commit, first form, its last sentence.
 type EarlyAbort struct {
 	AllWatch
 	complete int64 // at the coordinator: the last transaction in which it knows that all sites have voted; -1 for none
@@ -156,7 +161,7 @@ func earlyAbortVariant() variants.Variant {
 		Type:    "EarlyAbort",
 		Kind:    variants.Optimized,
 		Summary: "as all-watch, but the first vote to abort decides",
-		Source:  "ZooKeeper recipes page, Two-phased Commit, first form, its last sentence",
+		Source:  "as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper recipes page, Two-phased Commit, first form, its last sentence",
 		BadAt: "many sites, as all-watch; a site that dies blocks the others in the next transaction that they want to commit, " +
 			"and the znodes of all transactions are kept that are aborted until then",
 		Forgoes:  []variants.Loss{variants.Blocked},
