@@ -66,7 +66,8 @@ var mayImport = map[string][]string{
 	"variants/masterworker":   {"variants"},
 	"variants/membership":     {"variants", "variants/line"},
 	"variants/priorityqueue":  {"variants", "variants/items", "variants/line"},
-	"variants/revocable":      {"variants", "variants/holding", "variants/line"},
+	"variants/revocable":      {"variants", "variants/holding", "variants/line", "variants/revoking"},
+	"variants/revoking":       {"variants", "variants/holding"},
 }
 
 func TestImportDirections(t *testing.T) {

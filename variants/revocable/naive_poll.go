@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/revoking"
 )
 
 // Poll is the revocable lock whose holder asks again and again whether another client wants it.
@@ -41,13 +41,23 @@ func NewPoll(session *variants.Session, dir string, interval time.Duration) *Pol
 	return l
 }
 
-func (l *Poll) look(ctx context.Context, mine line.Ticket) (seen, error) { return l.read(ctx, mine) }
+func (l *Poll) ear(mine revoking.Znode) revoking.Ear { return polled{mine, l.interval} }
 
-func (l *Poll) lookAgain(ctx context.Context, mine line.Ticket, _ seen) (seen, error) {
-	if err := l.background.Sleep(ctx, l.interval); err != nil {
-		return seen{}, err
+// polled is the ear of a client that reads its znode after every interval.
+type polled struct {
+	revoking.Znode
+	interval time.Duration
+}
+
+// Look implements [revoking.Ear].
+func (p polled) Look(ctx context.Context) (revoking.Seen, error) { return p.Read(ctx) }
+
+// LookAgain implements [revoking.Ear].
+func (p polled) LookAgain(ctx context.Context, _ revoking.Seen) (revoking.Seen, error) {
+	if err := p.Session.Sleep(ctx, p.interval); err != nil {
+		return revoking.Seen{}, err
 	}
-	return l.read(ctx, mine)
+	return p.Read(ctx)
 }
 
 func pollVariant() variants.Variant {

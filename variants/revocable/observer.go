@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+	"github.com/zkbench/zkbench/variants/revoking"
 )
 
 // newObserver returns an observer of the lock's phases and promise.
@@ -16,40 +17,9 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
 		holding.Handoffs(out),
-		revocations(out),
+		revoking.Revocations(out, phaseRevoke, holding.Waiting{}),
 		newReferee(out, words),
 		holding.Vacancy(out, words),
-	}
-}
-
-// revocations are the times from when a client wants a lock that is held until its holder heeds that. A holder that is deaf when
-// its hold ends has not heeded it.
-func revocations(out variants.Findings) variants.Observer {
-	waiting, since, deaf := holding.Waiting{}, map[int]time.Duration{}, deafness{}
-	return variants.ObserverFunc(func(e variants.Event) {
-		waiting.Observe(e)
-		deaf.Observe(e)
-		switch e.Kind {
-		case holding.Acquired:
-			since[e.Client] = e.At
-		case holding.Heeded:
-			if asked, ok := waiting.Longest(); ok && !deaf[e.Client] {
-				out.Span(variants.Span{Phase: phaseRevoke, Client: e.Client, Start: max(asked, since[e.Client]), End: e.At})
-			}
-		}
-	})
-}
-
-// deafness is the clients that a fault makes ignore requests, in all their lives until it is over.
-type deafness map[int]bool
-
-// Observe takes the next event.
-func (d deafness) Observe(e variants.Event) {
-	switch e.Kind {
-	case variants.Deafened:
-		d[e.Client] = true
-	case variants.Hearing:
-		delete(d, e.Client)
 	}
 }
 
@@ -66,14 +36,14 @@ type referee struct {
 	terms   Terms
 	holders map[int]*holder
 	waiting holding.Waiting
-	deaf    deafness
+	deaf    revoking.Deafness
 	freed   time.Duration // the next client to be granted the lock cannot have had it before
 	last    variants.Event
 }
 
 // newReferee returns a referee that has seen no event.
 func newReferee(out variants.Findings, words holding.Words) *referee {
-	r := &referee{Growth: holding.Growth{Words: words}, out: out, holders: map[int]*holder{}, waiting: holding.Waiting{}, deaf: deafness{}}
+	r := &referee{Growth: holding.Growth{Words: words}, out: out, holders: map[int]*holder{}, waiting: holding.Waiting{}, deaf: revoking.Deafness{}}
 	r.fencing = holding.NewFencing(out, words, r)
 	return r
 }

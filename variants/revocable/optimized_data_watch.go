@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/revoking"
 )
 
 // DataWatch is the revocable lock whose holder watches its own znode.
@@ -47,24 +47,7 @@ func NewDataWatch(session *variants.Session, dir string) *DataWatch {
 	return l
 }
 
-func (l *DataWatch) look(ctx context.Context, mine line.Ticket) (seen, error) {
-	now, err := l.readW(ctx, mine)
-	if now.asked { // it cannot be asked twice
-		now.watch = nil
-	}
-	return now, err
-}
-
-func (l *DataWatch) lookAgain(ctx context.Context, mine line.Ticket, last seen) (seen, error) {
-	if err := l.background.Await(ctx, last.watch); err != nil {
-		return seen{}, err
-	}
-	now, err := l.read(ctx, mine)
-	if err != nil || now.asked {
-		return now, err
-	}
-	return l.look(ctx, mine)
-}
+func (l *DataWatch) ear(mine revoking.Znode) revoking.Ear { return revoking.UntilAsked{Znode: mine} }
 
 func dataWatchVariant() variants.Variant {
 	return variants.Variant{

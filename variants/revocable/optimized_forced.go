@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/revoking"
 )
 
 // Forced is the revocable lock that is taken away from a holder that does not give it up in time. The recipes page calls
@@ -95,14 +96,7 @@ func (l *Forced) awaitTurn(ctx context.Context, mine line.Ticket) error {
 	})
 }
 
-func (l *Forced) look(ctx context.Context, mine line.Ticket) (seen, error) { return l.readW(ctx, mine) }
-
-func (l *Forced) lookAgain(ctx context.Context, mine line.Ticket, last seen) (seen, error) {
-	if err := l.background.Await(ctx, last.watch); err != nil {
-		return seen{}, err
-	}
-	return l.look(ctx, mine)
-}
+func (l *Forced) ear(mine revoking.Znode) revoking.Ear { return revoking.Rearmed{Znode: mine} }
 
 func forcedVariant() variants.Variant {
 	v := dataWatchVariant()

@@ -2,35 +2,21 @@ package revocable
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/revoking"
 )
 
 // marker is in the names of a lock's tickets.
 const marker = "-lock-"
 
-// unlock is what is written to the znode of a holder to ask it to give up.
-const unlock = "unlock"
-
 // strategy is what the variants differ in.
 type strategy interface {
 	// awaitTurn asks the client just before in the line to give up, and returns when the client's own ticket is the first.
 	awaitTurn(ctx context.Context, mine line.Ticket) error
-	// look finds out whether the holder of a ticket has been asked to give up, when it has just acquired the lock.
-	look(ctx context.Context, mine line.Ticket) (seen, error)
-	// lookAgain looks when there may be something new.
-	lookAgain(ctx context.Context, mine line.Ticket, last seen) (seen, error)
-}
-
-// seen is what a holder has seen on its own znode.
-type seen struct {
-	asked bool
-	watch *variants.Watch // nil if none is armed
+	// ear returns how the holder of a znode learns that it has been asked to give up.
+	ear(mine revoking.Znode) revoking.Ear
 }
 
 // sequential is what the variants share: one client's place in the line, and what it hears while it holds.
@@ -40,7 +26,7 @@ type sequential struct {
 	background *variants.Session // on which a holder listens
 	strategy   strategy
 	mine       line.Ticket // while the lock is held, as is listening
-	listening  *listening
+	listening  *revoking.Listening
 }
 
 // init prepares a lock with a strategy.
@@ -52,26 +38,26 @@ func (s *sequential) init(session *variants.Session, dir string, strategy strate
 }
 
 func (s *sequential) acquire(ctx context.Context) (Grant, error) {
-	var first seen
+	var ear revoking.Ear
+	var first revoking.Seen
 	mine, err := s.Take(ctx, func(ctx context.Context, mine line.Ticket) (err error) {
 		if err := s.strategy.awaitTurn(ctx, mine); err != nil {
 			return err
 		}
-		first, err = s.strategy.look(ctx, mine)
+		ear = s.strategy.ear(revoking.Znode{Session: s.background, Path: s.Path(mine)})
+		first, err = ear.Look(ctx)
 		return err
 	})
 	if err != nil {
 		return Grant{}, err
 	}
 	s.mine = mine
-	s.listening = listen(ctx, s.Session.Lost(), first, func(ctx context.Context, last seen) (seen, error) {
-		return s.strategy.lookAgain(ctx, mine, last)
-	})
-	return Grant{Token: int64(mine.Seq), Revoked: s.listening.revoked, Lost: s.listening.lost}, nil
+	s.listening = revoking.Listen(ctx, s.Session.Lost(), ear, first)
+	return Grant{Token: int64(mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
 }
 
 func (s *sequential) release(ctx context.Context) error {
-	s.listening.stop()
+	s.listening.Stop()
 	return s.Leave(ctx, s.mine)
 }
 
@@ -94,7 +80,7 @@ func (s *sequential) queue(ctx context.Context, mine line.Ticket, wait func(firs
 			return err
 		}
 		if predecessor != asked {
-			exists, err := s.ask(ctx, predecessor)
+			exists, err := revoking.Ask(ctx, s.Session, s.Path(predecessor))
 			if err != nil {
 				return err
 			}
@@ -107,36 +93,4 @@ func (s *sequential) queue(ctx context.Context, mine line.Ticket, wait func(firs
 			return err
 		}
 	}
-}
-
-// ask asks the owner of a ticket to give up, and reports whether the ticket exists. To ask twice does no harm.
-func (s *sequential) ask(ctx context.Context, t line.Ticket) (exists bool, err error) {
-	_, err = s.Session.Set(ctx, s.Path(t), []byte(unlock), -1)
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("write to %s: %w", s.Path(t), err)
-	default:
-		return true, nil
-	}
-}
-
-// read looks at the client's own znode. If that is gone, the lock is lost.
-func (s *sequential) read(ctx context.Context, mine line.Ticket) (seen, error) {
-	data, _, err := s.background.Get(ctx, s.Path(mine))
-	return seen{asked: string(data) == unlock}, goneIsLost(err)
-}
-
-// readW is read with a watch.
-func (s *sequential) readW(ctx context.Context, mine line.Ticket) (seen, error) {
-	data, _, watch, err := s.background.GetW(ctx, s.Path(mine))
-	return seen{asked: string(data) == unlock, watch: watch}, goneIsLost(err)
-}
-
-func goneIsLost(err error) error {
-	if errors.Is(err, zk.ErrNoNode) {
-		return variants.ErrSessionLost
-	}
-	return err
 }

@@ -1,0 +1,127 @@
+// Package revoking is what locks share whose holders can be asked to give them up.
+//
+// It takes one position: a request is the word "unlock" in the asked client's own znode of the line, as on the recipes page. So a
+// client can be asked before it holds as well as while it holds.
+package revoking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Unlock is what is written to the znode of a client to ask it to give up.
+const Unlock = "unlock"
+
+// Seen is what a client has seen on its own znode.
+type Seen struct {
+	Asked bool
+	Watch *variants.Watch // nil if none is armed
+}
+
+// Ear is how a client learns that it has been asked.
+type Ear interface {
+	// Look finds out whether the client has been asked, for the first time.
+	Look(ctx context.Context) (Seen, error)
+	// LookAgain looks when there may be something new since the last look.
+	LookAgain(ctx context.Context, last Seen) (Seen, error)
+}
+
+// Znode is a client's own znode. Its session is for work in the background.
+type Znode struct {
+	Session *variants.Session
+	Path    string
+}
+
+// Read looks at the znode. If that is gone, the lock is lost.
+func (z Znode) Read(ctx context.Context) (Seen, error) {
+	data, _, err := z.Session.Get(ctx, z.Path)
+	return Seen{Asked: string(data) == Unlock}, goneIsLost(err)
+}
+
+// ReadW is Read with a watch.
+func (z Znode) ReadW(ctx context.Context) (Seen, error) {
+	data, _, watch, err := z.Session.GetW(ctx, z.Path)
+	return Seen{Asked: string(data) == Unlock, Watch: watch}, goneIsLost(err)
+}
+
+func goneIsLost(err error) error {
+	if errors.Is(err, zk.ErrNoNode) {
+		return variants.ErrSessionLost
+	}
+	return err
+}
+
+// Rearmed is the ear of a client that watches its znode to the end, and so learns if it is deleted.
+type Rearmed struct{ Znode }
+
+// Look implements [Ear].
+func (r Rearmed) Look(ctx context.Context) (Seen, error) { return r.ReadW(ctx) }
+
+// LookAgain implements [Ear].
+func (r Rearmed) LookAgain(ctx context.Context, last Seen) (Seen, error) {
+	if err := r.Session.Await(ctx, last.Watch); err != nil {
+		return Seen{}, err
+	}
+	return r.ReadW(ctx)
+}
+
+// UntilAsked is the ear of a client that watches its znode until it has been asked. It then reads without a watch, which would
+// fire for the client's own release.
+type UntilAsked struct{ Znode }
+
+// Look implements [Ear].
+func (u UntilAsked) Look(ctx context.Context) (Seen, error) {
+	now, err := u.ReadW(ctx)
+	if now.Asked { // it cannot be asked twice
+		now.Watch = nil
+	}
+	return now, err
+}
+
+// LookAgain implements [Ear].
+func (u UntilAsked) LookAgain(ctx context.Context, last Seen) (Seen, error) {
+	if err := u.Session.Await(ctx, last.Watch); err != nil {
+		return Seen{}, err
+	}
+	now, err := u.Read(ctx)
+	if err != nil || now.Asked {
+		return now, err
+	}
+	return u.Look(ctx)
+}
+
+// Ask asks the owner of a znode to give up, and reports whether the znode exists. To ask twice does no harm.
+func Ask(ctx context.Context, session *variants.Session, path string) (exists bool, err error) {
+	_, err = session.Set(ctx, path, []byte(Unlock), -1)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("write to %s: %w", path, err)
+	default:
+		return true, nil
+	}
+}
+
+// AskOnce asks the owner of a znode unless another client has: it writes what it has read no more than once, so that the watches
+// of clients that have asked before do not fire. It is no error if the znode does not exist.
+func AskOnce(ctx context.Context, session *variants.Session, path string) error {
+	for {
+		data, stat, err := session.Get(ctx, path)
+		if err == nil && string(data) != Unlock {
+			_, err = session.Set(ctx, path, []byte(Unlock), stat.Version)
+		}
+		switch {
+		case errors.Is(err, zk.ErrBadVersion): // another client was faster, or an attempt whose reply was lost
+		case err == nil, errors.Is(err, zk.ErrNoNode):
+			return nil
+		default:
+			return fmt.Errorf("ask for %s: %w", path, err)
+		}
+	}
+}
