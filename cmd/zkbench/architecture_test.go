@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"variants/items":        {"variants", "variants/line"},
 	"variants/holding":      {"variants"},
 	"variants/lock":         {"variants", "variants/holding", "variants/line"},
-	"variants/rwlock":       {"variants", "variants/holding", "variants/line"},
+	"variants/rwlock":       {"variants", "variants/holding", "variants/line", "variants/revoking"},
 	"variants/catalog":      {"variants", "variants/lock", "variants/rwlock", "variants/blockingqueue", "variants/enqueue", "variants/config", "variants/twophasecommit", "variants/queue", "variants/election", "variants/barrier", "variants/hiddenchannel", "variants/masterworker", "variants/membership", "variants/priorityqueue", "variants/revocable", "variants/doublebarrier", "variants/watchload", "variants/treecache"},
 	"variants/config":       {"variants"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},

@@ -29,6 +29,7 @@ func Recipes() []variants.Recipe {
 	return []variants.Recipe{
 		lock.Recipe(),
 		rwlock.Recipe(),
+		rwlock.RevocableRecipe(),
 		revocable.Recipe(),
 		queue.Recipe(),
 		blockingqueue.Recipe(),

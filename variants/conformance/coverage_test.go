@@ -14,7 +14,8 @@ func tables() map[string][]string {
 		"configread": labels(configVariants), "doublebarrier": labels(doubleBarrierVariants), "election": labels(electionVariants),
 		"enqueue": labels(enqueueVariants), "hiddenchannel": labels(hiddenVariants), "lock": labels(lockVariants),
 		"masterworker": labels(masterworkerVariants), "membership": labels(membershipVariants), "priorityqueue": labels(priorityVariants),
-		"queue": labels(queueVariants), "revocable": labels(revocableVariants), "rwlock": labels(rwlockVariants),
+		"queue": labels(queueVariants), "revocable": labels(revocableVariants),
+		"revocablerw": labels(revocableRWVariants), "rwlock": labels(rwlockVariants),
 		"treecache": labels(cacheVariants), "twophasecommit": labels(siteVariants), "watchload": labels(watchloadVariants()),
 	}
 }

@@ -38,13 +38,13 @@ func requestsOf(variant variants.Variant) []request {
 func TestHoldersThatAreCut(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
-	for _, recipe := range []variants.Recipe{lock.Recipe(), election.Recipe(), rwlock.Recipe(), revocable.Recipe()} {
+	for _, recipe := range []variants.Recipe{lock.Recipe(), election.Recipe(), rwlock.Recipe(), revocable.Recipe(), rwlock.RevocableRecipe()} {
 		for _, variant := range recipe.Variants {
 			if variant.Name == "poll-1s" { // poll-50ms is the same, sooner
 				continue
 			}
 			requests := requestsOf(variant)
-			if recipe.Name == "revocable" {
+			if recipe.Revocable && variant.Name != "urgent-asks" { // whose client may not be urgent when it waits
 				requests = append(requests, request{wire.OpSetData, 1})
 			}
 			for _, r := range requests {

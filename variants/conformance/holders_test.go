@@ -32,7 +32,7 @@ func failInTurn(m *mortals, holder, nth int) {
 // and keep no other client waiting.
 func TestHoldersThatFail(t *testing.T) {
 	t.Parallel()
-	for _, recipe := range []variants.Recipe{lock.Recipe(), election.Recipe(), rwlock.Recipe(), revocable.Recipe()} {
+	for _, recipe := range []variants.Recipe{lock.Recipe(), election.Recipe(), rwlock.Recipe(), revocable.Recipe(), rwlock.RevocableRecipe()} {
 		t.Run(recipe.Name, func(t *testing.T) {
 			v := embeddedVenue(t)
 			onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {

@@ -15,6 +15,17 @@
 //
 // All use the same two kinds of znodes, whose numbers come from one counter. Each variant's own comment has the steps and
 // the exact formulas. `zkbench run rwlock-drain` checks the formulas.
+//
+// A second recipe, revocablerw, has locks whose holders can be asked to give them up. It promises the same, and that a holder that is
+// asked gives up within a grace that all have agreed upon. With urgent-asks only urgent clients ask, and only others are asked. A holder
+// that does not listen breaks the promise, and blocks the others: no variant uses force.
+//
+//	variant        what it asks                         cost of one revocation, with one holder and one waiter
+//	rearmed-watch  those before it, after it watches    1 write, 4 notifications, 5 reads
+//	ask-once       those before it, before it watches   1 write, 2 notifications, 3 reads, and 1 if the waiter reads
+//	urgent-asks    the holders, if it is urgent         1 write, 2 notifications, 3 reads, and none if the holder comes later
+//
+// `zkbench run revocablerw-drain` checks their formulas.
 package rwlock
 
 import (
@@ -67,6 +78,9 @@ type Grant struct {
 	Token int64
 	// Lost is closed when the session is lost or must be assumed to be. The holder must then stop.
 	Lost <-chan struct{}
+	// Revoked is closed when another client has asked for the lock, or when it is lost. The holder must then come to an end within
+	// the grace, and release. It is nil if no client can ask.
+	Revoked <-chan struct{}
 }
 
 // ErrHeld is returned by Acquire on a lock that this client holds already, in either mode.

@@ -3,6 +3,7 @@ package rwlock
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
@@ -10,14 +11,21 @@ import (
 
 // What stands in the names of the tickets.
 const (
-	readMarker  = "-read-"
-	writeMarker = "-write-"
+	readMarker   = "-read-"
+	writeMarker  = "-write-"
+	urgentMarker = "-urgent" // before one of these, where clients differ in priority
 )
 
 // contender is one place in the line, with what it is for.
 type contender struct {
 	line.Ticket
-	mode Mode
+	mode   Mode
+	urgent bool
+}
+
+// newContender returns the contender that a ticket stands for.
+func newContender(t line.Ticket, mode Mode) contender {
+	return contender{t, mode, strings.Contains(t.Name, urgentMarker)}
 }
 
 // contenders returns the readers and writers among the children of a directory, the first in line first. The numbers of
@@ -25,10 +33,10 @@ type contender struct {
 func contenders(children []string) []contender {
 	var all []contender
 	for _, t := range line.Sorted(children, readMarker) {
-		all = append(all, contender{t, Read})
+		all = append(all, newContender(t, Read))
 	}
 	for _, t := range line.Sorted(children, writeMarker) {
-		all = append(all, contender{t, Write})
+		all = append(all, newContender(t, Write))
 	}
 	slices.SortFunc(all, func(a, b contender) int { return int(a.Seq - b.Seq) })
 	return all
@@ -65,7 +73,7 @@ func (s *sequential) init(session *variants.Session, dir string, wait func(conte
 func (s *sequential) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
 		s.mine, err = s.lineFor(mode).Take(ctx, func(ctx context.Context, mine line.Ticket) error {
-			return s.wait(ctx, contender{mine, mode})
+			return s.wait(ctx, newContender(mine, mode))
 		})
 		if err != nil {
 			return granted, err

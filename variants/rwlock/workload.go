@@ -55,15 +55,20 @@ func join[L Lock](open func(*variants.Session, string) L) variants.JoinFunc {
 		l := open(env.Session, env.Root)
 		return holding.NewWorker(env, func(step int) holding.Operation {
 			mode := role(env, step)
-			return holding.Operation{Wanted: stamp(mode, 0), Release: l.Release, Acquire: func(ctx context.Context) (holding.Grant, error) {
-				_, before := env.Session.Waiting()
-				grant, err := l.Acquire(ctx, mode)
-				value := stamp(mode, grant.Token)
-				if _, after := env.Session.Waiting(); err == nil && after != before {
-					env.Record(waited, value)
-				}
-				return holding.Grant{Value: value, Lost: grant.Lost}, err
-			}}
+			return operation(env, mode, stamp(mode, 0), l.Acquire, l.Release)
 		}), nil
 	}
+}
+
+// operation returns what a participant does in one step.
+func operation(env variants.Env, mode Mode, wanted int64, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error) holding.Operation {
+	return holding.Operation{Wanted: wanted, Release: release, Acquire: func(ctx context.Context) (holding.Grant, error) {
+		_, before := env.Session.Waiting()
+		grant, err := acquire(ctx, mode)
+		value := stamp(mode, grant.Token)
+		if _, after := env.Session.Waiting(); err == nil && after != before {
+			env.Record(waited, value)
+		}
+		return holding.Grant{Value: value, Asked: grant.Revoked, Lost: env.Session.Lost()}, err
+	}}
 }

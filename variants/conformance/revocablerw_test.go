@@ -1,0 +1,321 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/rwlock"
+)
+
+// revocableRWOpener makes one client's revocable read/write lock of one variant.
+type revocableRWOpener func(c *client, dir string) rwlock.RevocableLock
+
+// revocableRWVariants are the variants under test, by name.
+var revocableRWVariants = []underTest[revocableRWOpener]{
+	{"rearmed-watch", func(c *client, dir string) rwlock.RevocableLock { return rwlock.NewRearmedWatch(c.session(), dir) }},
+	{"ask-once", func(c *client, dir string) rwlock.RevocableLock { return rwlock.NewAskOnce(c.session(), dir) }},
+	{"urgent-asks", func(c *client, dir string) rwlock.RevocableLock { return rwlock.NewUrgentAsks(c.session(), dir) }},
+}
+
+type revocableRWCheck = func(t *testing.T, v venue, dir string, open revocableRWOpener)
+
+// revocableRWChecks are what every variant must pass beyond what a read/write lock must. Those that ask are urgent.
+var revocableRWChecks = []check[revocableRWCheck]{
+	{"tells all readers", revocableRWTellsAllReaders},
+	{"tells those in between", revocableRWTellsThoseInBetween},
+	{"ignores what is no request", revocableRWIgnoresWhatIsNoRequest},
+	{"tells of a lost session", revocableRWTellsOfALostSession},
+}
+
+func TestRevocableRW(t *testing.T)     { onEmbedded(t, checkRevocableRW) }
+func TestLiveRevocableRW(t *testing.T) { onLive(t, checkRevocableRW) }
+
+func checkRevocableRW(t *testing.T, v venue) {
+	t.Helper()
+	checkAll(t, v, rwlockChecks, revocableRWVariants, func(t *testing.T, do rwlockCheck, variant underTest[revocableRWOpener]) {
+		do(t, v, directory(t, v), func(c *client, dir string) rwlock.Lock { return variant.open(c, dir) })
+	})
+	checkAll(t, v, revocableRWChecks, revocableRWVariants, func(t *testing.T, do revocableRWCheck, variant underTest[revocableRWOpener]) {
+		do(t, v, directory(t, v), variant.open)
+	})
+	t.Run("keeps its promise", func(t *testing.T) { revocableRWKeepsItsPromise(t, v) })
+	t.Run("spares ordinary clients and urgent ones", func(t *testing.T) {
+		v.begin(t)
+		revocableRWSparesEquals(t, v)
+	})
+}
+
+// revocableRWLine is clients whose locks stand in one line.
+type revocableRWLine struct {
+	t     *testing.T
+	cs    []*client
+	locks []rwlock.RevocableLock
+}
+
+func newRevocableRWLine(t *testing.T, v venue, dir string, open revocableRWOpener, n int) *revocableRWLine {
+	l := &revocableRWLine{t: t, cs: clients(t, v, n)}
+	for _, c := range l.cs {
+		l.locks = append(l.locks, open(c, dir))
+	}
+	return l
+}
+
+// hold acquires what must be free.
+func (l *revocableRWLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
+	l.t.Helper()
+	grant, err := l.locks[i].Acquire(testContext(l.t), mode)
+	must(l.t, err)
+	return grant
+}
+
+// want begins to wait for what must be taken, as an urgent client or not.
+func (l *revocableRWLine) want(i int, mode rwlock.Mode, urgent bool) <-chan rwlock.Grant {
+	l.t.Helper()
+	acquire := l.locks[i].Acquire
+	if urgent {
+		acquire = l.locks[i].AcquireUrgently
+	}
+	ctx, granted := testContext(l.t), make(chan rwlock.Grant, 1)
+	done := make(chan struct{})
+	l.t.Cleanup(func() { <-done })
+	go func() {
+		defer close(done)
+		grant, err := acquire(ctx, mode)
+		if err != nil {
+			l.t.Error(err)
+		}
+		granted <- grant
+	}()
+	awaitWaiting(l.t, l.cs[i])
+	return granted
+}
+
+func (l *revocableRWLine) release(i int) {
+	l.t.Helper()
+	must(l.t, l.locks[i].Release(testContext(l.t)))
+}
+
+// mustBeAsked waits until a holder is asked.
+func mustBeAsked(t *testing.T, grant rwlock.Grant) {
+	t.Helper()
+	await(t, "the holder was not asked", grant.Revoked)
+}
+
+// mustNotBeAsked fails if a holder has been asked. The clients that could have asked it wait.
+func mustNotBeAsked(t *testing.T, c *client, dir string, grant rwlock.Grant) {
+	t.Helper()
+	catchUp(t, c, dir)
+	select {
+	case <-grant.Revoked:
+		t.Error("the holder was asked")
+	default:
+	}
+}
+
+// A writer asks all readers that hold, and they hold on until they consent.
+func revocableRWTellsAllReaders(t *testing.T, v venue, dir string, open revocableRWOpener) {
+	l := newRevocableRWLine(t, v, dir, open, 3)
+	first, second := l.hold(0, rwlock.Read), l.hold(1, rwlock.Read)
+	writer := l.want(2, rwlock.Write, true)
+	mustBeAsked(t, first)
+	mustBeAsked(t, second)
+	l.release(1)
+	awaitWaiting(t, l.cs[2])
+	mustStillWait(t, "the writer", writer)
+	l.release(0)
+	if grant := await(t, "the writer was not granted the lock", writer); grant.Token <= second.Token {
+		t.Errorf("fencing token %d after %d", grant.Token, second.Token)
+	}
+	l.release(2)
+	mustBeEmpty(t, v, dir)
+}
+
+// Those that stand between an urgent client and the holder are to give up as soon as they have the lock.
+func revocableRWTellsThoseInBetween(t *testing.T, v venue, dir string, open revocableRWOpener) {
+	l := newRevocableRWLine(t, v, dir, open, 4)
+	holder := l.hold(0, rwlock.Read)
+	writer, reader := l.want(1, rwlock.Write, false), l.want(2, rwlock.Read, false)
+	last := l.want(3, rwlock.Write, true)
+	mustBeAsked(t, holder)
+	l.release(0)
+	mustBeAsked(t, await(t, "the first writer was not granted the lock", writer))
+	l.release(1)
+	mustBeAsked(t, await(t, "the reader was not granted the lock", reader))
+	l.release(2)
+	await(t, "the last writer was not granted the lock", last)
+	l.release(3)
+	mustBeEmpty(t, v, dir)
+}
+
+// What another client writes to a holder's znode asks for nothing, and does not make the holder deaf.
+func revocableRWIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, open revocableRWOpener) {
+	l := newRevocableRWLine(t, v, dir, open, 2)
+	grant := l.hold(0, rwlock.Write)
+	reads := func() int64 { return l.cs[0].ledger.Counts().Requests[wire.OpGetData] }
+	before := reads()
+	must(t, errorOf(l.cs[1].conn.Set(dir+"/"+children(t, l.cs[1], dir)[0], []byte("hello"), -1)))
+	eventually(t, "the holder did not look at its znode", func() bool { return reads() != before })
+	mustNotBeAsked(t, l.cs[0], dir, grant)
+	reader := l.want(1, rwlock.Read, true)
+	mustBeAsked(t, grant)
+	l.release(0)
+	<-reader
+	l.release(1)
+}
+
+// A holder whose session is closed is told so.
+func revocableRWTellsOfALostSession(t *testing.T, v venue, dir string, open revocableRWOpener) {
+	l := newRevocableRWLine(t, v, dir, open, 2)
+	grant := l.hold(0, rwlock.Read)
+	writer := l.want(1, rwlock.Write, true)
+	mustBeAsked(t, grant)
+	l.cs[0].conn.Close()
+	await(t, "the holder was not told that its session is lost", grant.Lost)
+	wantError(t, "Release of a lost lock", l.locks[0].Release(testContext(t)), variants.ErrSessionLost)
+	<-writer
+	l.release(1)
+	mustBeEmpty(t, v, dir)
+}
+
+// Only an urgent client asks, and no urgent one is asked.
+func revocableRWSparesEquals(t *testing.T, v venue) {
+	dir := directory(t, v)
+	l := newRevocableRWLine(t, v, dir, revocableRWVariants[2].open, 4)
+	grant := l.hold(0, rwlock.Write)
+	ordinary := l.want(1, rwlock.Write, false)
+	mustNotBeAsked(t, l.cs[0], dir, grant)
+	urgent := l.want(2, rwlock.Write, true)
+	mustBeAsked(t, grant)
+	l.release(0)
+	mustBeAsked(t, <-ordinary)
+	l.release(1)
+	if grant := <-urgent; grant.Revoked != nil {
+		t.Error("an urgent client can be asked to give up")
+	}
+	other := l.want(3, rwlock.Read, true)
+	l.release(2)
+	<-other
+	l.release(3)
+	mustBeEmpty(t, v, dir)
+}
+
+// revocableRWHistory lets six participants take the lock at once, several times each, on these terms.
+func revocableRWHistory(t *testing.T, v venue, dir string, open revocableRWOpener, terms rwlock.Terms, hold func(context.Context, <-chan struct{}) error) variants.History {
+	t.Helper()
+	const n, rounds = 6, 6
+	cs := clients(t, v, n)
+	variant := variants.Variant{Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
+		return rwlock.NewParticipant(open(cs[env.Index], dir), terms, env), nil
+	}}
+	c := newCompany(t.Context(), variant, variants.Env{Clients: n, Hold: hold})
+	for i, member := range cs {
+		c.joinWith(t, member.handle)
+		c.start(i, rounds)
+	}
+	c.mustEnd(t)
+	return c.history()
+}
+
+// heldUntilAsked holds for a while, or until another client asks.
+func heldUntilAsked(ctx context.Context, asked <-chan struct{}) error {
+	return variants.WaitFor(ctx, 20*time.Millisecond, asked, nil)
+}
+
+func revocableRWKeepsItsPromise(t *testing.T, v venue) {
+	onEach(t, v, revocableRWVariants, func(t *testing.T, variant underTest[revocableRWOpener]) {
+		dir := directory(t, v)
+		h := revocableRWHistory(t, v, dir, variant.open, rwlock.Terms{Grace: patience, Priorities: variant.name == "urgent-asks"}, heldUntilAsked)
+		for _, breach := range rwlock.RevocableRecipe().Violations(h) {
+			t.Error(breach.Text)
+		}
+		if phasesIn(rwlock.RevocableRecipe(), h)["revoke"] == 0 {
+			t.Error("no client was asked to give up")
+		}
+		mustBeEmpty(t, v, dir)
+	})
+}
+
+// The checks above must be able to fail.
+func TestBrokenRevocableRWLocksAreCaught(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	deaf := func(ctx context.Context, _ <-chan struct{}) error {
+		return variants.WaitFor(ctx, 2*shortGrace, nil, nil)
+	}
+	for _, tt := range []struct {
+		name    string
+		variant int
+		terms   rwlock.Terms
+		hold    func(context.Context, <-chan struct{}) error
+		want    string
+	}{
+		{"deaf holders", 1, rwlock.Terms{Grace: shortGrace}, deaf, "after it was asked; the grace is 50ms"},
+		{"holders that are deaf to urgent clients", 2, rwlock.Terms{Grace: shortGrace, Priorities: true}, deaf, "after it was asked; the grace is 50ms"},
+		{"a lock in which all clients ask", 1, rwlock.Terms{Grace: patience, Priorities: true}, heldUntilAsked, "was asked to give up although no client that may ask it wanted the lock"},
+		{"a lock in which too few clients ask", 2, rwlock.Terms{Grace: shortGrace}, func(ctx context.Context, asked <-chan struct{}) error {
+			return variants.WaitFor(ctx, 2*shortGrace, asked, nil)
+		}, "after it was asked; the grace is 50ms"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v.begin(t)
+			h := revocableRWHistory(t, v, directory(t, v), revocableRWVariants[tt.variant].open, tt.terms, tt.hold)
+			mustBreak(t, rwlock.RevocableRecipe(), h, tt.want)
+		})
+	}
+}
+
+// After a fault at a write of the client that asks or of the one that gives up, nothing is left that blocks others.
+func TestRevocableRWFaults(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, tt := range writeFaults {
+		for _, op := range []wire.Opcode{wire.OpCreate, wire.OpSetData, wire.OpDelete} {
+			for _, mode := range []rwlock.Mode{rwlock.Read, rwlock.Write} {
+				for _, variant := range revocableRWVariants {
+					t.Run(strings.Join([]string{tt.name, fmt.Sprint(op), mode.String(), variant.name}, "/"), func(t *testing.T) {
+						t.Parallel()
+						revocableRWSurvivesFaults(t, v, variant.open, mode, embedded.Fault{Op: op, Do: tt.do}, tt.lost)
+					})
+				}
+			}
+		}
+	}
+}
+
+// revocableRWSurvivesFaults lets a client ask a writer for the lock and give it back, and something go wrong with one of its writes.
+func revocableRWSurvivesFaults(t *testing.T, v venue, open revocableRWOpener, mode rwlock.Mode, fault embedded.Fault, lost bool) {
+	t.Helper()
+	dir := directory(t, v)
+	l := newRevocableRWLine(t, v, dir, open, 2)
+	grant := l.hold(0, rwlock.Write)
+	fault.Session = l.cs[1].conn.SessionID()
+	trap := embeddedServer(t, v).Inject(fault)
+	ctx := testContext(t)
+	failed := background(func() error {
+		if _, err := l.locks[1].AcquireUrgently(ctx, mode); err != nil {
+			return err
+		}
+		return l.locks[1].Release(ctx)
+	})
+	if !lost || fault.Op == wire.OpDelete {
+		mustBeAsked(t, grant)
+		l.release(0)
+	}
+	switch err := await(t, "the client did not go on", failed); {
+	case lost:
+		wantError(t, "Acquire and Release", err, variants.ErrSessionLost)
+	default:
+		must(t, err)
+	}
+	<-trap.Fired()
+	l.release(0) // which does nothing if it has
+	l.hold(0, rwlock.Write)
+	l.release(0)
+	mustBeEmpty(t, v, dir)
+}

@@ -1,0 +1,162 @@
+package rwlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
+	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/revoking"
+)
+
+// grace is within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but machines stall.
+const grace = 5 * time.Second
+
+// RevocableLock is a read/write lock whose holders can be asked to give it up.
+type RevocableLock interface {
+	Lock
+	// AcquireUrgently is Acquire by a client of higher priority. It is the same as Acquire for a lock that has no priorities.
+	AcquireUrgently(ctx context.Context, mode Mode) (Grant, error)
+}
+
+// RevocableRecipe returns the recipe of read/write locks that can be revoked with its variants, naive ones first.
+func RevocableRecipe() variants.Recipe {
+	return variants.Recipe{
+		Name:        "revocablerw",
+		Summary:     "readers share, a writer is alone, and holders can be asked to give up",
+		Source:      "ZooKeeper recipes page, Recoverable Shared Locks",
+		Variants:    []variants.Variant{rearmedWatchVariant(), askOnceVariant(), urgentAsksVariant()},
+		Phases:      revocablePhases(),
+		Operation:   holding.PhaseRelease,
+		CountFrom:   variants.FromStart,
+		Revocable:   true,
+		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
+		NewObserver: newRevocableObserver,
+		Code:        code,
+	}
+}
+
+// revocable is what the variants with revocation share. They differ in whom they ask, and in how they listen.
+type revocable struct {
+	sequential
+	background *variants.Session // on which a client listens
+	listening  *revoking.Listening
+	turn       turn
+}
+
+// turn waits for a client's turn. It returns what the client hears from then on, nil if no client may ask it.
+type turn func(ctx context.Context, mine contender) (*revoking.Listening, error)
+
+// init prepares a lock whose clients wait in the given way.
+func (r *revocable) init(session *variants.Session, dir string, turn turn) {
+	r.Line = line.New(session, dir, readMarker)
+	r.background = session.Background()
+	r.turn = turn
+	r.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, r.release)
+}
+
+// Acquire implements [Lock].
+func (r *revocable) Acquire(ctx context.Context, mode Mode) (Grant, error) {
+	return r.acquire(ctx, r.lineFor(mode), mode)
+}
+
+// AcquireUrgently implements [RevocableLock].
+func (r *revocable) AcquireUrgently(ctx context.Context, mode Mode) (Grant, error) {
+	return r.Acquire(ctx, mode)
+}
+
+// acquire waits for the lock in a line.
+func (r *revocable) acquire(ctx context.Context, in line.Line, mode Mode) (Grant, error) {
+	return r.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
+		r.mine, err = in.Take(ctx, func(ctx context.Context, mine line.Ticket) (err error) {
+			r.listening, err = r.turn(ctx, newContender(mine, mode))
+			return err
+		})
+		if err != nil {
+			return granted, err
+		}
+		granted = Grant{Mode: mode, Token: int64(r.mine.Seq), Lost: r.Session.Lost()}
+		if r.listening != nil {
+			granted.Revoked, granted.Lost = r.listening.Revoked, r.listening.Lost
+		}
+		return granted, nil
+	})
+}
+
+func (r *revocable) release(ctx context.Context) error {
+	if r.listening != nil {
+		r.listening.Stop()
+	}
+	return r.Leave(ctx, r.mine)
+}
+
+// znode is the client's own.
+func (r *revocable) znode(mine contender) revoking.Znode {
+	return revoking.Znode{Session: r.background, Path: r.Path(mine.Ticket)}
+}
+
+// listen begins to listen.
+func (r *revocable) listen(ctx context.Context, by revoking.Ear) (*revoking.Listening, error) {
+	first, err := by.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return revoking.Listen(ctx, r.Session.Lost(), by, first), nil
+}
+
+// await waits for the next lower one of the contenders that a client must wait for, until there is none. Before each wait it calls ask
+// with all contenders before the client. It returns the last listing.
+func (r *revocable) await(ctx context.Context, mine contender, ask func(before []contender) error) (children []string, err error) {
+	err = r.AwaitEach(ctx, func(listed []string) (line.Ticket, bool, error) {
+		children = listed
+		before, err := ahead(mine, children)
+		if err != nil {
+			return line.Ticket{}, false, err
+		}
+		watched, waiting := nearestWriter(mine.mode, before)
+		if waiting {
+			err = ask(before)
+		}
+		return watched, waiting, err
+	})
+	return children, err
+}
+
+// ask asks the owners of tickets to give up.
+func (r *revocable) ask(ctx context.Context, owners []contender) error {
+	for _, c := range owners {
+		if _, err := revoking.Ask(ctx, r.Session, r.Path(c.Ticket)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inTheWay returns which of the contenders before a client it must ask to give up, so that, if each client does that, all that
+// stand before one have been asked: the next lower writer, and a writer the readers behind that instead, if there are any.
+func inTheWay(mode Mode, before []contender) []contender {
+	last := len(before) - 1
+	for last >= 0 && !isWriter(before[last]) {
+		last--
+	}
+	switch {
+	case mode == Write && last < len(before)-1:
+		return before[last+1:]
+	case last >= 0:
+		return before[last : last+1]
+	default:
+		return nil
+	}
+}
+
+// atTheFront returns the contenders that hold the lock if others stand behind them: the readers before the first writer, or that
+// writer.
+func atTheFront(line []contender) []contender {
+	for i, c := range line {
+		if isWriter(c) {
+			return line[:max(i, 1)]
+		}
+	}
+	return line
+}

@@ -1,0 +1,188 @@
+package rwlock
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
+	"github.com/zkbench/zkbench/variants/revoking"
+)
+
+// newRevocableObserver returns an observer of the phases and the promise of a lock that can be revoked.
+func newRevocableObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		newObserver(out),
+		revoking.Revocations(out, phaseRevoke, &askers{Waiting: holding.Waiting{}}),
+		urgentWaits(out),
+		inversions(out),
+		&consent{out: out, askers: askers{Waiting: holding.Waiting{}}, deaf: revoking.Deafness{}, holders: map[int]*consenting{}, requests: map[int]*request{}},
+	}
+}
+
+// askers is the clients that wait and may ask holders to give up.
+type askers struct {
+	holding.Waiting
+	urgentOnly bool
+}
+
+// Observe takes the next event.
+func (a *askers) Observe(e variants.Event) {
+	if e.Kind == agreedUrgent {
+		a.urgentOnly = true
+	}
+	if e.Kind == holding.Requested && a.urgentOnly && !isUrgentRequest(e.Value) {
+		return
+	}
+	a.Waiting.Observe(e)
+}
+
+// urgentWaits returns an observer of the times in which urgent clients acquire the lock.
+func urgentWaits(out variants.Findings) variants.Observer {
+	waiting := &askers{Waiting: holding.Waiting{}, urgentOnly: true}
+	return variants.ObserverFunc(func(e variants.Event) {
+		if since, urgent := waiting.Waiting[e.Client]; urgent && e.Kind == holding.Acquired {
+			out.Span(variants.Span{Phase: phaseUrgent, Client: e.Client, Start: since, End: e.At})
+		}
+		waiting.Observe(e)
+	})
+}
+
+// inversions returns an observer of the times for which holders that are not urgent keep urgent clients waiting.
+//
+// Note: an urgent reader waits for a reader only if a writer stands between them. Where no writer waits, it is about to have the lock.
+func inversions(out variants.Findings) variants.Observer {
+	pressing := &askers{Waiting: holding.Waiting{}, urgentOnly: true}
+	writers, since, urgent := holding.Waiting{}, map[int]time.Duration{}, map[int]bool{}
+	return variants.ObserverFunc(func(e variants.Event) {
+		mode, _ := unstamp(e.Value)
+		switch e.Kind {
+		case holding.Requested:
+			urgent[e.Client] = isUrgentRequest(e.Value)
+		case holding.Acquired:
+			since[e.Client] = e.At
+		case holding.Releasing:
+			from, pressed := pressing.Longest()
+			if pressed && !urgent[e.Client] && (mode == Write || len(writers) > 0) {
+				out.Span(variants.Span{Phase: phaseInversion, Client: e.Client, Start: max(from, since[e.Client]), End: e.At})
+			}
+		}
+		pressing.Observe(e)
+		if e.Kind != holding.Requested || mode == Write {
+			writers.Observe(e)
+		}
+	})
+}
+
+// consent reports holders that hold on for longer than they may after they were asked, and holders that were asked by a client that
+// must not ask them.
+type consent struct {
+	out      variants.Findings
+	grace    time.Duration
+	askers   askers
+	deaf     revoking.Deafness
+	requests map[int]*request // by client, the last one
+	holders  map[int]*consenting
+	leftover bool // a client that might ask has ended its life, and its znode may have outlived it
+	last     variants.Event
+}
+
+// request is a client's request for the lock.
+type request struct {
+	urgent bool
+	wanted bool // another client that might ask waited at some time since
+}
+
+// consenting is a client that has not released yet.
+type consenting struct {
+	since     time.Duration
+	deaf      bool // a fault has made it ignore requests for some of the time
+	causeless bool // it was asked although no client may have asked it
+	releasing bool
+}
+
+// Observe implements [variants.Observer].
+func (c *consent) Observe(e variants.Event) {
+	c.last = e
+	c.deaf.Observe(e)
+	c.settle(e)
+	c.askers.Observe(e)
+	h := c.holders[e.Client]
+	switch e.Kind {
+	case agreed, agreedUrgent:
+		c.grace = time.Duration(e.Value)
+	case holding.Requested:
+		c.requests[e.Client] = &request{urgent: isUrgentRequest(e.Value)}
+	case holding.Acquired:
+		c.holders[e.Client] = &consenting{since: e.At, deaf: c.deaf[e.Client]}
+	case holding.Deposed, variants.Died, variants.Rejoined:
+		delete(c.holders, e.Client)
+	}
+	if h != nil {
+		c.follow(e, h)
+	}
+}
+
+// Complete implements [variants.Observer].
+func (c *consent) Complete() {
+	for _, client := range slices.Sorted(maps.Keys(c.holders)) {
+		c.overdue(c.last, client, c.holders[client])
+	}
+}
+
+// settle takes note of the end of a client's request, if it could ask.
+func (c *consent) settle(e variants.Event) {
+	if _, asks := c.askers.Waiting[e.Client]; !asks {
+		return
+	}
+	switch e.Kind {
+	case holding.Acquired, holding.Withdrew:
+		for client, r := range c.requests {
+			r.wanted = r.wanted || client != e.Client
+		}
+	case variants.SessionLost, variants.Died, variants.Rejoined:
+		c.leftover = true
+	}
+}
+
+// follow takes the next event of a holder.
+func (c *consent) follow(e variants.Event, h *consenting) {
+	switch e.Kind {
+	case variants.Deafened:
+		h.deaf = true
+	case holding.Heeded:
+		_, waiting := c.askers.Longest()
+		mine := c.requests[e.Client]
+		h.causeless = mine != nil && (c.mustNotBeAsked(mine) || !waiting && !c.leftover && !mine.wanted)
+	case holding.Releasing:
+		c.overdue(e, e.Client, h)
+		h.releasing = true
+	case holding.Released: // its session had not ended, which would have ended its hold, too
+		if h.causeless {
+			c.out.Breach(e, "client %d was asked to give up although no client that may ask it wanted the lock", e.Client)
+		}
+		delete(c.holders, e.Client)
+	}
+}
+
+// mustNotBeAsked reports whether the holder has a request that none takes precedence over.
+func (c *consent) mustNotBeAsked(mine *request) bool {
+	return c.askers.urgentOnly && mine != nil && mine.urgent
+}
+
+// overdue reports a holder that has held on for longer than it may. One that a fault has made deaf breaks no promise: it blocks the
+// others.
+func (c *consent) overdue(e variants.Event, client int, h *consenting) {
+	since, waiting := c.askers.Longest()
+	over := e.At - max(since, h.since)
+	if h.releasing || !waiting || over <= c.grace || c.mustNotBeAsked(c.requests[client]) {
+		return
+	}
+	const late = "client %d held on for %s after it was asked; the grace is %s"
+	if h.deaf {
+		c.out.Lose(e, variants.Blocked, int64(over-c.grace), late, client, over, c.grace)
+		return
+	}
+	c.out.Breach(e, late, client, over, c.grace)
+}

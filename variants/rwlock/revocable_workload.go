@@ -1,0 +1,87 @@
+package rwlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
+)
+
+// What a participant of a lock that can be revoked records in addition, before its first step.
+const (
+	agreed       = waited + 1 + iota // value: the grace; every client that waits may ask
+	agreedUrgent                     // value: the grace; only urgent clients may ask, and only others
+)
+
+// The phases that other read/write locks do not have.
+const (
+	phaseRevoke    = "revoke"
+	phaseUrgent    = "urgent"
+	phaseInversion = "inversion"
+)
+
+// revocablePhases returns what is timed, the most telling first.
+func revocablePhases() []variants.Phase {
+	all := append([]variants.Phase{
+		{
+			Name: phaseRevoke, UntimedInLockstep: true,
+			Meaning: "from when a client that may ask wants the lock, or its holder has it if that is later, until the holder has come to an end because it was asked",
+		},
+		{Name: phaseUrgent, UntimedInLockstep: true, Meaning: "the acquire of a client that is urgent"},
+		{
+			Name: phaseInversion, UntimedInLockstep: true, Of: holding.PhaseHold,
+			Meaning: "from when an urgent client must wait for a holder that is not, until that one begins to release",
+		},
+	}, phases()...)
+	hold := &all[len(all)-1]
+	hold.Meaning, hold.Waits = "how long holders hold, as the scenario makes them or until they are asked", true
+	return all
+}
+
+// isUrgentStep reports whether a participant is urgent in a step. In each step one participant is, in turn, the last one first.
+func isUrgentStep(env variants.Env, step int) bool {
+	return (env.Index+step)%env.Clients == env.Clients-1
+}
+
+// wanted packs a mode and whether the request is urgent into the value of a request. isUrgentRequest unpacks it.
+func wanted(mode Mode, urgent bool) int64 {
+	if urgent {
+		return stamp(mode, 1)
+	}
+	return stamp(mode, 0)
+}
+
+func isUrgentRequest(value int64) bool {
+	_, urgent := unstamp(value)
+	return urgent == 1
+}
+
+// Terms are what the clients of a lock that can be revoked have agreed upon.
+type Terms struct {
+	Grace      time.Duration // within which a holder that was asked gives up
+	Priorities bool          // only urgent clients may ask, and only others
+}
+
+// NewParticipant makes a participant of a lock that can be revoked. It holds until it is asked to give up or has held for long enough.
+func NewParticipant(l RevocableLock, terms Terms, env variants.Env) variants.Participant {
+	kind := agreed
+	if terms.Priorities {
+		kind = agreedUrgent
+	}
+	env.Record(kind, int64(terms.Grace))
+	return holding.NewWorker(env, func(step int) holding.Operation {
+		mode, acquire, urgent := role(env, step), l.Acquire, isUrgentStep(env, step)
+		if urgent {
+			acquire = l.AcquireUrgently
+		}
+		return operation(env, mode, wanted(mode, urgent), acquire, l.Release)
+	})
+}
+
+// joinRevocable makes a variant's Join of its constructor.
+func joinRevocable[L RevocableLock](terms Terms, open func(*variants.Session, string) L) variants.JoinFunc {
+	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
+		return NewParticipant(open(env.Session, env.Root), terms, env), nil
+	}
+}
