@@ -42,6 +42,9 @@ var electionVariants = []underTest[func(t testing.TB, c *client, dir string) ele
 	{"resigned-mark", func(_ testing.TB, c *client, dir string) election.Election {
 		return election.NewResignedMark(c.session(), dir)
 	}},
+	{"acknowledged", func(_ testing.TB, c *client, dir string) election.Election {
+		return election.NewAcknowledged(c.session(), dir)
+	}},
 }
 
 func mustOpen(t testing.TB) func(election.Election, error) election.Election {
@@ -342,6 +345,9 @@ func electionSurvivesFaults(t *testing.T, v venue, variant lockVariant, do embed
 	begins, ends := wire.OpCreate, wire.OpDelete
 	if variant.name == "poll" || variant.name == "master-znode" {
 		begins, ends = wire.OpMulti, wire.OpMulti
+	}
+	if variant.name == "acknowledged" {
+		ends = wire.OpMulti
 	}
 	verdict := func(what string, err error) {
 		t.Helper()

@@ -11,8 +11,10 @@
 //	leader-watch       <dir>/<guid>-n_<seq>     m notifications, m listings of m children, m-1 getData
 //	predecessor-watch  <dir>/<guid>-n_<seq>     1 notification, 1 listing
 //	resigned-mark      <dir>/<guid>-n_<seq>     1 notification, and 1 listing if the leader has died
+//	acknowledged       <dir>/<guid>-n_<seq>     1 notification, 1 listing, 1 create
 //
-// Beside <dir>/master stands <dir>/fence, persistent, whose version is the epoch. A leader that crashes is missed only
+// Beside <dir>/master stands <dir>/fence, persistent, whose version is the epoch. With acknowledged, a leader that knows that it leads
+// has <dir>/acknowledged, ephemeral, which any other client can look at. A leader that crashes is missed only
 // when its session has expired, which takes far longer than a failover; the costs are the same then.
 //
 // Each variant's own comment has the steps and the exact formulas. `zkbench run election-drain` checks the formulas, except
@@ -64,7 +66,7 @@ func Recipe() variants.Recipe {
 		Source:  "ZooKeeper recipes page, Leader Election; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants: []variants.Variant{
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
-			resignedMarkVariant(),
+			resignedMarkVariant(), acknowledgedVariant(),
 		},
 		Phases:      phases(),
 		Operation:   phaseResign,

@@ -140,7 +140,7 @@ func simulate(variant string, n int) variantstest.Counts {
 	watches := map[int]int{} // by candidate, whose end it waits for
 	for k := 1; k < n; k++ {
 		watches[k] = 0
-		if variant == "predecessor-watch" || variant == "resigned-mark" {
+		if slices.Contains([]string{"predecessor-watch", "resigned-mark", "acknowledged"}, variant) {
 			watches[k] = k - 1
 		}
 	}
@@ -161,8 +161,11 @@ func simulate(variant string, n int) variantstest.Counts {
 			default:
 				c.Read(1) // a listing
 			}
-			if k == leader+1 {
-				continue // it leads
+			if k == leader+1 { // it leads
+				if variant == "acknowledged" {
+					c.Write(0)
+				}
+				continue
 			}
 			c.Read(1) // exists or getData, to watch the new leader
 			watches[k] = leader + 1
@@ -175,7 +178,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch", "resigned-mark")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch", "resigned-mark", "acknowledged")
 }
 
 func TestMasterZnodeCostsMatchSimulatedRaces(t *testing.T) {

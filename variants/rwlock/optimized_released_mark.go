@@ -59,7 +59,7 @@ func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 		l.marking.Marker = markerFor(mode)
 		l.mine.mode = mode
 		l.mine.Ticket, err = l.marking.Take(ctx, func(ctx context.Context, mine line.Ticket) error {
-			return l.await(ctx, contender{mine, mode})
+			return l.await(ctx, newContender(mine, mode))
 		})
 		if err != nil {
 			return granted, err

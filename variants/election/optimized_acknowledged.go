@@ -1,0 +1,147 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// Acknowledged is the election whose leader says that it knows before it leads.
+//
+//  1. Create <dir>/<guid>-n_, ephemeral and sequential. If the reply is lost, look for the GUID.
+//  2. List <dir>, without a watch. If its own znode is the smallest, the client has won; go to 5.
+//  3. Read, with a watch, the znode with the largest number below that of the client's own. If it is gone, go to 2.
+//  4. Wait for the watch, then go to 2.
+//  5. Create <dir>/acknowledged, ephemeral, with the epoch as its data. The client leads.
+//  6. To resign, delete <dir>/acknowledged and the client's own znode in one multi. To withdraw before step 5, delete the client's own
+//     znode.
+//
+// With PredecessorWatch, the listing says whose znode is the smallest, and not whether that client knows: its notification may be on its
+// way, or its process may have stopped. Here, other clients find out which leader knows of its term with one read of one path, and can
+// watch that path for the next one; see Leader. No two acknowledgements meet. Both znodes of a term go in one transaction, by the multi or
+// with the session, and the next client wins after that.
+//
+// Cost of one term: that of PredecessorWatch, and one create. The multi is one request and one write, as the delete was. So in lockstep,
+// where N clients campaign and lead one after another:
+//
+//	notifications  N-1
+//	requests       N multis + N-1 listings + N-1 creates  =  3N-2
+//	writes         N multis + N-1 creates  =  2N-1
+//	herd           1
+//
+// Running free, each term has one more create: 6 requests, 3 of them writes. A failover takes one quorum write more, until the successor
+// leads. The epoch is the sequence number, which counts the acknowledgements, too: it grows for 2^30 terms.
+//
+// Bound: in a failover (phase failover-clean), the resignation must be written, one candidate must be notified, and its acknowledgement
+// must be written: 2 quorum writes and 1 notification. This variant has 2 and 1, and 1 read in between: the candidate lists the znodes,
+// as the one before it may have withdrawn.
+//
+// Source: as written, but with getData in place of a watch that the page leaves open, and watching the largest number below its own:
+// ZooKeeper recipes page, Leader Election, with the separate znode of its first note. The page would acknowledge that the leader has
+// executed its procedure; here the procedure is to learn of the term, and the leader leads after the acknowledgement.
+type Acknowledged struct {
+	office
+	line.Line
+	mine line.Ticket // while the client leads
+}
+
+// acknowledgement is the name of the znode by which a leader says that it knows.
+const acknowledgement = "acknowledged"
+
+// NewAcknowledged returns the part of one client in the elections below an existing znode dir.
+func NewAcknowledged(session *variants.Session, dir string) *Acknowledged {
+	a := &Acknowledged{Line: line.New(session, dir, marker)}
+	a.exclusive = variants.NewExclusive(session, ErrLeading, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
+	return a
+}
+
+func (a *Acknowledged) campaign(ctx context.Context) (term Term, err error) {
+	a.mine, err = a.Take(ctx, func(ctx context.Context, mine line.Ticket) error {
+		if err := a.AwaitFirst(ctx, mine); err != nil {
+			return err
+		}
+		return a.acknowledge(ctx, mine)
+	})
+	if err != nil {
+		return term, err
+	}
+	return Term{Epoch: int64(a.mine.Seq), Lost: a.Session.Lost()}, nil
+}
+
+// acknowledge creates the acknowledgement. If that fails, the znode may exist all the same. It then goes with the client's own one.
+func (a *Acknowledged) acknowledge(ctx context.Context, mine line.Ticket) error {
+	epoch := strconv.FormatInt(int64(mine.Seq), 10)
+	repeated, err := a.Session.Create(ctx, path.Join(a.Dir, acknowledgement), []byte(epoch), zk.FlagEphemeral)
+	if errors.Is(err, zk.ErrNodeExists) && repeated { // an attempt whose reply was lost has created it
+		return a.Session.Alive()
+	}
+	if err == nil || errors.Is(err, variants.ErrSessionLost) {
+		return err
+	}
+	err = fmt.Errorf("acknowledge epoch %s: %w", epoch, err)
+	ctx, cancel := variants.Cleanup(ctx)
+	defer cancel()
+	if left := a.resign(ctx, mine); left != nil && !errors.Is(left, variants.ErrSessionLost) {
+		return errors.Join(err, left)
+	}
+	return err
+}
+
+// resign deletes both znodes, or the ticket alone where there is no acknowledgement. A client whose ticket is gone deletes nothing: the
+// acknowledgement may be its successor's.
+func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
+	_, repeated, err := a.Session.Multi(ctx,
+		&zk.DeleteRequest{Path: a.Path(mine), Version: -1},
+		&zk.DeleteRequest{Path: path.Join(a.Dir, acknowledgement), Version: -1})
+	if !errors.Is(err, zk.ErrNoNode) {
+		return variants.Attempted("resign", err)
+	}
+	err = a.Leave(ctx, mine)
+	if repeated && errors.Is(err, variants.ErrSessionLost) { // an attempt whose reply was lost has deleted both
+		return a.Session.Alive()
+	}
+	return err
+}
+
+// Leader returns the epoch of the leader that has acknowledged its term, below the same dir, and whether there is one. It costs one
+// read. Any session may ask.
+func Leader(ctx context.Context, session *variants.Session, dir string) (epoch int64, known bool, err error) {
+	data, _, err := session.Get(ctx, path.Join(dir, acknowledgement))
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	epoch, err = strconv.ParseInt(string(data), 10, 64)
+	return epoch, err == nil, err
+}
+
+func acknowledgedVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "acknowledged",
+		Type:    "Acknowledged",
+		Kind:    variants.Optimized,
+		Summary: "as predecessor-watch, and the leader creates a znode that says that it knows",
+		Source:  "as written, but acknowledging before it leads: ZooKeeper recipes page, Leader Election with its first note",
+		BadAt:   "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
+		Lockstep: variants.Cost{
+			Requests: "(3N-2)/N", Writes: "(2N-1)/N", FailedWrites: "0",
+			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
+		},
+		Free: variants.Cost{
+			Requests: "6 (4 for N=1)", Writes: "3", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+		},
+		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
+			return NewAcknowledged(env.Session, env.Root), nil
+		}),
+	}
+}
