@@ -29,7 +29,8 @@ import (
 // Running free, a term costs a create, a listing and a delete, and up to N-1 times a read and a listing, one for each
 // leader before it. The epoch is the sequence number, which grows as long as <dir> lives, for 2^31 creates.
 //
-// Source: ZooKeeper recipes page (Leader Election), which calls it the trivial solution and warns of its herd.
+// Source: as written: ZooKeeper recipes page, Leader Election, which calls it the trivial solution and warns of its herd. Its
+// pseudo code, to the letter, is this, too.
 type LeaderWatch struct{ sequential }
 
 // NewLeaderWatch returns the part of one client in the elections below an existing znode dir.
@@ -54,7 +55,7 @@ func leaderWatchVariant() variants.Variant {
 		Type:    "LeaderWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every candidate watches the leader's",
-		Source:  "ZooKeeper recipes page, Leader Election, the trivial solution",
+		Source:  "as written: ZooKeeper recipes page, Leader Election, the trivial solution, and the pseudo code to the letter",
 		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
 		Lockstep: variants.Cost{
 			Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0",

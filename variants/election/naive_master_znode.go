@@ -28,7 +28,8 @@ import (
 // which is the same race, derives these bounds. Nothing is fair, and a candidate may starve. For an office that is seldom
 // vacant it does not matter.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4, the backup masters.
+// Source: as written, but with a fence, whose version is the epoch, in one multi with the create, and checked by the delete:
+// Junqueira and Reed, ZooKeeper, chapter 4, the backup masters.
 type MasterZnode struct{ master }
 
 // NewMasterZnode returns the part of one client in the elections below an existing znode dir, and makes sure that the
@@ -49,7 +50,7 @@ func masterZnodeVariant() variants.Variant {
 		Type:    "MasterZnode",
 		Kind:    variants.Naive,
 		Summary: "one znode; all candidates watch it and race when it goes",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:  "as written, but with a fence for the epoch: Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "many candidates: every failover sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
 			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",

@@ -43,9 +43,9 @@ import (
 // must be written: 2 quorum writes and 1 notification. This variant has 2 and 1, and 1 read in between: the candidate lists the znodes,
 // as the one before it may have withdrawn.
 //
-// Source: as written, but with getData in place of a watch that the page leaves open, and watching the largest number below its own:
-// ZooKeeper recipes page, Leader Election, with the separate znode of its first note. The page would acknowledge that the leader has
-// executed its procedure; here the procedure is to learn of the term, and the leader leads after the acknowledgement.
+// Source: as written, but acknowledging before it leads, and watching the largest number below its own: ZooKeeper recipes page, Leader
+// Election, with its first note. The note would acknowledge that the leader has executed its procedure. Here that procedure is to learn of
+// its term, so that no leader leads whose term is not acknowledged.
 type Acknowledged struct {
 	office
 	line.Line

@@ -30,7 +30,12 @@ import (
 // Each listing is O(N) bytes all the same. Candidates lead in the order of their creates. The epoch is the sequence number,
 // which grows as long as <dir> lives, for 2^31 creates.
 //
-// Source: ZooKeeper recipes page (Leader Election).
+// Bound: in a failover (phase failover-clean), the resignation must be written and one candidate must be notified: 1 quorum write
+// and 1 notification. This variant has 1 and 1, and 1 read in between: the candidate lists, as the one before it may have
+// withdrawn.
+//
+// Source: as written, but watching the largest number below its own, where the pseudo code says the smallest: ZooKeeper recipes
+// page, Leader Election, as its text and later editions have it.
 type PredecessorWatch struct{ sequential }
 
 // NewPredecessorWatch returns the part of one client in the elections below an existing znode dir.
@@ -46,7 +51,7 @@ func predecessorWatchVariant() variants.Variant {
 		Type:    "PredecessorWatch",
 		Kind:    variants.Optimized,
 		Summary: "sequential znodes, each candidate watches the one just before its own",
-		Source:  "ZooKeeper recipes page, Leader Election",
+		Source:  "as written, but watching the largest number below its own, where the pseudo code says the smallest: ZooKeeper recipes page, Leader Election",
 		BadAt:   "announcing the leader: a candidate far back in the line is not notified of a failover",
 		Lockstep: variants.Cost{
 			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",

@@ -28,7 +28,8 @@ import (
 //
 // The interval must be well below the grace.
 //
-// Source: the recipes page has the string "unlock" and a watch, which makes polling superfluous.
+// Source: as written, but for an exclusive lock, in which each client asks the one before it, and whose holder reads its znode
+// after each interval where the page has a watch: ZooKeeper recipes page, Recoverable Shared Locks.
 type Poll struct {
 	sequential
 	interval time.Duration
@@ -66,7 +67,7 @@ func pollVariant() variants.Variant {
 		Type:    "Poll",
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("the holder reads its znode every %s", interval),
-		Source:  "ZooKeeper recipes page, Recoverable Shared Locks, without its watch",
+		Source:  "as written, but exclusive, and polling where the page watches: ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, which wait for the next read; and a holder that does not listen keeps the lock",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Free: variants.Cost{

@@ -37,7 +37,13 @@ import (
 // too late, and fail. A request that comes while its receiver still waits leaves the watch of step 5 armed, so that the
 // release notifies the holder along with the successor.
 //
-// Source: ZooKeeper recipes page, Recoverable Shared Locks.
+// Bound: in a revocation (phases revoke and handoff), a waiter must write, the holder must be notified, the holder must write, and
+// the waiter must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2, and 2 reads in between: the holder
+// reads what was written, as the notification does not say it, and the waiter lists, as the client before it may have withdrawn.
+//
+// Source: as written, but for an exclusive lock, in which each client asks the one before it, before it watches; it watches its own
+// znode only from when it holds until it is asked; and with getData in place of exists: ZooKeeper recipes page, Recoverable Shared
+// Locks.
 type DataWatch struct{ sequential }
 
 // NewDataWatch returns the lock of one client below an existing znode dir.
@@ -55,7 +61,7 @@ func dataWatchVariant() variants.Variant {
 		Type:    "DataWatch",
 		Kind:    variants.Optimized,
 		Summary: "the holder watches its znode, to which a client that wants the lock writes",
-		Source:  "ZooKeeper recipes page, Recoverable Shared Locks",
+		Source:  "as written, but exclusive, asking before it watches, and listening only while it holds: ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "holders that do not listen: no client can take the lock away from them",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

@@ -42,7 +42,15 @@ import (
 // (to the old holder and the new); the old holder's own delete then fails. Running free, each waiter lists and reads once
 // more per grace. So requests have no bound that depends on N alone: they grow with the line, and with a shorter grace.
 //
-// Source: ZooKeeper recipes page, Recoverable Shared Locks, last paragraph.
+// Bound: if the holder listens, as for DataWatch: 2 quorum writes and 2 notifications, with 2 reads in between. If it does not
+// (phase handoff), the grace must pass, and then the waiter must write: 1 quorum write and no notification. This variant has 1, and
+// 2 listings around it: one before, which shows that the holder is still the one that was there, and one after, which shows that no
+// client is left before the waiter. Up to one grace more may pass before, as the waiter looks at the line only when a grace is
+// over.
+//
+// Source: as written, but for an exclusive lock, as DataWatch is, and the waiter begins the length of time when it first sees the
+// holder at the front: ZooKeeper recipes page, Recoverable Shared Locks, last paragraph, where the revoker may delete the znode
+// after some length of time.
 type Forced struct {
 	sequential
 	grace time.Duration
@@ -103,7 +111,7 @@ func forcedVariant() variants.Variant {
 	v.Name = "forced"
 	v.Type = "Forced"
 	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
-	v.Source = "ZooKeeper recipes page, Recoverable Shared Locks, last paragraph"
+	v.Source = "as written, but exclusive, and asking before it watches: ZooKeeper recipes page, Recoverable Shared Locks, last paragraph"
 	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, while the next one holds the lock already, and only fencing tokens distinguish them"
 	v.Forgoes = nil
 	v.Lockstep.Notifications = "(3N-2)/N"

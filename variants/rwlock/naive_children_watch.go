@@ -32,7 +32,8 @@ import (
 // to N: at most 2N-1 notifications. Each but the client's own leads to a listing. Events that come while a client is about
 // to list again coalesce, and holders do not list, so that there are fewer.
 //
-// Source: ZooKeeper recipes page (Shared Locks), with the watch flag that it warns of set on getChildren.
+// Source: as written, but with the watch flag set on getChildren, which the page says not to do, in place of exists on one znode:
+// ZooKeeper recipes page, Shared Locks.
 type ChildrenWatch struct{ sequential }
 
 // NewChildrenWatch returns the lock of one client below an existing znode dir.
@@ -56,7 +57,7 @@ func childrenWatchVariant() variants.Variant {
 		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
-		Source:  "ZooKeeper recipes page, Shared Locks, with the watch that it warns of",
+		Source:  "as written, but with the watch on getChildren that the page warns of: ZooKeeper recipes page, Shared Locks",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
 			Requests: "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "1", FailedWrites: "0",

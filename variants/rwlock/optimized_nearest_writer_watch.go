@@ -33,7 +33,10 @@ import (
 // it. So each read causes at most two notifications, its own and the writer's, and each write one: at most 2 per operation,
 // each with a listing and another getData. Where there is only one other client to notify, it is 1.
 //
-// Source: ZooKeeper recipes page (Shared Locks); kazoo's ReadLock and WriteLock.
+// Bound: in a handoff (phase handoff), a release must be written and a waiter must be notified: 1 quorum write and 1 notification.
+// This variant has 1 and 1, and 1 read in between: the waiter lists, as the client that it watched may have withdrawn.
+//
+// Source: as written, but with getData in place of exists: ZooKeeper recipes page, Shared Locks; kazoo's ReadLock and WriteLock.
 type NearestWriterWatch struct{ sequential }
 
 // NewNearestWriterWatch returns the lock of one client below an existing znode dir.
@@ -59,7 +62,7 @@ func nearestWriterWatchVariant() variants.Variant {
 		Type:    "NearestWriterWatch",
 		Kind:    variants.Optimized,
 		Summary: "readers watch the last writer before them, writers the znode just below their own",
-		Source:  "ZooKeeper recipes page, Shared Locks; kazoo, ReadLock and WriteLock",
+		Source:  "as written, but with getData in place of exists: ZooKeeper recipes page, Shared Locks; kazoo, ReadLock and WriteLock",
 		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
 		Lockstep: variants.Cost{
 			Requests: "1 + (w+r)/N" + withThirds, Writes: "1", FailedWrites: "0",
