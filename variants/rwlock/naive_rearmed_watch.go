@@ -43,8 +43,8 @@ import (
 // reader asks one writer, and is asked by one writer. So an operation causes at most N + 4 notifications: N of its own request, 2 of the
 // request to it, and 2 of its delete. Each that another client's znode fires takes a listing and an exists, at most 2N+10 requests in all.
 //
-// Source: as written, but a client asks those that it waits for, where the page leaves open who revokes, and a reader's exists is for the
-// nearest writer: ZooKeeper recipes page, Recoverable Shared Locks, as a change of Shared Locks.
+// Source: as written, but the clients that wait are the revokers, where the page leaves open who revokes: ZooKeeper recipes page,
+// Recoverable Shared Locks, as a change of Shared Locks.
 type RearmedWatch struct{ revocable }
 
 // NewRearmedWatch returns the lock of one client below an existing znode dir.

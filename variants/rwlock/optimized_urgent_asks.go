@@ -18,8 +18,8 @@ import (
 //     stand before the first writer, or that of the writer that is the lowest.
 //  4. Read a lower znode with a watch: a writer the next lower one, a reader the next lower writer's. If it is there, wait for the
 //     watch. Go to 2.
-//  5. The client holds the lock. If it is urgent, it listens to none. If an urgent client stands behind it in its last listing that must
-//     wait for it, that client wants the lock.
+//  5. The client holds the lock. If it is urgent, no client may ask it. If an urgent client that must wait for it stands behind it in its
+//     last listing, that client wants the lock.
 //  6. Else read its own znode with a watch. If it says "unlock", an urgent client wants the lock. Else wait for the watch, and read the
 //     znode again, without a watch. If it says "unlock", an urgent client wants the lock; else go to 6.
 //  7. To release, or to withdraw, delete the client's own znode.
@@ -41,9 +41,10 @@ import (
 //
 // For N = 2, a reader holds and an urgent writer comes: 11 requests, 5 writes and 2 notifications.
 //
-// Running free, one operation in N is urgent. It asks at most N-1 readers, each of whom it notifies, and perhaps the writer behind the
-// last; or one writer, and all that wait for it. That is less than one request, and two notifications, for each operation. The rest
-// is as for AskOnce.
+// Running free, one operation in N is urgent. It writes to at most N-1 znodes. The watches of others that this fires are at most N-1:
+// those of writers behind readers, or those of all that wait for one writer. So for each operation it is less than one setData, one
+// notification of its receiver in place of that of its delete, and one notification of another client, which lists and reads. The rest is
+// as for AskOnce: at most 4 notifications and 12 requests.
 //
 // Bound: in the wait of an urgent client (phase urgent) behind one holder, it must write, the holder must be notified, the holder must
 // write, and the client must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2 with one holder and no client
@@ -81,7 +82,7 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revoking.Li
 	case err != nil:
 		return nil, err
 	case mine.urgent:
-		return nil, nil //nolint:nilnil // no client may ask it
+		return nil, nil // no client may ask it
 	case isPressed(mine, contenders(children)):
 		return revoking.Listen(ctx, l.Session.Lost(), nil, revoking.Seen{Asked: true}), nil
 	}
