@@ -55,6 +55,9 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 		if lines == nil {
 			return mistakes
 		}
+		if _, given := lines["size"]; !given {
+			s.Size = s.defaultSize(recipes)
+		}
 		s.useCurrentNames()
 		s.followStages()
 		lineOf := linesOf(root, lines)

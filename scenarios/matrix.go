@@ -85,7 +85,7 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	s := Default()
 	s.Name, s.Recipe = strings.Join([]string{MatrixName, recipe.Name, f.Name}, "-"), recipe.Name
 	s.Question = "What does the fault " + f.Name + " do to " + recipe.Name + "?"
-	s.Clients, s.Repeats = []int{matrixClients}, 1
+	s.Clients, s.Size, s.Repeats = []int{matrixClients}, recipe.UsualSize(), 1
 	s.Duration, s.Hold, s.Think = Duration(f.Window), Duration(2*time.Millisecond), Duration(time.Millisecond)
 	s.SessionTimeout, s.Faults, s.Roam = Duration(matrixTimeout), f.Schedule, f.Roam
 	if recipe.Fixed {

@@ -127,6 +127,14 @@ func (s *Scenario) recipeAmong(recipes []variants.Recipe) *variants.Recipe {
 	return &recipes[i]
 }
 
+// defaultSize returns the size of a file that states none.
+func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
+	if recipe := s.recipeAmong(recipes); recipe != nil {
+		return recipe.UsualSize()
+	}
+	return 1
+}
+
 func variantNames(recipe variants.Recipe) []string {
 	var names []string
 	for _, v := range recipe.Variants {

@@ -75,6 +75,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 			maxBystanderRate, s.BystanderRate)
 	}
 	s.validateLoad(&p)
+	s.validateAtMost(&p, s.defaultSize(recipes))
 	s.validateBackground(&p)
 	s.validateFaults(&p, s.recipeAmong(recipes))
 	s.validatePublished(&p)
@@ -204,13 +205,13 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 
 // validateAtMost checks that a load with a limit is one whose number of operations is known, so that zkbench can say how far it
 // came.
-func (s *Scenario) validateAtMost(p *problems) {
+func (s *Scenario) validateAtMost(p *problems, defaultSize int) {
 	switch {
 	case s.AtMost == 0:
 	case s.Duration > 0:
 		p.add("at-most", "means nothing to a load with a duration, which ends by itself")
-	case s.Size > 1:
-		p.add("at-most", "wants a size of 1: how many operations a larger one has is only known at its end")
+	case s.Size > defaultSize:
+		p.add("at-most", "wants a size of %d: how many operations a larger one has is only known at its end", defaultSize)
 	case len(s.Faults) > 0:
 		p.add("at-most", "cannot be combined with faults, whose outcome is that of the whole load")
 	case s.Background != nil:
@@ -234,7 +235,6 @@ func (s *Scenario) validateLoad(p *problems) {
 			p.add(d.name, "wants at most %s, not %s", d.most, time.Duration(d.value))
 		}
 	}
-	s.validateAtMost(p)
 	s.validateStages(p)
 	if s.Operations < 0 {
 		p.add("operations", "cannot be negative (%d)", s.Operations)

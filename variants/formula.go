@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Formula is a cost as a function of N, the number of clients, such as "(N-1)(N+2)/2N (1 for N=1)". The same text is printed
-// and evaluated. An empty formula states no cost. The grammar, where [ ] is optional and { } is repeated:
+// Formula is a cost as a function of N, the number of clients, such as "(N-1)(N+2)/2N (1 for N=1)", and of S, the size of what
+// the recipe works on, such as "1 + (S+1)(N-1)". The same text is printed and evaluated. An empty formula states no cost. The
+// grammar, where [ ] is optional and { } is repeated:
 //
 //	formula  = ( "no bound" [ reason ] | bound [ " with " name "=" sum { "," name "=" sum } ] ) [ " (" sum " for N=1)" ]
 //	bound    = sum [ ", or" sum "if" sum "=" sum ]
@@ -19,16 +20,23 @@ import (
 //	factor   = number | name | "(" sum ")" | "⌈" sum "⌉" | "⌊" sum "⌋" | ( "min" | "max" ) "(" sum "," sum ")"
 //
 // A product without a sign binds tighter than a division: "(N-1)(N-2)/2N" is ((N-1)·(N-2)) / (2·N). Only its first power
-// may start with a number. A name is one letter, so that "wr" is w·r: N, or one that is defined after "with".
+// may start with a number. A name is one letter, so that "wr" is w·r: N, S, or one that is defined after "with".
 type Formula string
 
-// At returns the cost for n clients. It is +Inf where there is no bound and where the formula is empty. At panics, with the
-// text and the offset of the mistake, if the text does not follow the grammar. This does not depend on n.
-func (f Formula) At(n int) float64 {
+// At returns the cost for n clients and a size of 1; see AtSize.
+func (f Formula) At(n int) float64 { return f.AtSize(n, 1) }
+
+// NamesSize reports whether the cost depends on the size.
+func (f Formula) NamesSize() bool { return strings.Contains(string(f), "S") }
+
+// AtSize returns the cost for n clients and a size. It is +Inf where there is no bound and where the formula is empty. It
+// panics, with the text and the offset of the mistake, if the text does not follow the grammar. This does not depend on the
+// numbers.
+func (f Formula) AtSize(n, size int) float64 {
 	if f == "" {
 		return math.Inf(1)
 	}
-	e := evaluator{formula: f, names: map[byte]fraction{'N': {float64(n), 1}}}
+	e := evaluator{formula: f, names: map[byte]fraction{'N': {float64(n), 1}, 'S': {float64(size), 1}}}
 	text, excepted := strings.CutSuffix(string(f), " for N=1)")
 	open := strings.LastIndex(text, " (")
 	if !excepted || open < 0 {
@@ -52,7 +60,7 @@ type evaluator struct {
 }
 
 // letters are what a name can be.
-const letters = "Nabcdefghijklmnopqrstuvwxyz"
+const letters = "NSabcdefghijklmnopqrstuvwxyz"
 
 // cost evaluates a formula without its exception for N = 1. The definitions stand last and are needed first.
 func (e *evaluator) cost(text string) float64 {

@@ -42,9 +42,32 @@ func TestFormulaAt(t *testing.T) {
 		{"1+N, or 1 if w=2 with w=⌊N/2⌋", 5, 1},
 		{"1+N, or 1 if w=2 with w=⌊N/2⌋", 6, 7},
 		{"1.1 + 0.1/N", 1, 1.2}, // not 1.2000000000000002
+		{"1 + (S+1)(N-1)", 5, 9},
 	} {
 		if got := tt.formula.At(tt.n); got != tt.want {
 			t.Errorf("%q at N=%d is %v, want %v", tt.formula, tt.n, got, tt.want)
+		}
+	}
+}
+
+func TestFormulaAtSize(t *testing.T) {
+	for _, tt := range []struct {
+		formula variants.Formula
+		size    int
+		want    float64
+		names   bool
+	}{
+		{"SN", 3, 15, true},
+		{"1 + (SN/2+S-1)(N-1)", 3, 39, true},
+		{"(N-1)/S", 2, 2, true},
+		{"a with a=2S", 20, 40, true},
+		{"2N+1", 3, 11, false},
+	} {
+		if got := tt.formula.AtSize(5, tt.size); got != tt.want {
+			t.Errorf("%q at N=5, S=%d is %v, want %v", tt.formula, tt.size, got, tt.want)
+		}
+		if got := tt.formula.NamesSize(); got != tt.names {
+			t.Errorf("%q names the size: %t, want %t", tt.formula, got, tt.names)
 		}
 	}
 }

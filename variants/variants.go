@@ -49,8 +49,11 @@ type Recipe struct {
 	Serving bool
 
 	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe has
-	// no use for one. The formulas hold for every size.
+	// no use for one. The formulas hold for every size, and name it S where they depend on it.
 	Size string
+
+	// DefaultSize is the size of a scenario that states none; 0 means 1.
+	DefaultSize int
 
 	// NeverHolds reports whether no participant calls [Env.Hold], so that a fault cannot be aimed at one that holds.
 	NeverHolds bool
@@ -109,6 +112,9 @@ func (r Recipe) BatchOf(size int) int {
 	}
 	return max(r.Batch, 1)
 }
+
+// UsualSize returns the size of a scenario that states none.
+func (r Recipe) UsualSize() int { return max(r.DefaultSize, 1) }
 
 // PhasesWhere returns the names of some of the phases, in their order.
 func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
@@ -211,7 +217,7 @@ type Env struct {
 	Clients int // how many participants there are
 	Index   int // which one of them this is, from 0 on
 	Life    int // how often this one has joined before, see [Rejoined]
-	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means 1
+	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means the recipe's default
 
 	// Faults reports whether clients may fail during the run. The step of a participant that only serves others then must not
 	// wait for steps of others, which may have died.

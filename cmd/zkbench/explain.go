@@ -100,6 +100,9 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	printer := comment.Printer{TextWidth: min(width(a.stdout), defaultWidth)}
 	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
 	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v))
+	if namesSize(v) {
+		a.say("S is the size: %s.", r.Size)
+	}
 	if !v.HasLockstep() {
 		a.say("It never comes to rest, so that it cannot run in lockstep.")
 	}
@@ -129,6 +132,13 @@ func forgone(losses []variants.Loss) string {
 		parts = append(parts, cmp.Or(words[l], string(l)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// namesSize reports whether a cost of a variant depends on the size.
+func namesSize(v variants.Variant) bool {
+	return slices.ContainsFunc([]variants.Cost{v.Lockstep, v.Free}, func(c variants.Cost) bool {
+		return slices.ContainsFunc([]variants.Formula{c.Requests, c.Writes, c.FailedWrites, c.Notifications, c.HerdMax}, variants.Formula.NamesSize)
+	})
 }
 
 // costTable returns a table of a variant's formulas.

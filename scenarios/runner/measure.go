@@ -299,7 +299,7 @@ func countsOf(c wire.Counts) results.Counts {
 	return out
 }
 
-// costs returns the variant's formulas with their values for this measurement's number of clients, by metric.
+// costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.mode.cost(m.variant)
 	costs := map[string]results.Cost{}
@@ -313,7 +313,7 @@ func (m *measurement) costs() map[string]results.Cost {
 		results.FailedWritesPerOp:  cost.FailedWrites,
 		results.HerdMax:            cost.HerdMax,
 	} {
-		if value := f.At(m.setting.clients); !math.IsInf(value, 1) {
+		if value := f.AtSize(m.setting.clients, max(m.setting.size, 1)); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}

@@ -44,6 +44,12 @@ func sizes() []int {
 // variants that the simulation has a case for; it would take another one for one of these.
 func LockstepCosts(t *testing.T, recipe variants.Recipe, simulate func(variant string, n int) Counts, simulated ...string) {
 	t.Helper()
+	LockstepCostsOfSize(t, recipe, 1, simulate, simulated...)
+}
+
+// LockstepCostsOfSize is LockstepCosts for a simulation of a size.
+func LockstepCostsOfSize(t *testing.T, recipe variants.Recipe, size int, simulate func(variant string, n int) Counts, simulated ...string) {
+	t.Helper()
 	for _, problem := range unsimulated(recipe, simulated) {
 		t.Error(problem)
 	}
@@ -57,14 +63,14 @@ func LockstepCosts(t *testing.T, recipe variants.Recipe, simulate func(variant s
 				what      string
 				got, want float64
 			}{
-				{"requests", v.Lockstep.Requests.At(n) * want.Operations, want.Requests},
-				{"writes", v.Lockstep.Writes.At(n) * want.Operations, want.Writes},
-				{"failed writes", v.Lockstep.FailedWrites.At(n) * want.Operations, want.FailedWrites},
-				{"notifications", v.Lockstep.Notifications.At(n) * want.Operations, want.Notifications},
-				{"herd", v.Lockstep.HerdMax.At(n), want.HerdMax},
+				{"requests", v.Lockstep.Requests.AtSize(n, size) * want.Operations, want.Requests},
+				{"writes", v.Lockstep.Writes.AtSize(n, size) * want.Operations, want.Writes},
+				{"failed writes", v.Lockstep.FailedWrites.AtSize(n, size) * want.Operations, want.FailedWrites},
+				{"notifications", v.Lockstep.Notifications.AtSize(n, size) * want.Operations, want.Notifications},
+				{"herd", v.Lockstep.HerdMax.AtSize(n, size), want.HerdMax},
 			} {
 				if math.Abs(c.got-c.want) > 1e-6 {
-					t.Errorf("%s, N=%d: %s = %g by the formula, %g by simulation", v.Name, n, c.what, c.got, c.want)
+					t.Errorf("%s, N=%d, S=%d: %s = %g by the formula, %g by simulation", v.Name, n, size, c.what, c.got, c.want)
 				}
 			}
 		}
@@ -91,6 +97,12 @@ func unsimulated(recipe variants.Recipe, simulated []string) []string {
 // same, and no bound is below the cost in lockstep.
 func FreeCosts(t *testing.T, recipe variants.Recipe) {
 	t.Helper()
+	FreeCostsOfSize(t, recipe, 1)
+}
+
+// FreeCostsOfSize is FreeCosts for a size.
+func FreeCostsOfSize(t *testing.T, recipe variants.Recipe, size int) {
+	t.Helper()
 	for _, v := range recipe.Variants {
 		if !v.HasLockstep() {
 			continue
@@ -106,8 +118,8 @@ func FreeCosts(t *testing.T, recipe variants.Recipe) {
 				{"notifications", v.Lockstep.Notifications, v.Free.Notifications},
 				{"herd", v.Lockstep.HerdMax, v.Free.HerdMax},
 			} {
-				if s, f := c.stepped.At(n), c.free.At(n); f < s || n == 1 && f != s {
-					t.Errorf("%s, N=%d: %s cost %g in steps, %g at most", v.Name, n, c.what, s, f)
+				if s, f := c.stepped.AtSize(n, size), c.free.AtSize(n, size); f < s || n == 1 && f != s {
+					t.Errorf("%s, N=%d, S=%d: %s cost %g in steps, %g at most", v.Name, n, size, c.what, s, f)
 				}
 			}
 		}
