@@ -21,6 +21,7 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 			t.Parallel()
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "first", recipe.Name, []int{2, 7}, 2, 1
+			s.Size = recipe.UsualSize()
 			s.Hold = scenarios.Duration(time.Millisecond) // leaves time to act on notifications one by one
 			for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
 				if most := int64(s.Operations * d.Clients * d.Batch); d.Window.Operations > most {

@@ -71,7 +71,7 @@ func TestLossesWithoutFaults(t *testing.T) {
 		{"another one is forgone always", []variants.Loss{variants.Blocked}, true},
 	} {
 		s := scenarios.Default()
-		s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "torn", "config", []int{readers + 1}, updates, 1
+		s.Name, s.Recipe, s.Clients, s.Size, s.Operations, s.Repeats = "torn", "config", []int{readers + 1}, 3, updates, 1
 		d := mustMeasure(t, e, s, []variants.Recipe{torn(tt.always)})[0]
 		if err := d.Validate(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)

@@ -252,6 +252,7 @@ func (s *soak) scenario(i int) scenarios.Scenario {
 	recipe := s.recipes[s.turn(i)]
 	out := scenarios.Default()
 	out.Name, out.Recipe, out.Repeats, out.Seed = fmt.Sprintf("soak-%d-%d", s.seed, i), recipe.Name, 1, uint64(d.IntN(1_000_000))
+	out.Size = recipe.UsualSize()
 	out.Clients = []int{fewestSoakers + d.IntN(mostSoakers-fewestSoakers+1)}
 	out.Duration, out.SessionTimeout = scenarios.Duration(d.between(soakShortest, soakLongest)), scenarios.Duration(soakTimeout)
 	out.Hold, out.Think = scenarios.Duration(one(d, 0, 2*time.Millisecond, 120*time.Millisecond)), scenarios.Duration(one(d, time.Millisecond, 20*time.Millisecond))

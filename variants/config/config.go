@@ -4,18 +4,18 @@
 // before, nor on one that was replaced more than 20 seconds before it was asked for. All variants are held to it, except
 // that [Unprotected] may tear configurations, to show what the others prevent. There must be one writer at a time; an election can decide which client that is.
 //
-// How to write, with K readers who wait for the change, m znodes:
+// How to write, with K readers who wait for the change, S znodes:
 //
 //	variant       znodes                                  one update
-//	unprotected   <dir>/m1 … m<m>                         m writes, Km notifications, Km reads; torn while it is written
-//	invalid-flag  <dir>/m1 … m<m>, <dir>/invalid          m+2 writes, 2K notifications, K(m+2) reads
-//	multi         <dir>/m1 … m<m>, <dir>/version          1 write, K notifications, K(m+1) reads
+//	unprotected   <dir>/m1 … m<S>                         S writes, KS notifications, KS reads; torn while it is written
+//	invalid-flag  <dir>/m1 … m<S>, <dir>/invalid          S+2 writes, 2K notifications, K(S+2) reads
+//	multi         <dir>/m1 … m<S>, <dir>/version          1 write, K notifications, K(S+1) reads
 //
 // How to read what one multi writes, with K readers who use it u times before it changes again:
 //
 //	variant        znodes                                 one update
-//	read-through   <dir>/m1 … m<m>                        1 write, no notification, Kum reads
-//	watched-cache  <dir>/m1 … m<m>, <dir>/version         1 write, K notifications, K(m+1) reads
+//	read-through   <dir>/m1 … m<S>                        1 write, no notification, KuS reads
+//	watched-cache  <dir>/m1 … m<S>, <dir>/version         1 write, K notifications, K(S+1) reads
 //
 // These are two recipes, [Recipe] and [ReadRecipe], because they are two workloads: a reader that waits for a change has
 // to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache]. Each variant's own
@@ -52,6 +52,9 @@ type Configuration interface {
 	Changed(ctx context.Context) error
 }
 
+// sizeMeaning is what a scenario's size is.
+const sizeMeaning = "znodes of the configuration"
+
 // Recipe returns the recipe about how to write a configuration, with its variants, the naive one first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
@@ -64,6 +67,8 @@ func Recipe() variants.Recipe {
 		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Roles:       []string{roleReader, roleWriter},
+		Size:        sizeMeaning,
+		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,

@@ -123,8 +123,12 @@ func (b *bench) read(reader, requests int, watch bool) {
 	}
 }
 
-// simulate walks through one update in a stepped run.
-func simulate(variant string, n int) variantstest.Counts {
+// simulation returns a walk through one update of so many znodes in a lockstep run.
+func simulation(znodes int) func(variant string, n int) variantstest.Counts {
+	return func(variant string, n int) variantstest.Counts { return simulate(variant, n, znodes) }
+}
+
+func simulate(variant string, n, znodes int) variantstest.Counts {
 	b := &bench{Counts: variantstest.Counts{Operations: 1}, armed: map[int]bool{}}
 	for reader := 1; reader < n && variant != "read-through"; reader++ {
 		b.armed[reader] = true
@@ -166,22 +170,26 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "unprotected", "invalid-flag", "multi")
-	variantstest.LockstepCosts(t, ReadRecipe(), simulate, "read-through", "watched-cache")
+	for _, size := range []int{1, 3, 20} {
+		variantstest.LockstepCostsOfSize(t, Recipe(), size, simulation(size), "unprotected", "invalid-flag", "multi")
+		variantstest.LockstepCostsOfSize(t, ReadRecipe(), size, simulation(size), "read-through", "watched-cache")
+	}
 }
 
 func TestFreeCostsBoundSteppedOnes(t *testing.T) {
-	variantstest.FreeCosts(t, Recipe())
-	variantstest.FreeCosts(t, ReadRecipe())
+	for _, size := range []int{1, 3, 20} {
+		variantstest.FreeCostsOfSize(t, Recipe(), size)
+		variantstest.FreeCostsOfSize(t, ReadRecipe(), size)
+	}
 }
 
-// The copy pays from 5/3 uses between two updates on, notifications counted like requests: not for one use, but for two.
+// The copy of 3 znodes pays from 5/3 uses between two updates on, notifications counted like requests: not for one use, but for two.
 func TestBreakEven(t *testing.T) {
 	for _, tt := range []struct {
 		n    int // with N/2 uses on average
 		pays bool
 	}{{2, false}, {3, false}, {4, true}, {5, true}, {20, true}} {
-		through, cached := simulate("read-through", tt.n), simulate("watched-cache", tt.n)
+		through, cached := simulate("read-through", tt.n, 3), simulate("watched-cache", tt.n, 3)
 		if got := cached.Requests+cached.Notifications < through.Requests+through.Notifications; got != tt.pays {
 			t.Errorf("N=%d: the copy pays: %v, want %v (%+v against %+v)", tt.n, got, tt.pays, cached, through)
 		}
@@ -208,7 +216,7 @@ func (s *script) Read(context.Context) ([][]byte, error) {
 	if len(s.reads) > 1 {
 		s.reads = s.reads[1:]
 	}
-	return numbered(number), nil
+	return numbered(number, 3), nil
 }
 
 func (s *script) Changed(context.Context) error { s.waits++; return nil }
@@ -242,7 +250,7 @@ func TestReaderKeepsStep(t *testing.T) {
 
 func TestPreparedWantsAValueForEachZnode(t *testing.T) {
 	s := store{znodes: 3}
-	if _, err := s.prepared(t.Context(), func(context.Context) ([][]byte, error) { return numbered(1)[:2], nil }); err == nil {
+	if _, err := s.prepared(t.Context(), func(context.Context) ([][]byte, error) { return numbered(1, 2), nil }); err == nil {
 		t.Error("two values were accepted for three znodes")
 	}
 	broken := errors.New("broken")

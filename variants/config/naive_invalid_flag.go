@@ -17,13 +17,13 @@ import (
 // The writer:
 //
 //  1. Create <dir>/invalid. If it exists, a writer that died has left it; it stays until step 3.
-//  2. Set <dir>/m1 … m<m>, one by one.
+//  2. Set <dir>/m1 … m<S>, one by one.
 //  3. Delete <dir>/invalid.
 //
 // A reader:
 //
 //  1. Look for <dir>/invalid with exists and a watch. If it is there, wait for the watch, and begin anew.
-//  2. Read <dir>/m1 … m<m>.
+//  2. Read <dir>/m1 … m<S>.
 //  3. If the watch has fired meanwhile, begin anew. This costs no request: a session is notified of the flag before it
 //     can read anything that was written after it.
 //  4. Use this copy until the watch fires.
@@ -36,12 +36,12 @@ import (
 // reader is cut off goes unnoticed until the next. A reader that is cut off between two reads may even mix two updates. A
 // version that is written with the values has neither flaw.
 //
-// Cost of one update of m znodes with K = N-1 readers, each at rest before and when the flag is up:
+// Cost of one update of S znodes with K = N-1 readers, each at rest before and when the flag is up:
 //
-//	writes         a create, m sets and a delete  =  m+2, one after another
+//	writes         a create, S sets and a delete  =  S+2, one after another
 //	notifications  the flag's creation and its deletion  =  2K, of which the first is spurious
-//	requests       the writes; and for each reader an exists that finds the flag, one that does not, and m reads:
-//	               m+2 + K(m+2)  =  N(m+2)  =  5N for m = 3
+//	requests       the writes; and for each reader an exists that finds the flag, one that does not, and S reads:
+//	               S+2 + K(S+2)  =  N(S+2)
 //	herd           K
 //
 // Freely, this is a bound: each exists follows a notification, and each round of reads the deletion of a flag.
@@ -139,7 +139,7 @@ func (c *InvalidFlag) changed(ctx context.Context) error { return c.copy.await(c
 
 func invalidFlagVariant() variants.Variant {
 	cost := variants.Cost{
-		Requests: "5N", Writes: "5", FailedWrites: "0",
+		Requests: "N(S+2)", Writes: "S+2", FailedWrites: "0",
 		Notifications: "2(N-1)", HerdMax: "N-1",
 	}
 	return variants.Variant{
@@ -153,6 +153,6 @@ func invalidFlagVariant() variants.Variant {
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join:     join(func(env variants.Env) Configuration { return NewInvalidFlag(env.Session, env.Root, znodes) }),
+		Join:     join(func(env variants.Env) Configuration { return NewInvalidFlag(env.Session, env.Root, znodes(env)) }),
 	}
 }

@@ -8,24 +8,23 @@ import (
 
 // ReadThrough is the configuration that is read from the servers whenever it is used.
 //
-// The writer sets <dir>/version and <dir>/m1 … m<m> in one multi, as with [WatchedCache]. A reader:
+// The writer sets <dir>/version and <dir>/m1 … m<S> in one multi, as with [WatchedCache]. A reader:
 //
-//  1. Read <dir>/m1 … m<m>. A multi writes at once, but m reads are not one.
+//  1. Read <dir>/m1 … m<S>. A multi writes at once, but S reads are not one.
 //  2. If all were written by the same transaction, use them, once; the next use begins at 1. Else read on, beginning
-//     with the first, until the last m values are of one transaction.
+//     with the first, until the last S values are of one transaction.
 //
 // To act upon a change rather than to use what there is, a reader reads <dir>/version with a watch, and waits for that
 // unless the version is new already.
 //
-// Cost of one update of m znodes, which each of N-1 readers reads u times:
+// Cost of one update of S znodes, which each of N-1 readers reads u times:
 //
 //	writes         1
 //	notifications  none
-//	requests       the multi, and m for each read  =  1 + um(N-1), which for m = 3 is 1 + 3u(N-1). The first reader
-//	               of the workload reads once, the second twice, and so on, which makes u = N/2 on average, and
-//	               1 + 3N(N-1)/2
+//	requests       the multi, and S for each read  =  1 + uS(N-1). The first reader of the workload reads once, the
+//	               second twice, and so on, which makes u = N/2 on average, and 1 + SN(N-1)/2
 //
-// Freely, each update may make each reader read up to m-1 values again: 2(N-1) more.
+// Freely, each update may make each reader read up to S-1 values again: (S-1)(N-1) more.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 2 (on caching), and chapter 4 for the multi.
 type ReadThrough struct {
@@ -78,11 +77,11 @@ func (c *ReadThrough) changed(ctx context.Context) error {
 
 func readThroughVariant() variants.Variant {
 	lockstep := variants.Cost{
-		Requests: "1 + 3N(N-1)/2", Writes: "1", FailedWrites: "0",
+		Requests: "1 + SN(N-1)/2", Writes: "1", FailedWrites: "0",
 		Notifications: "0", HerdMax: "0",
 	}
 	free := lockstep
-	free.Requests = "1 + (3N/2+2)(N-1)"
+	free.Requests = "1 + (SN/2+S-1)(N-1)"
 	return variants.Variant{
 		Name:     "read-through",
 		Type:     "ReadThrough",
@@ -93,6 +92,6 @@ func readThroughVariant() variants.Variant {
 		Lockstep: lockstep,
 		Free:     free,
 		Prepare:  prepare,
-		Join:     joinReading(func(env variants.Env) Configuration { return NewReadThrough(env.Session, env.Root, znodes) }),
+		Join:     joinReading(func(env variants.Env) Configuration { return NewReadThrough(env.Session, env.Root, znodes(env)) }),
 	}
 }

@@ -13,11 +13,11 @@ import (
 //
 // The writer:
 //
-//  1. Set <dir>/m1 … m<m>, one by one.
+//  1. Set <dir>/m1 … m<S>, one by one.
 //
 // A reader:
 //
-//  1. Read <dir>/m1 … m<m>, each with a watch, and keep the values.
+//  1. Read <dir>/m1 … m<S>, each with a watch, and keep the values.
 //  2. Use these values until a watch fires.
 //  3. Read each znode whose watch has fired again, with a watch, and go to 2.
 //
@@ -27,11 +27,11 @@ import (
 // two znodes leaves the configuration torn for all readers, until its successor has written everything once more: for as
 // long as the writer's session lasts, and the successor takes.
 //
-// Cost of one update of m znodes with K = N-1 readers:
+// Cost of one update of S znodes with K = N-1 readers:
 //
-//	writes         m, one after another
-//	notifications  K for each znode  =  Km  =  3(N-1) for m = 3; only a reader's last one shows it the whole update
-//	requests       the writes, and a read for each notification  =  m + Km  =  Nm  =  3N for m = 3
+//	writes         S, one after another
+//	notifications  K for each znode  =  S(N-1); only a reader's last one shows it the whole update
+//	requests       the writes, and a read for each notification  =  S + KS  =  SN
 //	herd           K, once for each znode
 //
 // Freely, this is a bound: each read follows a notification, and a watch fires at most once for each write.
@@ -95,8 +95,8 @@ func (c *Unprotected) changed(ctx context.Context) error {
 
 func unprotectedVariant() variants.Variant {
 	cost := variants.Cost{
-		Requests: "3N", Writes: "3", FailedWrites: "0",
-		Notifications: "3(N-1)", HerdMax: "N-1",
+		Requests: "SN", Writes: "S", FailedWrites: "0",
+		Notifications: "S(N-1)", HerdMax: "N-1",
 	}
 	return variants.Variant{
 		Name:          "unprotected",
@@ -110,6 +110,6 @@ func unprotectedVariant() variants.Variant {
 		Lockstep:      cost,
 		Free:          cost,
 		Prepare:       prepare,
-		Join:          join(func(env variants.Env) Configuration { return NewUnprotected(env.Session, env.Root, znodes) }),
+		Join:          join(func(env variants.Env) Configuration { return NewUnprotected(env.Session, env.Root, znodes(env)) }),
 	}
 }

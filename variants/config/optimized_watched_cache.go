@@ -9,28 +9,28 @@ import (
 
 // WatchedCache is the configuration that changes in one transaction, and of which readers keep a copy.
 //
-// The writer sets <dir>/version and <dir>/m1 … m<m> in one multi. A reader:
+// The writer sets <dir>/version and <dir>/m1 … m<S> in one multi. A reader:
 //
 //  1. Read <dir>/version with a watch.
-//  2. Read <dir>/m1 … m<m>, without watches.
+//  2. Read <dir>/m1 … m<S>, without watches.
 //  3. If all were written by the transaction that wrote the version, keep this copy. Else there has been an update: go
-//     to 1. A multi writes at once, but m reads are not one.
+//     to 1. A multi writes at once, but S reads are not one.
 //  4. Use the copy until the watch fires, then go to 1.
 //
 // The transaction that wrote a znode shows an update even if the connection was down meanwhile. So does the watch when the
 // client sets it again: the server compares when the znode was changed last.
 //
-// Cost of one update of m znodes with K = N-1 readers, however often they use it:
+// Cost of one update of S znodes with K = N-1 readers, however often they use it:
 //
 //	writes         1
-//	notifications  K, all from the multi, which is the herd; watching each znode instead would make it Km
-//	requests       the multi, and m+1 reads for each reader  =  1 + K(m+1)  =  1 + 4(N-1) for m = 3
+//	notifications  K, all from the multi, which is the herd; watching each znode instead would make it KS
+//	requests       the multi, and S+1 reads for each reader  =  1 + (S+1)(N-1)
 //
 // Freely, this is a bound: a reader begins to read only when an update has been made since it last began.
 //
-// So between two updates it costs each reader m+2 messages, its notification included, where [ReadThrough] costs m for
-// each use: the copy pays from (m+2)/m uses on, which is 5/3 for m = 3, and 2 for a single znode, of which the version
-// would be its own.
+// So between two updates it costs each reader S+2 messages, its notification included, where [ReadThrough] costs S for
+// each use: the copy pays from (S+2)/S uses on, which is 5/3 for S = 3, and 1.1 for S = 20. A single znode needs no znode
+// with a version, because its own shows the same: its copy pays from 2 uses on.
 //
 // Source: Junqueira and Reed, ZooKeeper, chapter 2 (on caching) and chapter 4 (Order of Notifications; Multiop),
 // ZooKeeper recipes page (Configuration).
@@ -80,7 +80,7 @@ func (c *WatchedCache) changed(ctx context.Context) error { return c.copy.await(
 // watchedCacheCost returns the cost of one update, whether readers wait for it or not.
 func watchedCacheCost() variants.Cost {
 	return variants.Cost{
-		Requests: "1 + 4(N-1)", Writes: "1", FailedWrites: "0",
+		Requests: "1 + (S+1)(N-1)", Writes: "1", FailedWrites: "0",
 		Notifications: "N-1", HerdMax: "N-1",
 	}
 }
@@ -97,7 +97,7 @@ func multiVariant() variants.Variant {
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),
 		Prepare:  prepare,
-		Join:     join(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes) }),
+		Join:     join(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) }),
 	}
 }
 
@@ -113,6 +113,6 @@ func watchedCacheVariant() variants.Variant {
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),
 		Prepare:  prepare,
-		Join:     joinReading(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes) }),
+		Join:     joinReading(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) }),
 	}
 }

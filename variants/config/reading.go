@@ -26,6 +26,8 @@ func ReadRecipe() variants.Recipe {
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
 		Roles:       []string{roleReader, roleWriter},
+		Size:        sizeMeaning,
+		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads},
 		NewObserver: newReadObserver,
 		Code:        code,

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,11 +12,13 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The size of the workload. The texts of the formulas contain these numbers.
 const (
-	znodes        = 3 // that the configuration is spread over
 	usesPerUpdate = 4 // by each reader
+	defaultZnodes = 3 // fewer could hardly be torn
 )
+
+// znodes returns how many znodes the configuration is spread over.
+func znodes(env variants.Env) int { return cmp.Or(env.Size, defaultZnodes) }
 
 // What a participant records. The value is an update's number, which is what the update writes into all znodes; the
 // first configuration has number 0.
@@ -47,11 +50,11 @@ func phases() []variants.Phase {
 
 // prepare creates the configuration with number 0.
 func prepare(ctx context.Context, env variants.Env) error {
-	return Create(ctx, env.Session, env.Root, numbered(0))
+	return Create(ctx, env.Session, env.Root, numbered(0, znodes(env)))
 }
 
-// numbered returns the values that the update of that number writes.
-func numbered(number int64) [][]byte {
+// numbered returns the values that the update of that number writes into so many znodes.
+func numbered(number int64, znodes int) [][]byte {
 	values := make([][]byte, znodes)
 	for i := range values {
 		values[i] = strconv.AppendInt(nil, number, 10)
@@ -101,7 +104,7 @@ func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, 
 	if err := env.Session.Sync(ctx, env.Root); err != nil {
 		return w, fmt.Errorf("sync the configuration: %w", err)
 	}
-	values, err := newStore(env.Session, env.Root, znodes).values(ctx)
+	values, err := newStore(env.Session, env.Root, znodes(env)).values(ctx)
 	if err != nil {
 		return w, err
 	}
@@ -116,7 +119,7 @@ func (w *writer) write(ctx context.Context, prepare func(context.Context) error)
 	err := w.config.Update(ctx, func(ctx context.Context) ([][]byte, error) {
 		err := prepare(ctx)
 		w.env.Record(writing, number)
-		return numbered(number), err
+		return numbered(number, znodes(w.env)), err
 	})
 	if err != nil {
 		return fmt.Errorf("update: %w", err)
