@@ -15,6 +15,7 @@ const (
 	OpsPerSecond         = "ops/s"
 	NotificationsPerOp   = "notifications/op"
 	RequestsPerOp        = "requests/op"
+	RequestsPerSecond    = "requests/s"
 	WritesPerOp          = "writes/op"
 	FailedWritesPerOp    = "failed-writes/op"
 	BytesPerOp           = "bytes/op"
@@ -70,7 +71,7 @@ type Share struct {
 
 // IsShare reports whether a metric is a [Share], by its name: other names with a slash are fixed, or multiples of the floor.
 func IsShare(metric string) bool {
-	fixed := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, SpuriousWakeupsPerOp, HeapPerWatch,
+	fixed := []string{OpsPerSecond, RequestsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, BytesPerOp, SpuriousWakeupsPerOp, HeapPerWatch,
 		OfferedPerSecond, AchievedPerSecond, FailedOperationsPerOp, RequestsPeak, BytesPeak, FencedPerOp}
 	return strings.Contains(metric, "/") && !slices.Contains(fixed, metric) && !IsFloorMultiple(metric) && !IsBackground(metric)
 }
@@ -109,10 +110,10 @@ func IsMaximum(metric string) bool {
 }
 
 // HasDirection reports whether a smaller or a larger value of a metric is better. The spread of a herd has no direction: a
-// short spread is a higher load, and in a long one the last clients wait. The floor, the offered rate and the background before the
-// load do not depend on the variant.
+// short spread is a higher load, and in a long one the last clients wait. Nor have requests per second: more of them are of more
+// operations, or of more polls. The floor, the offered rate and the background before the load do not depend on the variant.
 func HasDirection(metric string) bool {
-	return metric != HerdSpreadP99 && metric != OfferedPerSecond && !IsFloor(metric) && !isAlone(metric)
+	return metric != HerdSpreadP99 && metric != RequestsPerSecond && metric != OfferedPerSecond && !IsFloor(metric) && !isAlone(metric)
 }
 
 // MoreIsBetter reports whether a larger value of the metric is better.
@@ -120,9 +121,9 @@ func MoreIsBetter(metric string) bool {
 	return metric == OpsPerSecond || metric == AchievedPerSecond || metric == Finished || isBackgroundRate(metric) && !isAlone(metric)
 }
 
-// isRate reports whether a metric is a number of operations per second.
+// isRate reports whether a metric is a number of operations or requests per second.
 func isRate(metric string) bool {
-	return slices.Contains([]string{OpsPerSecond, OfferedPerSecond, AchievedPerSecond}, metric)
+	return slices.Contains([]string{OpsPerSecond, RequestsPerSecond, OfferedPerSecond, AchievedPerSecond}, metric)
 }
 
 // Capacity is the metric of rules about the largest load at which an objective holds. No single measurement has it.

@@ -26,6 +26,7 @@ func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 		}
 	}
 	d.addAverages(metrics)
+	d.addRequestRate(metrics)
 	d.addOpen(metrics)
 	d.addFinished(metrics)
 	if err := d.addConnect(metrics); err != nil {
@@ -64,6 +65,21 @@ func (d *Document) addAverages(metrics map[string]Metric) {
 	metrics[BytesPerOp] = Metric{float64(d.Counts.BytesIn+d.Counts.BytesOut) / ops, "bytes per op"}
 	if seconds := d.Window.Length().Seconds(); !d.Window.Lockstep && seconds > 0 {
 		metrics[OpsPerSecond] = Metric{ops / seconds, "1/s"}
+	}
+}
+
+// addRequestRate adds the requests per second of all clients together, unless zkbench sets the pace. It is the cost of waiting by
+// polling, of which an operation has the more the longer it takes.
+func (d *Document) addRequestRate(metrics map[string]Metric) {
+	if seconds := d.Window.Length().Seconds(); !d.Window.Lockstep && seconds > 0 {
+		metrics[RequestsPerSecond] = Metric{float64(d.Counts.TotalRequests) / seconds, "1/s"}
+	}
+}
+
+// addLaterMetrics adds what documents of earlier versions lack although they have all that it is computed from.
+func (d *Document) addLaterMetrics() {
+	if _, present := d.Metrics[RequestsPerSecond]; !present && d.Metrics != nil && d.Unfinished == nil {
+		d.addRequestRate(d.Metrics)
 	}
 }
 

@@ -43,6 +43,8 @@ type Row struct {
 	// Unfinished says how far the first of the repeats came that was ended because it took too long; see [Document.Progress].
 	// The row then has no other metrics than [Finished] and [Violations].
 	Unfinished string `json:"unfinished,omitempty"`
+
+	polls bool // the variant states no bound of its requests, so that their rate tells more than their number per operation
 }
 
 // findings returns all reasons and warnings against the numbers of a measurement.
@@ -79,6 +81,7 @@ func Summarize(docs []*Document) Summary {
 			Metrics: Aggregate(group), Warnings: []string{}, Faults: d.Scenario.Faults,
 			Background: d.Scenario.background(), Stages: stageRows(group),
 		}
+		row.polls = d.polls()
 		for _, d := range group {
 			row.Invalid = row.Invalid || len(d.Invalid) > 0
 			row.Partial = row.Partial || d.Partial
@@ -101,6 +104,12 @@ func Summarize(docs []*Document) Summary {
 		s.Rows = append(s.Rows, row)
 	}
 	return s
+}
+
+// polls reports whether the variant states costs, and no bound of its requests, as those that poll.
+func (d *Document) polls() bool {
+	_, bounded := d.Expected.Costs[RequestsPerOp]
+	return len(d.Expected.Costs) > 0 && !bounded
 }
 
 // dropUnbounded drops the response times of a load that was beyond the capacity in one repeat. Those of the other repeats are no

@@ -40,6 +40,7 @@ func columns(phases []string) []column {
 		column{"notif/op", 0, NotificationsPerOp, table.Count},
 		column{"spurious/op", 7, SpuriousWakeupsPerOp, table.Count},
 		column{"req/op", 2, RequestsPerOp, table.Count},
+		column{"req/s", 0, RequestsPerSecond, table.Count}, // only if a variant polls
 		column{"failed/op", 4, FailedWritesPerOp, table.Count},
 		column{"herd max", 0, HerdMax, table.Whole},
 		column{"bystander p99", 1, BystanderPhase + "-p99-ns", table.Latency},
@@ -153,8 +154,9 @@ func tableOf(rows []Row) *table.Table {
 	if isOpen {
 		all = openFirst(all)
 	}
+	polls := slices.ContainsFunc(rows, func(r Row) bool { return r.polls })
 	present := slices.DeleteFunc(all, func(c column) bool {
-		return !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
+		return c.metric == RequestsPerSecond && !polls || !slices.ContainsFunc(rows, func(r Row) bool { _, ok := r.Metrics[c.metric]; return ok })
 	})
 	header := table.Right("clients")
 	if isOpen {

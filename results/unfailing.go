@@ -62,7 +62,7 @@ func highest(metric string) float64 {
 
 // MetricNames returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
 func MetricNames(phases []string, shares []Share, losses []string) []string {
-	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
+	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, RequestsPerSecond, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
 		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch, ConnectP99, Finished}
 	names = append(names, timesOf(append([]string{BystanderPhase, BystanderService}, phases...)...)...)
 	for _, s := range shares {

@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +185,27 @@ func TestSeriesOfSchema3(t *testing.T) {
 	check(t, "schema 3", d, "")
 	d.Schema = results.Schema
 	check(t, "today's schema", d, "series.samples has 0 bins")
+}
+
+// Documents of earlier versions have no requests per second, and all that these are computed from. A wrong value is noticed.
+func TestLaterMetricsAreAdded(t *testing.T) {
+	d := closedRun(t, 3*time.Second)
+	want, measured := d.Metrics[results.RequestsPerSecond]
+	read := func() (*results.Document, error) {
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results.Decode(text)
+	}
+	delete(d.Metrics, results.RequestsPerSecond)
+	if got, err := read(); err != nil || !measured || got.Metrics[results.RequestsPerSecond] != want {
+		t.Errorf("%v, want requests/s %v (%v)", got, want, err)
+	}
+	d.Metrics[results.RequestsPerSecond] = results.Metric{Value: want.Value + 1, Unit: want.Unit}
+	if _, err := read(); err == nil {
+		t.Error("a wrong rate of requests was read")
+	}
 }
 
 func TestUnlistedViolationsCount(t *testing.T) {
