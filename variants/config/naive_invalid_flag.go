@@ -46,7 +46,9 @@ import (
 //
 // Freely, this is a bound: each exists follows a notification, and each round of reads the deletion of a flag.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications).
+// Source: as written, but with two additions: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications). There, readers
+// watch the flag, and read when it is gone. Here, they also keep the copy until the watch fires, and begin anew if it fires
+// while they read.
 type InvalidFlag struct {
 	serial
 	store
@@ -147,7 +149,7 @@ func invalidFlagVariant() variants.Variant {
 		Type:     "InvalidFlag",
 		Kind:     variants.Naive,
 		Summary:  "the znodes are changed one by one while a flag is up; readers watch the flag and keep a copy",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:   "as written, but readers keep a copy, and begin anew if the flag appears while they read: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications)",
 		BadAt:    "failures: a writer that dies stops all readers, and a reader that is cut off misses what came and went",
 		Forgoes:  []variants.Loss{variants.TornReads, variants.Blocked},
 		Lockstep: cost,

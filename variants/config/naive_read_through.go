@@ -26,7 +26,11 @@ import (
 //
 // Freely, each update may make each reader read up to S-1 values again: (S-1)(N-1) more.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 2 (on caching), and chapter 4 for the multi.
+// With one znode this is also how a name service is used without a cache: the name is a znode, and to look it up is to read it.
+//
+// Source: as written, but with a check that all values are of one update: Junqueira and Reed, ZooKeeper, chapter 4: "clients
+// accessing ZooKeeper every time they need to get the data" (Watches as a Replacement for Explicit Cache Management), and the
+// multi (Order of Notifications); ZooKeeper recipes page, Out of the Box Applications, where the API itself is the recipe.
 type ReadThrough struct {
 	serial
 	versioned
@@ -87,7 +91,7 @@ func readThroughVariant() variants.Variant {
 		Type:     "ReadThrough",
 		Kind:     variants.Naive,
 		Summary:  "every use reads all znodes",
-		Source:   "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		Source:   "as written, but with a check that all values are of one update: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as a Replacement for Explicit Cache Management)",
 		BadAt:    "configurations that are used more often than they change: every use costs as many requests as there are znodes",
 		Lockstep: lockstep,
 		Free:     free,

@@ -36,8 +36,9 @@ import (
 //
 // Freely, this is a bound: each read follows a notification, and a watch fires at most once for each write.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications; Liveness versus Safety), where it is the problem
-// that the flag and the multi solve: the writer "can’t have a client reading a partial update to these znodes".
+// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4: the writer invokes setData on each znode (Order of
+// Notifications), and readers cache each with a watch (Watches as a Replacement for Explicit Cache Management). There it is the
+// problem that the flag and the multi solve: the writer "can’t have a client reading a partial update to these znodes".
 type Unprotected struct {
 	serial
 	store
@@ -103,7 +104,7 @@ func unprotectedVariant() variants.Variant {
 		Type:          "Unprotected",
 		Kind:          variants.Naive,
 		Summary:       "the znodes are changed one by one; readers watch each of them and keep copies, which may not fit each other",
-		Source:        "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:        "as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications), as the problem",
 		BadAt:         "values that must fit each other: readers act on half an update, and go on with it if the writer dies in between",
 		Forgoes:       []variants.Loss{variants.TornReads},
 		ForgoesAlways: []variants.Loss{variants.TornReads},

@@ -32,8 +32,14 @@ import (
 // each use: the copy pays from (S+2)/S uses on, which is 5/3 for S = 3, and 1.1 for S = 20. A single znode needs no znode
 // with a version, because its own shows the same: its copy pays from 2 uses on.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 2 (on caching) and chapter 4 (Order of Notifications; Multiop),
-// ZooKeeper recipes page (Configuration).
+// Bound: in the phase propagation, one quorum write, one notification and one read must lie one after another, because a
+// notification does not carry the data. Here, one write, one notification and S+1 reads do. The reads after the first are of the
+// other znodes, and of the version, which shows that all are of one update. A single znode with all values would meet the bound.
+// In the phase read, no request is needed while nothing changes, and none is sent.
+//
+// Source: as written, but with a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4. The multi is that of Order of
+// Notifications. The copy until a watch fires is that of Watches as a Replacement for Explicit Cache Management, where each value
+// has a watch of its own: here, one watch on the version stands for all, and shows which values belong together.
 type WatchedCache struct {
 	serial
 	versioned
@@ -92,7 +98,7 @@ func multiVariant() variants.Variant {
 		Type:     "WatchedCache",
 		Kind:     variants.Optimized,
 		Summary:  "one multi changes the znodes and a version; readers watch the version and keep a copy",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
+		Source:   "as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications)",
 		BadAt:    "changes that come faster than the znodes can be read, and more of them than one request may hold",
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),
@@ -108,7 +114,7 @@ func watchedCacheVariant() variants.Variant {
 		Type:     "WatchedCache",
 		Kind:     variants.Optimized,
 		Summary:  "uses are served from a copy until the watch on the version fires",
-		Source:   "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		Source:   "as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as a Replacement for Explicit Cache Management)",
 		BadAt:    "configurations that change more often than they are used: every change costs a notification and a read of all",
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),

@@ -10,14 +10,17 @@ import (
 // phaseRead is one use of the configuration: what it takes to have the values.
 const phaseRead = "read"
 
-// ReadRecipe returns the recipe about how to read a configuration, with its variants, the naive one first. Both write in
+// ReadRecipe returns the recipe about how to read a configuration, with its variants, the naive one first. It is also that of a
+// name service, which the recipes page names beside the configuration as "provided directly by the ZooKeeper API": a name is a znode,
+// a lookup is a read, and a client that looks up the same names often keeps copies of them until a watch fires. A size of 1 is one
+// name. That a lookup has several names at once, and gets them of one update, is what a configuration adds. Both variants write in
 // one multi. Other than in [Recipe], readers do not wait for updates but use, now and then, what there is. So all
 // notifications count as spurious wake-ups.
 func ReadRecipe() variants.Recipe {
 	return variants.Recipe{
 		Name:     "configread",
-		Summary:  "a configuration at hand, never half changed",
-		Source:   "Junqueira and Reed, ZooKeeper, chapters 2 and 4",
+		Summary:  "a configuration or a name at hand, never half changed",
+		Source:   "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Name Service and Configuration",
 		Variants: []variants.Variant{readThroughVariant(), watchedCacheVariant()},
 		Phases: []variants.Phase{
 			{Name: phaseRead, Meaning: "from when a reader asks for the values until it acts on them"},

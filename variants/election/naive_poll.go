@@ -40,7 +40,8 @@ const (
 // A leader that resigns and campaigns again finds the office vacant, while the others wait for their interval to pass:
 // candidates may starve. A candidate that polls never comes to rest, so there is no cost in lockstep.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4, which mentions it as what watches make superfluous.
+// Source: as written, but with a fence and a random first interval: Junqueira and Reed, ZooKeeper, chapter 4, which has it at its
+// beginning as what watches make superfluous: "In this case, each backup master generates 20 requests/second".
 type Poll struct {
 	master
 	interval time.Duration
@@ -80,7 +81,7 @@ func pollVariant(interval time.Duration) variants.Variant {
 		Type:    "Poll",
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("one znode; all candidates ask every %s whether it is there", interval),
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:  "as written, but with a fence and a random first interval: Junqueira and Reed, ZooKeeper, chapter 4, the beginning",
 		BadAt:   "load and failover at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
 		Free: variants.Cost{
 			Requests: "no bound: more the longer a term (3 for N=1)", Writes: "N+1", FailedWrites: "N-1",

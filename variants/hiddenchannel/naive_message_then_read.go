@@ -32,7 +32,7 @@ import (
 //
 // Freely, a reader that is slow reads once for several messages: the same is a bound.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2.
+// Source: as written, but the message carries the version: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads, figure 4-2).
 type MessageThenRead struct{ *follower }
 
 var _ Value = (*MessageThenRead)(nil)
@@ -54,7 +54,7 @@ func messageThenReadVariant() variants.Variant {
 		Type:     "MessageThenRead",
 		Kind:     variants.Naive,
 		Summary:  "the writer sends a message, upon which readers read the znode",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
+		Source:   "as written, but the message carries the version: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads, figure 4-2)",
 		BadAt:    "clients that must not act on an old value: a reader whose server lags behind reads it and goes on",
 		Lockstep: cost,
 		Free:     cost,

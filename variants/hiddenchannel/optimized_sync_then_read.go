@@ -31,7 +31,12 @@ import (
 //
 // Freely, a reader that is slow syncs and reads once for several messages: the same is a bound.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2; ZooKeeper programmer's guide, Consistency Guarantees.
+// Bound: in the phase propagation, one quorum write, one message and one read must lie one after another, and a read that no server
+// may answer with what is older must reach the leader. Here, a sync lies between the message and the read: a round trip to the
+// leader, without a quorum. The message is no part of ZooKeeper and costs it nothing.
+//
+// Source: as written: ZooKeeper programmer's guide, Consistency Guarantees, which says that a client may sync before it reads. The
+// problem is that of Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2, which does not mention sync.
 type SyncThenRead struct{ *follower }
 
 var _ Value = (*SyncThenRead)(nil)
@@ -58,7 +63,7 @@ func syncThenReadVariant() variants.Variant {
 		Type:     "SyncThenRead",
 		Kind:     variants.Optimized,
 		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2; ZooKeeper programmer's guide, Consistency Guarantees",
+		Source:   "as written: ZooKeeper programmer's guide, Consistency Guarantees, for the problem of Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
 		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
 		Lockstep: cost,
 		Free:     cost,

@@ -23,7 +23,11 @@ import (
 //
 // Freely, updates that come faster than a reader reads share one notification: the same is a bound.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads).
+// Bound: in the phase propagation, one quorum write, one notification and one read must lie one after another, because a
+// notification does not carry the data. As many lie on this path, and nothing in between.
+//
+// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads): "c2 could set a watch on /z instead of receiving
+// a direct message from c1".
 type Watch struct{ *follower }
 
 var _ Value = (*Watch)(nil)
@@ -62,7 +66,7 @@ func watchVariant() variants.Variant {
 		Type:     "Watch",
 		Kind:     variants.Optimized,
 		Summary:  "readers watch the znode, and read it when they are notified",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:   "as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
 		BadAt:    "many readers: one write wakes all of them, and all read at once",
 		Lockstep: cost,
 		Free:     cost,

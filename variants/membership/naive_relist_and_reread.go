@@ -28,7 +28,8 @@ import (
 // In closed mode, changes coalesce: there are no more listings than that, but all of them may find N members, which
 // makes it at most 2 + (2N-1)(N+1) requests.
 //
-// Source: ZooKeeper recipes page (Group Membership).
+// Source: ours: what applications do that treat each notification alike. The group of ephemeral znodes is that of the recipes page
+// (Group Membership), which says nothing of how members learn of each other's data.
 type RelistAndReread struct{ group }
 
 var _ Group = (*RelistAndReread)(nil)
@@ -60,7 +61,7 @@ func relistAndRereadVariant() variants.Variant {
 		Type:     "RelistAndReread",
 		Kind:     variants.Naive,
 		Summary:  "after each change, list the group and read every member again",
-		Source:   "ZooKeeper recipes page, Group Membership",
+		Source:   "ours: what applications do that treat each notification alike; the ephemeral znodes are those of the ZooKeeper recipes page, Group Membership",
 		BadAt:    "groups of more than a few: each change of N members makes N clients read N znodes",
 		Lockstep: cost("2N²+2"),
 		Free:     cost("2N²+N+1"),

@@ -31,7 +31,12 @@ import (
 //
 // In closed mode, changes coalesce, and these are upper bounds. The listings remain O(N) bytes each.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4 (ChildrenCache).
+// Bound: in the phase converge, one quorum write, one notification, one listing and, after a join, one read must lie one after
+// another: a notification names no member, and a listing carries no data. As many lie on this path. If several members join at
+// once, their reads follow one another. A persistent recursive watch (ZooKeeper 3.6) would name the member, and save the listing.
+//
+// Source: as written, but with the members' data and with a GUID in the name: Junqueira and Reed, ZooKeeper, chapter 4 (Master
+// Waits for Changes to the List of Workers, ChildrenCache), where the master remembers the last list to see who has gone.
 type DiffCache struct{ group }
 
 var _ Group = (*DiffCache)(nil)
@@ -71,7 +76,7 @@ func diffCacheVariant() variants.Variant {
 		Type:     "DiffCache",
 		Kind:     variants.Optimized,
 		Summary:  "after each change, list the group and read only the members that are new",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:   "as written, but with the members' data and a GUID in the name: Junqueira and Reed, ZooKeeper, chapter 4 (ChildrenCache)",
 		BadAt:    "groups of thousands that change often: each change still makes every client list them all",
 		Lockstep: both,
 		Free:     both,

@@ -32,7 +32,7 @@ import (
 // A znode that is watched in both ways and then deleted would cost one notification all the same, but servers count two (see
 // ZooKeeper's WatchManager): their counts could not be compared with what the clients received.
 //
-// Source: Apache Curator, TreeCache; kazoo, TreeCache (issue 664).
+// Source: as written, but without a listing of znodes at the tree's depth: Apache Curator, TreeCache; kazoo, TreeCache (issue 664).
 type FullReload struct{ *cache }
 
 var _ Cache = FullReload{}
@@ -56,7 +56,7 @@ func fullReloadVariant() variants.Variant {
 		Type:     "FullReload",
 		Kind:     variants.Naive,
 		Summary:  "after a reconnect, every client reads the whole tree again, at once",
-		Source:   "Apache Curator, TreeCache; python-zk/kazoo issue 664",
+		Source:   "as written, but without a listing of znodes at the tree's depth: Apache Curator, TreeCache; python-zk/kazoo issue 664",
 		BadAt:    "large trees with many caches: when the leader changes, all of them read everything at the same moment",
 		Lockstep: cost(),
 		Free:     cost(),

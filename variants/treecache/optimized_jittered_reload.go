@@ -23,7 +23,11 @@ const spread = 5 * time.Second
 // servers answer as many of them, but in 5 seconds more. A window helps only if it is several times longer than what the servers
 // need for a reload of all clients at once. It is also how much longer a copy can be out of date.
 //
-// Source: CURATOR-441, which asks for it (closed as won't do).
+// Bound: in the phase refresh, one quorum write, one notification and one read must lie one after another, because a notification
+// does not carry the data. As many lie on this path if a znode was set; a replaced one takes a listing besides, to learn its name.
+// After a reconnect, a cache that does not rely on its watches must read the tree level by level, here after the wait.
+//
+// Source: as written, but with a window of 5 seconds: CURATOR-441, which asks for it (closed as won't do).
 type JitteredReload struct {
 	*cache
 	window time.Duration
@@ -66,7 +70,7 @@ func jitteredReloadVariant() variants.Variant {
 		Type:     "JitteredReload",
 		Kind:     variants.Optimized,
 		Summary:  "as full-reload, but each client first waits for a random part of 5s",
-		Source:   "CURATOR-441",
+		Source:   "as written, but with a window of 5 seconds: CURATOR-441",
 		BadAt:    "trees that the servers cannot serve to all clients within the window; and copies are out of date for longer",
 		Lockstep: cost(),
 		Free:     cost(),

@@ -23,7 +23,13 @@ import (
 // notification and a read for each znode that has changed, per client, and the syncs: two of them for a tree of 1,000 znodes. A
 // client that was just reading when it was cut off reads the whole tree.
 //
-// Source: python-zk/kazoo issue 664, the first of its proposals; ZooKeeper's SetWatches request.
+// Bound: in the phase refresh, one quorum write, one notification and one read must lie one after another, because a notification
+// does not carry the data. As many lie on this path if a znode was set; a replaced one takes a listing besides, to learn its name.
+// After a reconnect, one request with the watches, one notification and one read must follow each other for what has changed. Here,
+// the library's requests and as many syncs and one more lie there, because the library does not say when it is answered.
+//
+// Source: as written, but with syncs that show when the watches are set: python-zk/kazoo issue 664, the first of its proposals;
+// ZooKeeper's SetWatches request.
 type ResumedWatches struct{ *cache }
 
 var _ Cache = ResumedWatches{}
@@ -80,7 +86,7 @@ func resumedWatchesVariant() variants.Variant {
 		Type:     "ResumedWatches",
 		Kind:     variants.Optimized,
 		Summary:  "after a reconnect, read only what the server says has changed meanwhile",
-		Source:   "python-zk/kazoo issue 664; ZooKeeper's SetWatches request",
+		Source:   "as written, but with syncs that show when the watches are set: python-zk/kazoo issue 664, the first of its proposals",
 		BadAt:    "connections that are lost again and again, or sessions that are lost: without its watches a client reads everything",
 		Lockstep: cost(),
 		Free:     cost(),

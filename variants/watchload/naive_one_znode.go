@@ -32,7 +32,8 @@ import (
 // In closed mode, clients that are slower than the publisher find in step 2 that they have missed a publication, and
 // go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
 //
-// Source: ZooKeeper's WatchManager; Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches.
+// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches): "1,000 clients
+// that have set a watch on a given znode with a call to exists". What a watch holds is from ZooKeeper's WatchManager.
 type OneZnode struct{ *feed }
 
 var _ Feed = OneZnode{}
@@ -70,7 +71,7 @@ func oneZnodeVariant() variants.Variant {
 		Type:     "OneZnode",
 		Kind:     variants.Naive,
 		Summary:  "all clients watch the same znode",
-		Source:   "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		Source:   "as written: Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches)",
 		BadAt:    "crowds: one write notifies all clients that watch at once, however many",
 		Lockstep: cost,
 		Free:     cost,
