@@ -128,10 +128,10 @@ func (f *follower) sync(ctx context.Context) error {
 	return nil
 }
 
-// updates returns the cost of an update, whose one write sets off all notifications.
-func updates(requests, notifications variants.Formula) variants.Cost {
+// updates returns the cost of an update, whose one write sets off all notifications of a burst.
+func updates(requests, notifications, herd variants.Formula) variants.Cost {
 	return variants.Cost{
 		Requests: requests, Writes: "1", FailedWrites: "0",
-		Notifications: notifications, HerdMax: notifications,
+		Notifications: notifications, HerdMax: herd,
 	}
 }

@@ -13,6 +13,9 @@
 //	sync-then-read     1 write, K messages, K syncs, K reads             few
 //	watch              1 write, K notifications, K reads with a watch    none
 //
+// The writer can make S updates in a row. A reader that is not ready to be notified of each of them then reads once for several:
+// if it learns of a burst only once, it costs 1/S notifications for each update. It misses no update, because it reads the newest.
+//
 // A single server never lags behind itself, so that no read is stale on the embedded server or a standalone one. There must
 // be one writer at a time; an election can decide which client that is.
 //
@@ -73,6 +76,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseUpdate,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Size:        "updates that the writer makes in a row, without waiting for readers",
 		NewObserver: newObserver,
 		Code:        code,
 	}

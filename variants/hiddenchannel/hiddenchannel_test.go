@@ -3,6 +3,7 @@ package hiddenchannel
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -61,9 +62,9 @@ func TestSpans(t *testing.T) {
 	}})
 }
 
-// simulate lets the writer update once, and everybody who is told do what they do.
-func simulate(variant string, n int) variantstest.Counts {
-	c := variantstest.Counts{Operations: 1}
+// simulate lets the writer make a burst of updates, and then each reader do what it does.
+func simulate(variant string, n, burst int) variantstest.Counts {
+	c := variantstest.Counts{Operations: float64(burst)}
 	watching, mailed := map[int]bool{}, map[int]bool{}
 	for reader := 1; reader < n; reader++ {
 		if variant == "watch" {
@@ -73,6 +74,9 @@ func simulate(variant string, n int) variantstest.Counts {
 		}
 	}
 	c.Write(len(watching))
+	for range burst - 1 {
+		c.Write(0) // no watch is set
+	}
 	for reader := 1; reader < n; reader++ {
 		if mailed[reader] && variant == "sync-then-read" {
 			c.Read(1)
@@ -85,7 +89,10 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "message-then-read", "sync-then-read", "watch")
+	for _, burst := range []int{1, 2, 10} {
+		walk := func(variant string, n int) variantstest.Counts { return simulate(variant, n, burst) }
+		variantstest.LockstepCostsOfSize(t, Recipe(), burst, walk, "message-then-read", "sync-then-read", "watch")
+	}
 }
 
 // script is a value that says and returns what it is told to.
@@ -99,6 +106,8 @@ func (s *script) Changed(context.Context) (int64, error) {
 	s.tells = s.tells[1:]
 	return version, nil
 }
+
+func (s *script) Update(context.Context, []byte) error { return nil }
 
 func (s *script) Read(context.Context) (Reading, error) {
 	number := s.reads[0]
@@ -130,6 +139,35 @@ func TestReaderKeepsStep(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A reader of bursts is busy with each notification before it reads, and takes one step for each burst.
+func TestReaderOfBursts(t *testing.T) {
+	s, held := &script{tells: []int64{1, 3, 4}, reads: []int64{2, 3, 4}}, 0
+	r := &reader{value: s, env: variants.Env{Size: 2, Record: func(variants.EventKind, int64) {}, Hold: func(context.Context, <-chan struct{}) error { held++; return nil }}}
+	for step, want := range []int{2, 0} {
+		if err := r.Step(t.Context()); err != nil || len(s.tells) != want || held != 3-want || r.Round() != int64(step)+1 {
+			t.Errorf("step %d: %v, %d notifications are left, and it held %d times; want %d and %d", step+1, err, len(s.tells), held, want, 3-want)
+		}
+	}
+}
+
+// A writer that joins again completes the burst that its former life has begun.
+func TestWriterCompletesItsBurst(t *testing.T) {
+	var written []int64
+	w := &writer{value: &script{}, number: 3, env: variants.Env{Size: 2, Hold: func(context.Context, <-chan struct{}) error { return nil }, Record: func(kind variants.EventKind, number int64) {
+		if kind == writing {
+			written = append(written, number)
+		}
+	}}}
+	for range 2 {
+		if err := w.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(written, []int64{4, 5, 6}) {
+		t.Errorf("wrote updates %d, want 4, 5 and 6", written)
 	}
 }
 

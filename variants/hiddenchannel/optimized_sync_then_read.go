@@ -24,12 +24,12 @@ import (
 // applied it already and acknowledged it to the writer. On three local servers, some 3 reads in 45,000 were stale for that reason.
 // So a stale read is no breach of this variant's promise. Only a write of the reader's own would exclude it, or [Watch].
 //
-// Cost of one update with K = N-1 readers:
+// Cost of one update with N-1 readers, if the writer makes S updates in a row, and readers look into their mail after the last:
 //
-//	requests       1 write, K syncs and K reads  =  1 + 2(N-1)
+//	requests       1 write, and a sync and a read of each reader for S updates  =  1 + 2(N-1)/S
 //	notifications  none
 //
-// Freely, a reader that is slow syncs and reads once for several messages: the same is a bound.
+// Freely, a reader syncs and reads at most once for each message: 1 + 2(N-1) requests.
 //
 // Bound: in the phase propagation, one quorum write, one message and one read must lie one after another, and a read that no server
 // may answer with what is older must reach the leader. Here, a sync lies between the message and the read: a round trip to the
@@ -57,7 +57,6 @@ func NewSyncThenRead(ctx context.Context, session *variants.Session, znode strin
 }
 
 func syncThenReadVariant() variants.Variant {
-	cost := updates("1 + 2(N-1)", "0")
 	return variants.Variant{
 		Name:     "sync-then-read",
 		Type:     "SyncThenRead",
@@ -65,8 +64,8 @@ func syncThenReadVariant() variants.Variant {
 		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
 		Source:   "as written: ZooKeeper programmer's guide, Consistency Guarantees, for the problem of Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
 		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
-		Lockstep: cost,
-		Free:     cost,
+		Lockstep: updates("1 + 2(N-1)/S", "0", "0"),
+		Free:     updates("1 + 2(N-1)", "0", "0"),
 		Prepare:  prepare,
 		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
 			return NewSyncThenRead(ctx, env.Session, znode(env), mail)

@@ -16,12 +16,14 @@ import (
 // The notification comes from the reader's own server, when that has applied the update: what is read then is that
 // update, or a later one. A reader that is slow misses versions, but not the newest, as reading sets the watch again.
 //
-// Cost of one update with K = N-1 readers, which have their watches set:
+// Cost of one update with N-1 readers, which have their watches set, if the writer makes S updates in a row, and readers read after
+// the last of them:
 //
-//	requests       1 write and K reads  =  N
-//	notifications  K, all from that write, which is the herd
+//	requests       1 write, and a read of each reader for S updates  =  1 + (N-1)/S
+//	notifications  N-1 from the first of S writes  =  (N-1)/S; the others find no watch
+//	herd           N-1
 //
-// Freely, updates that come faster than a reader reads share one notification: the same is a bound.
+// Freely, a reader that reads before the last update is notified again: N-1 notifications, and N requests, are bounds.
 //
 // Bound: in the phase propagation, one quorum write, one notification and one read must lie one after another, because a
 // notification does not carry the data. As many lie on this path, and nothing in between.
@@ -60,7 +62,6 @@ func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 }
 
 func watchVariant() variants.Variant {
-	cost := updates("N", "N-1")
 	return variants.Variant{
 		Name:     "watch",
 		Type:     "Watch",
@@ -68,8 +69,8 @@ func watchVariant() variants.Variant {
 		Summary:  "readers watch the znode, and read it when they are notified",
 		Source:   "as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
 		BadAt:    "many readers: one write wakes all of them, and all read at once",
-		Lockstep: cost,
-		Free:     cost,
+		Lockstep: updates("1 + (N-1)/S", "(N-1)/S", "N-1"),
+		Free:     updates("N", "N-1", "N-1"),
 		Prepare:  prepare,
 		Join: join(func(ctx context.Context, env variants.Env, _ Mail) (Value, error) {
 			env.Record(fresh, 0)

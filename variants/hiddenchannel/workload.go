@@ -86,7 +86,7 @@ func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func
 	case env.Index == 0:
 		return &writer{value: v, env: env, leave: leave, number: number}, mail.Send(ctx, number)
 	case env.Life > 0:
-		r.step, r.known = number, number
+		r.step, r.known = number/burst(env), number
 	}
 	return r, nil
 }
@@ -149,11 +149,23 @@ var (
 	_ variants.Rounded     = (*writer)(nil)
 )
 
-// Step implements [variants.Participant]: one update.
+// burst returns how many updates the writer makes in each step.
+func burst(env variants.Env) int64 { return int64(max(env.Size, 1)) }
+
+// Step implements [variants.Participant]: a burst of updates. A writer that joins again completes the burst of its former life.
 func (w *writer) Step(ctx context.Context) error {
 	if err := w.env.Hold(ctx, nil); err != nil {
 		return err
 	}
+	for last := (w.Round() + 1) * burst(w.env); w.number < last; {
+		if err := w.update(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) update(ctx context.Context) error {
 	number := w.number + 1
 	w.env.Record(writing, number)
 	if err := w.value.Update(ctx, numbered(number)); err != nil {
@@ -165,7 +177,7 @@ func (w *writer) Step(ctx context.Context) error {
 }
 
 // Round implements [variants.Rounded].
-func (w *writer) Round() int64 { return w.number }
+func (w *writer) Round() int64 { return w.number / burst(w.env) }
 
 // Leave implements [variants.Participant].
 func (w *writer) Leave(context.Context) error { w.leave(); return nil }
@@ -184,15 +196,18 @@ var (
 	_ variants.Rounded     = (*reader)(nil)
 )
 
-// Step implements [variants.Participant]: the k-th step ends when the reader has heard of the k-th update, or of a later
-// one, and has then read.
+// Step implements [variants.Participant]: the k-th step ends when the reader has heard of the last update of the k-th burst, or
+// of a later one, and has then read.
 func (r *reader) Step(ctx context.Context) error {
-	next := r.step + 1
+	next := (r.step + 1) * burst(r.env)
 	for r.known < next {
 		r.env.Record(awaiting, next)
 		version, err := r.value.Changed(ctx)
 		if err != nil {
 			return fmt.Errorf("wait for an update: %w", err)
+		}
+		if err := r.digest(ctx); err != nil {
+			return err
 		}
 		r.env.Record(told, version)
 		number, err := r.read(ctx)
@@ -201,8 +216,16 @@ func (r *reader) Step(ctx context.Context) error {
 		}
 		r.known = max(r.known, version, number)
 	}
-	r.step = next
+	r.step++
 	return nil
+}
+
+// digest lets the reader of bursts be busy with what it has heard, before it reads: meanwhile the writer goes on.
+func (r *reader) digest(ctx context.Context) error {
+	if burst(r.env) == 1 {
+		return nil
+	}
+	return r.env.Hold(ctx, nil)
 }
 
 // Round implements [variants.Rounded].
