@@ -47,8 +47,10 @@ const (
 	// this predicts. Paced (see paceStart) they take half of it, but the herds of naive variants are not paced. 10,000 clients that
 	// do not list each other take 0.5 GB.
 	listingMemory = 12
-	// watchMemory is the part of each unit of a scenario's size, such as a watch and its znode, in the client and in the server.
-	watchMemory = 1500
+	// watchMemory is the part of each unit of a scenario's size, such as a watch, in the client, and embeddedWatchMemory that in the
+	// embedded server, the watch's znode included. One million watches with a znode each took 2.4 GB.
+	watchMemory         = 1500
+	embeddedWatchMemory = 900
 	// znodeMemory is what a znode of a background takes in the embedded server besides its data.
 	znodeMemory = 1000
 	// outstandingMemory is what the outstanding requests of a background take.
@@ -76,7 +78,7 @@ func memoryNeeded(s scenarios.Scenario, engine ensemble.Engine) float64 {
 	n := float64(slices.Max(s.Clients))
 	need := baseMemory + n*clientMemory + n*n*listingMemory + n*float64(s.Size)*watchMemory
 	if engine == ensemble.Embedded {
-		need += n * embeddedMemory
+		need += n * (embeddedMemory + float64(s.Size)*embeddedWatchMemory)
 	}
 	if b := s.Background; b != nil {
 		need += outstandingMemory + float64(b.Sessions)*clientMemory

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -105,21 +106,24 @@ func TestMemoryNeeded(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		clients  int
+		size     int // 0 for the scenario's
 		engine   ensemble.Engine
 		measured float64
 	}{
-		{"lock-contention", 1000, ensemble.Embedded, 217 << 20},
-		{"lock-contention", 4000, ensemble.Embedded, 605 << 20},
-		{"lock-contention", 1000, ensemble.External, 208 << 20},
-		{"lock-contention", 4000, ensemble.External, 573 << 20},
-		{"watch-delivery", 1000, ensemble.Embedded, 438 << 20},
-		{"watch-memory", 100, ensemble.Embedded, 339 << 20},
+		{"lock-contention", 1000, 0, ensemble.Embedded, 217 << 20},
+		{"lock-contention", 4000, 0, ensemble.Embedded, 605 << 20},
+		{"lock-contention", 1000, 0, ensemble.External, 208 << 20},
+		{"lock-contention", 4000, 0, ensemble.External, 573 << 20},
+		{"watch-delivery", 1000, 0, ensemble.Embedded, 438 << 20},
+		{"watch-memory", 100, 0, ensemble.Embedded, 339 << 20},
+		{"watch-memory", 20, 10_000, ensemble.Embedded, 477 << 20},
+		{"watch-memory", 100, 10_000, ensemble.Embedded, 2356 << 20},
 	} {
 		s, err := scenarios.Load(c.scenario, catalog.Recipes())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Clients = []int{c.clients}
+		s.Clients, s.Size = []int{c.clients}, cmp.Or(c.size, s.Size)
 		if got := memoryNeeded(s, c.engine); got < 0.8*c.measured || got > 1.4*c.measured {
 			t.Errorf("%s, %d clients on %s: %.0f MB, measured %.0f", c.scenario, c.clients, c.engine, got/(1<<20), c.measured/(1<<20))
 		}
