@@ -32,8 +32,9 @@ import (
 //
 // Waiters get the lock in the order of their creates. The fencing token is the sequence number.
 //
-// Source: the first form in Leberknight part 5, with a GUID instead of the session id in the name. A reader's comment
-// on that article gives the reason: with a GUID, one session may wait for the same lock twice.
+// Source: as written, but with a GUID in the name, by which a client finds its znode after a lost reply: Leberknight part 5, first
+// form. That form has no recovery, and the article then adds the session id to the name. A reader's comment on the article
+// prefers a GUID: with it, one session may wait for the same lock twice.
 type ChildrenWatch struct{ sequential }
 
 // NewChildrenWatch returns the lock of one client below an existing znode dir.
@@ -56,7 +57,7 @@ func childrenWatchVariant() variants.Variant {
 		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
-		Source:  "Leberknight, part 5, first form",
+		Source:  "as written, but with a GUID in the name, by which a client finds its znode after a lost reply: Leberknight, part 5, first form",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
 			Requests: "1 + (N-1)/2", Writes: "1", FailedWrites: "0",

@@ -41,7 +41,8 @@ import (
 // figure 4-1 says. That adds no notification: this watch does not fire again at the deletion. Nothing is fair: the first
 // create after a release wins, and a client may starve.
 //
-// Source: Junqueira and Reed, ZooKeeper, chapter 4.
+// Source: as written, but the create and the delete each travel in a multi with the znode of the fencing token: Junqueira and Reed,
+// ZooKeeper, chapter 4.
 type Znode struct {
 	*exclusive
 	node  variants.FencedNode
@@ -75,7 +76,7 @@ func znodeVariant() variants.Variant {
 		Type:    "Znode",
 		Kind:    variants.Naive,
 		Summary: "one znode; all waiters watch it and try again when it goes",
-		Source:  "Junqueira and Reed, ZooKeeper, chapter 4",
+		Source:  "as written, but the create and the delete each travel in a multi with the znode of the fencing token: Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
 			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",

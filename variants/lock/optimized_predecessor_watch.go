@@ -21,7 +21,12 @@ import (
 // served in the order of their creates. The fencing token is the sequence number, which grows as long as <dir> lives, for
 // 2^31 creates.
 //
-// Source: ZooKeeper recipes page (Locks), Junqueira and Reed chapter 4, Leberknight part 5.
+// Bound: in a handoff, which is the phase that a lock is compared by, one quorum write of the holder and one notification of the
+// next holder lie one after another in any lock with this promise: the next holder learns of the release by nothing else. Here one
+// listing follows, with which the next holder makes sure that its predecessor did not withdraw before its turn.
+//
+// Source: as written, but it reads the predecessor with getData instead of exists: ZooKeeper recipes page (Locks). Junqueira and
+// Reed chapter 4 and Leberknight part 5 describe the same algorithm.
 type PredecessorWatch struct{ sequential }
 
 // NewPredecessorWatch returns the lock of one client below an existing znode dir.
@@ -37,7 +42,7 @@ func predecessorWatchVariant() variants.Variant {
 		Type:    "PredecessorWatch",
 		Kind:    variants.Optimized,
 		Summary: "sequential znodes, each waiter watches the one just below its own",
-		Source:  "ZooKeeper recipes page; Junqueira and Reed, chapter 4; Leberknight, part 5",
+		Source:  "as written, but it reads the predecessor with getData instead of exists: ZooKeeper recipes page, Locks",
 		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
 		Lockstep: variants.Cost{
 			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",
