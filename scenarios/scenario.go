@@ -24,7 +24,7 @@ type Scenario struct {
 	Name          string
 	Question      string
 	Recipe        string
-	Variants      []string // all of the recipe's if empty
+	Variants      []string // all of the recipe's that are not known to be broken if empty
 	Mode          Mode
 	Clients       []int
 	Rate          []int               // open: operations per second that arrive, for all clients together
@@ -137,19 +137,20 @@ func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
 
 func variantNames(recipe variants.Recipe) []string {
 	var names []string
-	for _, v := range recipe.Variants {
+	for _, v := range recipe.All() {
 		names = append(names, v.Name)
 	}
 	return names
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
-// its mode.
+// its mode, and those that are known to be broken unless it names them.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
 	rules, _ := s.Mode.rules()
-	for _, v := range recipe.Variants {
-		asked := len(s.Variants) == 0 || slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
+	for _, v := range recipe.All() {
+		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
+		asked := named || len(s.Variants) == 0 && v.Broken == ""
 		if asked && rules.takes(v) {
 			out = append(out, v)
 		}

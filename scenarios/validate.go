@@ -161,7 +161,7 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 // alwaysCounted reports whether a metric is a loss that is counted without faults, too, with each variant that is mentioned, or
 // with all of them if none is.
 func alwaysCounted(recipe variants.Recipe, metric string, mentioned []string) bool {
-	return !slices.ContainsFunc(recipe.Variants, func(v variants.Variant) bool {
+	return !slices.ContainsFunc(recipe.All(), func(v variants.Variant) bool {
 		concerns := len(mentioned) == 0 || slices.Contains(mentioned, v.Name)
 		return concerns && !v.ForgoneAlways(variants.Loss(metric))
 	})

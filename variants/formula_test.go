@@ -117,7 +117,7 @@ func TestFormulaMistakes(t *testing.T) {
 // states all costs of free clients, and all or none of the lockstep costs.
 func TestCatalogFormulas(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
-		for _, v := range recipe.Variants {
+		for _, v := range recipe.All() {
 			costs := []variants.Cost{v.Free}
 			if v.HasLockstep() {
 				costs = append(costs, v.Lockstep)

@@ -9,6 +9,7 @@ package variants
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,9 @@ type Recipe struct {
 	Summary  string // one line, for `zkbench list`
 	Source   string // where its algorithms are described
 	Variants []Variant
+	// Broken are variants that are known to break the promise, such as an algorithm that is in use and has a fault. They run only
+	// where they are named. See [Variant.Broken].
+	Broken []Variant
 
 	// Phases are what is timed, in the order of how much they show of a variant: tables show as many as there is room for.
 	Phases []Phase
@@ -62,6 +66,9 @@ type Recipe struct {
 	// Fixed reports whether no participant can join again, because all must have joined before the first step. Faults that end
 	// sessions do not apply then.
 	Fixed bool
+	// SingleThreaded reports whether a client of any variant works in no goroutine but that of its step. If all clients wait for
+	// notifications, with no request under way and none notified, then none of them can ever go on, and the runner says so at once.
+	SingleThreaded bool
 	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
 	Roles []string
 	// Losses are what a failure may cost, and so the metrics that a run with faults has beside those of every recipe.
@@ -116,6 +123,9 @@ func (r Recipe) BatchOf(size int) int {
 // UsualSize returns the size of a scenario that states none.
 func (r Recipe) UsualSize() int { return max(r.DefaultSize, 1) }
 
+// All returns all variants of the recipe, those that are known to be broken last.
+func (r Recipe) All() []Variant { return slices.Concat(r.Variants, r.Broken) }
+
 // PhasesWhere returns the names of some of the phases, in their order.
 func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 	names := []string{}
@@ -149,6 +159,10 @@ type Variant struct {
 	Source  string // which document describes it
 	Type    string // the Go type whose comment explains it
 	BadAt   string // one sentence: what it is not suited for
+
+	// Broken says, in one sentence without its full stop, which promise the variant breaks and how; empty for a variant that is not
+	// known to break any. Such a variant is listed among [Recipe.Broken].
+	Broken string
 
 	Forgoes []Loss // what it does not promise to avoid when a client, a connection or a server fails
 	// ForgoesAlways is the part of Forgoes that it does not promise to avoid even while nothing fails. Runs without faults have

@@ -47,7 +47,7 @@ func subjects() []string {
 	var names []string
 	for _, r := range catalog.Recipes() {
 		names = append(names, r.Name)
-		for _, v := range r.Variants {
+		for _, v := range r.All() {
 			names = append(names, r.Name+"/"+v.Name)
 		}
 	}
@@ -59,7 +59,7 @@ func (a *app) explain(name string) error {
 		if r.Name == name {
 			return a.explainRecipe(r)
 		}
-		for _, v := range r.Variants {
+		for _, v := range r.All() {
 			if r.Name+"/"+v.Name == name {
 				return a.explainVariant(r, v)
 			}
@@ -96,6 +96,9 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 		return fmt.Errorf("%s/%s: %w", r.Name, v.Name, err)
 	}
 	a.say("%s/%s (%s): %s", r.Name, v.Name, v.Kind, v.Summary)
+	if v.Broken != "" {
+		a.say("Known broken: %s. It runs only where a scenario or a flag names it.", v.Broken)
+	}
 	var parser comment.Parser
 	printer := comment.Printer{TextWidth: min(width(a.stdout), defaultWidth)}
 	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))

@@ -32,7 +32,7 @@ func loaded(t *testing.T) []scenarios.Scenario {
 func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines map[string]gate.Baseline) []string {
 	var steps []string
 	for _, recipe := range recipes {
-		for _, v := range recipe.Variants {
+		for _, v := range recipe.All() {
 			held := false
 			for _, s := range run {
 				isV := func(other variants.Variant) bool { return other.Name == v.Name }

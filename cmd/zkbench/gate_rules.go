@@ -52,7 +52,7 @@ func gateNames() gate.Names {
 	ofRecipe := map[string]gate.Subject{}
 	for _, recipe := range catalog.Recipes() {
 		s := gate.Subject{Metrics: append(scenarios.MetricNames(recipe), results.Capacity)}
-		for _, v := range recipe.Variants {
+		for _, v := range recipe.All() {
 			s.Variants = append(s.Variants, v.Name)
 		}
 		ofRecipe[recipe.Name] = s

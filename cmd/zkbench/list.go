@@ -58,8 +58,11 @@ func (a *app) listVariants(recipes []variants.Recipe) error {
 		t = newList("variant", "how it works (source)")
 	}
 	for _, r := range recipes {
-		for _, v := range r.Variants {
+		for _, v := range r.All() {
 			how := fmt.Sprintf("%s (%s)", v.Summary, v.Source)
+			if v.Broken != "" {
+				how += "; known broken: " + v.Broken
+			}
 			if narrow {
 				t.Row(fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), how)
 			} else {

@@ -15,6 +15,9 @@
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
 //
+// writelock is the lock that comes with ZooKeeper. It is known to be broken: a waiter may wait for ever. It runs only where a
+// scenario or a flag names it.
+//
 // Each variant's own comment has the steps and the exact formulas. `zkbench run lock-drain` checks the formulas.
 package lock
 
@@ -62,12 +65,15 @@ func Recipe() variants.Recipe {
 		Summary:     "at most one holder at a time, each with a fencing token",
 		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant()},
+		Broken:      []variants.Variant{writeLockVariant()},
 		Phases:      holding.Phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
+
+		SingleThreaded: true,
 	}
 }
 

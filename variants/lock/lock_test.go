@@ -89,7 +89,6 @@ func TestSpans(t *testing.T) {
 // simulate walks through a drain.
 func simulate(variant string, n int) variantstest.Counts {
 	c := variantstest.Counts{Operations: float64(n)}
-	inLine := variant != "znode" && variant != "children-watch"
 	armed := map[int]bool{} // by client; the first holder's watch was used up by the second arrival
 	for k := 1; k < n; k++ {
 		armed[k] = true
@@ -101,7 +100,7 @@ func simulate(variant string, n int) variantstest.Counts {
 		c.Requests, c.Writes = c.Requests+1, c.Writes+1 // the delete, or the mark
 		var woken []int
 		for k := range armed {
-			if !inLine || k == holder+1 {
+			if watchesAll := variant == "znode" || variant == "children-watch"; watchesAll || k == holder+1 {
 				woken = append(woken, k)
 			}
 		}
@@ -113,6 +112,9 @@ func simulate(variant string, n int) variantstest.Counts {
 				continue
 			}
 			c.Requests++ // a listing, or another create
+			if variant == "writelock" {
+				c.Requests++ // does the directory exist?
+			}
 			next := k == holder+1
 			switch {
 			case variant == "znode" && next:
@@ -133,7 +135,7 @@ func simulate(variant string, n int) variantstest.Counts {
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "back-to-back", "released-mark")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "back-to-back", "released-mark", "writelock")
 }
 
 func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }

@@ -27,9 +27,10 @@ import (
 // Two locks of one session in one <dir> take each other's znode for their own, and both are granted: each needs a session
 // of its own. Their fencing token is the same.
 //
-// Source: WriteLock in ZooKeeper's recipes; the lock of Leberknight part 5, which a remark there on two threads of one
-// session corrects. WriteLock orders by number, too, since ZOOKEEPER-2931. It waits for ever if its predecessor goes just
-// before it is watched (shayhatsor/zookeeper issue 26), which is not repeated here.
+// Source: as written, but it reads the predecessor with getData instead of exists, looks before every create, and syncs before it
+// looks after a lost reply: Leberknight part 5. A remark there on two threads of one session prefers a GUID. WriteLock, to which
+// the article refers, looks before every create, too. It waits for ever if its predecessor goes just before it is watched,
+// which is not repeated here; see WriteLock in this package.
 type PredecessorWatchSessionID struct{ sequential }
 
 // NewPredecessorWatchSessionID returns the lock of one session below an existing znode dir. The session must not have
@@ -47,7 +48,7 @@ func predecessorWatchSessionIDVariant() variants.Variant {
 	v.Type = "PredecessorWatchSessionID"
 	v.Kind = variants.Naive
 	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
-	v.Source = "WriteLock in ZooKeeper's recipes; Leberknight, part 5"
+	v.Source = "as written, but it reads the predecessor with getData instead of exists, looks before every create, and syncs before it looks after a lost reply: Leberknight, part 5"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
 	v.Free.Requests = "6 (4 for N=1)"
 	v.Join = join(func(_ context.Context, env variants.Env) (Lock, error) {

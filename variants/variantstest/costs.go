@@ -53,7 +53,7 @@ func LockstepCostsOfSize(t *testing.T, recipe variants.Recipe, size int, simulat
 	for _, problem := range unsimulated(recipe, simulated) {
 		t.Error(problem)
 	}
-	for _, v := range recipe.Variants {
+	for _, v := range recipe.All() {
 		if !v.HasLockstep() || !slices.Contains(simulated, v.Name) {
 			continue
 		}
@@ -80,7 +80,7 @@ func LockstepCostsOfSize(t *testing.T, recipe variants.Recipe, size int, simulat
 // unsimulated returns, with the step to take, what a simulation lacks of a recipe's variants or has too much.
 func unsimulated(recipe variants.Recipe, simulated []string) []string {
 	var problems, known []string
-	for _, v := range recipe.Variants {
+	for _, v := range recipe.All() {
 		if known = append(known, v.Name); v.HasLockstep() && !slices.Contains(simulated, v.Name) {
 			problems = append(problems, fmt.Sprintf("%s/%s is not simulated: add a case to the simulation in this test, and the variant's name to the call of LockstepCosts (CONTRIBUTING.md, Adding a variant)", recipe.Name, v.Name))
 		}

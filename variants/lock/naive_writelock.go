@@ -1,0 +1,125 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// WriteLock is the lock that comes with ZooKeeper, in its recipes. It is known to be broken: a waiter whose predecessor goes at the
+// wrong moment waits for ever, and so do all behind it.
+//
+//  1. Ask whether <dir> exists, and create it if not.
+//  2. List <dir>. If a znode of this session is there, an earlier attempt has left it: take it as the client's own, go to 4.
+//  3. Create <dir>/<session id>-lock-, ephemeral and sequential. If the reply is lost, sync, then go to 2.
+//  4. List <dir>, without a watch. If its own znode has the lowest number, the client holds the lock.
+//  5. Ask with exists whether the next lower znode is there, with a watch, and wait for the watch, whatever the answer is.
+//  6. When the watch has fired, do 1, then go to 4.
+//  7. To release, or to withdraw, delete the client's own znode.
+//
+// The mistake is in step 5. If the predecessor has gone since the listing, exists leaves a watch that fires when that znode is created.
+// This never happens, because the server gives each number once. The recipe says to list again in this case.
+//
+// Cost of one acquire and release: 5 requests alone (exists, getChildren, create, getChildren, delete), 8 after a wait (and exists
+// with a watch, exists and getChildren), 2 of them writes. In lockstep, where N clients have lined up and release one after
+// another, each predecessor is there when it is asked for, so that no client waits for ever:
+//
+//	notifications  one for each release but the last  =  N-1
+//	requests       N deletes, and exists and getChildren after each notification  =  N + 2(N-1)
+//	herd           1 notification from one release      (0 for N = 1)
+//
+// Source: as written, but its callback when the lock is acquired is the end of a wait, and a client that finds its znode after a
+// lost reply can become the holder: WriteLock.java in ZooKeeper's recipes, to which Leberknight part 5 refers. There, such a client
+// keeps the name of its znode without the directory and compares it with a whole path, so that it never holds the lock. The
+// mistake of step 5 is in that file to this day, and is known from its port to C# (shayhatsor/zookeeper issue 26).
+type WriteLock struct {
+	*exclusive
+	line.Line
+	mine line.Ticket // while it is held
+}
+
+// NewWriteLock returns the lock of one session below a znode dir. The session must not have another lock there.
+func NewWriteLock(session *variants.Session, dir string) *WriteLock {
+	l := &WriteLock{Line: line.New(session, dir, marker)}
+	l.Mark = line.SessionID
+	l.exclusive = variants.NewExclusive(session, ErrHeld, l.acquire, l.release)
+	return l
+}
+
+func (l *WriteLock) acquire(ctx context.Context) (Grant, error) {
+	if err := l.ensureDir(ctx); err != nil {
+		return Grant{}, err
+	}
+	mine, err := l.Take(ctx, l.wait)
+	if err != nil {
+		return Grant{}, err
+	}
+	l.mine = mine
+	return Grant{Token: int64(mine.Seq), Lost: l.Session.Lost()}, nil
+}
+
+func (l *WriteLock) release(ctx context.Context) error { return l.Leave(ctx, l.mine) }
+
+// ensureDir creates the directory unless it exists.
+func (l *WriteLock) ensureDir(ctx context.Context) error {
+	exists, _, err := l.Session.Exists(ctx, l.Dir)
+	if err != nil {
+		return fmt.Errorf("look for %s: %w", l.Dir, err)
+	}
+	if exists {
+		return nil
+	}
+	return l.Session.Ensure(ctx, l.Dir, nil, zk.FlagPersistent)
+}
+
+// wait returns when the client's znode is the lowest, unless a predecessor goes just before it is watched.
+func (l *WriteLock) wait(ctx context.Context, mine line.Ticket) error {
+	for {
+		children, err := l.List(ctx)
+		if err != nil {
+			return err
+		}
+		predecessor, waiting, err := l.Predecessor(mine, children)
+		if err != nil || !waiting {
+			return err
+		}
+		// Note: that it ignores whether the predecessor exists is the mistake that this variant is here for.
+		_, _, watch, err := l.Session.ExistsW(ctx, l.Path(predecessor))
+		if err != nil {
+			return err
+		}
+		if err := l.Session.Await(ctx, watch); err != nil {
+			return err
+		}
+		if err := l.ensureDir(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func writeLockVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "writelock",
+		Type:    "WriteLock",
+		Kind:    variants.Naive,
+		Summary: "the lock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
+		Source:  "as written, but its callback is the end of a wait, and a client that finds its znode after a lost reply can become the holder: WriteLock.java in ZooKeeper's recipes",
+		BadAt:   "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
+		Broken:  "no client holds the lock and some wait for ever, because one watches a znode that went just before",
+		Lockstep: variants.Cost{
+			Requests: "(3N-2)/N", Writes: "1", FailedWrites: "0",
+			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
+		},
+		Free: variants.Cost{
+			Requests: "8 (5 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+		},
+		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
+			return NewWriteLock(env.Session, env.Root), nil
+		}),
+	}
+}
