@@ -13,27 +13,33 @@ import (
 // measurement have it.
 const Finished = "finished"
 
-// Unfinished says how far a load came that was ended because it took longer than its scenario allows. Such a measurement has no
-// other metrics than [Finished] and [Violations]: what was counted belongs to the beginning of a load.
+// Unfinished says how far a load came that was ended because it took longer than its scenario allows, or because it stood still. Such a
+// measurement has no other metrics than [Finished] and [Violations]: what was counted belongs to the beginning of a load.
 type Unfinished struct {
-	Done          int64 `json:"done"`          // operations that clients had completed
-	Of            int64 `json:"of"`            // operations of the whole load
-	Requests      int64 `json:"requests"`      // that the clients had sent since the load began
-	Notifications int64 `json:"notifications"` // that they had received since then
+	Stuck         bool  `json:"stuck,omitempty"` // the load stood still, which is a breach of the promise
+	Done          int64 `json:"done"`            // operations that clients had completed; 0 if the load has no number of operations
+	Of            int64 `json:"of"`              // operations of the whole load, likewise
+	Requests      int64 `json:"requests"`        // that the clients had sent since the load began
+	Notifications int64 `json:"notifications"`   // that they had received since then
 }
 
 // addFinished adds the metric.
 func (d *Document) addFinished(metrics map[string]Metric) {
 	switch {
-	case d.Unfinished != nil:
+	case d.Unfinished != nil && d.Scenario.AtMost > 0:
 		metrics[Finished] = Metric{float64(d.Unfinished.Done) / float64(max(d.Unfinished.Of, 1)), "share"}
 	case d.Scenario.AtMost > 0:
 		metrics[Finished] = Metric{1, "share"}
 	}
 }
 
-// wholeLoad returns how many operations the clients have to complete.
-func (d *Document) wholeLoad() int64 { return int64(d.Clients) * int64(max(d.Scenario.Operations, 1)) }
+// wholeLoad returns how many operations the clients have to complete; 0 if they go on for a time.
+func (d *Document) wholeLoad() int64 {
+	if d.Scenario.Duration > 0 {
+		return 0
+	}
+	return int64(d.Clients) * int64(max(d.Scenario.Operations, 1))
+}
 
 // validateUnfinished checks that a load that was ended is one that could be, and how far it came.
 func (d *Document) validateUnfinished(p *problems) {
@@ -43,12 +49,13 @@ func (d *Document) validateUnfinished(p *problems) {
 	if u == nil {
 		return
 	}
-	p.unless(d.Scenario.AtMost > 0, "unfinished is there, and scenario.at_most_ns is not")
+	p.unless(d.Scenario.AtMost > 0 || u.Stuck, "unfinished is there, and neither unfinished.stuck nor scenario.at_most_ns is")
+	p.unless(!u.Stuck || len(d.Violations) > 0, "unfinished.stuck is true, without violations")
 	p.unless(u.Of == d.wholeLoad(), "unfinished.of is %d, and the load has %d operations", u.Of, d.wholeLoad())
-	p.unless(u.Done < u.Of, "unfinished.done is %d, of %d", u.Done, u.Of)
+	p.unless(u.Done < u.Of || u.Done == u.Of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, u.Of)
 	p.unless(u.Requests >= d.Counts.TotalRequests, "unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
 	p.unless(u.Notifications >= d.Counts.Notified, "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified)
-	p.unless(d.Window.Length() <= d.Scenario.AtMost+endSlack || d.Repeat == 0, "window has a length of %s, and scenario.at_most_ns is %s",
+	p.unless(d.Window.Length() <= d.Scenario.AtMost+endSlack || d.Repeat == 0 || u.Stuck, "window has a length of %s, and scenario.at_most_ns is %s",
 		d.Window.Length(), d.Scenario.AtMost)
 }
 
@@ -62,11 +69,23 @@ func (d *Document) Progress() string {
 	if u == nil {
 		return ""
 	}
+	if u.Stuck {
+		return d.stuck()
+	}
 	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(u.Of), d.Scenario.AtMost)
 	if whole := d.wholeByFormulas(); whole != "" {
 		text += "; by its formulas all of them cause " + whole
 	}
 	return text + fmt.Sprintf("; so far it was %s notifications and %s requests", table.Grouped(u.Notifications), table.Grouped(u.Requests))
+}
+
+// stuck says how far a load came that stood still.
+func (d *Document) stuck() string {
+	u, done := d.Unfinished, ""
+	if u.Of > 0 {
+		done = fmt.Sprintf("did %s of %s operations; ", table.Grouped(u.Done), table.Grouped(u.Of))
+	}
+	return fmt.Sprintf("stuck: %sit stood still after %s notifications and %s requests", done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
 }
 
 // wholeByFormulas returns the counts of the whole load by the variant's formulas. They are upper bounds unless clients act one at

@@ -145,7 +145,7 @@ func (d *Document) CountsExactly() bool {
 func (d *Document) validateWindow(p *problems) {
 	w := d.Window
 	p.unless(w.Lockstep == (d.Scenario.Mode == LockstepMode), "window.lockstep is %t, and scenario.mode %s", w.Lockstep, d.Scenario.Mode)
-	shortened := d.Repeat == 0 || d.Partial || d.backgroundSaturates() != "" // a rehearsal, an interruption, or no load at all
+	shortened := d.Repeat == 0 || d.Partial || d.Unfinished != nil || d.backgroundSaturates() != "" // a rehearsal, an interruption, the end of a load that is stuck, or no load at all
 	p.unless(shortened || w.Length() >= d.Scenario.Duration, "window has a length of %s, less than scenario.duration_ns", w.Length())
 	p.unless(w.StarvingWaits <= w.UnfinishedWaits, "window.starving_waits is %d, of %d unfinished_waits", w.StarvingWaits, w.UnfinishedWaits)
 	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0), "window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",

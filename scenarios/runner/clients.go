@@ -27,6 +27,7 @@ type client struct {
 	doing  atomic.Pointer[doing]
 
 	settled     atomic.Bool   // it has held, or completed a step
+	stopped     atomic.Bool   // it takes no further step of the load
 	completed   int           // steps in all its lives; only the client's own goroutine uses it
 	established time.Duration // how long its first session took to be established
 

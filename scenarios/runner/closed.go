@@ -134,8 +134,11 @@ func (m *measurement) loop(ctx context.Context, turns turns, until func(context.
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	var steps atomic.Int64
-	stop := m.watchProgress(&steps, turns, cancel)
-	defer stop()
+	for _, c := range m.pool.clients {
+		c.stopped.Store(false)
+	}
+	defer m.watchProgress(&steps, turns, cancel)()
+	defer m.watchStandstill(ctx, &steps, cancel)()
 	for i, c := range m.pool.clients {
 		if err := m.paceStart(ctx, i); err != nil {
 			break // a client has failed, or the load is over
@@ -152,7 +155,7 @@ func (m *measurement) loop(ctx context.Context, turns turns, until func(context.
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errJudged):
 		return nil
-	case errors.Is(cause, ErrStuck):
+	case errors.Is(cause, ErrStuck), errors.Is(cause, errStandstill):
 		return cause
 	}
 	return err
@@ -160,6 +163,7 @@ func (m *measurement) loop(ctx context.Context, turns turns, until func(context.
 
 // work lets a client take its steps, with a pause after each.
 func (m *measurement) work(ctx context.Context, c *client, turns turns, steps *atomic.Int64) error {
+	defer c.stopped.Store(true)
 	failures, first := 0, c.round(0)
 	for i := 0; turns.begin(ctx, c, i); {
 		err := m.step(ctx, c)

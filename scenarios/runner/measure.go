@@ -44,6 +44,7 @@ type measurement struct {
 	onlooker   *variants.Session // the run's own, which takes no part
 	vitals     vitals            // before the load
 	granted    time.Duration     // the session timeout
+	stood      *standstill       // nil unless the load stood still
 
 	live        func(Live)   // nil if nothing is shown
 	checkpoints *checkpoints // nil without any

@@ -48,6 +48,7 @@ type stream struct {
 	judged        bool            // the observer has been told that nothing more will happen
 	window        windowState
 	opened        wire.Counts         // of the clients when the window began
+	closed        wire.Counts         // and when it ended
 	taken         []wire.Notification // of one ledger; kept to reuse its memory
 }
 
@@ -184,14 +185,15 @@ func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
 	return s.mark(s.close)
 }
 
-// cutWindow ends the window at once, even if it has not begun. It returns the counts of the window, or false if it has ended
+// cutWindow ends the window at once, even if it has not begun. It returns the counts of the window, and false if it has ended
 // already.
 func (s *stream) cutWindow() (counts wire.Counts, cut bool) {
-	_, counts = s.mark(func(at time.Duration, counts wire.Counts) {
+	s.mark(func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed
 		s.open(at, counts)
 		s.close(at, counts)
 	})
+	counts = s.closed
 	counts.Sub(s.opened)
 	return counts, cut
 }
@@ -204,10 +206,10 @@ func (s *stream) open(at time.Duration, counts wire.Counts) {
 	}
 }
 
-func (s *stream) close(at time.Duration, _ wire.Counts) {
+func (s *stream) close(at time.Duration, counts wire.Counts) {
 	if s.window == windowOpen {
 		s.recorder.CloseWindow(at)
-		s.window = windowClosed
+		s.window, s.closed = windowClosed, counts
 	}
 }
 

@@ -19,9 +19,18 @@ type cut struct {
 	done        int64       // operations
 }
 
-// apply lets the mode run the load. It ends a load that takes longer than the scenario allows, and says how far it came. The
-// clients then withdraw as they do in any load that fails, which is no longer counted.
+// apply lets the mode run the load. A load that takes longer than the scenario allows, or that stands still, is ended, and apply says
+// how far it came. The clients then withdraw as they do in any load that fails, which is no longer counted.
 func (m *measurement) apply(ctx context.Context) (observation, error) {
+	o, err := m.applyInTime(ctx)
+	if m.stood != nil && errors.Is(err, errStandstill) {
+		return m.unfinishedBy(m.stood), nil
+	}
+	return o, err
+}
+
+// applyInTime lets the mode run the load, and ends it when it has taken as long as the scenario allows.
+func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if m.scenario.AtMost == 0 {
 		return m.mode.run(ctx, m)
 	}

@@ -1,0 +1,131 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+)
+
+// errStandstill is the cause of the end of a load that stands still: all clients wait, and none can ever go on.
+var errStandstill = errors.New("the load stands still: all clients wait for notifications, and none can come")
+
+// standstill is what was known of a load when it was found to stand still.
+type standstill struct {
+	window, all wire.Counts // in the window, and since the load began
+}
+
+// standstillLook is the time between two looks at clients that complete no step. It decides nothing: the states of the clients do.
+const standstillLook = time.Second
+
+// watchStandstill ends a closed load that stands still. The caller ends the watching with stop. Where clients may fail, a session that
+// is lost may still notify others when it runs out, so that such loads are left to watchProgress.
+func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
+	if !m.recipe.SingleThreaded || m.faults != nil || m.isOpen() {
+		return func() {}
+	}
+	ctx, end := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for last := int64(-1); sleep(ctx, standstillLook) == nil; {
+			now := steps.Load()
+			if waiting := m.standing(ctx); now == last && len(waiting) > 0 {
+				m.conclude(ctx, waiting)
+				cancel(errStandstill)
+				return
+			}
+			last = now
+		}
+	})
+	return func() { end(); watching.Wait() }
+}
+
+// standing returns the clients of a load that stands still; none if a client may go on.
+//
+// Each client that has not taken all its steps waits for a watch, before and after a fence, and has begun no other wait in between.
+// So all of them waited at the same time, with no request under way, and the fence proves that no notification is on its way either. In
+// a recipe that is [variants.Recipe.SingleThreaded], nothing else could make a client go on. How long this takes does not
+// matter.
+func (m *measurement) standing(ctx context.Context) []*client {
+	before := m.waits()
+	waiting := m.allAtRest()
+	if len(waiting) == 0 || fenceAll(ctx, m.pool.clients, m.pool.latest()) != nil {
+		return nil
+	}
+	if !slices.Equal(m.allAtRest(), waiting) || !slices.Equal(m.waits(), before) {
+		return nil
+	}
+	return waiting
+}
+
+// waits returns how many waits each client has begun.
+func (m *measurement) waits() []int64 {
+	var all []int64
+	for _, c := range m.pool.clients {
+		_, begun := c.session.Waiting()
+		all = append(all, begun)
+	}
+	return all
+}
+
+// allAtRest returns the clients that have not taken all their steps, if all of these are at rest and no session is lost.
+func (m *measurement) allAtRest() []*client {
+	var waiting []*client
+	for _, c := range m.pool.clients {
+		switch {
+		case c.over():
+			return nil
+		case c.stopped.Load():
+		case !c.atRest():
+			return nil
+		default:
+			waiting = append(waiting, c)
+		}
+	}
+	return waiting
+}
+
+// conclude ends the window of a load that stands still, reports the breach, and lets the observer report what else it shows. What the
+// clients do from now on, to withdraw, is not counted.
+func (m *measurement) conclude(ctx context.Context, waiting []*client) {
+	m.background.leave()
+	window, _ := m.stream.cutWindow()
+	m.stood = &standstill{window: window, all: m.pool.counts()}
+	m.stood.all.Sub(m.first.client)
+	text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
+		len(waiting), len(m.pool.clients), m.whatIsGone(ctx, waiting))
+	m.stream.judge(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
+}
+
+// goneNamed is how many znodes that are gone a violation names.
+const goneNamed = 3
+
+// whatIsGone names clients that watch a znode that does not exist. It is empty if there are none, or if the servers do not answer.
+func (m *measurement) whatIsGone(ctx context.Context, waiting []*client) string {
+	var gone []string
+	for _, c := range waiting {
+		for _, path := range c.ledger.Watched() {
+			exists, _, err := m.onlooker.Exists(ctx, path)
+			if err == nil && !exists && len(gone) < goneNamed {
+				gone = append(gone, fmt.Sprintf("; client %d watches %s, which is gone", c.id, strings.TrimPrefix(path, m.setting.root+"/")))
+			}
+		}
+	}
+	return strings.Join(gone, "")
+}
+
+// unfinishedBy returns the observation of a load that stood still.
+func (m *measurement) unfinishedBy(s *standstill) observation {
+	u := &results.Unfinished{Stuck: true, Requests: s.all.TotalRequests(), Notifications: s.all.TotalNotifications()}
+	if m.scenario.Operations > 0 {
+		u.Done, u.Of = min(m.done.Load(), m.operations()-1), m.operations()
+	}
+	return observation{counts: s.window, unfinished: u}
+}
