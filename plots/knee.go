@@ -21,7 +21,7 @@ const kneeRoom = 3
 func sweeps(docs []*results.Document) (swept []set, others []*results.Document) {
 	var open []*results.Document
 	for _, d := range docs {
-		if d.Rate > 0 && d.Sound() {
+		if d.Rate > 0 && d.Drawable() {
 			open = append(open, d)
 		} else {
 			others = append(others, d)

@@ -98,7 +98,7 @@ type set struct {
 func split(docs []*results.Document) []set {
 	var sets []set
 	for _, d := range docs {
-		if !d.Sound() {
+		if !d.Drawable() {
 			continue
 		}
 		i := slices.IndexFunc(sets, func(s set) bool { return s.docs[0].SameConditions(d) })

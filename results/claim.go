@@ -155,7 +155,8 @@ func (c Claim) mayChange(e Evaluation, largerValue, largerLimit bool) bool {
 }
 
 // measure returns the value and the limit that the claim compares. Of several repeats, times and heaps have their median. Of
-// counts, the repeat decides that contradicts the claim most, because a median would hide one repeat of three.
+// counts, the repeat decides that contradicts the claim most, because a median would hide one repeat of three. Of violations it is the
+// one with the most: a race need not show in each repeat to show that a variant is broken.
 func (c Claim) measure(rows []Row) (got, limit float64, err error) {
 	a, err := c.measured(rows, c.Variant)
 	if err != nil || c.Of == "" {
@@ -178,6 +179,8 @@ func (c Claim) worst(m Aggregated, smallest bool, from float64) float64 {
 	switch {
 	case c.IsTime(), c.NeedsHeap():
 		return m.Value
+	case c.Metric == Violations:
+		return m.Max
 	case c.Op == "==":
 		smallest = from-m.Min > m.Max-from
 	}

@@ -31,6 +31,9 @@ func texts(findings []finding) []string {
 // disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these
 // may have caused. It leaves out what faults that were asked for explain.
 func (d *Document) disturbances() []finding {
+	if d.Stuck() {
+		return nil // there are no times to doubt
+	}
 	var found []finding
 	for i, s := range d.Servers {
 		if !d.Scenario.explains(restart) {

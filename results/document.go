@@ -9,6 +9,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,6 +62,8 @@ type Document struct {
 	Open       *Open                `json:"open,omitempty"`       // nil unless the load is open
 	Stages     []Stage              `json:"stages,omitempty"`     // those of the scenario that have begun
 	Background *Background          `json:"background,omitempty"` // nil unless the scenario has one
+	// KnownBroken says which promise the variant is known to break, by itself or under this load; empty if it is known to break none.
+	KnownBroken string `json:"known_broken,omitempty"`
 	// Losses has what a load without faults lost because the variant does not promise otherwise; zero for what did not happen. It is
 	// nil if the variant promises that nothing is lost, and with faults, whose losses are in Failure.
 	Losses map[string]int64 `json:"losses,omitempty"`
@@ -78,6 +81,14 @@ type Document struct {
 
 // Breaches returns how often the recipe's promise was broken, unlisted violations included.
 func (d *Document) Breaches() int64 { return int64(len(d.Violations)) + d.MoreViolations }
+
+// BreachExpected reports whether the scenario expects this variant to break its promise, which it is known to do.
+func (d *Document) BreachExpected() bool {
+	return d.KnownBroken != "" && slices.Contains(strings.Split(d.Scenario.Broken, ","), d.Variant)
+}
+
+// Broken reports whether the promise was broken although the scenario does not expect it.
+func (d *Document) Broken() bool { return d.Breaches() > 0 && !d.BreachExpected() }
 
 // Load names the number of clients and the rate, such as "50 clients at 200/s".
 func (d *Document) Load() string { return loadText(fmt.Sprint(d.Clients), fmt.Sprint(d.Rate)) }
@@ -113,6 +124,7 @@ type Scenario struct {
 	Duration      time.Duration `json:"duration_ns,omitempty"`
 	ClientCounts  string        `json:"client_counts"`      // all numbers of clients that the scenario asks for
 	Variants      string        `json:"variants"`           // all variants that it asks for
+	Broken        string        `json:"broken,omitempty"`   // the variants that it expects to break their promise
 	Rates         string        `json:"rates,omitempty"`    // all rates of an open load, in operations per second
 	Arrivals      string        `json:"arrivals,omitempty"` // of an open load: constant or poisson
 	Stages        []StageLoad   `json:"stages,omitempty"`   // of a load that changes within the window

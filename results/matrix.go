@@ -37,7 +37,7 @@ func cellOf(d *Document) string {
 	f := d.Failure
 	var parts []string
 	switch {
-	case len(d.Violations) > 0:
+	case d.Broken():
 		parts = append(parts, "BROKEN")
 	case len(d.Invalid) > 0:
 		parts = append(parts, "INVALID")

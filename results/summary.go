@@ -43,6 +43,10 @@ type Row struct {
 	// Unfinished says how far the first of the repeats came that was ended because it took too long; see [Document.Progress].
 	// The row then has no other metrics than [Finished] and [Violations].
 	Unfinished string `json:"unfinished,omitempty"`
+	// KnownBroken says which promise the variant is known to break; see [Document.KnownBroken].
+	KnownBroken string `json:"known_broken,omitempty"`
+	// BreachExpected reports whether the scenario expects the variant to break its promise.
+	BreachExpected bool `json:"breach_expected,omitempty"`
 
 	polls bool // the variant states no bound of its requests, so that their rate tells more than their number per operation
 }
@@ -62,6 +66,10 @@ func (d *Document) Sound() bool {
 	return len(d.Invalid) == 0 && len(d.Violations) == 0 && d.Unfinished == nil
 }
 
+// Drawable reports whether a measurement may stand in a figure beside others: its numbers may be used, and its variant is not known to
+// be broken. A lock that does not always wake its waiters is no faster for that.
+func (d *Document) Drawable() bool { return d.Sound() && d.KnownBroken == "" }
+
 // Aggregated is the median of a metric over the repeats, with the extremes.
 type Aggregated struct {
 	Value float64 `json:"value"`
@@ -79,7 +87,7 @@ func Summarize(docs []*Document) Summary {
 			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients, Rate: d.Rate,
 			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
 			Metrics: Aggregate(group), Warnings: []string{}, Faults: d.Scenario.Faults,
-			Background: d.Scenario.background(), Stages: stageRows(group),
+			Background: d.Scenario.background(), Stages: stageRows(group), KnownBroken: d.KnownBroken, BreachExpected: d.BreachExpected(),
 		}
 		row.polls = d.polls()
 		for _, d := range group {

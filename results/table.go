@@ -214,8 +214,12 @@ func (r Row) show(metric string, format func(float64) string) string {
 
 // mark returns the text that follows the name of a variant whose numbers must not be used, or lack a part.
 func (r Row) mark() string {
-	mark := Mark(r.Metrics[Violations].Value > 0, r.Invalid, r.Partial)
-	if mark == "" && r.Unfinished != "" {
+	mark := Mark(r.Metrics[Violations].Value > 0 && !r.BreachExpected, r.Invalid, r.Partial)
+	switch {
+	case mark != "":
+	case r.KnownBroken != "":
+		mark = "known broken"
+	case r.Unfinished != "":
 		mark = "unfinished"
 	}
 	if mark == "" {

@@ -23,6 +23,9 @@ type Unfinished struct {
 	Notifications int64 `json:"notifications"`   // that they had received since then
 }
 
+// Stuck reports whether the load stood still.
+func (d *Document) Stuck() bool { return d.Unfinished != nil && d.Unfinished.Stuck }
+
 // addFinished adds the metric.
 func (d *Document) addFinished(metrics map[string]Metric) {
 	switch {
@@ -49,7 +52,7 @@ func (d *Document) validateUnfinished(p *problems) {
 	if u == nil {
 		return
 	}
-	p.unless(d.Scenario.AtMost > 0 || u.Stuck, "unfinished is there, and neither unfinished.stuck nor scenario.at_most_ns is")
+	p.unless(d.Scenario.AtMost > 0 || u.Stuck, "unfinished is there, and scenario.at_most_ns is not")
 	p.unless(!u.Stuck || len(d.Violations) > 0, "unfinished.stuck is true, without violations")
 	p.unless(u.Of == d.wholeLoad(), "unfinished.of is %d, and the load has %d operations", u.Of, d.wholeLoad())
 	p.unless(u.Done < u.Of || u.Done == u.Of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, u.Of)

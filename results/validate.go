@@ -109,6 +109,7 @@ func (d *Document) validateLoad(p *problems) {
 	asked := strings.Split(s.Variants, ",")
 	p.unless(s.Variants == "" || slices.Contains(asked, d.Variant) || slices.Contains(asked, d.Recipe+"/"+d.Variant),
 		"variant is %q, which is none of scenario.variants %q", d.Variant, s.Variants)
+	p.unless(d.KnownBroken != "" || !slices.Contains(strings.Split(s.Broken, ","), d.Variant), "scenario.broken has the variant %s, and known_broken is empty", d.Variant)
 	p.unless(s.Heap == (d.Heap != nil), "scenario.heap is %t, and heap is there: %t", s.Heap, d.Heap != nil)
 }
 

@@ -11,7 +11,7 @@ import (
 // validateStages compares the stages with the load that was asked for and with the whole window, of which they are the parts.
 func (d *Document) validateStages(p *problems) {
 	asked := d.Scenario.Stages
-	whole := !d.Partial && d.Repeat > 0 && !d.unloaded()
+	whole := !d.Partial && d.Unfinished == nil && d.Repeat > 0 && !d.unloaded()
 	p.unless(len(d.Stages) <= len(asked), "stages has %d elements, and scenario.stages %d", len(d.Stages), len(asked))
 	p.unless(len(d.Stages) == len(asked) || !whole, "stages has %d elements, and scenario.stages %d", len(d.Stages), len(asked))
 	last := StagesLast(asked)

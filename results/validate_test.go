@@ -83,6 +83,8 @@ func TestValidate(t *testing.T) {
 		{"a broken promise is valid", func(d *results.Document) {
 			d.Violations, d.Metrics[results.Violations] = []results.Violation{{Text: "two holders"}}, results.Metric{Value: 1, Unit: "violations"}
 		}, ""},
+		{"an expected breach of a sound variant", func(d *results.Document) { d.Scenario.Broken = d.Variant }, "scenario.broken has the variant a, and known_broken is empty"},
+		{"a load that stood still without a breach", func(d *results.Document) { d.Unfinished = &results.Unfinished{Stuck: true} }, "unfinished.stuck is true, without violations"},
 		{"an oracle that disagrees is valid", func(d *results.Document) { d.Oracle.ServerNotifications = -3 }, ""},
 		{"a metric that differs", func(d *results.Document) {
 			d.Metrics[results.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"}

@@ -14,12 +14,12 @@ func (d *Document) needsSeries() bool {
 const lengthSlack = 500 * time.Millisecond
 
 // validateTimeline compares the timeline with the window. The timeline is the whole window if that is at most a second long,
-// else a second from its middle. If the window's length was unknown when it began, it may be any second of the window.
+// else a second from its middle. If the window's length was unknown when it began, or the load stood still, it may be any second of the window.
 func (d *Document) validateTimeline(p *problems) {
 	t, w := d.Timeline, d.Window
 	start, end := w.middle(TimelineLength)
 	whole := w.Length() <= TimelineLength
-	if known := d.Scenario.Duration > 0 && d.Repeat > 0 && !d.Partial && w.Length() <= d.Scenario.Duration+lengthSlack; whole || known {
+	if known := d.Scenario.Duration > 0 && d.Repeat > 0 && !d.Partial && !d.Stuck() && w.Length() <= d.Scenario.Duration+lengthSlack; whole || known {
 		p.unless(t.Start == start && t.End == end, "timeline goes from %s to %s, and the middle of the window from %s to %s", t.Start, t.End, start, end)
 	}
 	p.unless(w.Start <= t.Start && t.Start <= t.End && t.End <= w.End && t.length() <= TimelineLength,

@@ -6,31 +6,54 @@ import (
 	"slices"
 )
 
-// WriteBreaches prints how often the recipe's promise was broken, and the first violations of each measurement. Without
-// violations it prints nothing and returns false.
+// WriteBreaches prints how often the recipe's promise was broken although the scenario does not expect it, and the first violations of
+// each measurement. Without such violations it prints nothing and returns false.
 func WriteBreaches(w io.Writer, docs []*Document) bool {
-	var violations int64
-	for _, d := range docs {
-		violations += d.Breaches()
-	}
-	if violations == 0 {
+	broken := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return !d.Broken() })
+	if len(broken) == 0 {
 		return false
 	}
-	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", violations)
+	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", breachesOf(broken))
+	writeViolations(w, broken)
+	return true
+}
+
+// breachesOf returns how often the promise was broken in all measurements together.
+func breachesOf(docs []*Document) int64 {
+	var breaches int64
+	for _, d := range docs {
+		breaches += d.Breaches()
+	}
+	return breaches
+}
+
+// writeViolations prints the first violations of each measurement.
+func writeViolations(w io.Writer, docs []*Document) {
 	for _, d := range docs {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
 			fmt.Fprintf(w, "  %s: at %s %s\n", d.label(), v.At, v.Text)
 		}
 	}
-	return true
+}
+
+// writeKnownBroken prints what each variant that is known to be broken was caught at, and in how many of its measurements.
+func writeKnownBroken(w io.Writer, docs []*Document) {
+	known := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return d.KnownBroken == "" })
+	for _, all := range GroupBy(known, func(a, b *Document) bool { return a.Key().Name() == b.Key().Name() && a.KnownBroken == b.KnownBroken }) {
+		caught := slices.DeleteFunc(slices.Clone(all), func(d *Document) bool { return d.Breaches() == 0 })
+		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n", all[0].Key().Name(), all[0].KnownBroken, len(caught), len(all))
+		writeViolations(w, slices.DeleteFunc(caught, (*Document).Broken))
+	}
 }
 
 // WriteVerdict prints breaches of the promise, reasons why numbers must not be used, and warnings. It prints each reason
 // once, with the measurements to which it applies.
 func WriteVerdict(w io.Writer, docs []*Document) {
 	if !WriteBreaches(w, docs) {
-		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(docs), len(docs))
+		kept := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return d.Breaches() > 0 })
+		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(kept), len(docs))
 	}
+	writeKnownBroken(w, docs)
 	var equal int
 	for _, d := range docs {
 		if d.Expected.Equal {

@@ -16,7 +16,7 @@ func (s Scenario) Record() results.Scenario {
 		Think: time.Duration(s.Think), AtMost: time.Duration(s.AtMost), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
 		SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
 		Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
-		ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Overview: s.Overview,
+		ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Broken: strings.Join(s.Broken, ","), Overview: s.Overview,
 		Background: s.Background,
 	}
 	for _, f := range s.Faults {

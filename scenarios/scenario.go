@@ -25,6 +25,7 @@ type Scenario struct {
 	Question      string
 	Recipe        string
 	Variants      []string // all of the recipe's that are not known to be broken if empty
+	Broken        []string // variants that are expected to break their promise under this load
 	Mode          Mode
 	Clients       []int
 	Rate          []int               // open: operations per second that arrive, for all clients together
@@ -68,6 +69,7 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: "question", Wants: "a sentence", Value: &s.Question},
 		{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe},
 		{Name: "variants", Wants: "a list of variants, such as [znode, predecessor-watch]", Value: &s.Variants},
+		{Name: brokenField, Wants: "a list of variants, such as [writelock]", Value: &s.Broken},
 		{Name: "mode", Wants: modeNames(), Value: &s.Mode},
 		{Name: "clients", Wants: "a list of whole numbers, such as [1, 10, 50]", Value: &s.Clients},
 		{Name: rateField, Wants: "a list of whole numbers, such as [100, 200]", Value: &s.Rate},
@@ -133,6 +135,17 @@ func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
 		return recipe.UsualSize()
 	}
 	return 1
+}
+
+// brokenField is the name of the field Broken in files.
+const brokenField = "broken"
+
+// KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is known to break none.
+func (s *Scenario) KnownBroken(v variants.Variant) string {
+	if v.Broken == "" && slices.Contains(s.Broken, v.Name) {
+		return "its promise does not hold under this load"
+	}
+	return v.Broken
 }
 
 func variantNames(recipe variants.Recipe) []string {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,5 +148,40 @@ func TestFormerNames(t *testing.T) {
 	}
 	if line := s.OldNames.Line("old.yaml"); !strings.Contains(line, "mode drain is now lockstep") || current != former && !strings.Contains(line, current) {
 		t.Errorf("the line about former names is %q", line)
+	}
+}
+
+// A variant that is known to be broken runs only where it is named.
+func TestKnownBrokenVariantsAreNamed(t *testing.T) {
+	recipe := catalog.Recipes()[0]
+	known := recipe.Broken[0].Name
+	runs := func(s Scenario) bool {
+		return slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Name == known })
+	}
+	s := Default()
+	if runs(s) {
+		t.Errorf("%s runs although it is not named", known)
+	}
+	if s.Variants = []string{recipe.Name + "/" + known}; !runs(s) || s.KnownBroken(recipe.Broken[0]) == "" {
+		t.Errorf("%s does not run, or is not known to be broken", known)
+	}
+	sound := recipe.Variants[0]
+	if s.KnownBroken(sound) != "" {
+		t.Errorf("%s is known to be broken", sound.Name)
+	}
+	if s.Broken = []string{sound.Name}; s.KnownBroken(sound) == "" {
+		t.Errorf("%s is not known to be broken where the scenario expects it", sound.Name)
+	}
+}
+
+// A variant states what is broken exactly if it is listed as broken.
+func TestBrokenVariantsSayHow(t *testing.T) {
+	for _, recipe := range catalog.Recipes() {
+		for _, v := range recipe.All() {
+			listed := slices.ContainsFunc(recipe.Broken, func(b variants.Variant) bool { return b.Name == v.Name })
+			if (v.Broken != "") != listed {
+				t.Errorf("%s/%s: broken %q, listed among the broken ones: %t", recipe.Name, v.Name, v.Broken, listed)
+			}
+		}
 	}
 }

@@ -92,6 +92,11 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 			known = false
 		}
 	}
+	for _, v := range s.Broken {
+		if !slices.Contains(names, v) {
+			p.add(brokenField, "recipe %s has no variant %q%s", s.Recipe, v, strict.Nearest(v, names))
+		}
+	}
 	if s.Size > 1 && recipe.Size == "" {
 		p.add("size", "means nothing to recipe %s", s.Recipe)
 	}

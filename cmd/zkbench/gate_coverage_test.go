@@ -36,7 +36,7 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 			held := false
 			for _, s := range run {
 				isV := func(other variants.Variant) bool { return other.Name == v.Name }
-				if s.Recipe != recipe.Name || s.Name == "watch-memory" || len(s.Faults) > 0 || s.AtMost > 0 || s.Mode == scenarios.Open || !slices.ContainsFunc(s.Selected(recipe), isV) {
+				if s.Recipe != recipe.Name || s.Name == "watch-memory" || slices.Contains(s.Broken, v.Name) || len(s.Faults) > 0 || s.AtMost > 0 || s.Mode == scenarios.Open || !slices.ContainsFunc(s.Selected(recipe), isV) {
 					continue
 				}
 				held = held || !v.HasLockstep() || s.Mode == scenarios.Lockstep

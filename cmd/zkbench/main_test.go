@@ -256,6 +256,8 @@ func TestVerdict(t *testing.T) {
 		{"sound", []*results.Document{{}, {}}, 0},
 		{"invalid", []*results.Document{{}, {Invalid: []string{"x"}}}, 5},
 		{"broken", []*results.Document{{Violations: violation}, {}}, 4},
+		{"known broken", []*results.Document{{Violations: violation, KnownBroken: "x", Variant: "a"}}, 4},
+		{"broken as expected", []*results.Document{{Violations: violation, KnownBroken: "x", Variant: "a", Scenario: results.Scenario{Broken: "b,a"}}}, 0},
 		{"broken and invalid", []*results.Document{{Invalid: []string{"x"}}, {Violations: violation}}, 4},
 	} {
 		if got := exitCode(t.Context(), verdict(tt.docs)); got != tt.want {

@@ -72,7 +72,11 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 		return err
 	}
 	for _, d := range docs {
-		if !d.Sound() {
+		switch {
+		case d.Drawable():
+		case d.KnownBroken != "":
+			fmt.Fprintf(a.stderr, "left out, because its variant is known to be broken: %s\n", d.Filename())
+		default:
 			fmt.Fprintf(a.stderr, "left out, because its numbers must not be used: %s\n", d.Filename())
 		}
 	}

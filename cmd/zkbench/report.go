@@ -159,7 +159,7 @@ func (a *app) overviewOfSeveral(summary results.Summary) error {
 // verdict returns an error with the exit code for broken or invalid measurements.
 func verdict(docs []*results.Document) error {
 	switch {
-	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Violations) > 0 }):
+	case slices.ContainsFunc(docs, (*results.Document).Broken):
 		return exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")}
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
 		return exitError{outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used")}

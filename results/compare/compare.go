@@ -138,8 +138,12 @@ func baseOf(scenario string, groups []group, wanted string) string {
 	if err == nil && slices.ContainsFunc(own, func(g group) bool { return g.key.Variant == pair.Naive }) {
 		return pair.Naive
 	}
-	naive := slices.IndexFunc(own, func(g group) bool { return g.docs[0].Kind == "naive" })
-	return own[max(naive, 0)].key.Variant
+	sound := slices.DeleteFunc(slices.Clone(own), func(g group) bool { return g.docs[0].KnownBroken != "" })
+	if len(sound) == 0 {
+		sound = own
+	}
+	naive := slices.IndexFunc(sound, func(g group) bool { return g.docs[0].Kind == "naive" })
+	return sound[max(naive, 0)].key.Variant
 }
 
 // compare fills in the rows and the differences.

@@ -112,8 +112,11 @@ func (g group) all(is func(*results.Document) bool) bool {
 
 // mark returns the word for numbers that must not be compared; empty if they may.
 func (g group) mark() string {
-	kept := g.all(func(d *results.Document) bool { return len(d.Violations) == 0 })
+	kept := g.all(func(d *results.Document) bool { return !d.Broken() })
 	valid := g.all(func(d *results.Document) bool { return len(d.Invalid) == 0 })
+	if known := !g.all(func(d *results.Document) bool { return d.KnownBroken == "" }); known && kept && valid && !g.partial() {
+		return "known broken"
+	}
 	return results.Mark(!kept, !valid, g.partial())
 }
 

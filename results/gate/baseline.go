@@ -66,6 +66,9 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 	var empty []string // rows without counts
 	for _, group := range results.GroupRepeats(docs) {
 		d := group[0]
+		if d.BreachExpected() {
+			continue
+		}
 		b, known := out[d.Scenario.Name]
 		if !known {
 			b = Baseline{Schema: BaselineSchema, Scenario: d.Scenario.Name, Load: loadOf(d)}

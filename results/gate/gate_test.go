@@ -88,6 +88,12 @@ func TestBuiltInChecks(t *testing.T) {
 		{"nothing wrong", "valid", func(*results.Document) {}, outcome.Pass, 0},
 		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, outcome.Violation, 4},
 		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, outcome.Violation, 4},
+		{"a violation that the scenario expects", "promise kept", func(d *results.Document) {
+			d.Violations, d.KnownBroken, d.Scenario.Broken = []results.Violation{{Text: "two holders"}}, "two may hold", "other,"+d.Variant
+		}, outcome.Pass, 0},
+		{"a known violation that the scenario does not expect", "promise kept", func(d *results.Document) {
+			d.Violations, d.KnownBroken = []results.Violation{{Text: "two holders"}}, "two may hold"
+		}, outcome.Violation, 4},
 		{"invalid", "valid", func(d *results.Document) { d.Invalid = []string{"a reason"} }, outcome.Invalid, 5},
 		{"a part of a measurement", "complete", func(d *results.Document) { d.Partial, d.Scenario.Duration = true, time.Hour }, outcome.Inconclusive, 5},
 		{"an old schema", "schema", func(d *results.Document) { d.Schema = 0 }, outcome.Inconclusive, 5},

@@ -46,10 +46,26 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		notes = append(notes, "measured on the embedded server: it is one server in memory, and its times are not those of an ensemble")
 	}
 	for _, key := range keys {
+		if name := p.knownBroken(key); name != "" {
+			notes = append(notes, name+" is known to be broken, and its times are not compared")
+			continue
+		}
 		found, noted := p.check(key, r)
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
 	return checks, slices.Compact(notes)
+}
+
+// knownBroken returns the name of a variant that is known to be broken on one of the sides, or "".
+func (p Pairs) knownBroken(key results.GroupKey) string {
+	for _, pair := range slices.Concat(p.Screen, p.Confirm) {
+		for _, docs := range pair {
+			if d := find(docs, key); d != nil && d.KnownBroken != "" {
+				return key.Name()
+			}
+		}
+	}
+	return ""
 }
 
 // unsoundBase returns the failed checks of the base, with the outcome Inconclusive: a broken base is not a violation of

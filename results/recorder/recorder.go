@@ -29,6 +29,7 @@ type Config struct {
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
 	Lockstep     bool
 	Open         bool // operations arrive at a rate
+	MayEnd       bool // the window may end before its length is over
 	Cloned       bool // the recorder is to be cloned while the window is open, see [Recorder.Clone]
 
 	Faulty        bool     // the scenario has faults
@@ -267,7 +268,7 @@ func (r *Recorder) OpenWindow(at time.Duration) {
 	r.closeHerds()
 	r.window.open(at)
 	r.stalls.open(at)
-	r.timeline.open(at, r.config.WindowLength, r.config.Cloned)
+	r.timeline.open(at, r.config.WindowLength, r.config.Cloned || r.config.MayEnd)
 	r.failures.completed = at
 }
 

@@ -90,7 +90,7 @@ func (t Throughput) Holds() bool { return t.Err == nil && !t.Law.Poor() }
 
 // Of returns a study for each scenario and its conditions. Measurements whose numbers must not be used are left out.
 func Of(docs []*results.Document) []Study {
-	sound := slices.DeleteFunc(results.WithoutUnfinished(docs), func(d *results.Document) bool { return !d.Sound() || d.Partial })
+	sound := slices.DeleteFunc(results.WithoutUnfinished(docs), func(d *results.Document) bool { return !d.Drawable() || d.Partial })
 	var out []Study
 	for _, same := range results.GroupBy(sound, (*results.Document).SameConditions) {
 		out = append(out, studyOf(same))

@@ -39,6 +39,9 @@ func (r *Runner) ShortenFloors() { r.shortFloors = true }
 // ShortenPatience makes a runner judge loads with faults in which no operation completes for d once all faults are over.
 func (r *Runner) ShortenPatience(d time.Duration) { r.patience = d }
 
+// ShortenLooks makes a runner look every d whether a load stands still.
+func (r *Runner) ShortenLooks(d time.Duration) { r.look = d }
+
 // ShortenAlone makes backgrounds run alone for d before a load.
 func (r *Runner) ShortenAlone(d time.Duration) { r.alone = d }
 

@@ -44,6 +44,7 @@ type measurement struct {
 	onlooker   *variants.Session // the run's own, which takes no part
 	vitals     vitals            // before the load
 	granted    time.Duration     // the session timeout
+	look       time.Duration     // of watchStandstill; 0 means [standstillLook]
 	stood      *standstill       // nil unless the load stood still
 
 	live        func(Live)   // nil if nothing is shown
@@ -165,6 +166,7 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Open:          m.isOpen(),
 		WindowLength:  time.Duration(m.scenario.Duration),
 		Stages:        stageLengths(m.scenario.Stages),
+		MayEnd:        m.mayStandStill(),
 		Cloned:        m.checkpoints != nil,
 		Faulty:        m.faults != nil,
 		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),

@@ -54,6 +54,7 @@ type Runner struct {
 	unrehearsed bool             // no measurements of repeat zero
 	alone       time.Duration    // of the background before a load; 0 means [aloneLength]
 	patience    time.Duration    // with faults; 0 means [faultyPatience]
+	look        time.Duration    // between two looks at a load that may stand still; 0 means [standstillLook]
 
 	checkpointEvery time.Duration // 0 means [checkpointInterval]
 }
@@ -105,7 +106,7 @@ func plan(s scenarios.Scenario, recipe variants.Recipe) []task {
 const rehearsalClients = 1000
 
 // rehearsal lists the measurements of repeat zero, which are not saved: every variant once, under the middle number of clients and
-// the middle rate.
+// the middle rate. It leaves out variants that are known to be broken, whose times are not compared.
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
 // a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
@@ -115,6 +116,9 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
 	var tasks []task
 	for _, v := range s.Selected(recipe) {
+		if s.KnownBroken(v) != "" {
+			continue
+		}
 		tasks = append(tasks, task{v, min(clients[len(clients)/2], rehearsalClients), rates[len(rates)/2], 0})
 	}
 	return tasks
@@ -284,6 +288,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		patience:   stuckAfter,
 		ticks:      p.ticks,
 		limit:      p.limit,
+		look:       p.look,
 		tick:       tickOf(p.description),
 		onlooker:   variants.NewSession(p.root.Conn, p.root.monitor.Lost()),
 		live:       p.Live,
@@ -331,6 +336,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Recipe:        s.Recipe,
 		Variant:       t.variant.Name,
 		Kind:          string(t.variant.Kind),
+		KnownBroken:   s.KnownBroken(t.variant),
 		Phases:        p.recipe.PhasesWhere(func(variants.Phase) bool { return true }),
 		Operation:     p.recipe.Operation,
 		Batch:         p.recipe.BatchOf(s.Size),

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // errStandstill is the cause of the end of a load that stands still: all clients wait, and none can ever go on.
@@ -25,23 +27,31 @@ type standstill struct {
 // standstillLook is the time between two looks at clients that complete no step. It decides nothing: the states of the clients do.
 const standstillLook = time.Second
 
-// watchStandstill ends a closed load that stands still. The caller ends the watching with stop. Where clients may fail, a session that
-// is lost may still notify others when it runs out, so that such loads are left to watchProgress.
+// mayStandStill reports whether the states of the clients can show that the load stands still. Where clients may fail, a session that is
+// lost may still notify others when it runs out, so that such loads are left to watchProgress.
+func (m *measurement) mayStandStill() bool {
+	return m.recipe.SingleThreaded && m.faults == nil && m.scenario.Mode == scenarios.Closed
+}
+
+// watchStandstill ends a load that stands still. The caller ends the watching with stop.
 func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
-	if !m.recipe.SingleThreaded || m.faults != nil || m.isOpen() {
+	if !m.mayStandStill() {
 		return func() {}
 	}
 	ctx, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		for last := int64(-1); sleep(ctx, standstillLook) == nil; {
+		for last := int64(-1); sleep(ctx, cmp.Or(m.look, standstillLook)) == nil; {
 			now := steps.Load()
-			if waiting := m.standing(ctx); now == last && len(waiting) > 0 {
+			if now != last {
+				last = now
+				continue
+			}
+			if waiting := m.standing(ctx); len(waiting) > 0 {
 				m.conclude(ctx, waiting)
 				cancel(errStandstill)
 				return
 			}
-			last = now
 		}
 	})
 	return func() { end(); watching.Wait() }

@@ -74,6 +74,8 @@ func Recipe() variants.Recipe {
 		Losses:      []variants.Loss{variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
+
+		SingleThreaded: true,
 	}
 }
 

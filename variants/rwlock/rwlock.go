@@ -99,5 +99,7 @@ func Recipe() variants.Recipe {
 		Losses:      []variants.Loss{variants.Fenced},
 		NewObserver: newObserver,
 		Code:        code,
+
+		SingleThreaded: true,
 	}
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results/outcome"
+)
+
+// A breach of a variant that is known to be broken fails a run and the gate, unless the scenario expects it. All commands read the
+// documents of a load that stood still.
+func TestKnownBrokenVariant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("two measurements")
+	}
+	outsideCI(t)
+	t.Chdir(t.TempDir())
+	load := []string{"--variants", "writelock,predecessor-watch", "--clients", "5", "--think", "5ms", "--duration", "1s", "--repeats", "1",
+		"--ensemble", "embedded", "--name", testName("broken")}
+	for _, tt := range []struct {
+		scenario, dir string
+		run, gate     int
+	}{
+		{"lock-writelock", "expected", outcome.CodePass, outcome.CodePass},
+		{"lock-contention", "unexpected", outcome.CodeBroken, outcome.CodeBroken},
+	} {
+		args := append([]string{"run", tt.scenario, "--out", tt.dir}, load...)
+		if tt.scenario == "lock-contention" {
+			args = append(args, "--hold", "0s")
+		}
+		stdout, stderr, code := command(t.Context(), args...)
+		if code != tt.run || !strings.Contains(stdout, "known broken: lock/writelock") || !strings.Contains(stdout, "which is gone") {
+			t.Errorf("%s: exit code %d, want %d; it said %s\n%s", tt.scenario, code, tt.run, stdout, stderr)
+		}
+		if stdout, _, code := command(t.Context(), "gate", tt.dir); code != tt.gate {
+			t.Errorf("%s: the gate's exit code is %d, want %d; it said %s", tt.scenario, code, tt.gate, stdout)
+		}
+		for _, other := range [][]string{{"report", tt.dir}, {"compare", tt.dir}, {"plot", tt.dir, "--format", "svg"}} {
+			if stdout, stderr, code := command(t.Context(), other...); code != outcome.CodePass {
+				t.Errorf("%s: exit code %d; it said %s\n%s", other, code, stdout, stderr)
+			}
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package runner_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// hanging is a participant that holds and then waits for a znode from its third step on.
+type hanging struct {
+	variants.Env
+	create bool // it holds twice, and creates that znode instead
+	steps  int
+}
+
+func (h *hanging) Step(ctx context.Context) error {
+	path := h.Root + "/awaited"
+	if h.steps++; h.steps < 3 {
+		return nil
+	}
+	if err := h.Hold(ctx, nil); err != nil {
+		return err
+	}
+	if h.create {
+		if err := h.Hold(ctx, nil); err != nil {
+			return err
+		}
+		return h.Session.Ensure(ctx, path, nil, 0)
+	}
+	exists, _, watch, err := h.Session.ExistsW(ctx, path)
+	if err != nil || exists {
+		return err
+	}
+	return h.Session.Await(ctx, watch)
+}
+
+func (*hanging) Leave(context.Context) error { return nil }
+
+// hangingLock is a recipe whose clients hang, all but a number of creators.
+func hangingLock(creators int) []variants.Recipe {
+	return sabotage("predecessor-watch", func(v *variants.Variant) {
+		v.Join = func(_ context.Context, env variants.Env) (variants.Participant, error) {
+			return &hanging{Env: env, create: env.Index < creators}, nil
+		}
+	})
+}
+
+// observed runs a scenario of the lock, and looks very often whether its load stands still.
+func observed(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
+	t.Helper()
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("a measurement")
+	}
+	var docs []*results.Document
+	r := runner.Runner{
+		Ensemble: ensembletest.Embedded(t, embedded.Config{}), Recipes: recipes, Run: "standstill", Progress: func(int, int, string) {},
+		Save: func(d *results.Document) error { readable(t, d); docs = append(docs, d); return nil },
+	}
+	r.ShortenAlone(300 * time.Millisecond)
+	r.ShortenFloors()
+	r.SkipRehearsals()
+	r.ShortenLooks(5 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // so that a load that is not ended ends after all
+	defer cancel()
+	if err := r.RunScenario(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	return docs
+}
+
+// A closed load in which all clients wait for what no client does is ended, and the breach is in a document that has no numbers.
+func TestStandstill(t *testing.T) {
+	const forever = scenarios.Duration(time.Hour)
+	for _, tt := range []struct {
+		name   string
+		change func(*scenarios.Scenario)
+	}{
+		{"in the window", func(s *scenarios.Scenario) { s.Duration = forever }},
+		{"in the warm-up", func(s *scenarios.Scenario) { s.Duration, s.WarmUp = forever, forever }},
+		{"in a number of operations", func(s *scenarios.Scenario) { s.Operations = 10 }},
+		{"after the window", func(s *scenarios.Scenario) {
+			s.Duration, s.Hold = scenarios.Duration(100*time.Millisecond), scenarios.Duration(200*time.Millisecond)
+		}},
+		{"in the first of two stages", func(s *scenarios.Scenario) {
+			s.Stages = []results.StageLoad{{For: time.Hour / 2, Clients: 3}, {For: time.Hour / 2, Clients: 1}}
+			s.Duration = forever
+		}},
+		{"beside a background", func(s *scenarios.Scenario) {
+			s.Duration, s.Background = forever, &results.BackgroundLoad{Reads: 100, Bytes: 10, Znodes: 10}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := scenarios.Default()
+			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "hanging", "lock", []string{"predecessor-watch"}, []int{3}, 1
+			tt.change(&s)
+			docs := observed(t, s, hangingLock(0))
+			d := docs[0]
+			if !d.Stuck() || !d.Broken() || len(d.Violations) != 1 || !strings.Contains(d.Violations[0].Text, "stuck: 3 of 3 clients wait") ||
+				!strings.Contains(d.Violations[0].Text, "client 0 watches awaited, which is gone") {
+				t.Errorf("unfinished %+v, violations %v", d.Unfinished, d.Violations)
+			}
+			if len(d.Metrics) != 1 || len(d.Invalid) > 0 {
+				t.Errorf("metrics %v, invalid %q", d.Metrics, d.Invalid)
+			}
+		})
+	}
+}
+
+// Clients that wait for one that holds, or whose steps are done, are blamed for nothing.
+func TestNoStandstill(t *testing.T) {
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "patient", "lock", []string{"predecessor-watch"}, []int{3}, 1
+	s.Operations, s.Hold = 5, scenarios.Duration(200*time.Millisecond)
+	for _, d := range observed(t, s, hangingLock(1)) {
+		if d.Unfinished != nil || len(d.Violations) > 0 {
+			t.Errorf("unfinished %+v, violations %v", d.Unfinished, d.Violations)
+		}
+	}
+}
+
+// No lock that keeps its promise is taken to stand still, however often its clients are looked at between two notifications.
+func TestSoundLocksNeverStandStill(t *testing.T) {
+	for _, recipe := range []string{"lock", "election", "rwlock"} {
+		t.Run(recipe, func(t *testing.T) {
+			s := scenarios.Default()
+			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{2, 10}, 1, scenarios.Duration(200*time.Millisecond)
+			s.Hold = scenarios.Duration(10 * time.Millisecond) // longer than the time between two looks
+			for _, d := range observed(t, s, catalog.Recipes()) {
+				if d.Unfinished != nil || len(d.Violations) > 0 {
+					t.Errorf("%s with %d clients: unfinished %+v, violations %v", d.Variant, d.Clients, d.Unfinished, d.Violations)
+				}
+			}
+		})
+	}
+}
+
+// The lock of ZooKeeper's recipes stands still when its clients race. It ends as a breach that the scenario expects.
+func TestWriteLockStandsStill(t *testing.T) {
+	s, err := scenarios.Load("lock-writelock", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Variants, s.Clients, s.Duration, s.Repeats = []string{"writelock"}, []int{5}, scenarios.Duration(20*time.Second), 1
+	d := observed(t, s, catalog.Recipes())[0]
+	if !d.Stuck() || d.Broken() || !d.BreachExpected() {
+		t.Fatalf("unfinished %+v, known broken %q, violations %v", d.Unfinished, d.KnownBroken, d.Violations)
+	}
+	for _, want := range []string{"which is gone", "no client holds the lock in the end, although 5 clients wait"} {
+		if !strings.Contains(d.Violations[0].Text+d.Violations[1].Text, want) {
+			t.Errorf("violations %v, want %q among them", d.Violations, want)
+		}
+	}
+}
