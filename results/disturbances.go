@@ -31,7 +31,7 @@ func texts(findings []finding) []string {
 // disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these
 // may have caused. It leaves out what faults that were asked for explain.
 func (d *Document) disturbances() []finding {
-	if d.Stuck() {
+	if d.EndedByBreach() {
 		return nil // there are no times to doubt
 	}
 	var found []finding

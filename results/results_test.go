@@ -203,7 +203,7 @@ func TestVerdict(t *testing.T) {
 	results.WriteVerdict(&broken, docs)
 	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
 	docs[2].KnownBroken, docs[2].Scenario.Broken = "two clients may hold the lock", "b"
-	docs[2].Unfinished = &results.Unfinished{Stuck: true, Requests: 20, Notifications: 5}
+	docs[2].Unfinished = &results.Unfinished{Breach: "stuck after", Requests: 20, Notifications: 5}
 	var known bytes.Buffer
 	results.WriteVerdict(&known, docs)
 	golden.Compare(t, filepath.Join("testdata", "verdict-known-broken.txt"), known.Bytes())

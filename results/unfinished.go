@@ -13,18 +13,20 @@ import (
 // measurement have it.
 const Finished = "finished"
 
-// Unfinished says how far a load came that was ended because it took longer than its scenario allows, or because it stood still. Such a
+// Unfinished says how far a load came that was ended because it took longer than its scenario allows, or by a breach of the promise. Such a
 // measurement has no other metrics than [Finished] and [Violations]: what was counted belongs to the beginning of a load.
 type Unfinished struct {
-	Stuck         bool  `json:"stuck,omitempty"` // the load stood still, which is a breach of the promise
-	Done          int64 `json:"done"`            // operations that clients had completed; 0 if the load has no number of operations
-	Of            int64 `json:"of"`              // operations of the whole load, likewise
-	Requests      int64 `json:"requests"`        // that the clients had sent since the load began
-	Notifications int64 `json:"notifications"`   // that they had received since then
+	// Breach says what the breach of the promise led to, such as "stuck"; empty if the load took too long.
+	Breach string `json:"breach,omitempty"`
+
+	Done          int64 `json:"done"`          // operations that clients had completed; 0 if the load has no number of operations
+	Of            int64 `json:"of"`            // operations of the whole load, likewise
+	Requests      int64 `json:"requests"`      // that the clients had sent since the load began
+	Notifications int64 `json:"notifications"` // that they had received since then
 }
 
-// Stuck reports whether the load stood still.
-func (d *Document) Stuck() bool { return d.Unfinished != nil && d.Unfinished.Stuck }
+// EndedByBreach reports whether a breach of the promise has ended the load.
+func (d *Document) EndedByBreach() bool { return d.Unfinished != nil && d.Unfinished.Breach != "" }
 
 // addFinished adds the metric.
 func (d *Document) addFinished(metrics map[string]Metric) {
@@ -52,13 +54,13 @@ func (d *Document) validateUnfinished(p *problems) {
 	if u == nil {
 		return
 	}
-	p.unless(d.Scenario.AtMost > 0 || u.Stuck, "unfinished is there, and scenario.at_most_ns is not")
-	p.unless(!u.Stuck || len(d.Violations) > 0, "unfinished.stuck is true, without violations")
+	p.unless(d.Scenario.AtMost > 0 || u.Breach != "", "unfinished is there, and scenario.at_most_ns is not")
+	p.unless(u.Breach == "" || len(d.Violations) > 0, "unfinished.breach is %q, without violations", u.Breach)
 	p.unless(u.Of == d.wholeLoad(), "unfinished.of is %d, and the load has %d operations", u.Of, d.wholeLoad())
 	p.unless(u.Done < u.Of || u.Done == u.Of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, u.Of)
 	p.unless(u.Requests >= d.Counts.TotalRequests, "unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
 	p.unless(u.Notifications >= d.Counts.Notified, "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified)
-	p.unless(d.Window.Length() <= d.Scenario.AtMost+endSlack || d.Repeat == 0 || u.Stuck, "window has a length of %s, and scenario.at_most_ns is %s",
+	p.unless(d.Window.Length() <= d.Scenario.AtMost+endSlack || d.Repeat == 0 || u.Breach != "", "window has a length of %s, and scenario.at_most_ns is %s",
 		d.Window.Length(), d.Scenario.AtMost)
 }
 
@@ -72,8 +74,8 @@ func (d *Document) Progress() string {
 	if u == nil {
 		return ""
 	}
-	if u.Stuck {
-		return d.stuck()
+	if u.Breach != "" {
+		return d.breached()
 	}
 	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(u.Of), d.Scenario.AtMost)
 	if whole := d.wholeByFormulas(); whole != "" {
@@ -82,13 +84,13 @@ func (d *Document) Progress() string {
 	return text + fmt.Sprintf("; so far it was %s notifications and %s requests", table.Grouped(u.Notifications), table.Grouped(u.Requests))
 }
 
-// stuck says how far a load came that stood still.
-func (d *Document) stuck() string {
+// breached says how far a load came that a breach of the promise has ended.
+func (d *Document) breached() string {
 	u, done := d.Unfinished, ""
 	if u.Of > 0 {
-		done = fmt.Sprintf("did %s of %s operations; ", table.Grouped(u.Done), table.Grouped(u.Of))
+		done = fmt.Sprintf("%s of %s operations, ", table.Grouped(u.Done), table.Grouped(u.Of))
 	}
-	return fmt.Sprintf("stuck: %sit stood still after %s notifications and %s requests", done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
+	return fmt.Sprintf("%s %s%s notifications and %s requests", u.Breach, done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
 }
 
 // wholeByFormulas returns the counts of the whole load by the variant's formulas. They are upper bounds unless clients act one at

@@ -84,7 +84,7 @@ func TestValidate(t *testing.T) {
 			d.Violations, d.Metrics[results.Violations] = []results.Violation{{Text: "two holders"}}, results.Metric{Value: 1, Unit: "violations"}
 		}, ""},
 		{"an expected breach of a sound variant", func(d *results.Document) { d.Scenario.Broken = d.Variant }, "scenario.broken has the variant a, and known_broken is empty"},
-		{"a load that stood still without a breach", func(d *results.Document) { d.Unfinished = &results.Unfinished{Stuck: true} }, "unfinished.stuck is true, without violations"},
+		{"a load that stood still without a breach", func(d *results.Document) { d.Unfinished = &results.Unfinished{Breach: "stuck"} }, `unfinished.breach is "stuck", without violations`},
 		{"an oracle that disagrees is valid", func(d *results.Document) { d.Oracle.ServerNotifications = -3 }, ""},
 		{"a metric that differs", func(d *results.Document) {
 			d.Metrics[results.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"}

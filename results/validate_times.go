@@ -19,7 +19,7 @@ func (d *Document) validateTimeline(p *problems) {
 	t, w := d.Timeline, d.Window
 	start, end := w.middle(TimelineLength)
 	whole := w.Length() <= TimelineLength
-	if known := d.Scenario.Duration > 0 && d.Repeat > 0 && !d.Partial && !d.Stuck() && w.Length() <= d.Scenario.Duration+lengthSlack; whole || known {
+	if known := d.Scenario.Duration > 0 && d.Repeat > 0 && !d.Partial && !d.EndedByBreach() && w.Length() <= d.Scenario.Duration+lengthSlack; whole || known {
 		p.unless(t.Start == start && t.End == end, "timeline goes from %s to %s, and the middle of the window from %s to %s", t.Start, t.End, start, end)
 	}
 	p.unless(w.Start <= t.Start && t.Start <= t.End && t.End <= w.End && t.length() <= TimelineLength,

@@ -142,11 +142,14 @@ const brokenField = "broken"
 
 // KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is known to break none.
 func (s *Scenario) KnownBroken(v variants.Variant) string {
-	if v.Broken == "" && slices.Contains(s.Broken, v.Name) {
+	if v.Broken == "" && s.ExpectsBreach(v) {
 		return "its promise does not hold under this load"
 	}
 	return v.Broken
 }
+
+// ExpectsBreach reports whether a variant is expected to break its promise under this load.
+func (s *Scenario) ExpectsBreach(v variants.Variant) bool { return slices.Contains(s.Broken, v.Name) }
 
 func variantNames(recipe variants.Recipe) []string {
 	var names []string

@@ -100,6 +100,9 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 	if s.Size > 1 && recipe.Size == "" {
 		p.add("size", "means nothing to recipe %s", s.Recipe)
 	}
+	if recipe.Threaded && s.Size > 1 && (s.Mode != Closed || len(s.Faults) > 0 || slices.Contains(s.Clients, 1)) {
+		p.add("size", "counts %s: it wants a closed load of at least 2 clients without faults", recipe.Size)
+	}
 	s.validateCollective(p, recipe)
 	s.validateStagedRecipe(p, recipe)
 	if known && len(s.Selected(recipe)) == 0 {

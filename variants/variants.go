@@ -8,8 +8,10 @@ package variants
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -58,6 +60,10 @@ type Recipe struct {
 
 	// DefaultSize is the size of a scenario that states none; 0 means 1.
 	DefaultSize int
+
+	// Threaded reports whether the size counts participants that use one session at the same time, as threads of a process do. N in the
+	// formulas is then the number of all of them, and a load with a size must be closed.
+	Threaded bool
 
 	// NeverHolds reports whether no participant calls [Env.Hold], so that a fault cannot be aimed at one that holds.
 	NeverHolds bool
@@ -199,6 +205,53 @@ func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, En
 	}
 }
 
+// JoinThreads makes a Join of one that makes a participant of a lock or the like: it has as many participants as the size says, on one
+// session.
+func JoinThreads(join JoinFunc) JoinFunc {
+	return func(ctx context.Context, env Env) (Participant, error) {
+		if env.Size <= 1 {
+			return join(ctx, env)
+		}
+		var all threads
+		for number := range env.Size {
+			own := env
+			if number > 0 {
+				own = env.Beside(number)
+			}
+			p, err := join(ctx, own)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+		return all, nil
+	}
+}
+
+// threads are participants that take their steps at the same time.
+type threads []Participant
+
+// Step implements [Participant].
+func (all threads) Step(ctx context.Context) error {
+	return all.each(func(p Participant) error { return p.Step(ctx) })
+}
+
+// Leave implements [Participant].
+func (all threads) Leave(ctx context.Context) error {
+	return all.each(func(p Participant) error { return p.Leave(ctx) })
+}
+
+// each calls do for all participants at the same time, and returns when the last call has.
+func (all threads) each(do func(Participant) error) error {
+	errs := make([]error, len(all))
+	var working sync.WaitGroup
+	for i, p := range all {
+		working.Go(func() { errs[i] = do(p) })
+	}
+	working.Wait()
+	return errors.Join(errs...)
+}
+
 // HasLockstep reports whether the variant comes to rest while it waits, so that its cost in a lockstep run is exact.
 func (v Variant) HasLockstep() bool { return v.Lockstep.Requests != "" }
 
@@ -246,6 +299,10 @@ type Env struct {
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
 	// RecordUnless records otherwise in place of kind if the channel is closed; see [Log.RecordUnless].
 	RecordUnless func(closed <-chan struct{}, kind, otherwise EventKind, value int64)
+
+	// Beside returns the environment of a further participant on the same session, such as the lock of another thread. Its number is from
+	// 1 on, and it records as client Index + number x Clients.
+	Beside func(number int) Env
 
 	// Hold is called while the participant holds what the recipe gives. It returns when the participant is to go on: after
 	// the scenario's hold time or, in a lockstep run, when it is this participant's turn; and when the session is lost.

@@ -31,6 +31,8 @@ type client struct {
 	completed   int           // steps in all its lives; only the client's own goroutine uses it
 	established time.Duration // how long its first session took to be established
 
+	beside []*variants.Log // of further participants on its session; guarded by mu
+
 	mu sync.Mutex // guards what follows; only the client's own goroutine changes life
 	*life
 	former former
@@ -59,6 +61,7 @@ func (p *clientPool) since() time.Duration { return time.Since(p.epoch) }
 type setting struct {
 	servers    []ensemble.Server
 	clients    int
+	epoch      time.Time     // of the measurement's clock; set by connectAll
 	rate       int           // operations per second that an open load offers; 0 in other modes
 	repeat     int           // from 1 on; 0 in a rehearsal
 	size       int           // see [variants.Env]
@@ -90,6 +93,7 @@ func (at setting) home(client int) ensemble.Server {
 // connectAll opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
 func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
 	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
+	at.epoch = p.epoch
 	for i := range p.clients {
 		p.clients[i] = &client{id: i, server: at.home(i), life: newLife(0, p.epoch, i)}
 	}

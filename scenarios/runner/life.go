@@ -154,6 +154,9 @@ func (c *client) takeEvents(dst []variants.Event) []variants.Event {
 		dst = log.Take(dst)
 	}
 	c.former.logs = c.former.logs[:0]
+	for _, log := range c.beside {
+		dst = log.Take(dst)
+	}
 	return c.log.Take(dst)
 }
 
@@ -164,6 +167,18 @@ func (c *client) takeNotifications(dst []wire.Notification) []wire.Notification 
 	dst = append(dst, c.former.notifications...)
 	c.former.notifications = nil
 	return c.ledger.TakeNotifications(dst)
+}
+
+// envBeside returns the environment of a further participant on the client's session. It does not record the end of the session, with
+// which a load without faults ends.
+func (c *client) envBeside(env variants.Env, number int, epoch time.Time) variants.Env {
+	env.Index += number * env.Clients
+	log := variants.NewLog(epoch, env.Index)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.beside = append(c.beside, log)
+	env.Session, env.Record, env.RecordUnless = env.Session.Fork(), log.Record, log.RecordUnless
+	return env
 }
 
 // begin opens the session of the client's present life and lets it join the recipe.
@@ -188,13 +203,15 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 	if c.number > 0 {
 		c.log.Record(variants.Rejoined, int64(c.number))
 	}
-	participant, err := v.Join(ctx, variants.Env{
+	env := variants.Env{
 		Clients: at.clients, Index: c.id, Life: c.number, Completed: c.completed, Size: at.size, Faults: at.faults,
 		Session: session, Dial: c.dial(life, at),
 		Root:   at.root,
 		Record: c.log.Record, RecordUnless: c.log.RecordUnless,
 		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, life, asked) },
-	})
+	}
+	env.Beside = func(number int) variants.Env { return c.envBeside(env, number, at.epoch) }
+	participant, err := v.Join(ctx, env)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.participant = participant

@@ -45,7 +45,7 @@ type measurement struct {
 	vitals     vitals            // before the load
 	granted    time.Duration     // the session timeout
 	look       time.Duration     // of watchStandstill; 0 means [standstillLook]
-	stood      *standstill       // nil unless the load stood still
+	breached   *breached         // nil unless a breach of the promise has ended the load
 
 	live        func(Live)   // nil if nothing is shown
 	checkpoints *checkpoints // nil without any
@@ -166,7 +166,7 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Open:          m.isOpen(),
 		WindowLength:  time.Duration(m.scenario.Duration),
 		Stages:        stageLengths(m.scenario.Stages),
-		MayEnd:        m.mayStandStill(),
+		MayEnd:        m.mayStandStill() || m.scenario.ExpectsBreach(m.variant),
 		Cloned:        m.checkpoints != nil,
 		Faulty:        m.faults != nil,
 		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
@@ -302,6 +302,14 @@ func countsOf(c wire.Counts) results.Counts {
 	return out
 }
 
+// contenders returns what N in the formulas is: the number of participants.
+func (m *measurement) contenders() int {
+	if m.recipe.Threaded {
+		return m.setting.clients * max(m.setting.size, 1)
+	}
+	return m.setting.clients
+}
+
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.mode.cost(m.variant)
@@ -316,7 +324,7 @@ func (m *measurement) costs() map[string]results.Cost {
 		results.FailedWritesPerOp:  cost.FailedWrites,
 		results.HerdMax:            cost.HerdMax,
 	} {
-		if value := f.AtSize(m.setting.clients, max(m.setting.size, 1)); !math.IsInf(value, 1) {
+		if value := f.AtSize(m.contenders(), max(m.setting.size, 1)); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}

@@ -376,7 +376,7 @@ func nothingLeft(t *testing.T, e ensemble.Ensemble) {
 func TestSizeReachesTheRecipe(t *testing.T) {
 	var mu sync.Mutex
 	var sizes []int
-	recipes := sabotage("znode", func(v *variants.Variant) {
+	recipes := sabotageOf("election", "master-znode", func(v *variants.Variant) {
 		see := func(env variants.Env) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -390,7 +390,7 @@ func TestSizeReachesTheRecipe(t *testing.T) {
 		}
 	})
 	s := lockstepOf(2)
-	s.Variants, s.Size = []string{"znode"}, 7
+	s.Recipe, s.Variants, s.Size = "election", []string{"master-znode"}, 7
 	docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
 	if !slices.Equal(sizes, []int{7, 7, 7}) || docs[0].Scenario.Size != 7 {
 		t.Errorf("sizes %v, %d in the document; want 7 everywhere", sizes, docs[0].Scenario.Size)

@@ -19,9 +19,18 @@ import (
 // errStandstill is the cause of the end of a load that stands still: all clients wait, and none can ever go on.
 var errStandstill = errors.New("the load stands still: all clients wait for notifications, and none can come")
 
-// standstill is what was known of a load when it was found to stand still.
-type standstill struct {
+// breached is what was known of a load when a breach of the promise ended it.
+type breached struct {
+	what        string      // the breach led to
 	window, all wire.Counts // in the window, and since the load began
+}
+
+// cutShort ends the window of a load that a breach of the promise ends.
+func (m *measurement) cutShort(what string) {
+	m.background.leave()
+	window, _ := m.stream.cutWindow()
+	m.breached = &breached{what: what, window: window, all: m.pool.counts()}
+	m.breached.all.Sub(m.first.client)
 }
 
 // standstillLook is the time between two looks at clients that complete no step. It decides nothing: the states of the clients do.
@@ -30,7 +39,8 @@ const standstillLook = time.Second
 // mayStandStill reports whether the states of the clients can show that the load stands still. Where clients may fail, a session that is
 // lost may still notify others when it runs out, so that such loads are left to watchProgress.
 func (m *measurement) mayStandStill() bool {
-	return m.recipe.SingleThreaded && m.faults == nil && m.scenario.Mode == scenarios.Closed
+	threads := m.recipe.Threaded && m.setting.size > 1
+	return m.recipe.SingleThreaded && !threads && m.faults == nil && m.scenario.Mode == scenarios.Closed
 }
 
 // watchStandstill ends a load that stands still. The caller ends the watching with stop.
@@ -105,10 +115,7 @@ func (m *measurement) allAtRest() []*client {
 // conclude ends the window of a load that stands still, reports the breach, and lets the observer report what else it shows. What the
 // clients do from now on, to withdraw, is not counted.
 func (m *measurement) conclude(ctx context.Context, waiting []*client) {
-	m.background.leave()
-	window, _ := m.stream.cutWindow()
-	m.stood = &standstill{window: window, all: m.pool.counts()}
-	m.stood.all.Sub(m.first.client)
+	m.cutShort("stuck after")
 	text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
 		len(waiting), len(m.pool.clients), m.whatIsGone(ctx, waiting))
 	m.stream.judge(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
@@ -131,9 +138,9 @@ func (m *measurement) whatIsGone(ctx context.Context, waiting []*client) string 
 	return strings.Join(gone, "")
 }
 
-// unfinishedBy returns the observation of a load that stood still.
-func (m *measurement) unfinishedBy(s *standstill) observation {
-	u := &results.Unfinished{Stuck: true, Requests: s.all.TotalRequests(), Notifications: s.all.TotalNotifications()}
+// unfinishedBy returns the observation of a load that a breach of the promise has ended.
+func (m *measurement) unfinishedBy(s *breached) observation {
+	u := &results.Unfinished{Breach: s.what, Requests: s.all.TotalRequests(), Notifications: s.all.TotalNotifications()}
 	if m.scenario.Operations > 0 {
 		u.Done, u.Of = min(m.done.Load(), m.operations()-1), m.operations()
 	}

@@ -74,6 +74,8 @@ func Recipe() variants.Recipe {
 		Code:        code,
 
 		SingleThreaded: true,
+		Threaded:       true,
+		Size:           "locks that each client uses at the same time on its session, as threads do",
 	}
 }
 

@@ -19,7 +19,7 @@ func NewParticipant(l Lock, env variants.Env) variants.Participant {
 
 // join makes a variant's Join of its constructor.
 func join(open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
-	return variants.JoinBy(open, NewParticipant)
+	return variants.JoinThreads(variants.JoinBy(open, NewParticipant))
 }
 
 // newObserver returns an observer of a lock's phases and promise.
