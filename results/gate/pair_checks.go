@@ -61,7 +61,7 @@ func (p Pairs) knownBroken(key results.GroupKey) string {
 	for _, pair := range slices.Concat(p.Screen, p.Confirm) {
 		for _, docs := range pair {
 			if d := find(docs, key); d != nil && d.KnownBroken != "" {
-				return key.Name()
+				return d.Key().Name()
 			}
 		}
 	}
