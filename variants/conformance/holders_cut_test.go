@@ -29,6 +29,8 @@ func requestsOf(variant variants.Variant) []request {
 		return []request{{wire.OpExists, 1}, {wire.OpMulti, 1}, {wire.OpMulti, 2}, {wire.OpMulti, 3}}
 	case variant.Name == "children-watch":
 		return []request{{wire.OpCreate, 1}, {wire.OpGetChildren2, 1}, {wire.OpGetChildren2, 2}, {wire.OpDelete, 1}}
+	case strings.HasSuffix(variant.Name, "-mark"):
+		return []request{{wire.OpCreate, 1}, {wire.OpGetChildren2, 1}, {wire.OpGetData, 1}, {wire.OpSetData, 1}}
 	case variant.Name == "acknowledged":
 		return []request{{wire.OpCreate, 1}, {wire.OpCreate, 2}, {wire.OpGetChildren2, 1}, {wire.OpGetChildren2, 2}, {wire.OpGetData, 1}, {wire.OpMulti, 1}}
 	default:
