@@ -40,7 +40,7 @@ type Row struct {
 	Unrecovered int64 `json:"unrecovered,omitempty"`
 	// Beyond reports whether an open load was beyond the capacity in at least one repeat.
 	Beyond bool `json:"beyond_capacity,omitempty"`
-	// Unfinished says how far the first of the repeats came that was ended because it took too long; see [Document.Progress].
+	// Unfinished says how far the first of the repeats came that was ended before its load was done; see [Document.Progress].
 	// The row then has no other metrics than [Finished] and [Violations].
 	Unfinished string `json:"unfinished,omitempty"`
 	// KnownBroken says which promise the variant is known to break; see [Document.KnownBroken].

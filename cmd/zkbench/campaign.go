@@ -135,7 +135,7 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 	}
 	evidence := gate.Read([]string{dir})
 	c.unreadable = append(c.unreadable, evidence.Unreadable...)
-	broken := slices.ContainsFunc(evidence.Documents, func(d *results.Document) bool { return len(d.Violations) > 0 })
+	broken := slices.ContainsFunc(evidence.Documents, (*results.Document).Broken)
 	if gate.Sides()[side] == "head" && code == outcome.CodeBroken && !broken {
 		return nil, exitError{outcome.CodeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name())}
 	}

@@ -67,7 +67,9 @@ func (c *capacityRun) report(selected []variants.Variant, searches []*capacity.S
 	}
 	for _, d := range c.docs {
 		r.Engine = d.Environment.Engine
-		r.Breaches += d.Breaches()
+		if d.Broken() {
+			r.Breaches += d.Breaches()
+		}
 	}
 	return r
 }

@@ -141,6 +141,8 @@ func incomplete(d *results.Document) string {
 	switch {
 	case d.Partial:
 		return "the measurement was interrupted"
+	case d.EndedByBreach():
+		return "a breach of the promise ended the load"
 	case d.Unfinished != nil:
 		return "the load took too long and was ended"
 	case d.BeyondCapacity():

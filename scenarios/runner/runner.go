@@ -237,7 +237,7 @@ func (p scenarioRun) perform(ctx context.Context, t task) error {
 		err = p.diagnose(ctx, err)
 		err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), err)
 	}
-	if err != nil && len(d.Violations) > 0 {
+	if err != nil && d.Broken() {
 		return &BrokenError{d, err}
 	}
 	return err

@@ -129,8 +129,10 @@ func (m *measurement) whatIsGone(ctx context.Context, waiting []*client) string 
 	var gone []string
 	for _, c := range waiting {
 		for _, path := range c.ledger.Watched() {
-			exists, _, err := m.onlooker.Exists(ctx, path)
-			if err == nil && !exists && len(gone) < goneNamed {
+			if len(gone) == goneNamed {
+				break
+			}
+			if exists, _, err := m.onlooker.Exists(ctx, path); err == nil && !exists {
 				gone = append(gone, fmt.Sprintf("; client %d watches %s, which is gone", c.id, strings.TrimPrefix(path, m.setting.root+"/")))
 			}
 		}
@@ -141,7 +143,7 @@ func (m *measurement) whatIsGone(ctx context.Context, waiting []*client) string 
 // unfinishedBy returns the observation of a load that a breach of the promise has ended.
 func (m *measurement) unfinishedBy(s *breached) observation {
 	u := &results.Unfinished{Breach: s.what, Requests: s.all.TotalRequests(), Notifications: s.all.TotalNotifications()}
-	if m.scenario.Operations > 0 {
+	if m.scenario.Duration == 0 {
 		u.Done, u.Of = min(m.done.Load(), m.operations()-1), m.operations()
 	}
 	return observation{counts: s.window, unfinished: u}

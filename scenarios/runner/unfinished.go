@@ -19,12 +19,13 @@ type cut struct {
 	done        int64       // operations
 }
 
-// apply lets the mode run the load. A load that takes longer than the scenario allows, that stands still, or whose clients fail after a
-// breach that the scenario expects, is ended, and apply says how far it came. The clients then withdraw as they do in any load that fails, which is no longer counted.
+// apply lets the mode run the load. A load that takes longer than the scenario allows, that stands still, or that fails after a breach that
+// the scenario expects, is ended, and apply says how far it came. The requests of clients that withdraw are not counted, except after a
+// failure.
 func (m *measurement) apply(ctx context.Context) (observation, error) {
 	o, err := m.applyInTime(ctx)
 	if err != nil && ctx.Err() == nil && m.breached == nil && m.scenario.ExpectsBreach(m.variant) && m.stream.foundBreach() {
-		m.cutShort("ended by the failure of a client (" + err.Error() + ") after")
+		m.cutShort("ended by an error (" + err.Error() + ") after")
 	}
 	if err != nil && m.breached != nil {
 		return m.unfinishedBy(m.breached), nil
