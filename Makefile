@@ -112,7 +112,7 @@ gallery: build
 		for f in plots/gallery/*.png; do \
 			[ ! -e $$tmp/$$(basename $$f) ] || cp $$tmp/$$(basename $$f) plots/gallery/; done; rm -rf $$tmp
 
-## overview: measure one pair of variants per recipe, and put the table into the README; about 40 minutes
+## overview: measure the pairs of variants that scenarios name, and put the table into the README; about an hour
 overview: build
 	@$(ZKBENCH) run $$(grep -l '^overview:' scenarios/*.yaml | xargs -n 1 basename -s .yaml)
 	@table=$$(mktemp) && $(ZKBENCH) report --markdown >$$table && \

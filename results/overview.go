@@ -67,14 +67,15 @@ func (s Summary) WriteOverview(w io.Writer, width int) error {
 			changes = append(changes, fmt.Sprintf("%s against %s: %s", p.optimized.label(), p.naive.Variant, p.change))
 		}
 	}
-	_, err := fmt.Fprintln(w, t)
+	text, _ := t.Text(width)
+	_, err := fmt.Fprintln(w, text)
 	if err == nil && len(changes) > 0 {
 		_, err = fmt.Fprintln(w, "\n"+table.Wrap(strings.Join(changes, "\n"), width))
 	}
 	return err
 }
 
-// gain returns the gain that stands in a line of the pairing, the last two at most in those of the variants.
+// gain returns the gain that stands in a line of the pairing: a single one in the second line, others from the first line on.
 func (p pairing) gain(line int) string {
 	if first := max(0, 2-len(p.gains)); line >= first && line-first < len(p.gains) {
 		return p.gains[line-first]

@@ -207,7 +207,7 @@ func (s *Scenario) Quick() {
 		most = max(most, slices.Min(s.Clients))
 	} else {
 		s.Duration, s.Operations = min(s.Duration, quickDuration), min(s.Operations, quickOperations)
-		s.Hold = min(s.Hold, quickDuration)
+		s.Hold, s.Think = min(s.Hold, quickDuration/5), min(s.Think, quickDuration/5)
 	}
 	clients := []int{}
 	for _, n := range s.Clients {

@@ -53,3 +53,16 @@ func TestQuickHasNoStages(t *testing.T) {
 		}
 	}
 }
+
+// A quick run has time for several operations, in scenarios with long holds and pauses, too.
+func TestQuickRunsHaveTimeForOperations(t *testing.T) {
+	for _, name := range Names() {
+		s, err := Load(name, catalog.Recipes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Quick(); s.Duration > 0 && 2*(s.Hold+s.Think) > s.Duration {
+			t.Errorf("%s: a quick run holds for %v and pauses for %v, and ends after %v", name, time.Duration(s.Hold), time.Duration(s.Think), time.Duration(s.Duration))
+		}
+	}
+}

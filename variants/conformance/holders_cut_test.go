@@ -30,7 +30,7 @@ func requestsOf(variant variants.Variant) []request {
 	case variant.Name == "children-watch":
 		return []request{{wire.OpCreate, 1}, {wire.OpGetChildren2, 1}, {wire.OpGetChildren2, 2}, {wire.OpDelete, 1}}
 	case strings.HasSuffix(variant.Name, "-mark"):
-		return []request{{wire.OpCreate, 1}, {wire.OpGetChildren2, 1}, {wire.OpGetData, 1}, {wire.OpSetData, 1}}
+		return []request{{wire.OpCreate, 1}, {wire.OpGetChildren2, 1}, {wire.OpGetData, 1}, {wire.OpSetData, 1}, {wire.OpMulti, 1}}
 	case variant.Name == "acknowledged":
 		return []request{{wire.OpCreate, 1}, {wire.OpCreate, 2}, {wire.OpGetChildren2, 1}, {wire.OpGetChildren2, 2}, {wire.OpGetData, 1}, {wire.OpMulti, 1}}
 	default:

@@ -31,6 +31,9 @@ import (
 //	requests       N marks
 //	herd           1
 //
+// Running free, several candidates may have read one marked znode in turn, because what stood between it and them was gone when they
+// came. All of them are notified when it is deleted: rarely more than one, and N-1 at most.
+//
 // Bound: a clean failover needs one quorum write and one notification after it. This variant's has nothing else;
 // predecessor-watch has a getChildren after them.
 //
@@ -61,7 +64,7 @@ func resignedMarkVariant() variants.Variant {
 		},
 		Free: variants.Cost{
 			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+			Notifications: "1 (0 for N=1)", HerdMax: "N-1",
 		},
 		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
 			return NewResignedMark(env.Session, env.Root), nil

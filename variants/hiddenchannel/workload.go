@@ -37,7 +37,7 @@ func phases() []variants.Phase {
 		{Name: phaseRead, Meaning: "from when the reader heard of an update until it has read", Floor: variants.FloorRead},
 		{Name: phaseStale, Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one", Of: phaseRead},
 		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it hears of an update", Waits: true, UntimedInLockstep: true},
+		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it hears of an update; with a size above 1, until it has dealt with the news", Waits: true, UntimedInLockstep: true},
 	}
 }
 

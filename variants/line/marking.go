@@ -47,8 +47,9 @@ func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) e
 	return mine, nil
 }
 
-// replace makes one attempt to create a ticket, and to delete the old one in the same transaction. If the old one is gone,
-// its session has ended, and the ticket is created without it.
+// replace makes one attempt to create a ticket, and to delete the old one in the same transaction. If the old one is gone, an earlier
+// attempt has taken effect that a search did not show yet, or the old one's session has ended. In the latter case, the ticket is created
+// without it.
 func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error) {
 	if m.old.Name == "" {
 		return m.create(ctx, mark, nil, zk.FlagEphemeral)
@@ -63,6 +64,9 @@ func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error
 		return err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
+		if t, found, err := m.find(ctx, mark); err != nil || found {
+			return t, err
+		}
 		m.old = Ticket{}
 		return m.create(ctx, mark, nil, zk.FlagEphemeral)
 	}

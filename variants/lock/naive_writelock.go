@@ -17,7 +17,7 @@ import (
 //  2. List <dir>. If a znode of this session is there, an earlier attempt has left it: take it as the client's own, go to 4.
 //  3. Create <dir>/<session id>-lock-, ephemeral and sequential. If the reply is lost, sync, then go to 2.
 //  4. List <dir>, without a watch. If its own znode has the lowest number, the client holds the lock.
-//  5. Ask with exists whether the next lower znode is there, with a watch, and wait for the watch, whatever the answer is.
+//  5. Ask with exists whether the next lower znode is there, with a watch, and wait for the watch, even if it is gone.
 //  6. When the watch has fired, do 1, then go to 4.
 //  7. To release, or to withdraw, delete the client's own znode.
 //

@@ -37,9 +37,10 @@ import (
 // too late, and fail. A request that comes while its receiver still waits leaves the watch of step 5 armed, so that the
 // release notifies the holder along with the successor.
 //
-// Bound: in a revocation (phases revoke and handoff), a waiter must write, the holder must be notified, the holder must write, and
-// the waiter must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2, and 2 reads in between: the holder
-// reads what was written, as the notification does not say it, and the waiter lists, as the client before it may have withdrawn.
+// Bound: in a revocation (phases revoke and handoff), from when the waiter stands in line, it must write, the holder must be notified,
+// the holder must write, and the waiter must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2, and 2 reads in
+// between: the holder reads what was written, as the notification does not say it, and the waiter lists, as the client before it may
+// have withdrawn.
 //
 // Source: as written, but for an exclusive lock, in which each client asks the one before it, before it watches; it watches its own
 // znode only from when it holds until it is asked; and with getData in place of exists: ZooKeeper recipes page, Recoverable Shared

@@ -42,10 +42,11 @@ import (
 // requests are the 4 above, 3 to ask, or 4 if another client writes first, 2 for the wait, 2 for the request from behind, and 2 for the
 // wait behind it. A writer's delete may notify all clients: those readers may all go on, and the writer was asked before it held.
 //
-// Bound: in the handoff by revocation (phases revoke and handoff), a waiter must write, the holder must be notified, the holder must
-// write, and the waiter must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2, and 2 reads in between: the
-// holder reads what it was notified of, as a notification does not say what was written, and the waiter lists, as the client before it
-// may have withdrawn. Where a writer waits for R readers, its R requests follow each other, but could be sent at once.
+// Bound: in the handoff by revocation (phases revoke and handoff), from when the waiter stands in line, it must write, the holder must
+// be notified, the holder must write, and the waiter must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2,
+// and 2 reads in between: the holder reads what it was notified of, as a notification does not say what was written, and the waiter
+// lists, as the client before it may have withdrawn. Where a writer waits for R readers, its R requests follow each other, but could be
+// sent at once.
 //
 // Source: as written, but a client asks those that it waits for; asks before it watches; listens only while it holds; reads without a
 // watch once it is asked; and reads with getData in place of exists: ZooKeeper recipes page, Recoverable Shared Locks.

@@ -46,10 +46,11 @@ import (
 // notification of its receiver in place of that of its delete, and one notification of another client, which lists and reads. The rest is
 // as for AskOnce: at most 4 notifications and 12 requests.
 //
-// Bound: in the wait of an urgent client (phase urgent) behind one holder, it must write, the holder must be notified, the holder must
-// write, and the client must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2 with one holder and no client
-// between, and the 2 reads of AskOnce. Each client that stands between adds a write, a notification and a listing, because no client
-// overtakes; an algorithm that let urgent clients overtake would need a write by each holder to mark that it holds.
+// Bound: in the wait of an urgent client (phase urgent) behind one holder, from when it stands in line, it must write, the holder must
+// be notified, the holder must write, and the client must be notified: 2 quorum writes and 2 notifications. This variant has 2 and 2
+// with one holder and no client between, and the 2 reads of AskOnce. Each client that stands between adds a write, a notification and a
+// listing, because no client overtakes; an algorithm that let urgent clients overtake would need a write by each holder to mark that it
+// holds.
 //
 // Source: ours: derived from the ZooKeeper recipes page, which names revocable read-write priority locks as one that can be imagined, and
 // its Recoverable Shared Locks.
