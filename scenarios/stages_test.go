@@ -56,8 +56,8 @@ func TestQuickHasNoStages(t *testing.T) {
 
 // A quick run has time for several operations, in scenarios with long holds and pauses, too.
 func TestQuickRunsHaveTimeForOperations(t *testing.T) {
-	for _, name := range Names() {
-		s, err := Load(name, catalog.Recipes())
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Load(name, catalog.Recipes())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,7 +90,7 @@ func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "blockingqueue",
 		Summary:     "consumers wait for items; each is taken once, in order",
-		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
+		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
 		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant()},
 		Phases:      phases(),
 		Operation:   phaseTake,

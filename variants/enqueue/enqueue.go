@@ -53,7 +53,7 @@ func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "enqueue",
 		Summary:     "an item that was enqueued is in the queue, and once",
-		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes",
+		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes; kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		Variants:    []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
 		Phases:      phases(),
 		Operation:   phaseEnqueue,

@@ -112,7 +112,7 @@ func (w *Worker) giveBack(ctx context.Context, id int64, err error) error {
 
 // take tries until there is an item, and returns its id and the channel that is closed when its claim is lost.
 func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err error) {
-	for attempt := 0; ; attempt++ {
+	for empty := 0; ; {
 		item, ok, err := w.scan(ctx)
 		switch {
 		case errors.Is(err, ErrScanAgain):
@@ -126,9 +126,10 @@ func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err 
 		default:
 			return int64(binary.BigEndian.Uint64(item.Data)), item.Lost, nil
 		}
-		if err := w.pause(ctx, attempt); err != nil {
+		if err := w.pause(ctx, empty); err != nil {
 			return 0, nil, err
 		}
+		empty++
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 // task begins with mid, because the numbers begin again in each directory. In the book, two tasks would have the same status.
 //
 // Cost of a batch of 10 N tasks: as with [BookMulti], and 10N reads of master-path, 102N+2 requests, of which 50N are writes. The multi
-// with the check is one write, as the create is. A new master costs 3 requests more, and 3 for each master before it that left tasks.
+// with the check is one write, as the create is. A new master costs 3 requests more, and 2 for each
+// directory of a master before it, besides 2 for each task in it.
 //
 // Bound: in the assign phase as with [BookMulti]. The submission needs 1 quorum write for any algorithm, and here 1 read before it. A
 // client that kept path and version would need that read only after a change of masters. The book's reads them for each task.
@@ -45,7 +46,7 @@ func bookCheckedVariant() variants.Variant {
 		Type:     "BookChecked",
 		Kind:     variants.Optimized,
 		Summary:  "as book-multi, and clients check the master's path in a multi",
-		Source:   "as written, but with the master's id in the name of a task: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
+		Source:   "as written, but with the differences of book-multi, and the master's id in the name of a task: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "many tasks: clients read the path for each; lost replies: clients submit the task again, and statuses remain",
 		Lockstep: bookCost("10.2 + 0.2/N", "5", "2"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),

@@ -40,7 +40,7 @@ func bookMultiVariant() variants.Variant {
 		Type:     "BookMulti",
 		Kind:     variants.Optimized,
 		Summary:  "as book, with one multi that creates the assignment and deletes the task",
-		Source:   "as written, but with ten requests outstanding at most: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
+		Source:   "as written, but with ten requests outstanding at most, and a listing only after all of the last one are assigned: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "lost replies: its clients submit the task again, and statuses remain; and even load: the choice is random",
 		Lockstep: bookCost("9.2 + 0.2/N", "5", "2"),
 		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),

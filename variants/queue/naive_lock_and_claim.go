@@ -48,8 +48,8 @@ import (
 // Items are taken in the order in which they were put. An item survives its taker's death: it can
 // be claimed again when the taker's session has ended. If the taker had processed it, it is processed again.
 //
-// Source: as written, but with a listing for each take instead of each notification, a read of each item, and the deletion of the
-// claim: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
+// Source: as written, but with a listing for each take instead of each notification, a read of each item, the deletion of the
+// claim, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
 type LockAndClaim struct{ claiming }
 
 // NewLockAndClaim returns one client's end of the queue below an existing znode dir.
@@ -91,7 +91,7 @@ func lockAndClaimVariant() variants.Variant {
 		Type:     "LockAndClaim",
 		Kind:     variants.Naive,
 		Summary:  "every take watches and lists the queue, and asks for each item's claim",
-		Source:   "as written, but with a listing for each take instead of each notification, a read of each item, and the deletion of the claim: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
+		Source:   "as written, but with a listing for each take instead of each notification, a read of each item, the deletion of the claim, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:    "many clients: each asks for the claims of all others, one after another, and each put and removal notifies all of them",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "6.05 + 0.95N", Writes: "4", FailedWrites: "0", Notifications: "1", HerdMax: "N"},

@@ -19,7 +19,7 @@ import (
 //  5. Delete the ticket.
 //
 // No delete of an item comes too late, but the clients take one after another: from one take to the next there are a
-// notification, the four reads of 3 and 4, and two writes.
+// notification, the listing of 3, the two reads of 4, and two writes.
 //
 // Cost of an item that no other client waits to take, as in a lockstep run: 1 put, 1 ticket, 2 listings, 1 get and 2 deletes. The
 // listing of the items has O(items) bytes.

@@ -49,7 +49,7 @@ import (
 // the taker. But that is no change of <dir>, and so no client is notified: the item waits for the next change of the queue, and
 // remains there if there is none. If the taker had processed it, it is processed again.
 //
-// Source: as written, but walked by takes instead of the watch's callback, and with a read of each item: kropponline, My 1st
+// Source: as written, but walked by takes instead of the watch's callback, with a first walk before any notification, a read of each item, and the journal: kropponline, My 1st
 // ZooKeeper Recipe: Distributed Queue with Locking.
 type WakeAndScan struct {
 	claiming
@@ -126,7 +126,7 @@ func wakeAndScanVariant() variants.Variant {
 		Type:     "WakeAndScan",
 		Kind:     variants.Naive,
 		Summary:  "every change of the queue wakes all clients, and each asks for every item's claim",
-		Source:   "as written, but walked by takes instead of the watch's callback, and with a read of each item: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
+		Source:   "as written, but walked by takes instead of the watch's callback, with a first walk before any notification, a read of each item, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:    "many clients and long queues: each client asks for the claim of every item; claims pile up until their sessions end; and no client is notified of the item of one that died, which stays until the queue changes",
 		Forgoes:  []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "4.15 + 0.95N", Writes: "3", FailedWrites: "0", Notifications: "0.1", HerdMax: "N"},
