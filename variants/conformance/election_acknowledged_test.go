@@ -170,6 +170,118 @@ func (d *droppedCreate) Create(path string, data []byte, flags int32, acl []zk.A
 	return created, err
 }
 
+// pause is where a client stops until the test lets it go on.
+type pause struct{ reached, over chan struct{} }
+
+func newPause() pause { return pause{make(chan struct{}), make(chan struct{})} }
+
+func (p pause) stop() {
+	close(p.reached)
+	<-p.over
+}
+
+// A client whose session counts as lost before the server ends it, with the reply to its acknowledgement, leaves nothing behind that
+// stops its successor.
+func TestAcknowledgementFaultsBeforeTheSessionEnds(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	dir, cs := directory(t, v), clients(t, v, 2)
+	lost, created := make(chan struct{}), newPause()
+	hit := election.NewAcknowledged(variants.NewSession(&droppedCreate{Conn: cs[0].conn, nth: 2, then: created.stop}, lost), dir)
+	ended := campaigns(testContext(t), hit)
+	<-created.reached
+	next := opened(cs[1], election.NewAcknowledged(cs[1].session(), dir))
+	elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
+	close(lost)
+	close(created.over)
+	wantError(t, "Campaign", (<-ended).err, variants.ErrSessionLost)
+	mustLeadNext(t, v, cs[1], dir, next, <-elected)
+}
+
+// A client that finds an acknowledgement that was created under the next session of a former leader leads when that is gone, and not before.
+func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
+	t.Parallel()
+	v := embeddedVenue(t)
+	for _, repeated := range []bool{false, true} {
+		t.Run(fmt.Sprint("repeated ", repeated), func(t *testing.T) {
+			t.Parallel()
+			dir, old := directory(t, v), oblivious(t, v, &cable{})
+			slow, cable := cabled(t, v, ensemble.SessionTimeout)
+			lost, creating := make(chan struct{}), newPause()
+			hit := election.NewAcknowledged(variants.NewSession(&lateCreate{Conn: old.conn, nth: 2, before: creating.stop}, lost), dir)
+			ended := campaigns(testContext(t), hit)
+			<-creating.reached
+			next := opened(slow, election.NewAcknowledged(slow.session(), dir))
+			elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
+			var traps []*embedded.Trap
+			if repeated {
+				traps = append(traps, inject(embeddedServer(t, v), slow, wire.OpCreate, embedded.DropBefore))
+			}
+			cable.freeze() // until the former leader's create has taken effect
+			expire(t, v, old)
+			close(lost)
+			close(creating.over)
+			wantError(t, "Campaign", (<-ended).err, variants.ErrSessionLost)
+			untilWaiting(testContext(t), t, next, func(context.Context) <-chan campaigned {
+				cable.thaw()
+				return elected
+			})
+			mustHaveFired(t, traps...)
+			old.conn.Close()
+			mustLeadNext(t, v, slow, dir, next, <-elected)
+		})
+	}
+}
+
+// expire ends a session at the server, and returns when the client library has the next one.
+func expire(t *testing.T, v venue, c *client) {
+	t.Helper()
+	expired := c.conn.SessionID()
+	embeddedServer(t, v).Expire(expired)
+	eventually(t, "the client library did not go on with a new session", func() bool {
+		return c.conn.State() == zk.StateHasSession && c.conn.SessionID() != expired
+	})
+}
+
+// campaigned is how a campaign has ended.
+type campaigned struct {
+	term election.Term
+	err  error
+}
+
+// campaigns campaigns in the background.
+func campaigns(ctx context.Context, e election.Election) <-chan campaigned {
+	done := make(chan campaigned, 1)
+	go func() {
+		term, err := e.Campaign(ctx)
+		done <- campaigned{term, err}
+	}()
+	return done
+}
+
+// mustLeadNext fails unless a client leads, is acknowledged, and leaves nothing behind.
+func mustLeadNext(t *testing.T, v venue, c *client, dir string, e election.Election, got campaigned) {
+	t.Helper()
+	must(t, got.err)
+	mustHaveAcknowledged(t, c, dir, got.term)
+	must(t, e.Resign(testContext(t)))
+	mustBeEmpty(t, v, dir)
+}
+
+// lateCreate is a session in which something happens just before the nth create.
+type lateCreate struct {
+	variants.Conn
+	nth    int
+	before func()
+}
+
+func (l *lateCreate) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	if l.nth--; l.nth == 0 {
+		l.before()
+	}
+	return l.Conn.Create(path, data, flags, acl)
+}
+
 func mustHaveAcknowledged(t *testing.T, c *client, dir string, term election.Term) {
 	t.Helper()
 	if epoch, known, err := election.Leader(testContext(t), c.session(), dir); err != nil || !known || epoch != term.Epoch {

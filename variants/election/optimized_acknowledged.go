@@ -3,7 +3,6 @@ package election
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"strconv"
 
@@ -19,14 +18,18 @@ import (
 //  2. List <dir>, without a watch. If its own znode is the smallest, the client has won; go to 5.
 //  3. Read, with a watch, the znode with the largest number below that of the client's own. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2.
-//  5. Create <dir>/acknowledged, ephemeral, with the epoch as its data. The client leads.
-//  6. To resign, delete <dir>/acknowledged and the client's own znode in one multi. To withdraw before step 5, delete the client's own
-//     znode.
+//  5. Create <dir>/acknowledged, ephemeral, with the epoch as its data. The client leads. If that znode exists with another epoch, wait
+//     until it is gone and try again.
+//  6. To resign, or to withdraw from step 5 on, delete <dir>/acknowledged and the client's own znode in one multi. To withdraw before
+//     step 5, delete the client's own znode.
 //
 // With PredecessorWatch, the listing says whose znode is the smallest, and not whether that client knows: its notification may be on its
 // way, or its process may have stopped. Here, other clients find out which leader knows of its term with one read of one path, and can
-// watch that path for the next one; see Leader. No two acknowledgements meet. Both znodes of a term go in one transaction, by the multi or
-// with the session, and the next client wins after that.
+// watch that path for the next one; see Leader. Both znodes of a term go in one transaction, by the multi or with the session that owns
+// both, and the next client wins after that. So while no session is lost, no two acknowledgements meet. A client whose session is lost can
+// leave its acknowledgement behind: the client library opens a new session, and may send a create under it that was queued for the old one.
+// Then the ticket is gone, and Leader returns an epoch that has ended, until the client closes the session as [variants.ErrSessionLost]
+// demands. The next client acknowledges, and leads, only after that.
 //
 // Cost of one term: that of PredecessorWatch, and one create. The multi is one request and one write, as the delete was. So in lockstep,
 // where N clients campaign and lead one after another:
@@ -63,29 +66,51 @@ func NewAcknowledged(session *variants.Session, dir string) *Acknowledged {
 }
 
 func (a *Acknowledged) campaign(ctx context.Context) (term Term, err error) {
-	a.mine, err = a.Take(ctx, func(ctx context.Context, mine line.Ticket) error {
-		if err := a.AwaitFirst(ctx, mine); err != nil {
-			return err
-		}
-		return a.acknowledge(ctx, mine)
-	})
+	mine, err := a.Take(ctx, a.AwaitFirst)
 	if err != nil {
 		return term, err
 	}
-	return Term{Epoch: int64(a.mine.Seq), Lost: a.Session.Lost()}, nil
+	if err := a.acknowledge(ctx, mine); err != nil {
+		return term, a.withdraw(ctx, mine, err)
+	}
+	a.mine = mine
+	return Term{Epoch: int64(mine.Seq), Lost: a.Session.Lost()}, nil
 }
 
-// acknowledge creates the acknowledgement. If that fails, the znode may exist all the same. It then goes with the client's own one.
+// acknowledge creates the acknowledgement. If that fails, the znode may exist all the same.
 func (a *Acknowledged) acknowledge(ctx context.Context, mine line.Ticket) error {
 	epoch := strconv.FormatInt(int64(mine.Seq), 10)
-	repeated, err := a.Session.Create(ctx, path.Join(a.Dir, acknowledgement), []byte(epoch), zk.FlagEphemeral)
-	if errors.Is(err, zk.ErrNodeExists) && repeated { // an attempt whose reply was lost has created it
-		return a.Session.Alive()
+	for {
+		_, err := a.Session.Create(ctx, a.acknowledged(), []byte(epoch), zk.FlagEphemeral)
+		if !errors.Is(err, zk.ErrNodeExists) {
+			return variants.Attempted("acknowledge epoch "+epoch, err)
+		}
+		own, err := a.awaitOther(ctx, epoch)
+		switch {
+		case err != nil:
+			return variants.Attempted("await the end of another acknowledgement than that of epoch "+epoch, err)
+		case own: // an attempt whose reply was lost has created it
+			return a.Session.Alive()
+		}
 	}
-	if err == nil || errors.Is(err, variants.ErrSessionLost) {
-		return err
+}
+
+// awaitOther returns true if the acknowledgement is that of an epoch. If it is another one, awaitOther waits until that is gone.
+func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, err error) {
+	data, _, watch, err := a.Session.GetW(ctx, a.acknowledged())
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case err != nil || string(data) == epoch:
+		return err == nil, err
 	}
-	err = fmt.Errorf("acknowledge epoch %s: %w", epoch, err)
+	_, err = a.Session.AwaitEvent(ctx, watch)
+	return false, err
+}
+
+// withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not have ended a lost
+// session yet. To delete the ticket alone would then leave the acknowledgement to the successor.
+func (a *Acknowledged) withdraw(ctx context.Context, mine line.Ticket, err error) error {
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
 	if left := a.resign(ctx, mine); left != nil && !errors.Is(left, variants.ErrSessionLost) {
@@ -94,12 +119,13 @@ func (a *Acknowledged) acknowledge(ctx context.Context, mine line.Ticket) error 
 	return err
 }
 
-// resign deletes both znodes, or the ticket alone where there is no acknowledgement. A client whose ticket is gone deletes nothing: the
+// resign deletes both znodes, or the ticket alone where there is no acknowledgement. While the ticket is the first in line, no other client
+// leads: an acknowledgement is the client's own, or one that was left behind. A client whose ticket is gone deletes nothing: the
 // acknowledgement may be its successor's.
 func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
 	_, repeated, err := a.Session.Multi(ctx,
 		&zk.DeleteRequest{Path: a.Path(mine), Version: -1},
-		&zk.DeleteRequest{Path: path.Join(a.Dir, acknowledgement), Version: -1})
+		&zk.DeleteRequest{Path: a.acknowledged(), Version: -1})
 	if !errors.Is(err, zk.ErrNoNode) {
 		return variants.Attempted("resign", err)
 	}
@@ -109,6 +135,9 @@ func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
 	}
 	return err
 }
+
+// acknowledged returns the path of the acknowledgement.
+func (a *Acknowledged) acknowledged() string { return path.Join(a.Dir, acknowledgement) }
 
 // Leader returns the epoch of the leader that has acknowledged its term, below the same dir, and whether there is one. It costs one
 // read. Any session may ask.
