@@ -346,8 +346,11 @@ func electionSurvivesFaults(t *testing.T, v venue, variant lockVariant, do embed
 	if variant.name == "poll" || variant.name == "master-znode" {
 		begins, ends = wire.OpMulti, wire.OpMulti
 	}
-	if variant.name == "acknowledged" {
+	switch variant.name {
+	case "acknowledged":
 		ends = wire.OpMulti
+	case "resigned-mark":
+		ends = wire.OpSetData
 	}
 	verdict := func(what string, err error) {
 		t.Helper()

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("conformance tests are left out by -short")
 		return
 	}
-	debug.SetMemoryLimit(1 << 30)
+	debug.SetMemoryLimit(2 << 30)
 	os.Exit(live.Main(m))
 }
 

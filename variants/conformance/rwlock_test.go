@@ -105,10 +105,24 @@ type blind struct {
 
 func (b *blind) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	created, err := b.Conn.Create(path, data, flags, acl)
+	b.created(created)
+	return created, err
+}
+
+// Multi makes what may create the client's znode as its last operation.
+func (b *blind) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	results, err := b.Conn.Multi(ops...)
+	if err == nil {
+		b.created(results[len(results)-1].String)
+	}
+	return results, err
+}
+
+// created remembers the client's own znode.
+func (b *blind) created(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.own = created[strings.LastIndex(created, "/")+1:]
-	return created, err
+	b.own = path[strings.LastIndex(path, "/")+1:]
 }
 
 func (b *blind) seen(names []string) []string {
