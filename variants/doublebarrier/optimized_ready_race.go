@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -97,6 +96,9 @@ func (b *ReadyRace) orient(ctx context.Context) error {
 		return b.session.Ensure(ctx, b.znode(), nil, 0)
 	}
 	b.round.Store(slices.Max(rounds))
+	if err := b.forget(ctx, rounds); err != nil {
+		return err
+	}
 	begun, _, err := b.session.Exists(ctx, b.ready())
 	if begun {
 		b.round.Add(1)
@@ -104,15 +106,17 @@ func (b *ReadyRace) orient(ctx context.Context) error {
 	return variants.Attempted("look for "+b.ready(), err)
 }
 
-// roundsAmong returns the numbers of the rounds among the children of the directory.
-func roundsAmong(children []string) (rounds []int64) {
-	for _, name := range children {
-		digits, ours := strings.CutPrefix(name, roundPrefix)
-		if round, err := strconv.ParseInt(digits, 10, 64); ours && err == nil {
-			rounds = append(rounds, round)
+// forget deletes what an earlier session of this member has left in the rounds: the others wait for it to leave.
+func (b *ReadyRace) forget(ctx context.Context, rounds []int64) error {
+	if b.group.Member == "" {
+		return nil
+	}
+	for _, round := range rounds {
+		if _, err := b.replace(ctx, path.Join(b.znodeOf(round), b.own)); err != nil {
+			return err
 		}
 	}
-	return rounds
+	return nil
 }
 
 // znode returns the barrier znode of the current round.
@@ -127,13 +131,7 @@ func (b *ReadyRace) ready() string { return path.Join(b.znode(), readyName) }
 func (b *ReadyRace) process(name string) string { return path.Join(b.znode(), name) }
 
 func (b *ReadyRace) enter(ctx context.Context) error {
-	exists, created, err := b.lookFor(ctx, b.ready())
-	for ; err == nil && exists; exists, created, err = b.lookFor(ctx, b.ready()) {
-		b.round.Add(1) // the round has begun without this client
-	}
-	if err == nil {
-		err = b.register(ctx)
-	}
+	created, err := b.gather(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,25 +148,51 @@ func (b *ReadyRace) enter(ctx context.Context) error {
 	}
 }
 
-// register creates the client's znode. It creates the round's znode first if a client that has died has left that undone. A znode
-// that exists belongs to this session if the reply of an earlier attempt was lost, and otherwise to an earlier session.
+// gather registers the client in the first round that has not begun, and returns the watch on that round's ready.
+func (b *ReadyRace) gather(ctx context.Context) (*variants.Watch, error) {
+	for {
+		begun, created, err := b.lookFor(ctx, b.ready())
+		switch {
+		case err != nil:
+			return nil, err
+		case begun:
+			b.round.Add(1) // the round has begun without this client
+			continue
+		}
+		if err = b.register(ctx); !errors.Is(err, zk.ErrNoNode) {
+			return created, err
+		}
+		if err = b.catchUp(ctx); err != nil { // the watch may have fired for a round that is over: look again
+			return nil, err
+		}
+	}
+}
+
+// catchUp goes to the last round, since the client's own has no znode. If there is no later one, a client that has died has left
+// the round's creation undone.
+func (b *ReadyRace) catchUp(ctx context.Context) error {
+	children, _, err := b.list(ctx)
+	if err != nil {
+		return err
+	}
+	if last := slices.Max(append(roundsAmong(children), b.round.Load())); last > b.round.Load() {
+		b.round.Store(last)
+		return nil
+	}
+	return b.session.Ensure(ctx, b.znode(), nil, 0)
+}
+
+// register creates the client's znode. A znode that exists belongs to this session if the reply of an earlier attempt was lost, and
+// otherwise to an earlier session.
 func (b *ReadyRace) register(ctx context.Context) error {
 	own := b.process(b.own)
 	b.held = true // also if the outcome is unknown
 	for {
 		_, err := b.session.Create(ctx, own, nil, zk.FlagEphemeral)
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			err = b.session.Ensure(ctx, b.znode(), nil, 0)
-		case errors.Is(err, zk.ErrNodeExists):
-			var ours bool
-			if ours, err = b.replace(ctx, own); ours {
-				return nil
-			}
-		default:
+		if !errors.Is(err, zk.ErrNodeExists) {
 			return variants.Attempted("create "+own, err)
 		}
-		if err != nil {
+		if ours, err := b.replace(ctx, own); err != nil || ours {
 			return err
 		}
 	}
@@ -234,19 +258,6 @@ func (b *ReadyRace) left(ctx context.Context) (processes []string, ready bool, e
 		return nil, false, nil
 	}
 	return processesAmong(children), slices.Contains(children, readyName), variants.Attempted("list "+b.znode(), err)
-}
-
-// processesAmong returns the processes' znodes in their order, in which 10 comes after 9.
-func processesAmong(children []string) (processes []string) {
-	for _, name := range children {
-		if strings.HasPrefix(name, processPrefix) {
-			processes = append(processes, name)
-		}
-	}
-	slices.SortFunc(processes, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	})
-	return processes
 }
 
 // yield takes the step to leave that the processes left of the round ask for, and reports whether the round is over.
