@@ -80,11 +80,14 @@ func TestReadyRaceOvertakenBeforeItRegisters(t *testing.T) {
 	cs := clients(t, v, 3)
 	g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
 	others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
+	over := make(chan struct{})
 	overtaken := interruptedReadyRace(t, cs[2], g, "/process-", func() {
 		doubleBarrierEnter(t, others...)
 		doubleBarrierLeave(t, others...)
+		close(over)
 	})
-	entered := doubleBarrierWait(soon(t), t, overtaken, overtaken.Enter)
+	entered := background(func() error { return overtaken.Enter(soon(t)) })
+	await(t, "the others did not go through the round", over)
 	must(t, others[0].Enter(soon(t)))
 	doubleBarrierMustBeDone(t, "enter", entered)
 	doubleBarrierLeave(t, others[0], overtaken)
