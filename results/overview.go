@@ -97,9 +97,6 @@ func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
 	return err
 }
 
-// first are the recipes whose pairs stand first: the questions with which the README begins.
-var first = []string{"lock", "queue"}
-
 // pairings returns a pairing for each scenario that names a pair whose variants were measured together.
 func (s Summary) pairings() []pairing {
 	var out []pairing
@@ -120,8 +117,9 @@ func (s Summary) pairings() []pairing {
 	return out
 }
 
-// place returns where the pairing stands among those of other recipes.
+// place returns where the pairing stands among those of other recipes: the questions with which the README begins come first.
 func (p pairing) place() int {
+	first := []string{"lock", "queue"}
 	if i := slices.Index(first, p.naive.Recipe); i >= 0 {
 		return i
 	}

@@ -32,7 +32,7 @@ var queueVariants = []queueVariant{
 		return queue.NewLockAndClaim(ctx, c.session(), dir)
 	}, true, true},
 	{"queue-wide-lock", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewQueueWideLock(ctx, c.session(), dir)
+		return queue.NewWideLock(ctx, c.session(), dir)
 	}, false, false},
 	{"wake-and-scan", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewWakeAndScan(ctx, c.session(), dir)

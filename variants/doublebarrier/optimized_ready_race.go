@@ -315,7 +315,7 @@ func (b *ReadyRace) endRound(ctx context.Context) error {
 // retire deletes the round with ready in it, after other operations, and creates the next round unless a client that came late for
 // this one has done so.
 func (b *ReadyRace) retire(ctx context.Context, first ...any) (repeated bool, err error) {
-	ops := append(first, &zk.DeleteRequest{Path: b.ready(), Version: -1}, &zk.DeleteRequest{Path: b.znode(), Version: -1})
+	ops := slices.Concat(first, []any{&zk.DeleteRequest{Path: b.ready(), Version: -1}, &zk.DeleteRequest{Path: b.znode(), Version: -1}})
 	next := &zk.CreateRequest{Path: b.znodeOf(b.round.Load() + 1), Acl: variants.WorldACL()}
 	_, repeated, err = b.session.Multi(ctx, append(slices.Clone(ops), next)...)
 	if errors.Is(err, zk.ErrNodeExists) {

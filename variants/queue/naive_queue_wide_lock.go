@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// QueueWideLock is the queue of which one client at a time takes an item, under a lock.
+// WideLock is the queue of which one client at a time takes an item, under a lock.
 //
 //  1. To put, create <dir>/item-, persistent and sequential. That needs no lock.
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential.
@@ -36,7 +36,7 @@ import (
 //
 // Source: as written, but with the line of the ZooKeeper recipes page, Locks, for the lock that is left to the reader, and with the
 // journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera), Adding and deleting items.
-type QueueWideLock struct {
+type WideLock struct {
 	items.Deleting
 	tickets line.Line
 }
@@ -44,9 +44,9 @@ type QueueWideLock struct {
 // ticketMarker is in the names of the tickets of the lock.
 const ticketMarker = "-ticket-"
 
-// NewQueueWideLock returns one client's end of the queue below an existing znode dir.
-func NewQueueWideLock(ctx context.Context, session *variants.Session, dir string) (*QueueWideLock, error) {
-	q := &QueueWideLock{tickets: line.New(session, path.Join(dir, "tickets"), ticketMarker)}
+// NewWideLock returns one client's end of the queue below an existing znode dir.
+func NewWideLock(ctx context.Context, session *variants.Session, dir string) (*WideLock, error) {
+	q := &WideLock{tickets: line.New(session, path.Join(dir, "tickets"), ticketMarker)}
 	if err := session.Ensure(ctx, q.tickets.Dir, nil, 0); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func NewQueueWideLock(ctx context.Context, session *variants.Session, dir string
 
 // TakeNext implements [items.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket
 // is given back: no other client can take the item.
-func (q *QueueWideLock) TakeNext(ctx context.Context) (*items.Taken, error) {
+func (q *WideLock) TakeNext(ctx context.Context) (*items.Taken, error) {
 	mine, err := q.tickets.Take(ctx, q.tickets.AwaitFirst)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (q *QueueWideLock) TakeNext(ctx context.Context) (*items.Taken, error) {
 }
 
 // takeLocked takes the first item.
-func (q *QueueWideLock) takeLocked(ctx context.Context) (*items.Taken, error) {
+func (q *WideLock) takeLocked(ctx context.Context) (*items.Taken, error) {
 	children, err := q.List(ctx)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (q *QueueWideLock) takeLocked(ctx context.Context) (*items.Taken, error) {
 func queueWideLockVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "queue-wide-lock",
-		Type:     "QueueWideLock",
+		Type:     "WideLock",
 		Kind:     variants.Naive,
 		Summary:  "a client takes the lock of the queue, then lists it and deletes the first item",
 		Source:   "as written, but with the line of the ZooKeeper recipes page for the lock that is left to the reader, and with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
@@ -88,6 +88,6 @@ func queueWideLockVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "7", Writes: "4", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "9 (7 for N=1)", Writes: "4", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)"},
-		Join:     join(NewQueueWideLock),
+		Join:     join(NewWideLock),
 	}
 }
