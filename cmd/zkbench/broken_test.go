@@ -15,7 +15,7 @@ func TestKnownBrokenVariant(t *testing.T) {
 	}
 	outsideCI(t)
 	t.Chdir(t.TempDir())
-	load := []string{"--variants", "writelock,predecessor-watch", "--clients", "3", "--think", "5ms", "--duration", "5s", "--repeats", "1",
+	load := []string{"--variants", "writelock,predecessor-watch", "--clients", "3", "--think", "5ms", "--duration", "15s", "--repeats", "1",
 		"--ensemble", "embedded", "--name", testName("broken")}
 	for _, tt := range []struct {
 		scenario, dir string

@@ -76,8 +76,7 @@ func TestFurtherSessions(t *testing.T) {
 }
 
 // A client that stops dead or loses a session leaves no doubt about what its further sessions did.
-func TestFurtherSessionsUnderFaults(t *testing.T) {
-	t.Parallel()
+func TestFurtherSessionsUnderFaults(t *testing.T) { // not beside the others, which would make its sessions of a second run out
 	s := faulty("enqueue", 3, schedule(t, "stop: any, after: create, every: 900ms", "expire: any, every: 300ms", "cut: any, every: 200ms"))
 	s.Variants, s.Duration = []string{"session-per-put"}, scenarios.Duration(4*time.Second)
 	err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, catalog.Recipes(), func(d *results.Document) {
