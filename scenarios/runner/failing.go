@@ -109,7 +109,7 @@ func (f *failing) strikeSome(ctx context.Context, o *occurrence) error {
 		}
 		f.mu.Unlock()
 		if len(candidates) > 0 {
-			return f.strike(ctx, o, candidates)
+			return f.aim(o, candidates)(ctx)
 		}
 		if time.Now().After(deadline) || sleep(ctx, time.Millisecond) != nil {
 			return errMissed
@@ -154,17 +154,28 @@ func (f *failing) meet(ctx context.Context, c *client) {
 	f.awaiting = f.awaiting[1:]
 	f.mu.Unlock()
 	defer close(o.struck)
-	strike := func() { f.conclude(ctx, o, f.strike(ctx, o, []*client{c})) }
-	if o.AtOperation() { // which the client makes later
+	happen := f.aim(o, []*client{c})
+	strike := func() { f.conclude(ctx, o, happen(ctx)) }
+	if o.AtOperation() { // which the client makes later in its step
 		f.working.Go(strike)
 	} else {
 		strike()
 	}
 }
 
+// aim aims a fault at clients, and returns a function that lets it happen. The traps of a fault at an operation are set at once, so that
+// the clients cannot make the operation before.
+func (f *failing) aim(o *occurrence, clients []*client) func(context.Context) error {
+	if !o.AtOperation() {
+		return func(ctx context.Context) error { return f.strike(ctx, o, clients) }
+	}
+	traps := setTraps(o, clients)
+	return func(ctx context.Context) error { return f.strike(ctx, o, caught(ctx, traps)) }
+}
+
 // strike lets a fault happen to clients.
 func (f *failing) strike(ctx context.Context, o *occurrence, victims []*client) error {
-	if victims = f.trapped(ctx, o, victims); len(victims) == 0 {
+	if len(victims) == 0 {
 		return errMissed
 	}
 	var ids []int

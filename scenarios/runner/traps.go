@@ -9,12 +9,9 @@ import (
 	"github.com/zkbench/zkbench/scenarios/faults"
 )
 
-// trapped returns the clients that a fault hits: these, or, for a fault at an operation, the first of these to send one. Of a fault
-// of all clients, that is each client that sends one. It waits for them, for as long as a fault is patient.
-func (f *failing) trapped(ctx context.Context, o *occurrence, clients []*client) []*client {
-	if !o.AtOperation() {
-		return clients
-	}
+// setTraps sets the traps of a fault at an operation: one for the first of these clients to send it, or, if the fault is of all clients,
+// one for each.
+func setTraps(o *occurrence, clients []*client) []*clientTrap {
 	apart := [][]*client{clients}
 	if o.Whom == faults.All {
 		apart = slices.Collect(slices.Chunk(clients, 1))
@@ -23,6 +20,11 @@ func (f *failing) trapped(ctx context.Context, o *occurrence, clients []*client)
 	for _, among := range apart {
 		traps = append(traps, setTrap(o, among))
 	}
+	return traps
+}
+
+// caught waits until the traps have fired, for as long as a fault is patient, and returns their victims.
+func caught(ctx context.Context, traps []*clientTrap) []*client {
 	ctx, cancel := context.WithTimeout(ctx, faultPatience)
 	defer cancel()
 	var victims []*client
