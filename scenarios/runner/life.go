@@ -68,9 +68,9 @@ func (l *life) pause(ctx context.Context, asked <-chan struct{}, d time.Duration
 func (l *life) die() {
 	l.link.Sever() // first: a request that still leaves is one that the history has
 	l.log.End(variants.Died, int64(l.number))
-	l.monitor.Lose()
 	l.died = time.Now()
-	l.kill()
+	l.kill() // before the client learns of the loss: else it could take that for an expiry, and join again at once
+	l.monitor.Lose()
 }
 
 // expire ends the session of the client's present life at the servers. The client learns of it when it connects again.

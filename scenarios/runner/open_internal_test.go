@@ -283,7 +283,12 @@ func TestDeadClientWaitsOnce(t *testing.T) {
 		if got := m.staysDead(c); got != 0 {
 			t.Errorf("a client that lives is dead for %s", got)
 		}
+		var told time.Duration
+		c.monitor.WhenLost(func() { told = m.staysDead(c) })
 		c.die()
+		if told != 10*time.Second {
+			t.Errorf("when the client learns that its session is lost, it stays dead for %s", told)
+		}
 		for _, tt := range []struct{ asleep, want time.Duration }{{0, 10 * time.Second}, {3 * time.Second, 7 * time.Second}, {time.Hour, 0}} {
 			time.Sleep(tt.asleep)
 			if got := m.staysDead(c); got != tt.want {
