@@ -10,6 +10,7 @@
 //	all-watch        the same                             2m notifications, m attempts of which m-1 fail
 //	ephemeral-items  the same, ephemeral                  2m notifications, m attempts of which m-1 fail
 //	ticket           those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
+//	marked-ticket    the same, of which some say "released"  2 notifications, 1 attempt, and one listing less
 //
 // With ephemeral-items, an item that no client has taken is also lost when its producer's session ends.
 //
@@ -91,7 +92,7 @@ func Recipe() variants.Recipe {
 		Name:        "blockingqueue",
 		Summary:     "consumers wait for items; each is taken once, in order",
 		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
-		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant()},
+		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant()},
 		Phases:      phases(),
 		Operation:   phaseTake,
 		CountFrom:   variants.FromLineUp,

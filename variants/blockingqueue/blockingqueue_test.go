@@ -115,8 +115,12 @@ func (m *model) allWatch(c int, alone bool) {
 	}
 }
 
-// ticket does the same with a line: consumer 0 is the first.
-func (m *model) ticket(c int, alone bool) {
+func (m *model) ticket(c int, alone bool)       { m.line(c, alone, true) }
+func (m *model) markedTicket(c int, alone bool) { m.line(c, alone, false) }
+
+// line does the same with a line: consumer 0 is the first. The next consumer lists the tickets to see that it has its turn, or
+// need not.
+func (m *model) line(c int, alone, lists bool) {
 	if alone {
 		m.write() // the put
 		m.write() // the ticket
@@ -139,7 +143,9 @@ func (m *model) ticket(c int, alone bool) {
 			next[k+1] = true
 		}
 		for _, successor := range m.write(next, m.onItems) {
-			m.Read(1) // the tickets
+			if lists {
+				m.Read(1) // the tickets
+			}
 			m.Read(1) // the items
 			m.Read(1) // the items, with a watch
 			m.onItems[successor] = true
@@ -151,12 +157,14 @@ func (m *model) ticket(c int, alone bool) {
 func simulate(variant string, n int) variantstest.Counts {
 	takes := max(1, n-1)
 	m := model{Counts: variantstest.Counts{Operations: float64(takes)}, onItems: map[int]bool{}, onTicket: map[int]bool{}}
-	map[string]func(int, bool){"all-watch": m.allWatch, "ephemeral-items": m.allWatch, "ticket": m.ticket}[variant](takes, n == 1)
+	map[string]func(int, bool){
+		"all-watch": m.allWatch, "ephemeral-items": m.allWatch, "ticket": m.ticket, "marked-ticket": m.markedTicket,
+	}[variant](takes, n == 1)
 	return m.Counts
 }
 
 func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "ephemeral-items", "ticket")
+	variantstest.LockstepCosts(t, Recipe(), simulate, "all-watch", "ephemeral-items", "ticket", "marked-ticket")
 }
 
 // The producer puts an item for each of two consumers, which take them in the other order.

@@ -104,13 +104,10 @@ func (c *client) claim(ctx context.Context, claim func(context.Context) (bool, e
 	}, nil)
 }
 
-// remove deletes all these znodes or none; false if one was gone already.
-func (c *client) remove(ctx context.Context, paths ...string) (bool, error) {
-	var ops []any
-	for _, p := range paths {
-		ops = append(ops, &zk.DeleteRequest{Path: p, Version: -1})
-	}
-	_, err := c.journal.Do(ctx, ops...)
+// remove deletes an item and makes these writes to further znodes, or does nothing; false if one of the znodes was gone already.
+func (c *client) remove(ctx context.Context, item line.Ticket, writes ...any) (bool, error) {
+	writes = append(writes, &zk.DeleteRequest{Path: c.items.Path(item), Version: -1})
+	_, err := c.journal.Do(ctx, writes...)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}

@@ -2,7 +2,6 @@ package blockingqueue
 
 import (
 	"context"
-	"fmt"
 	"path"
 
 	"github.com/go-zookeeper/zk"
@@ -48,110 +47,20 @@ import (
 //
 // Source: ours: the line of the lock recipe (ZooKeeper recipes page) applied to the queue's consumers; Curator's and kazoo's
 // semaphores let only one client watch their leases in the same way.
-type Ticket struct {
-	*client
-	tickets line.Line
-	mine    *line.Ticket // nil while the client is not in the line
-}
+type Ticket struct{ turns }
 
 // NewTicket returns one client's view of a queue below an existing znode dir.
 func NewTicket(ctx context.Context, session *variants.Session, dir string) (*Ticket, error) {
-	c, err := open(ctx, session, dir)
+	tickets := line.New(session, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, session, dir, tickets)
 	if err != nil {
 		return nil, err
 	}
-	tickets := line.New(session, path.Join(dir, "tickets"), ticketMarker)
-	return &Ticket{client: c, tickets: tickets}, session.Ensure(ctx, tickets.Dir, nil, 0)
-}
-
-// Peek implements [Consumer].
-func (q *Ticket) Peek(ctx context.Context) (Item, error) {
-	return variants.Run(ctx, q.session, q.peek, func(Item) {
-		ctx, cancel := variants.Cleanup(ctx)
-		defer cancel()
-		_ = q.leave(ctx) // the caller has left; if this fails too, the ticket ends with the session
-	})
-}
-
-func (q *Ticket) peek(ctx context.Context) (Item, error) {
-	if q.mine == nil {
-		mine, err := q.tickets.Enter(ctx, nil, zk.FlagEphemeral)
-		if err != nil {
-			return Item{}, err
-		}
-		q.mine = &mine
-	}
-	item, err := q.wait(ctx, *q.mine)
-	if err != nil {
-		err = q.tickets.Withdraw(ctx, *q.mine, err)
-		q.mine = nil
-	}
-	return item, err
-}
-
-// wait waits for the client's turn, then for an item. While the ticket exists, no other consumer takes an item.
-func (q *Ticket) wait(ctx context.Context, mine line.Ticket) (Item, error) {
-	if err := q.tickets.AwaitFirst(ctx, mine); err != nil {
-		return Item{}, fmt.Errorf("wait in %s: %w", q.tickets.Dir, err)
-	}
-	for {
-		place, err := q.awaitItem(ctx)
-		if err != nil {
-			return Item{}, fmt.Errorf("wait for %s: %w", q.items.Dir, err)
-		}
-		if item, there, err := q.read(ctx, place); err != nil || there {
-			return item, err
-		}
-	}
-}
-
-func (q *Ticket) awaitItem(ctx context.Context) (line.Ticket, error) {
-	for {
-		var watch *variants.Watch
-		children, err := q.items.List(ctx)
-		found := line.Sorted(children, itemMarker)
-		if err == nil && len(found) == 0 {
-			children, watch, err = q.items.ListW(ctx)
-			found = line.Sorted(children, itemMarker)
-		}
-		switch {
-		case err != nil:
-			return line.Ticket{}, err
-		case len(found) > 0:
-			return found[0], nil
-		}
-		if err := q.session.Await(ctx, watch); err != nil {
-			return line.Ticket{}, err
-		}
-	}
-}
-
-// Claim implements [Consumer].
-func (q *Ticket) Claim(ctx context.Context, item Item) (bool, error) {
-	return q.claim(ctx, func(ctx context.Context) (bool, error) {
-		if q.mine == nil {
-			return false, nil // it has withdrawn
-		}
-		taken, err := q.remove(ctx, q.tickets.Path(*q.mine), q.items.Path(item.place))
-		if taken {
-			q.mine = nil
-		}
-		return taken, err
-	})
-}
-
-// Leave implements [Consumer].
-func (q *Ticket) Leave(ctx context.Context) error {
-	return q.session.Do(ctx, q.leave, nil)
-}
-
-func (q *Ticket) leave(ctx context.Context) error {
-	if q.mine == nil {
-		return nil
-	}
-	mine := *q.mine
-	q.mine = nil
-	return q.tickets.Withdraw(ctx, mine, nil)
+	t.enter = func(ctx context.Context) (line.Ticket, error) { return tickets.Enter(ctx, nil, zk.FlagEphemeral) }
+	t.await = tickets.AwaitFirst
+	t.end = func(mine line.Ticket) any { return &zk.DeleteRequest{Path: tickets.Path(mine), Version: -1} }
+	t.ended = func(line.Ticket) {}
+	return &Ticket{t}, nil
 }
 
 func ticketVariant() variants.Variant {

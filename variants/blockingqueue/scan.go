@@ -39,7 +39,7 @@ func (q *scan) peek(ctx context.Context) (Item, error) {
 // Claim implements [Consumer].
 func (q *scan) Claim(ctx context.Context, item Item) (bool, error) {
 	return q.claim(ctx, func(ctx context.Context) (bool, error) {
-		taken, err := q.remove(ctx, q.items.Path(item.place))
+		taken, err := q.remove(ctx, item.place)
 		switch {
 		case err != nil || taken && !q.keeps:
 			q.candidates = nil

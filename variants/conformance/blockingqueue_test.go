@@ -34,6 +34,9 @@ var blockingQueueVariants = []underTest[queueOpener]{
 	{"ticket", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
 		return blockingqueue.NewTicket(ctx, s, dir)
 	}},
+	{"marked-ticket", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
+		return blockingqueue.NewMarkedTicket(ctx, s, dir)
+	}},
 }
 
 type blockingQueueCheck = func(t *testing.T, q queues)
@@ -45,12 +48,16 @@ var blockingQueueChecks = []check[blockingQueueCheck]{
 	{"leaves with an item unclaimed", queueLeavesWithAnItemUnclaimed},
 	{"survives a crash of a waiting consumer", queueSurvivesACrashWhileWaiting},
 	{"survives a crash before the claim", queueSurvivesACrashBeforeTheClaim},
+	{"passes a consumer that does not come back", queuePassesAConsumerThatDoesNotComeBack},
+	{"takes in turn while a consumer rests", queueTakesInTurnWhileAConsumerRests},
 	{"survives an expiry before the claim", queueSurvivesAnExpiryBeforeTheClaim},
 	{"survives an expiry while waiting", queueSurvivesAnExpiryWhileWaiting},
 	{"puts once when a reply is lost", func(t *testing.T, q queues) { queuePutsOnce(t, q, dropReply) }},
 	{"puts once when a request is lost", func(t *testing.T, q queues) { queuePutsOnce(t, q, dropRequest) }},
 	{"waits once when a reply is lost", func(t *testing.T, q queues) { queueWaitsOnce(t, q, dropReply) }},
 	{"waits once when a request is lost", func(t *testing.T, q queues) { queueWaitsOnce(t, q, dropRequest) }},
+	{"waits once for a second item when a reply is lost", func(t *testing.T, q queues) { queueWaitsOnceMore(t, q, dropReply) }},
+	{"waits once for a second item when a request is lost", func(t *testing.T, q queues) { queueWaitsOnceMore(t, q, dropRequest) }},
 	{"takes once when a reply is lost", func(t *testing.T, q queues) { queueTakesOnce(t, q, dropReply) }},
 	{"takes once when a request is lost", func(t *testing.T, q queues) { queueTakesOnce(t, q, dropRequest) }},
 	{"honours a deadline of a silent server", queueHonoursADeadlineOfASilentServer},
@@ -145,13 +152,13 @@ func (q queues) peek(c blockingqueue.Consumer) blockingqueue.Item {
 	return item
 }
 
-// count returns how many znodes there are below a directory of the queue.
+// count returns how many znodes there are below a directory of the queue, without tickets that stand for no client.
 func (q queues) count(sub string) int {
 	q.Helper()
 	if !slices.Contains(children(q, q.observer, q.dir), sub) {
 		return 0
 	}
-	return len(children(q, q.observer, q.dir+"/"+sub))
+	return len(unmarked(q, q.observer, q.dir+"/"+sub))
 }
 
 func (q queues) expectEmpty() {

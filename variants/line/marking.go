@@ -36,15 +36,23 @@ func NewMarking(session *variants.Session, dir, marker string) Marking {
 
 // Take is [Line.Take]. A client that withdraws deletes its ticket: a mark would promise a turn that it never had.
 func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	mine, err := m.enter(ctx, func(mark string) (Ticket, error) { return m.replace(ctx, mark) })
+	mine, err := m.Enter(ctx)
 	if err != nil {
 		return Ticket{}, err
 	}
-	m.old = Ticket{}
 	if err := wait(ctx, mine); err != nil {
 		return Ticket{}, m.Withdraw(ctx, mine, err)
 	}
 	return mine, nil
+}
+
+// Enter is [Line.Enter] for an ephemeral ticket without data. In the same transaction it deletes the client's marked ticket, if any.
+func (m *Marking) Enter(ctx context.Context) (Ticket, error) {
+	mine, err := m.enter(ctx, func(mark string) (Ticket, error) { return m.replace(ctx, mark) })
+	if err == nil {
+		m.old = Ticket{}
+	}
+	return mine, err
 }
 
 // replace makes one attempt to create a ticket, and to delete the old one in the same transaction. If the old one is gone, an earlier
@@ -79,7 +87,7 @@ func (m *Marking) Leave(ctx context.Context, t Ticket) error {
 	_, err := m.Session.Set(ctx, m.Path(t), []byte(released), -1)
 	switch {
 	case err == nil:
-		m.old = t
+		m.GivenUp(t)
 		return nil
 	case errors.Is(err, zk.ErrNoNode):
 		return variants.ErrSessionLost
@@ -87,6 +95,15 @@ func (m *Marking) Leave(ctx context.Context, t Ticket) error {
 		return variants.Attempted("mark "+m.Path(t), err)
 	}
 }
+
+// GiveUp returns the write that marks a ticket, for a transaction of a client that does more in it than [Marking.Leave]. Only a
+// client that has its turn may send it. When it has taken effect, the client must call [Marking.GivenUp].
+func (m *Marking) GiveUp(t Ticket) *zk.SetDataRequest {
+	return &zk.SetDataRequest{Path: m.Path(t), Data: []byte(released), Version: -1}
+}
+
+// GivenUp notes that a ticket of this client has been marked, so that the client deletes it when it takes its next one.
+func (m *Marking) GivenUp(t Ticket) { m.old = t }
 
 // AwaitTurn returns when mine has its turn: when its predecessor is marked, or when it is the first in line. If the
 // predecessor is gone without a mark, it lists the line again.

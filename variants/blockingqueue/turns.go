@@ -1,0 +1,124 @@
+package blockingqueue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/line"
+)
+
+// ticketsDir is the name of the znode below which the consumers stand in a line.
+const ticketsDir = "tickets"
+
+// turns is the common part of the variants whose consumers stand in a line. They differ in how a consumer enters the line, waits for
+// its turn and ends it.
+type turns struct {
+	*client
+	tickets line.Line
+	mine    *line.Ticket // nil while the client is not in the line
+	enter   func(ctx context.Context) (line.Ticket, error)
+	await   func(ctx context.Context, mine line.Ticket) error // returns when the client has its turn
+	end     func(mine line.Ticket) any                        // returns the write that ends a turn, for the claim's transaction
+	ended   func(mine line.Ticket)                            // is called when that write has taken effect
+}
+
+// openTurns returns a client of a queue below an existing znode dir, without the parts that differ.
+func openTurns(ctx context.Context, session *variants.Session, dir string, tickets line.Line) (turns, error) {
+	c, err := open(ctx, session, dir)
+	if err != nil {
+		return turns{}, err
+	}
+	return turns{client: c, tickets: tickets}, session.Ensure(ctx, tickets.Dir, nil, 0)
+}
+
+// Peek implements [Consumer].
+func (q *turns) Peek(ctx context.Context) (Item, error) {
+	return variants.Run(ctx, q.session, q.peek, func(Item) {
+		ctx, cancel := variants.Cleanup(ctx)
+		defer cancel()
+		_ = q.leave(ctx) // the caller has left; if this fails too, the ticket ends with the session
+	})
+}
+
+func (q *turns) peek(ctx context.Context) (Item, error) {
+	if q.mine == nil {
+		mine, err := q.enter(ctx)
+		if err != nil {
+			return Item{}, err
+		}
+		q.mine = &mine
+	}
+	item, err := q.wait(ctx, *q.mine)
+	if err != nil {
+		err = q.tickets.Withdraw(ctx, *q.mine, err)
+		q.mine = nil
+	}
+	return item, err
+}
+
+// wait waits for the client's turn, then for an item. Until the turn ends, no other consumer takes an item.
+func (q *turns) wait(ctx context.Context, mine line.Ticket) (Item, error) {
+	if err := q.await(ctx, mine); err != nil {
+		return Item{}, fmt.Errorf("wait in %s: %w", q.tickets.Dir, err)
+	}
+	for {
+		place, err := q.awaitItem(ctx)
+		if err != nil {
+			return Item{}, fmt.Errorf("wait for %s: %w", q.items.Dir, err)
+		}
+		if item, there, err := q.read(ctx, place); err != nil || there {
+			return item, err
+		}
+	}
+}
+
+func (q *turns) awaitItem(ctx context.Context) (line.Ticket, error) {
+	for {
+		var watch *variants.Watch
+		children, err := q.items.List(ctx)
+		found := line.Sorted(children, itemMarker)
+		if err == nil && len(found) == 0 {
+			children, watch, err = q.items.ListW(ctx)
+			found = line.Sorted(children, itemMarker)
+		}
+		switch {
+		case err != nil:
+			return line.Ticket{}, err
+		case len(found) > 0:
+			return found[0], nil
+		}
+		if err := q.session.Await(ctx, watch); err != nil {
+			return line.Ticket{}, err
+		}
+	}
+}
+
+// Claim implements [Consumer].
+func (q *turns) Claim(ctx context.Context, item Item) (bool, error) {
+	return q.claim(ctx, func(ctx context.Context) (bool, error) {
+		if q.mine == nil {
+			return false, nil // it has withdrawn
+		}
+		taken, err := q.remove(ctx, item.place, q.end(*q.mine))
+		if taken {
+			q.ended(*q.mine)
+			q.mine = nil
+		}
+		return taken, err
+	})
+}
+
+// Leave implements [Consumer].
+func (q *turns) Leave(ctx context.Context) error {
+	return q.session.Do(ctx, q.leave, nil)
+}
+
+func (q *turns) leave(ctx context.Context) error {
+	if q.mine == nil {
+		return nil
+	}
+	mine := *q.mine
+	q.mine = nil
+	return q.tickets.Withdraw(ctx, mine, nil)
+}
