@@ -23,13 +23,17 @@ const (
 	figureMargin = vg.Length(8)
 )
 
-// The two color families, warm for naive variants and cool for optimized ones, also differ in lightness.
+// The color families, warm for naive variants, cool for optimized ones and plain for those of libraries, also differ in lightness.
 func warm() []color.RGBA {
 	return []color.RGBA{{0xd9, 0x48, 0x01, 0xff}, {0x99, 0x00, 0x0d, 0xff}, {0xf1, 0xa3, 0x40, 0xff}, {0xe7, 0x29, 0x8a, 0xff}}
 }
 
 func cool() []color.RGBA {
 	return []color.RGBA{{0x08, 0x51, 0x9c, 0xff}, {0x1b, 0x9e, 0x77, 0xff}, {0x6a, 0x51, 0xa3, 0xff}, {0x41, 0xb6, 0xc4, 0xff}}
+}
+
+func plain() []color.RGBA {
+	return []color.RGBA{{0x25, 0x25, 0x25, 0xff}, {0x73, 0x73, 0x73, 0xff}, {0xa6, 0xa6, 0xa6, 0xff}}
 }
 
 // palette has the color of each variant in all figures of a set.
@@ -44,8 +48,11 @@ func newPalette(docs []*results.Document) palette {
 	for kind, variants := range names {
 		slices.Sort(variants)
 		family := cool()
-		if kind == "naive" {
+		switch kind {
+		case "naive":
 			family = warm()
+		case "library":
+			family = plain()
 		}
 		for i, v := range slices.Compact(variants) {
 			p[v] = family[i%len(family)]

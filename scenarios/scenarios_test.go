@@ -151,6 +151,28 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
+// A variant of a client library runs only where it is named, and a recipe lists exactly these as such.
+func TestLibraryVariantsAreNamed(t *testing.T) {
+	for _, recipe := range catalog.Recipes() {
+		for _, v := range recipe.All() {
+			listed := slices.ContainsFunc(recipe.Libraries, func(l variants.Variant) bool { return l.Name == v.Name })
+			if (v.Kind == variants.Library) != listed {
+				t.Errorf("%s/%s is of kind %s; listed among those of libraries: %t", recipe.Name, v.Name, v.Kind, listed)
+			}
+			for _, named := range []bool{false, true} {
+				s := Default()
+				if named {
+					s.Variants = []string{v.Name}
+				}
+				runs := slices.ContainsFunc(s.Selected(recipe), func(one variants.Variant) bool { return one.Name == v.Name })
+				if listed && runs != named {
+					t.Errorf("%s/%s is named: %t, runs: %t", recipe.Name, v.Name, named, runs)
+				}
+			}
+		}
+	}
+}
+
 // A variant that is known to be broken runs only where it is named.
 func TestKnownBrokenVariantsAreNamed(t *testing.T) {
 	recipe := catalog.Recipes()[0]

@@ -22,6 +22,7 @@ type Kind string
 const (
 	Naive     Kind = "naive"
 	Optimized Kind = "optimized"
+	Library   Kind = "library" // comes with a client library, and is measured beside the recipe's own
 )
 
 // Recipe is a coordination primitive that applications build from znodes and watches.
@@ -30,6 +31,9 @@ type Recipe struct {
 	Summary  string // one line, for `zkbench list`
 	Source   string // where its algorithms are described
 	Variants []Variant
+	// Libraries are those that come with a client library. They run only where they are named: what they do when something fails
+	// is theirs, so that the rules for a recipe's own variants do not apply.
+	Libraries []Variant
 	// Broken are variants that are known to break the promise, such as an algorithm that is in use and has a fault. They run only
 	// where they are named. See [Variant.Broken].
 	Broken []Variant
@@ -129,8 +133,8 @@ func (r Recipe) BatchOf(size int) int {
 // UsualSize returns the size of a scenario that states none.
 func (r Recipe) UsualSize() int { return max(r.DefaultSize, 1) }
 
-// All returns all variants of the recipe, those that are known to be broken last.
-func (r Recipe) All() []Variant { return slices.Concat(r.Variants, r.Broken) }
+// All returns all variants of the recipe, those that run only where they are named last.
+func (r Recipe) All() []Variant { return slices.Concat(r.Variants, r.Libraries, r.Broken) }
 
 // PhasesWhere returns the names of some of the phases, in their order.
 func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {

@@ -281,7 +281,7 @@ func packageComment(t *testing.T, recipe variants.Recipe) string {
 func TestSourcesSayHowTheyAreMeant(t *testing.T) {
 	form := regexp.MustCompile(`^(as written|as written, but [^:]+|ours): \S`)
 	for _, recipe := range catalog.Recipes() {
-		for _, v := range recipe.Variants {
+		for _, v := range recipe.All() {
 			text, err := commentOf(recipe.Code, v.Type)
 			if err != nil {
 				t.Fatal(err)

@@ -106,7 +106,10 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	if namesSize(v) {
 		a.say("S is the size: %s.", r.Size)
 	}
-	if !v.HasLockstep() {
+	switch {
+	case v.Kind == variants.Library:
+		a.say("zkbench cannot see when it waits, so that it cannot run in lockstep. It runs only where a scenario or a flag names it.")
+	case !v.HasLockstep():
 		a.say("It never comes to rest, so that it cannot run in lockstep.")
 	}
 	a.say("Bad at: %s.", v.BadAt)

@@ -14,7 +14,7 @@ func TestEveryVariantIsExplained(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	steps := regexp.MustCompile(`(?m)^ 1\. .*(\n.*)*^ 2\. `)
 	for _, r := range catalog.Recipes() {
-		for _, v := range r.Variants {
+		for _, v := range r.All() {
 			name := r.Name + "/" + v.Name
 			stdout, stderr, code := command(t.Context(), "explain", name)
 			if code != 0 {

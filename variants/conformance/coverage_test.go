@@ -40,11 +40,11 @@ func tableName(recipe, variant string) string {
 	return variant
 }
 
-// Every variant of the catalog stands in a table of this package, so that the checks of its recipe are run on it.
+// Every variant of the catalog but those of libraries stands in a table of this package, so that the checks of its recipe are run on it.
 func TestEveryVariantIsUnderTest(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
-		for _, v := range recipe.All() {
+		for _, v := range slices.Concat(recipe.Variants, recipe.Broken) {
 			if !slices.Contains(tables()[recipe.Name], tableName(recipe.Name, v.Name)) {
 				t.Errorf("%s/%s is not in the table of variants of its recipe's conformance test: see CONTRIBUTING.md, Adding a variant", recipe.Name, v.Name)
 			}

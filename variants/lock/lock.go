@@ -15,6 +15,9 @@
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
 //
+// zk-lock is the lock of the Go client library, whose algorithm is that of predecessor-watch. It runs only where a scenario or a flag
+// names it.
+//
 // writelock is the lock that comes with ZooKeeper. It is known to be broken: a waiter may wait for ever. It runs only where a
 // scenario or a flag names it.
 //
@@ -31,7 +34,7 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-//go:embed naive_*.go optimized_*.go
+//go:embed naive_*.go optimized_*.go library_*.go
 var code embed.FS
 
 // Lock is an exclusive lock, not reentrant, of one client. Its methods may be called concurrently and then run one
@@ -65,6 +68,7 @@ func Recipe() variants.Recipe {
 		Summary:     "at most one holder at a time, each with a fencing token",
 		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant()},
+		Libraries:   []variants.Variant{zkLockVariant()},
 		Broken:      []variants.Variant{writeLockVariant()},
 		Phases:      holding.Phases(),
 		Operation:   holding.PhaseRelease,
