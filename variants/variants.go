@@ -235,22 +235,31 @@ func JoinThreads(join JoinFunc) JoinFunc {
 // threads are participants that take their steps at the same time.
 type threads []Participant
 
+// threadDelay is the time by which each of the threads begins its step later than the one before it. Threads that always began at the
+// same moment would never find what another one has just created.
+const threadDelay = 2 * time.Millisecond
+
 // Step implements [Participant].
 func (all threads) Step(ctx context.Context) error {
-	return all.each(func(p Participant) error { return p.Step(ctx) })
+	return all.each(func(number int, p Participant) error {
+		if err := WaitFor(ctx, time.Duration(number)*threadDelay, nil, nil); err != nil {
+			return err
+		}
+		return p.Step(ctx)
+	})
 }
 
 // Leave implements [Participant].
 func (all threads) Leave(ctx context.Context) error {
-	return all.each(func(p Participant) error { return p.Leave(ctx) })
+	return all.each(func(_ int, p Participant) error { return p.Leave(ctx) })
 }
 
 // each calls do for all participants at the same time, and returns when the last call has.
-func (all threads) each(do func(Participant) error) error {
+func (all threads) each(do func(number int, p Participant) error) error {
 	errs := make([]error, len(all))
 	var working sync.WaitGroup
 	for i, p := range all {
-		working.Go(func() { errs[i] = do(p) })
+		working.Go(func() { errs[i] = do(i, p) })
 	}
 	working.Wait()
 	return errors.Join(errs...)
