@@ -64,7 +64,7 @@ func (s Summary) WriteOverview(w io.Writer, width int) error {
 			t.Row("", "", "", "", "", p.gain(line))
 		}
 		if p.change != "" {
-			changes = append(changes, fmt.Sprintf("%s against %s: %s", p.optimized.label(), p.naive.Variant, p.change))
+			changes = append(changes, fmt.Sprintf("%s, %s against %s: %s", p.naive.Scenario, p.optimized.label(), p.naive.Variant, p.change))
 		}
 	}
 	text, _ := t.Text(width)
@@ -85,12 +85,12 @@ func (p pairing) gain(line int) string {
 
 // WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
 func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
-	t := table.New(append(table.Left("recipe", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
+	t := table.New(append(table.Left("scenario", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range s.pairings() {
 		both := func(metric string, format func(float64) string) string {
 			return p.naive.show(metric, format) + " → " + p.optimized.show(metric, format)
 		}
-		t.Row(p.naive.Recipe, "`"+p.naive.Variant+"`"+p.naive.mark(), "`"+p.optimized.Variant+"`"+p.optimized.mark(), p.change, p.naive.Clients,
+		t.Row("`"+p.naive.Scenario+"`", "`"+p.naive.Variant+"`"+p.naive.mark(), "`"+p.optimized.Variant+"`"+p.optimized.mark(), p.change, p.naive.Clients,
 			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), strings.Join(p.gains, "; "))
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())
