@@ -106,7 +106,7 @@ gate: build
 	esac; \
 	$(ZKBENCH) gate "$$out" --require "$$(echo $$lockstep | tr ' ' ,)" --baseline results/baselines $(GATE_FLAGS)
 
-## gallery: redraw the pictures in plots/gallery that the newest run has: of lock-contention, of lock-leader-loss, or of both
+## gallery: redraw those of the pictures in plots/gallery that the newest run has
 gallery: build
 	@tmp=$$(mktemp -d) && $(ZKBENCH) plot --format png --out $$tmp >/dev/null && \
 		for f in plots/gallery/*.png; do \
