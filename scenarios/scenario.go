@@ -160,13 +160,13 @@ func variantNames(recipe variants.Recipe) []string {
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
-// its mode, and unless it names them those of libraries and those that are known to be broken.
+// its mode, and unless it names them those of libraries and those that are known to be broken. `broken` names a variant, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
 	rules, _ := s.Mode.rules()
 	for _, v := range recipe.All() {
 		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
-		asked := named || len(s.Variants) == 0 && v.Kind != variants.Library && v.Broken == ""
+		asked := named || len(s.Variants) == 0 && (s.ExpectsBreach(v) || v.Kind != variants.Library && v.Broken == "")
 		if asked && rules.takes(v) {
 			out = append(out, v)
 		}

@@ -187,6 +187,10 @@ func TestKnownBrokenVariantsAreNamed(t *testing.T) {
 	if s.Variants = []string{recipe.Name + "/" + known}; !runs(s) || s.KnownBroken(recipe.Broken[0]) == "" {
 		t.Errorf("%s does not run, or is not known to be broken", known)
 	}
+	if s.Variants, s.Broken = nil, []string{known}; !runs(s) {
+		t.Errorf("%s does not run where the scenario expects a breach of it", known)
+	}
+	s.Broken = nil
 	sound := recipe.Variants[0]
 	if s.KnownBroken(sound) != "" {
 		t.Errorf("%s is known to be broken", sound.Name)

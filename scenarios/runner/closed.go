@@ -299,7 +299,8 @@ var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 var errJudged = errors.New("clients wait in vain")
 
 // watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
-// operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is accepted. The caller ends the watching with stop.
+// operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
+// accepted. The caller ends the watching with stop.
 func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
 	done := make(chan struct{})

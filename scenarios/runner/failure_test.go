@@ -32,11 +32,11 @@ func (d *doomed) Step(ctx context.Context) error {
 	return d.Participant.Step(ctx)
 }
 
-// doomedLock is a lock whose participants fail in their second steps, but not in the rehearsal. If it is broken, all of
-// them have held it at once by then.
+// doomedLock is a lock whose participants fail in their second steps, but not those that join first, in the rehearsal. If it is
+// broken, all of them have held it at once by then.
 //
 // Note: the clock cuts a rehearsal short, so that on a slow machine it may end before any second step.
-func doomedLock(clients int, broken bool, fail func(context.Context) error) []variants.Recipe {
+func doomedLock(clients, rehearsing int, broken bool, fail func(context.Context) error) []variants.Recipe {
 	return sabotage("predecessor-watch", func(v *variants.Variant) {
 		join := v.Join
 		var joined, holding atomic.Int64
@@ -53,7 +53,7 @@ func doomedLock(clients int, broken bool, fail func(context.Context) error) []va
 			}
 		}
 		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			if joined.Add(1) <= int64(clients) { // the rehearsal
+			if joined.Add(1) <= int64(rehearsing) {
 				return join(ctx, env)
 			}
 			if broken {
@@ -113,7 +113,7 @@ func TestFailedLoadsAreChecked(t *testing.T) {
 			s.Variants = []string{"predecessor-watch"}
 			r := runner.Runner{
 				Ensemble: ensembletest.Embedded(t, embedded.Config{}),
-				Recipes:  doomedLock(clients, tt.broken, fail),
+				Recipes:  doomedLock(clients, clients, tt.broken, fail),
 				Run:      "doomed",
 				Save:     func(*results.Document) error { t.Error("a measurement that failed was kept"); return nil },
 				Progress: func(int, int, string) {},
@@ -181,5 +181,60 @@ func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Where the scenario expects a breach, a load that makes no progress, or whose client loses its znode although its session lives, is
+// a result that shows it. Any other error is one, whatever was found before.
+func TestExpectedBreachesEndTheLoad(t *testing.T) {
+	t.Parallel()
+	errDead := errors.New("the participant is dead")
+	const clients = 3
+	for _, tt := range []struct {
+		name   string
+		broken bool
+		err    error
+		want   string // in the violation; empty for an error
+	}{
+		{"stuck", false, runner.ErrStuck, "stuck: no operation completed"},
+		{"a znode is gone", false, variants.ErrSessionLost, "a client's znode is gone although its session lives"},
+		{"dead", true, errDead, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a load that goes on ends after all
+			defer cancel()
+			fail := func(context.Context) error { return tt.err }
+			ticks := make(chan time.Time, 2)
+			if errors.Is(tt.err, runner.ErrStuck) {
+				fail = standStill(clients, ticks)
+			}
+			s := scenarios.Default()
+			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
+			s.Broken = []string{"predecessor-watch"}
+			s.Variants = s.Broken
+			var docs []*results.Document
+			r := runner.Runner{
+				Ensemble: ensembletest.Embedded(t, embedded.Config{}),
+				Recipes:  doomedLock(clients, 0, tt.broken, fail), // an expected breach has no rehearsal
+				Run:      "doomed",
+				Save:     func(d *results.Document) error { docs = append(docs, d); return nil },
+				Progress: func(int, int, string) {},
+			}
+			r.SetTicks(ticks)
+			err := r.RunScenario(ctx, s)
+			if tt.want == "" {
+				if !errors.Is(err, tt.err) || len(docs) > 0 {
+					t.Errorf("the run ended with %v and %d documents", err, len(docs))
+				}
+				return
+			}
+			if err != nil || len(docs) != 1 {
+				t.Fatalf("the run ended with %v and %d documents", err, len(docs))
+			}
+			if d := docs[0]; !d.EndedByBreach() || d.Broken() || len(d.Violations) == 0 || !strings.Contains(d.Violations[0].Text, tt.want) {
+				t.Errorf("unfinished %+v, violations %v, want %q", d.Unfinished, d.Violations, tt.want)
+			}
+		})
 	}
 }

@@ -149,7 +149,7 @@ func TestFaultsAreDiagnosed(t *testing.T) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats, s.Variants = "doomed", "lock", []int{2}, 5, 1, []string{"predecessor-watch"}
 	run := func(ctx context.Context, fail func(context.Context) error) error {
-		return measure(ctx, t, e, s, doomedLock(2, false, fail), func(*results.Document) {})
+		return measure(ctx, t, e, s, doomedLock(2, 2, false, fail), func(*results.Document) {})
 	}
 	err := run(t.Context(), func(context.Context) error { return errDead })
 	if want := e.Servers()[0].Name + " is not running"; !errors.Is(err, errDead) || !strings.Contains(err.Error(), want) {

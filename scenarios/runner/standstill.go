@@ -21,7 +21,7 @@ var errStandstill = errors.New("the load stands still: all clients wait for noti
 
 // breached is what was known of a load when a breach of the promise ended it.
 type breached struct {
-	what        string      // the breach led to
+	what        string      // how the load ended, such as "stuck after"
 	window, all wire.Counts // in the window, and since the load began
 }
 
@@ -76,7 +76,7 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 func (m *measurement) standing(ctx context.Context) []*client {
 	before := m.waits()
 	waiting := m.allAtRest()
-	if len(waiting) == 0 || fenceAll(ctx, m.pool.clients, m.pool.latest()) != nil {
+	if len(waiting) == 0 || m.pool.fence(ctx) != nil {
 		return nil
 	}
 	if !slices.Equal(m.allAtRest(), waiting) || !slices.Equal(m.waits(), before) {

@@ -162,14 +162,6 @@ func (s *stream) drain() {
 	s.drainLocked(s.pool.traffic())
 }
 
-// foundBreach reports whether the observer has found a breach of the promise by now.
-func (s *stream) foundBreach() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drainLocked(s.pool.traffic())
-	return s.recorder.Broken()
-}
-
 // windowState says whether the window has begun and ended.
 type windowState int
 

@@ -3,11 +3,13 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
 )
 
 // errTooLong is the cause of the end of a load that takes longer than its scenario allows.
@@ -19,18 +21,34 @@ type cut struct {
 	done        int64       // operations
 }
 
-// apply lets the mode run the load. A load that takes longer than the scenario allows, that stands still, or that fails after a breach that
-// the scenario expects, is ended, and apply says how far it came. The requests of clients that withdraw are not counted, except after a
+// apply lets the mode run the load. A load that takes longer than the scenario allows, that stands still, or that a breach ends which the
+// scenario expects, is ended, and apply says how far it came. The requests of clients that withdraw are not counted, except after a
 // failure.
 func (m *measurement) apply(ctx context.Context) (observation, error) {
 	o, err := m.applyInTime(ctx)
-	if err != nil && ctx.Err() == nil && m.breached == nil && m.scenario.ExpectsBreach(m.variant) && m.stream.foundBreach() {
-		m.cutShort("ended by an error (" + err.Error() + ") after")
+	if err != nil && ctx.Err() == nil && m.breached == nil && m.scenario.ExpectsBreach(m.variant) {
+		m.endByBreach(err)
 	}
 	if err != nil && m.breached != nil {
 		return m.unfinishedBy(m.breached), nil
 	}
 	return o, err
+}
+
+// endByBreach concludes that a load has ended by a breach of the promise, if its error shows one: clients that make no progress, or a
+// client whose znode is gone although its session lives, so that another client has deleted it. Any other error is left as it is.
+func (m *measurement) endByBreach(err error) {
+	var text string
+	switch lives := !slices.ContainsFunc(m.pool.clients, (*client).over); {
+	case errors.Is(err, ErrStuck):
+		text = "stuck: " + err.Error()
+	case errors.Is(err, variants.ErrSessionLost) && lives:
+		text = "a client's znode is gone although its session lives: " + err.Error()
+	default:
+		return
+	}
+	m.cutShort("ended by an error (" + err.Error() + ") after")
+	m.stream.note(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 }
 
 // applyInTime lets the mode run the load, and ends it when it has taken as long as the scenario allows.
