@@ -27,11 +27,17 @@ func ParsePair(text string) (Pair, error) {
 		return Pair{}, fmt.Errorf(`wants "VARIANT against VARIANT by METRIC and METRIC, what changes", not %q`, text)
 	}
 	pair := Pair{Optimized: f[0], Naive: f[2], Change: strings.TrimSpace(change)}
+	if pair.Optimized == pair.Naive {
+		return Pair{}, fmt.Errorf("compares %s with itself", pair.Naive)
+	}
 	for i := 4; i < len(f); i += 2 {
 		if i > 4 && f[i-1] != "and" {
 			return Pair{}, fmt.Errorf("wants \"and\" between two metrics, not %q", f[i-1])
 		}
 		metric, _ := CurrentMetric(f[i])
+		if slices.Contains(pair.Metrics, metric) {
+			return Pair{}, fmt.Errorf("names %s twice", metric)
+		}
 		pair.Metrics = append(pair.Metrics, metric)
 	}
 	return pair, nil
@@ -147,7 +153,7 @@ func gain(metric string, naive, optimized Row) string {
 	case slices.ContainsFunc(shares(naive.Phases), func(s Share) bool { return s.metric() == metric }):
 		return fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), metric)
 	case a.Value == 0 || b.Value == 0:
-		return fmt.Sprintf("%s → %s %s", table.Count(a.Value), table.Count(b.Value), name)
+		return fmt.Sprintf("%s → %s %s", FormatMetric(metric, a.Value), FormatMetric(metric, b.Value), name)
 	case MoreIsBetter(metric):
 		return fmt.Sprintf("%s× %s", table.Count(b.Value/a.Value), name)
 	default:

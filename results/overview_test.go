@@ -18,12 +18,14 @@ func TestParsePair(t *testing.T) {
 		" b  against a by failover-clean-p50-ns":         {Optimized: "b", Naive: "a", Metrics: []string{"failover-clean-p50-ns"}},
 		"b against a by ops/s and herd-max":              {Optimized: "b", Naive: "a", Metrics: []string{"ops/s", "herd-max"}},
 		"b against a by ops/s, each watches one, if any": {Optimized: "b", Naive: "a", Metrics: []string{"ops/s"}, Change: "each watches one, if any"},
-		"b against a":                  {},
-		"b against a by":               {},
-		"b versus a by ops/s":          {},
-		"b against a by ops/s x":       {},
-		"b against a by ops/s or x/op": {},
-		"":                             {},
+		"b against a":                    {},
+		"b against a by":                 {},
+		"b versus a by ops/s":            {},
+		"b against a by ops/s x":         {},
+		"b against a by ops/s or x/op":   {},
+		"a against a by ops/s":           {},
+		"b against a by ops/s and ops/s": {},
+		"":                               {},
 	} {
 		got, err := results.ParsePair(text)
 		if !reflect.DeepEqual(got, want) || (err == nil) != (want.Naive != "") {

@@ -111,58 +111,84 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 }
 
 // validateClaims checks the fields that name variants and metrics: expect, overview and published. Without a recipe, it checks
-// only their syntax and their variants.
+// only their syntax.
 func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
-	var names, metrics []string
-	if recipe != nil {
-		names, metrics = variantNames(*recipe), MetricNames(*recipe)
-	}
-	check := func(field string, err error, metric string, mentioned ...string) {
-		if err != nil {
-			p.add(field, "%s", err)
-			return
-		}
-		switch {
-		case len(metrics) == 0:
-		case !slices.Contains(metrics, metric):
-			p.add(field, "recipe %s has no metric %q%s", s.Recipe, metric, strict.Nearest(metric, metrics))
-		case s.Mode != Open && results.IsOpenMetric(metric):
-			p.add(field, "%s is measured only in open loads, and this one is %s", metric, s.Mode)
-		case metric == results.Finished && s.AtMost == 0:
-			p.add(field, "%s is measured only in scenarios with at-most, which this one lacks", metric)
-		case len(s.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric) && !alwaysCounted(*recipe, metric, mentioned):
-			p.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
-		case s.Background == nil && results.IsBackground(metric):
-			p.add(field, "%s is measured only in scenarios with a background, and this one has none", metric)
-		case results.IsBackground(metric) && !s.Background.Measures(metric):
-			p.add(field, "%s is measured only if the background sends such requests, and this one has %s", metric, s.Background)
-		}
-		for _, name := range mentioned {
-			if name != "" && !slices.Contains(names, name) {
-				p.add(field, "recipe %s has no variant %q%s", s.Recipe, name, strict.Nearest(name, names))
-			}
-		}
-	}
+	check := claimCheck{Scenario: s, problems: p, recipe: recipe}
 	for _, text := range s.Expect {
 		c, err := results.ParseClaim(text)
 		if why := c.Unfailing(); err == nil && why != "" {
 			err = errors.New(why)
 		}
-		check("expect", err, c.Metric, c.Variant, c.Of)
+		if err != nil {
+			p.add("expect", "%s", err)
+			continue
+		}
+		check.metric("expect", c.Metric, c.Variant, c.Of)
+		check.variants("expect", c.Variant, c.Of)
 	}
 	if s.Overview != "" {
-		pair, err := results.ParsePair(s.Overview)
-		if err != nil {
-			p.add("overview", "%s", err)
-		}
-		mentioned := []string{pair.Optimized, pair.Naive}
-		for _, metric := range pair.Metrics {
-			check("overview", nil, metric, mentioned...)
-			mentioned = nil // once is enough
-		}
+		check.overview()
 	}
 	if s.Published != nil && s.Published.Metric != "" {
-		check(publishedField, nil, s.Published.Metric)
+		check.metric(publishedField, s.Published.Metric)
+	}
+}
+
+// claimCheck checks the metrics and variants that a field of a scenario names. Without a recipe, it finds no fault in them.
+type claimCheck struct {
+	*Scenario
+	*problems
+	recipe *variants.Recipe
+}
+
+// overview checks the pair of variants in the overview.
+func (c claimCheck) overview() {
+	const field = "overview"
+	pair, err := results.ParsePair(c.Overview)
+	if err != nil {
+		c.add(field, "%s", err)
+		return
+	}
+	for _, metric := range pair.Metrics {
+		c.metric(field, metric, pair.Optimized, pair.Naive)
+	}
+	c.variants(field, pair.Optimized, pair.Naive)
+	if change, _ := results.CurrentMetric(pair.Change); c.recipe != nil && slices.Contains(MetricNames(*c.recipe), change) {
+		c.add(field, `wants "and" between two metrics, not a comma before %s`, pair.Change)
+	}
+}
+
+// metric checks whether a metric is measured under the scenario's load, with these variants.
+func (c claimCheck) metric(field, metric string, mentioned ...string) {
+	if c.recipe == nil {
+		return
+	}
+	switch metrics := MetricNames(*c.recipe); {
+	case !slices.Contains(metrics, metric):
+		c.add(field, "recipe %s has no metric %q%s", c.Recipe, metric, strict.Nearest(metric, metrics))
+	case c.Mode != Open && results.IsOpenMetric(metric):
+		c.add(field, "%s is measured only in open loads, and this one is %s", metric, c.Mode)
+	case metric == results.Finished && c.AtMost == 0:
+		c.add(field, "%s is measured only in scenarios with at-most, which this one lacks", metric)
+	case len(c.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric) && !alwaysCounted(*c.recipe, metric, mentioned):
+		c.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
+	case c.Background == nil && results.IsBackground(metric):
+		c.add(field, "%s is measured only in scenarios with a background, and this one has none", metric)
+	case results.IsBackground(metric) && !c.Background.Measures(metric):
+		c.add(field, "%s is measured only if the background sends such requests, and this one has %s", metric, c.Background)
+	}
+}
+
+// variants checks whether the recipe has these variants. An empty name stands for none.
+func (c claimCheck) variants(field string, mentioned ...string) {
+	if c.recipe == nil {
+		return
+	}
+	names := variantNames(*c.recipe)
+	for _, name := range mentioned {
+		if name != "" && !slices.Contains(names, name) {
+			c.add(field, "recipe %s has no variant %q%s", c.Recipe, name, strict.Nearest(name, names))
+		}
 	}
 }
 
