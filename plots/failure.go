@@ -24,7 +24,7 @@ const (
 const markRow = 0.1
 
 // failures draws what happened around the first fault: for each naive variant above the optimized variant, or for each
-// variant by itself if there are only variants of one kind.
+// variant by itself if there are not variants of both kinds.
 func (s set) failures(n int) []figure {
 	var naive, optimized, all []*results.Document
 	for _, g := range s.at(n) {
@@ -33,9 +33,10 @@ func (s set) failures(n int) []figure {
 			continue
 		}
 		all = append(all, d)
-		if d.Kind == "naive" {
+		switch d.Kind {
+		case "naive":
 			naive = append(naive, d)
-		} else {
+		case "optimized":
 			optimized = append(optimized, d)
 		}
 	}

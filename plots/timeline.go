@@ -28,7 +28,7 @@ const (
 // timelines draws, for each naive variant, its herd timeline above that of the optimized variant.
 func (s set) timelines(n int) []figure {
 	groups := s.at(n)
-	optimized := slices.IndexFunc(groups, func(g []*results.Document) bool { return g[0].Kind != "naive" })
+	optimized := slices.IndexFunc(groups, func(g []*results.Document) bool { return g[0].Kind == "optimized" })
 	if optimized < 0 {
 		return nil
 	}

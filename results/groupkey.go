@@ -20,14 +20,17 @@ func (d *Document) Key() GroupKey {
 	return GroupKey{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, max(d.Scenario.Size, 1), d.Clients, d.Rate}
 }
 
-// Compare orders keys as tables show them: naive variants stand before optimized ones.
+// kinds are the kinds of variants in the order of tables.
+func kinds() []string { return []string{"naive", "optimized", "library"} }
+
+// Compare orders keys as tables show them: naive variants stand before optimized ones, and those of libraries come last.
 func (k GroupKey) Compare(o GroupKey) int {
 	return cmp.Or(
 		strings.Compare(k.Scenario, o.Scenario),
 		cmp.Compare(k.Size, o.Size),
 		cmp.Compare(k.Clients, o.Clients),
 		cmp.Compare(k.Rate, o.Rate),
-		strings.Compare(k.Kind, o.Kind),
+		cmp.Compare(slices.Index(kinds(), k.Kind), slices.Index(kinds(), o.Kind)),
 		strings.Compare(k.Variant, o.Variant),
 		strings.Compare(k.Recipe, o.Recipe),
 	)

@@ -72,7 +72,7 @@ func (d *Document) validateLabels(p *problems) {
 	for _, label := range []struct{ path, text string }{{"run", d.Run}, {"scenario.name", d.Scenario.Name}, {"recipe", d.Recipe}, {"variant", d.Variant}} {
 		p.unless(label.text != "", "%s is empty", label.path)
 	}
-	p.oneOf("kind", d.Kind, "naive", "optimized", "library")
+	p.oneOf("kind", d.Kind, kinds()...)
 	p.oneOf("environment.engine", d.Environment.Engine, "container", "process", "external", Embedded)
 	p.unless(!d.Started.IsZero(), "started is no time")
 	p.unless(d.Clients >= 1, "clients is %d", d.Clients)
