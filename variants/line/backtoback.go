@@ -21,16 +21,12 @@ func NewBackToBack(session *variants.Session, dir, marker string) BackToBack {
 	return BackToBack{Line: New(session, dir, marker)}
 }
 
-// Take is [Line.Take].
+// Take takes an ephemeral ticket, lists the line in the same round trip, and calls wait, which returns when the ticket's turn has
+// come. If wait fails, the ticket is given back.
 func (b *BackToBack) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	mine, err := b.enter(ctx, func(mark string) (Ticket, error) { return b.createAndList(ctx, mark) })
-	if err != nil {
-		return Ticket{}, err
-	}
-	if err := wait(ctx, mine); err != nil {
-		return Ticket{}, b.Withdraw(ctx, mine, err)
-	}
-	return mine, nil
+	return b.take(ctx, func(ctx context.Context) (Ticket, error) {
+		return b.enter(ctx, func(mark string) (Ticket, error) { return b.createAndList(ctx, mark) })
+	}, wait)
 }
 
 // createAndList makes one attempt to create a ticket and to list the line behind it.

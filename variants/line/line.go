@@ -88,7 +88,7 @@ func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, erro
 	return l.enter(ctx, func(mark string) (Ticket, error) { return l.create(ctx, mark, data, flags) })
 }
 
-// enter is Enter with another way to make one attempt at creating a ticket whose name begins with mark.
+// enter takes a ticket as Enter does. attempt makes one attempt to create a ticket whose name begins with mark.
 func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, error)) (Ticket, error) {
 	mark, id := rand.Text(), l.Session.ID()
 	if l.Mark == SessionID {
@@ -158,7 +158,13 @@ func (l Line) marked(children []string, mark string) (t Ticket, found bool) {
 // Take takes an ephemeral ticket and calls wait, which returns when its turn has come. If wait fails, the ticket is given
 // back.
 func (l Line) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	mine, err := l.Enter(ctx, nil, zk.FlagEphemeral)
+	enter := func(ctx context.Context) (Ticket, error) { return l.Enter(ctx, nil, zk.FlagEphemeral) }
+	return l.take(ctx, enter, wait)
+}
+
+// take takes a ticket with enter and calls wait. If wait fails, the ticket is given back.
+func (l Line) take(ctx context.Context, enter func(context.Context) (Ticket, error), wait func(context.Context, Ticket) error) (Ticket, error) {
+	mine, err := enter(ctx)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -242,6 +248,12 @@ func (l Line) AwaitFirst(ctx context.Context, mine Ticket) error {
 // AwaitEach lists the children of the directory, without a watch, waits until the ticket that next finds among them is given
 // back, and begins again, until next finds none.
 func (l Line) AwaitEach(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error)) error {
+	return l.awaitEach(ctx, next, func(ctx context.Context, watched Ticket) (bool, error) { return false, l.AwaitWatch(ctx, watched) })
+}
+
+// awaitEach lists the children of the directory, without a watch, and calls wait with the ticket that next finds among them, until next
+// finds none or wait returns true.
+func (l Line) awaitEach(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error), wait func(context.Context, Ticket) (over bool, err error)) error {
 	for {
 		children, err := l.List(ctx)
 		if err != nil {
@@ -251,7 +263,7 @@ func (l Line) AwaitEach(ctx context.Context, next func(children []string) (watch
 		if err != nil || !waiting {
 			return err
 		}
-		if err := l.AwaitWatch(ctx, watched); err != nil {
+		if over, err := wait(ctx, watched); err != nil || over {
 			return err
 		}
 	}

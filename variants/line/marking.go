@@ -21,9 +21,10 @@ const released = "released"
 // had its turn, each ticket before its own was marked or gone, and stays so. New tickets stand behind all others. So a client
 // whose immediate predecessor is marked has its turn: nothing that is not marked stands before it, and nothing can come
 // between. A notification that the predecessor's data has changed proves the same as reading the mark, because nothing else
-// is ever written to a ticket. A predecessor that is gone proves nothing: it may have withdrawn, or its session may have ended.
+// is ever written to a ticket (see [Line.AwaitMark]). A predecessor that is gone proves nothing: it may have withdrawn, or its session may have ended.
 //
-// A client that does not come back leaves one marked ticket until its session ends. It must not be copied.
+// A client that does not come back leaves one marked ticket until its session ends. All clients of a line must mark: in a [Line], a
+// client would wait behind a marked ticket until that is deleted. A Marking must not be copied.
 type Marking struct {
 	Line
 	old Ticket // marked by this client and not deleted yet; without a name if there is none
@@ -34,19 +35,13 @@ func NewMarking(session *variants.Session, dir, marker string) Marking {
 	return Marking{Line: New(session, dir, marker)}
 }
 
-// Take is [Line.Take]. A client that withdraws deletes its ticket: a mark would promise a turn that it never had.
+// Take takes a ticket with Enter and calls wait, which returns when its turn has come. If wait fails, the ticket is deleted: a
+// mark would promise a turn that it never had.
 func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	mine, err := m.Enter(ctx)
-	if err != nil {
-		return Ticket{}, err
-	}
-	if err := wait(ctx, mine); err != nil {
-		return Ticket{}, m.Withdraw(ctx, mine, err)
-	}
-	return mine, nil
+	return m.take(ctx, m.Enter, wait)
 }
 
-// Enter is [Line.Enter] for an ephemeral ticket without data. In the same transaction it deletes the client's marked ticket, if any.
+// Enter takes an ephemeral ticket without data. In the same transaction it deletes the client's marked ticket, if any.
 func (m *Marking) Enter(ctx context.Context) (Ticket, error) {
 	mine, err := m.enter(ctx, func(mark string) (Ticket, error) { return m.replace(ctx, mark) })
 	if err == nil {
@@ -108,22 +103,20 @@ func (m *Marking) GivenUp(t Ticket) { m.old = t }
 // AwaitTurn returns when mine has its turn: when its predecessor is marked, or when it is the first in line. If the
 // predecessor is gone without a mark, it lists the line again.
 func (m *Marking) AwaitTurn(ctx context.Context, mine Ticket) error {
-	for {
-		children, err := m.List(ctx)
-		if err != nil {
-			return err
-		}
-		predecessor, waiting, err := m.Predecessor(mine, children)
-		if err != nil || !waiting {
-			return err
-		}
-		if marked, err := m.AwaitMark(ctx, predecessor); err != nil || marked {
-			return err
-		}
-	}
+	return m.AwaitEachMark(ctx, func(children []string) (Ticket, bool, error) { return m.Predecessor(mine, children) })
+}
+
+// AwaitEachMark lists the children of the directory, without a watch, waits until the ticket that next finds among them is marked
+// or gone, and in the latter case begins again, until next finds none. next must find tickets that stand before the client's own.
+func (m *Marking) AwaitEachMark(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error)) error {
+	return m.awaitEach(ctx, next, m.AwaitMark)
 }
 
 // AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.
+//
+// The ticket must stand before the client's own. After a reconnect, a server reports each watched znode as changed that was last
+// written after what the client has seen, and for a ticket that nothing was written to, that is its creation. The client has seen
+// its own ticket, which is younger.
 func (l Line) AwaitMark(ctx context.Context, t Ticket) (marked bool, err error) {
 	data, _, watch, err := l.Session.GetW(ctx, l.Path(t))
 	switch {

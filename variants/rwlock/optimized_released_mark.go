@@ -32,8 +32,10 @@ import (
 //	requests       N deletes and marks + 1 listing if there is a writer
 //	herd           r notifications from the last writer's release, 1 from any other
 //
-// Running free, the bounds are those of NearestWriterWatch: a client that a writer wakes saves its listing. One that lists
-// before a marked znode is deleted and reads after lists again, as after a wake.
+// Running free, the bounds of writes, notifications and herds are those of NearestWriterWatch. A client that a writer wakes saves its
+// listing. One that lists before a marked znode is deleted and reads after must list again. All readers behind a writer read the same
+// znode, so that this can happen to each client once for the znode of each other client: at most N-1 reads and N-1 listings more than
+// the create, the first listing and the release, 2N+1 requests.
 //
 // Bound: handing the lock from a writer to the next clients needs one quorum write and one notification to each of them. This
 // variant's handoff has nothing else; nearest-writer-watch has a getChildren after them, by all readers at once. From the last
@@ -81,23 +83,7 @@ func (l *ReleasedMark) give(ctx context.Context) error {
 
 // await returns when no contender that mine has to wait for is before it.
 func (l *ReleasedMark) await(ctx context.Context, mine contender) error {
-	for {
-		children, err := l.marking.List(ctx)
-		if err != nil {
-			return err
-		}
-		before, err := ahead(mine, children)
-		if err != nil {
-			return err
-		}
-		watched, waiting := nearestWriter(mine.mode, before)
-		if !waiting {
-			return nil
-		}
-		if marked, err := l.marking.AwaitMark(ctx, watched); err != nil || marked {
-			return err
-		}
-	}
+	return l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
 }
 
 func releasedMarkVariant() variants.Variant {
@@ -113,7 +99,7 @@ func releasedMarkVariant() variants.Variant {
 			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0",
+			Requests: "2N+1", Writes: "2", FailedWrites: "0",
 			Notifications: "min(2, N-1)", HerdMax: "N-1",
 		},
 		Join: join(NewReleasedMark),

@@ -100,14 +100,22 @@ func markerFor(mode Mode) string {
 	return readMarker
 }
 
-// await waits for each of the tickets that next finds among the contenders before mine, until it finds none.
-func (s *sequential) await(ctx context.Context, mine contender, next func(Mode, []contender) (watched line.Ticket, waiting bool)) error {
-	return s.AwaitEach(ctx, func(children []string) (line.Ticket, bool, error) {
+// await waits for each of the tickets that find finds among the contenders before mine, until it finds none.
+func (s *sequential) await(ctx context.Context, mine contender, find finder) error {
+	return s.AwaitEach(ctx, next(mine, find))
+}
+
+// finder finds the ticket that a client must wait for among the contenders before it, if there is one.
+type finder = func(Mode, []contender) (watched line.Ticket, waiting bool)
+
+// next returns a function that finds among the children of a directory what mine must wait for.
+func next(mine contender, find finder) func(children []string) (watched line.Ticket, waiting bool, err error) {
+	return func(children []string) (line.Ticket, bool, error) {
 		before, err := ahead(mine, children)
 		if err != nil {
 			return line.Ticket{}, false, err
 		}
-		watched, waiting := next(mine.mode, before)
+		watched, waiting := find(mine.mode, before)
 		return watched, waiting, nil
-	})
+	}
 }
