@@ -45,7 +45,11 @@ func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) er
 			return fmt.Errorf("open a session for item %s: %w", key, err)
 		}
 		defer hangUp()
-		return q.put(ctx, session, key, data)
+		if err := q.put(ctx, session, key, data); err != nil || session.Outages() == 0 {
+			return err
+		}
+		// The next read of the first session must show all copies of the item. Their session may have been connected to another server.
+		return q.producer.session.Sync(ctx, q.dir)
 	})
 }
 

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // ZKLock is the lock of the client library that zkbench uses: zk.Lock of go-zookeeper 1.0.4. Its algorithm is that of
 // [PredecessorWatch], so that what differs is the code around it.
 //
-//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, list <dir> and look for the GUID.
+//  1. Create <dir>/_c_<guid>-lock-, ephemeral and sequential. If the reply is lost, list <dir> and look for the GUID.
 //  2. List <dir>, without a watch. If its own znode is the lowest, the client holds the lock.
 //  3. Read the next lower znode with a watch. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2.
@@ -52,7 +53,7 @@ func NewZKLock(session *variants.Session, dir string) (*ZKLock, error) {
 func (l *ZKLock) acquire(ctx context.Context) (Grant, error) {
 	mine := zk.NewLock(l.conn, l.dir, variants.WorldACL())
 	if err := l.session.Once(ctx, func(variants.Conn) error { return mine.Lock() }); err != nil {
-		return Grant{}, fmt.Errorf("zk.Lock: %w", err)
+		return Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
 	}
 	l.mine = mine
 	return Grant{Token: number(mine), Lost: l.session.Lost()}, nil
@@ -68,7 +69,7 @@ func (l *ZKLock) release(ctx context.Context) error {
 	repeated, err := l.session.Retry(ctx, func(variants.Conn) error { return l.mine.Unlock() })
 	switch {
 	case errors.Is(err, zk.ErrNoNode) && repeated:
-		return nil
+		return l.session.Alive()
 	case errors.Is(err, zk.ErrNoNode): // it went with the session
 		return variants.ErrSessionLost
 	}

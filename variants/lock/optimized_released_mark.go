@@ -24,7 +24,8 @@ import (
 // else is ever written there. It makes no difference when the holder dies: if its write took effect, the lock was released, and
 // if not, its znode goes with its session and the next client lists, as in predecessor-watch. A client that withdraws or dies
 // while it waits never marks, so that the client behind it lists, finds the next lower znode and waits for that. A holder
-// that has lost its session cannot mark, because its znode is gone: its release fails.
+// whose session has ended at the servers cannot mark, because its znode is gone: its release fails. A holder that only takes its
+// session for lost may still mark, which is a true release.
 //
 // Cost of one acquire and release: 3 requests alone (multi, getChildren, setData), 4 after a wait (and getData), 2 of them
 // writes. One release notifies one client. A client that comes after the release, but before the released znode is deleted,
