@@ -31,8 +31,8 @@ func (m *master) specify(ctx context.Context) error {
 	if err := m.session.Ensure(ctx, m.tasks.dir, nil, 0); err != nil {
 		return err
 	}
-	if _, err := m.session.Set(ctx, m.at.masterPath, []byte(m.tasks.dir), -1); err != nil {
-		return variants.Attempted("write "+m.at.masterPath, err)
+	if err := m.direct(ctx); err != nil {
+		return err
 	}
 	root := path.Dir(m.at.masterPath)
 	names, err := list(ctx, m.session, root)
@@ -42,6 +42,33 @@ func (m *master) specify(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// direct writes the path of the master's directory to master-path, for the clients.
+//
+// The version of the write is read before the session is known to be alive. A request that has waited in the client library until
+// its session ended may be sent in the next one, after another master has taken over: then the version is another one.
+func (m *master) direct(ctx context.Context) error {
+	var stat *zk.Stat
+	err := m.session.Synced(ctx, m.at.masterPath, func(c variants.Conn) (err error) {
+		_, stat, err = c.Get(m.at.masterPath)
+		return err
+	})
+	if err := errors.Join(err, m.session.Alive()); err != nil {
+		return variants.Attempted("read "+m.at.masterPath, err)
+	}
+	repeated, err := m.session.Set(ctx, m.at.masterPath, []byte(m.tasks.dir), stat.Version)
+	if errors.Is(err, zk.ErrBadVersion) && repeated {
+		data, _, err := m.session.Get(ctx, m.at.masterPath)
+		if err != nil || string(data) == m.tasks.dir { // an attempt whose reply was lost has taken effect
+			return variants.Attempted("read "+m.at.masterPath, err)
+		}
+		return ErrDeposed
+	}
+	if errors.Is(err, zk.ErrBadVersion) {
+		return ErrDeposed
+	}
+	return variants.Attempted("write "+m.at.masterPath, err)
 }
 
 // inherit assigns the tasks of one master before, and removes their directory.

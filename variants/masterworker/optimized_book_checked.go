@@ -8,7 +8,8 @@ import (
 
 // BookChecked is [BookMulti] with a path of the master's own below which the clients create their tasks.
 //
-//  1. To take over, create tasks-<mid>, where mid is the master's session id, and write its path to master-path.
+//  1. To take over, create tasks-<mid>, where mid is the master's session id, and write its path to master-path. The write has the
+//     version that a read after a sync has found, so that a master whose session ends meanwhile does not undo the write of the next.
 //  2. List the directory, and with it the tasks- directories of masters before. Assign the tasks in each as in step 4, and delete it.
 //  3. Otherwise take over, and list tasks-<mid> with a watch, as [BookMulti] does.
 //  4. For each task, ten at once, read it and choose a worker at random. In one multi, delete the task and create the assignment.
@@ -19,7 +20,7 @@ import (
 // task begins with mid, because the numbers begin again in each directory. In the book, two tasks would have the same status.
 //
 // Cost of a batch of 10 N tasks: as with [BookMulti], and 10N reads of master-path, 102N+2 requests, of which 50N are writes. The multi
-// with the check is one write, as the create is. A new master costs 3 requests more, and 2 for each
+// with the check is one write, as the create is. A new master costs 5 requests more, and 2 for each
 // directory of a master before it, besides 2 for each task in it.
 //
 // Bound: in the assign phase as with [BookMulti]. The submission needs 1 quorum write for any algorithm, and here 1 read before it. A
