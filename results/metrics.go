@@ -110,8 +110,8 @@ func IsMaximum(metric string) bool {
 }
 
 // HasDirection reports whether a smaller or a larger value of a metric is better. The spread of a herd has no direction: a
-// short spread is a higher load, and in a long one the last clients wait. Nor have requests per second: more of them are of more
-// operations, or of more polls. The floor, the offered rate and the background before the load do not depend on the variant.
+// short spread is a higher load, and in a long one the last clients wait. Nor have requests per second: a higher value may mean more
+// operations or more polls. The floor, the offered rate and the background before the load do not depend on the variant.
 func HasDirection(metric string) bool {
 	return metric != HerdSpreadP99 && metric != RequestsPerSecond && metric != OfferedPerSecond && !IsFloor(metric) && !isAlone(metric)
 }

@@ -69,7 +69,7 @@ func (d *Document) addAverages(metrics map[string]Metric) {
 }
 
 // addRequestRate adds the requests per second of all clients together, unless zkbench sets the pace. It is the cost of waiting by
-// polling, of which an operation has the more the longer it takes.
+// polling: an operation makes more requests the longer it waits.
 func (d *Document) addRequestRate(metrics map[string]Metric) {
 	if seconds := d.Window.Length().Seconds(); !d.Window.Lockstep && seconds > 0 {
 		metrics[RequestsPerSecond] = Metric{float64(d.Counts.TotalRequests) / seconds, "1/s"}

@@ -99,8 +99,9 @@ const (
 // Decode returns the document in a text. Its error lists missing parts, duplicate parts, and contradictions. It adds the
 // reasons why the numbers must not be used that follow from the document's facts and are missing in it.
 //
-// Metrics that were added without a new schema are added to documents without them. A document of schema 2 is upgraded; see Document.OldNames. Of a document of schema 1, in which parts may be missing, only
-// the parts that it has are checked, and it keeps its schema.
+// Metrics that were added without a new schema are added to documents without them. A document of schema 2 is upgraded; see
+// Document.OldNames. Of a document of schema 1, in which parts may be missing, only the parts that it has are checked, and it keeps
+// its schema.
 func Decode(text []byte) (*Document, error) {
 	var version struct {
 		Schema    *int             `json:"schema"`

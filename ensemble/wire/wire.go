@@ -6,8 +6,8 @@
 // of every frame that passes. Neither the client library nor the recipe knows about it.
 //
 // Frames that no recipe causes are housekeeping and are counted apart: the connect handshake, pings, re-sent watches,
-// authentication, closing, and zkbench's own fences (see [FencePath]). Of a session that a recipe opens and closes itself, these two
-// are requests of the recipe (see [Ledger.Further]).
+// authentication, closing, and zkbench's own fences (see [FencePath]). If a recipe opens and closes a session itself, that session's
+// connect handshake and its closing are requests of the recipe (see [Ledger.Further]).
 package wire
 
 import (

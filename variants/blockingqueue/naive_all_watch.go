@@ -38,7 +38,8 @@ import (
 // An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. A client that dies
 // keeps no other one from an item.
 //
-// Source: as written, but with a GUID in the item's name and a journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads.
+// Source: as written, but with a GUID in the item's name and a journal: Robinson, Building a distributed concurrent queue with Apache
+// ZooKeeper, Blocking reads.
 type AllWatch struct{ scan }
 
 // NewAllWatch returns one client's view of a queue below an existing znode dir.

@@ -47,10 +47,10 @@ func phases() []variants.Phase {
 // than its consumers take, and no consumer would wait.
 //
 // A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a spare one,
-// or another consumer would wait for an item at the end. Where items end with the session of their producer, the spare one of an earlier
-// life may have, too, and up to a round of a producer that puts the next: their next lives put as many more. And a producer whose life has ended may have put a part of its round, of
-// which its next life puts the whole. So there may be more items than the consumers, who take a fixed number, will ever take; the
-// producer waits for none of these, see drain.
+// or another consumer would wait for an item at the end. If items are ephemeral, the spare item of an earlier life may have ended with
+// its session, and so may up to one round of the producer. The next life puts as many items more. A producer whose life has ended
+// may have put part of its round, and its next life puts the whole round again. So there may be more items than the consumers, which
+// take a fixed number, will ever take. The producer waits for none of these, see drain.
 type worker struct {
 	queue  Queue
 	env    variants.Env
@@ -67,7 +67,7 @@ func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, err
 	return joinWith(open, newWorker)
 }
 
-// joinShortLived is join for a variant whose items end with the session of their producer.
+// joinShortLived returns the Join of a variant whose items end with the session of their producer.
 func joinShortLived[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
 	return joinWith(open, newShortLived)
 }
@@ -87,7 +87,7 @@ func newWorker(q Queue, env variants.Env) *worker {
 	return w
 }
 
-// newShortLived is newWorker for a variant whose items end with the session of their producer.
+// newShortLived returns a worker of a variant whose items end with the session of their producer.
 func newShortLived(q Queue, env variants.Env) *worker {
 	env.Record(shortLived, 0)
 	w := newWorker(q, env)

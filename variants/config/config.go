@@ -2,9 +2,10 @@
 //
 // The promise: no reader ever acts on a torn configuration, which mixes the values of two updates, nor on an older one than
 // before, nor on one that was replaced more than 20 seconds before it was asked for. All variants are held to it, except
-// that [Unprotected] may tear configurations, to show what the others prevent. There must be one writer at a time; an election can decide which client that is.
+// that [Unprotected] may tear configurations, to show what the others prevent. There must be one writer at a time; an election can
+// decide which client that is.
 //
-// How to write, with K readers who wait for the change, S znodes:
+// How to write, with K readers that wait for the change, S znodes:
 //
 //	variant       znodes                                  one update
 //	unprotected   <dir>/m1 … m<S>                         S writes, KS notifications, KS reads; torn while it is written

@@ -14,12 +14,13 @@
 // A barrier that is used again invites two mistakes. A fast client may be back, for the next round, before a slow one
 // has seen the last of this round go: the slow one must not take the new znode for one that it still has to wait for
 // (ZOOKEEPER-1011). And a fast client may leave before a slow one has seen that all had come: the slow one must not wait
-// for it to come. All variants tell rounds apart by the numbers of the znodes, and by what stays behind when one leaves.
+// for it to come. The variants tell rounds apart by the numbers of the znodes, ready-race by a directory for each round, and all by
+// what stays behind when a client leaves.
 //
 // A client that dies after it has entered counts as entered as long as its session lasts: the round may begin with it. Then
 // the client is missing until it is back with a new session, or until another takes its place. The others wait as long as
-// their contexts let them. A client that is back while a round is under way waits for the next one. In children-watch it
-// cannot know, and starts too early: that variant keeps its promise only as long as no client fails. A member that is back
+// their contexts let them. A client that is back while a round is under way waits for the next one. In children-watch and
+// ready-race it cannot always know, and may start too early: these variants keep their promise only as long as no client fails. A member that is back
 // deletes the znodes of its earlier session first (see [Group]), so that the group does not count it twice.
 //
 // A step of the workload takes a client through one round of as many barriers as the size says: it enters them all, one after

@@ -48,7 +48,7 @@ func (s *series) Complete() {
 	}
 }
 
-// newRounds returns an observer of one barrier. What it finds at a later one than the first begins with the barrier's number.
+// newRounds returns an observer of one barrier. The texts of its violations begin with the barrier's number, unless it is the first.
 func newRounds(out variants.Findings, barrier int) *rounds {
 	r := &rounds{out: out, open: map[int64]*round{}, members: map[int]*member{}}
 	if barrier == 0 {

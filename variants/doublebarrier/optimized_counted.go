@@ -55,7 +55,7 @@ import (
 // Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
 // to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
 // read, which is this variant's path to enter. Its path to leave has a list, a write and a notification if the closer is the last to
-// leave. Otherwise a write and a notification come before, as the others tell the closer alone that they have finished.
+// leave. Otherwise a write and a notification come before, as the others notify the closer alone that they have finished.
 //
 // Source: ours: the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists.
 type Counted struct {

@@ -48,7 +48,7 @@ import (
 // Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
 // to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
 // read. This variant's path to enter has these and the look for ready. Its path to leave has two writes, each with a notification
-// after it, and four reads: the last client tells the lowest alone that it has finished, and the lowest tells all others.
+// after it, and four reads: the last client notifies the lowest alone that it has finished, and the lowest notifies all others.
 //
 // Source: as written, but with sequence numbers, one creator of ready, its deletion by the last to leave, and the watch before the
 // delete: ZooKeeper recipes page, Double Barriers.

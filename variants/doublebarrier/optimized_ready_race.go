@@ -36,7 +36,7 @@ import (
 // All clients that list b after the last znode was created race to create ready. All but one of them fail, each with a write of the
 // whole ensemble. In ready-node, sequence numbers show which client is the N-th, and it alone creates ready.
 //
-// What differs from the page. Its barrier is for one use. Here each round has a znode of its own, at no extra request. Step 5
+// This differs from the page, whose barrier is for one use. Here each round has a znode of its own, at no extra request. Step 5
 // of the page asks for "no children", and ready is a child that stays, so that no client could ever leave: its text speaks of
 // process nodes. In step 3, ready counts as a child, as written. In step 8 the page deletes first: whether the last to leave then
 // still finds the lowest, and is notified, is a matter of chance. The page does not say what to do if ready exists in step 1: the

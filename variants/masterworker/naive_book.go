@@ -39,7 +39,8 @@ import (
 //
 // Source: as written, but at most ten requests are outstanding, the master lists tasks again only after it has assigned those of the
 // last listing, workers that are gone are found by comparing assign with workers, and writes that depend on each other wait for
-// their replies, and a task whose assignment exists is deleted, where the book logs it and leaves the task: Junqueira and Reed, ZooKeeper, chapter 4, The Master-Worker Example, with the deletions of its example code.
+// their replies, and a task whose assignment exists is deleted, where the book logs it and leaves the task: Junqueira and Reed,
+// ZooKeeper, chapter 4, The Master-Worker Example, with the deletions of its example code.
 type Book struct{ *master }
 
 // NewBook takes over as master below dir, which [Create] has prepared.

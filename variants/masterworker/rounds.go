@@ -8,7 +8,7 @@ import (
 )
 
 // rounds lets the participants of a run without faults end their steps together, when the client has the results of its batch: how
-// many of its tasks a worker gets may be left to chance. They tell each other within the process, so that it costs no request.
+// many of its tasks a worker gets may be left to chance. They synchronize within the process, which costs no request.
 type rounds struct {
 	mu   sync.Mutex
 	open map[roundID]*round

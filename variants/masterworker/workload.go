@@ -90,7 +90,7 @@ var (
 	_ variants.Roled       = (*participant)(nil)
 )
 
-// system is what a variant consists of, besides its master.
+// system has the parts of a variant other than its master.
 type system struct {
 	window    int64 // how many tasks may be executed twice if a master dies
 	newClient func(session *variants.Session, dir string) *Client

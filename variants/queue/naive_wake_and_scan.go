@@ -49,8 +49,8 @@ import (
 // the taker. But that is no change of <dir>, and so no client is notified: the item waits for the next change of the queue, and
 // remains there if there is none. If the taker had processed it, it is processed again.
 //
-// Source: as written, but walked by takes instead of the watch's callback, with a first walk before any notification, a read of each item, and the journal: kropponline, My 1st
-// ZooKeeper Recipe: Distributed Queue with Locking.
+// Source: as written, but walked by takes instead of the watch's callback, with a first walk before any notification, a read of each
+// item, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
 type WakeAndScan struct {
 	claiming
 	list  []line.Ticket   // the rest of the walk

@@ -2,8 +2,8 @@
 // and made again.
 //
 // Each client has the data of every znode of the tree at hand. It has a watch on the data of each, and one on the children of each
-// that may have children. A notification says what to read again. The promise, to which all variants are held: a copy never shows a change that was not
-// made, nor older data of a znode than it has shown; it shows each change at the latest 20 seconds after it was acknowledged,
+// that may have children. A notification says what to read again. The promise, to which all variants are held: a copy never shows a
+// change that was not made, nor older data of a znode than it has shown; it shows each change at the latest 20 seconds after it was acknowledged,
 // unless the client is cut off or has not caught up since; and when the load has come to rest, it is the tree.
 //
 // As long as all connections hold, the variants do the same: a znode's new data costs a client one notification and one read, a

@@ -18,7 +18,8 @@
 // neither a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
 //
 // With early-abort the first vote against a transaction decides it. A site can then fall behind by more than one transaction, so
-// that a transaction is kept until every site has voted in a later one. The others decide when they have all votes, and do not depend on what the votes are.
+// that a transaction is kept until every site has voted in a later one. The others decide when they have all votes, and do not
+// depend on what the votes are.
 //
 // What a failure does:
 //
