@@ -33,7 +33,7 @@ func TestSeedsPage(t *testing.T) {
 	if len(rows) < 40 {
 		t.Errorf("only %d claims were found", len(rows))
 	}
-	verdicts := []string{"confirmed", "refuted", "in part", "not told here"}
+	verdicts := []string{"confirmed", "refuted", "in part", "undecided"}
 	for _, row := range rows {
 		names := regexp.MustCompile("`([a-z0-9-]+)").FindAllStringSubmatch(row.scenarios, -1)
 		for _, name := range names {
