@@ -1,7 +1,9 @@
 package conformance_test
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,8 +66,10 @@ func (s barrierOfItsClient) Multi(ops ...any) ([]zk.MultiResponse, error) {
 func TestBarrierThatDiesWithItsClientIsCaught(t *testing.T) {
 	t.Parallel()
 	v := embeddedVenue(t)
-	m := newGroup(t, v, variantOf(barrier.Recipe(), "no-recheck"), func(m *mortals, holder, nth int) {
+	variant, joined := signalJoins(variantOf(barrier.Recipe(), "no-recheck"), 4)
+	m := newGroup(t, v, variant, func(m *mortals, holder, nth int) {
 		if nth == 3 { // the client before has created barrier 2, and this one does not open it
+			joined.Wait() // a client that joins later would find no barrier
 			m.kill((holder + m.env.Clients - 1) % m.env.Clients)
 			<-m.ctx.Done()
 		}
@@ -78,6 +82,17 @@ func TestBarrierThatDiesWithItsClientIsCaught(t *testing.T) {
 	}
 	m.start(16)
 	awaitFinding(t, m, barrier.Recipe(), "passed barrier 2 before it was opened")
+}
+
+// signalJoins returns the variant, and a group that is done when so many clients have joined for the first time.
+func signalJoins(v variants.Variant, clients int) (variants.Variant, *sync.WaitGroup) {
+	join, joined, first := v.Join, &sync.WaitGroup{}, make([]sync.Once, clients)
+	joined.Add(clients)
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		defer first[env.Index].Do(joined.Done)
+		return join(ctx, env)
+	}
+	return v, joined
 }
 
 // In children-watch, a member that is back while the others are in a round starts without them. That is a loss which it forgoes,
