@@ -49,7 +49,7 @@ func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) er
 			return err
 		}
 		// The next read of the first session must show all copies of the item. Their session may have been connected to another server.
-		return q.producer.session.Sync(ctx, q.dir)
+		return q.session.Sync(ctx, q.dir)
 	})
 }
 
