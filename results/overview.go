@@ -123,13 +123,18 @@ func (s Summary) pairings() []pairing {
 	return out
 }
 
-// place returns where the pairing stands among those of other recipes: the questions with which the README begins come first.
+// place returns where the pairing stands: first those of the two questions with which the README begins, then others of the same
+// recipes, then the rest.
 func (p pairing) place() int {
-	first := []string{"lock", "queue"}
-	if i := slices.Index(first, p.naive.Recipe); i >= 0 {
-		return i
+	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
+	i := slices.Index(first, strings.Join([]string{p.naive.Recipe, p.naive.Variant, p.optimized.Variant}, "/"))
+	if i < 0 {
+		i = slices.Index(first, p.naive.Recipe)
 	}
-	return len(first)
+	if i < 0 {
+		return len(first)
+	}
+	return i
 }
 
 func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {

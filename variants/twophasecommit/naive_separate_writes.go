@@ -23,6 +23,9 @@ import (
 //  7. Each site waits for its remaining watches, one after another, and reads what was written.
 //  8. With all votes, each site decides: commit if all are for it.
 //
+// The page opens a transaction by N+1 creates, and does not say how the sites receive its query. Here that is the write of step 3, after
+// which no site finds a part of the transaction.
+//
 // All N sites are notified of all N votes: N² messages for one decision, as the page says. In all-watch, one multi replaces the
 // writes of steps 1 to 3, and a site does not watch its own vote. The writes show the one difference, and the notifications the
 // other.
