@@ -83,12 +83,48 @@ func standStill(clients int, ticks chan<- time.Time) func(context.Context) error
 	}
 }
 
+// doom is a load whose clients fail in their second steps.
+type doom struct {
+	broken   bool  // all have held the lock at once by then
+	expected bool  // the scenario expects a breach
+	cause    error // of the failures; the clients make no progress if it is ErrStuck
+}
+
+// run runs the load. It returns the documents that were kept.
+func (d doom) run(t *testing.T) ([]*results.Document, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a load that goes on ends after all
+	defer cancel()
+	const clients = 3
+	fail := func(context.Context) error { return d.cause }
+	ticks := make(chan time.Time, 2)
+	if errors.Is(d.cause, runner.ErrStuck) {
+		fail = standStill(clients, ticks)
+	}
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
+	s.Variants = []string{"predecessor-watch"}
+	rehearsing := clients
+	if d.expected {
+		s.Broken, rehearsing = s.Variants, 0 // an expected breach has no rehearsal
+	}
+	var docs []*results.Document
+	r := runner.Runner{
+		Ensemble: ensembletest.Embedded(t, embedded.Config{}),
+		Recipes:  doomedLock(clients, rehearsing, d.broken, fail),
+		Run:      "doomed",
+		Save:     func(d *results.Document) error { docs = append(docs, d); return nil },
+		Progress: func(int, int, string) {},
+	}
+	r.SetTicks(ticks)
+	err := r.RunScenario(ctx, s)
+	return docs, err
+}
+
 // A load that fails is checked nevertheless: what was broken before is reported first. That operations were cut off is no
 // breach.
 func TestFailedLoadsAreChecked(t *testing.T) {
 	t.Parallel()
 	errDead := errors.New("the participant is dead")
-	const clients = 3
 	for _, tt := range []struct {
 		name   string
 		broken bool
@@ -101,25 +137,10 @@ func TestFailedLoadsAreChecked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a load that goes on ends after all
-			defer cancel()
-			fail := func(context.Context) error { return errDead }
-			ticks := make(chan time.Time, 2)
-			if errors.Is(tt.want, runner.ErrStuck) {
-				fail = standStill(clients, ticks)
+			docs, err := doom{broken: tt.broken, cause: tt.want}.run(t)
+			if len(docs) > 0 {
+				t.Error("a measurement that failed was kept")
 			}
-			s := scenarios.Default()
-			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
-			s.Variants = []string{"predecessor-watch"}
-			r := runner.Runner{
-				Ensemble: ensembletest.Embedded(t, embedded.Config{}),
-				Recipes:  doomedLock(clients, clients, tt.broken, fail),
-				Run:      "doomed",
-				Save:     func(*results.Document) error { t.Error("a measurement that failed was kept"); return nil },
-				Progress: func(int, int, string) {},
-			}
-			r.SetTicks(ticks)
-			err := r.RunScenario(ctx, s)
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("the run ended with %v, want %v", err, tt.want)
 			}
@@ -189,7 +210,6 @@ func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 func TestExpectedBreachesEndTheLoad(t *testing.T) {
 	t.Parallel()
 	errDead := errors.New("the participant is dead")
-	const clients = 3
 	for _, tt := range []struct {
 		name   string
 		broken bool
@@ -202,27 +222,7 @@ func TestExpectedBreachesEndTheLoad(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a load that goes on ends after all
-			defer cancel()
-			fail := func(context.Context) error { return tt.err }
-			ticks := make(chan time.Time, 2)
-			if errors.Is(tt.err, runner.ErrStuck) {
-				fail = standStill(clients, ticks)
-			}
-			s := scenarios.Default()
-			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
-			s.Broken = []string{"predecessor-watch"}
-			s.Variants = s.Broken
-			var docs []*results.Document
-			r := runner.Runner{
-				Ensemble: ensembletest.Embedded(t, embedded.Config{}),
-				Recipes:  doomedLock(clients, 0, tt.broken, fail), // an expected breach has no rehearsal
-				Run:      "doomed",
-				Save:     func(d *results.Document) error { docs = append(docs, d); return nil },
-				Progress: func(int, int, string) {},
-			}
-			r.SetTicks(ticks)
-			err := r.RunScenario(ctx, s)
+			docs, err := doom{broken: tt.broken, expected: true, cause: tt.err}.run(t)
 			if tt.want == "" {
 				if !errors.Is(err, tt.err) || len(docs) > 0 {
 					t.Errorf("the run ended with %v and %d documents", err, len(docs))
