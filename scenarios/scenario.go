@@ -24,7 +24,7 @@ type Scenario struct {
 	Name          string
 	Question      string
 	Recipe        string
-	Variants      []string // all of the recipe's that are not known to be broken if empty
+	Variants      []string // if empty, those that Selected returns
 	Broken        []string // variants that are expected to break their promise under this load
 	Mode          Mode
 	Clients       []int
@@ -160,7 +160,7 @@ func variantNames(recipe variants.Recipe) []string {
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
-// its mode, and unless it names them those of libraries and those that are known to be broken. `broken` names a variant, too.
+// its mode, and unless it names them those of libraries and those that are known to be broken. Without a list of variants, those whose breach the scenario expects run, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
 	rules, _ := s.Mode.rules()

@@ -153,8 +153,9 @@ func (c claimCheck) overview() {
 		c.metric(field, metric, pair.Optimized, pair.Naive)
 	}
 	c.variants(field, pair.Optimized, pair.Naive)
-	if change, _ := results.CurrentMetric(pair.Change); c.recipe != nil && slices.Contains(MetricNames(*c.recipe), change) {
-		c.add(field, `wants "and" between two metrics, not a comma before %s`, pair.Change)
+	first, _, _ := strings.Cut(strings.ReplaceAll(pair.Change, ",", " "), " ")
+	if metric, _ := results.CurrentMetric(first); c.recipe != nil && slices.Contains(MetricNames(*c.recipe), metric) {
+		c.add(field, `wants "and" between two metrics, not a comma before %s`, first)
 	}
 }
 

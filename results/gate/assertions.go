@@ -104,7 +104,7 @@ func noOtherThan(variant string) string {
 	if variant == "" {
 		return "every measured variant is known to be broken, and rules about all variants leave these out"
 	}
-	return fmt.Sprintf("no variant other than %s was measured", variant)
+	return fmt.Sprintf("no variant other than %s was measured, or all others are known to be broken", variant)
 }
 
 // embeddedTimes explains why checks of times on the embedded server are inconclusive.
