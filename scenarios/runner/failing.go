@@ -134,13 +134,22 @@ func (f *failing) awaitHolder(ctx context.Context, o *occurrence) error {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if i := slices.Index(f.awaiting, o); i >= 0 {
-		f.awaiting = slices.Delete(f.awaiting, i, i+1)
+	if f.giveUp(o) {
 		return errMissed
 	}
-	return nil // it is being met
+	<-o.struck // it is being met, and finish must wait for that
+	return nil
+}
+
+// giveUp takes a fault from those that wait for a holder. It returns false if a holder has met it.
+func (f *failing) giveUp(o *occurrence) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.Index(f.awaiting, o)
+	if i >= 0 {
+		f.awaiting = slices.Delete(f.awaiting, i, i+1)
+	}
+	return i >= 0
 }
 
 // meet lets a fault that waits for a holder happen to a client that begins to hold.

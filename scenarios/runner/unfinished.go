@@ -21,13 +21,13 @@ type cut struct {
 	done        int64       // operations
 }
 
-// apply lets the mode run the load. A load that takes longer than the scenario allows, that stands still, or that a breach ends which the
-// scenario expects, is ended, and apply says how far it came. The requests of clients that withdraw are not counted, except after a
-// failure.
+// apply lets the mode run the load, and says how far it came if it was not finished. It ends a load that takes longer than the scenario
+// allows or that stands still. An error that shows a breach which the scenario expects ends the load in the same way. The requests of
+// clients that withdraw are not counted, except after a failure.
 func (m *measurement) apply(ctx context.Context) (observation, error) {
 	o, err := m.applyInTime(ctx)
 	if err != nil && ctx.Err() == nil && m.breached == nil && m.scenario.ExpectsBreach(m.variant) {
-		m.endByBreach(err)
+		m.endByBreach(ctx, err)
 	}
 	if err != nil && m.breached != nil {
 		return m.unfinishedBy(m.breached), nil
@@ -36,15 +36,19 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 }
 
 // endByBreach concludes that a load has ended by a breach of the promise, if its error shows one: clients that make no progress, or a
-// client whose znode is gone although its session lives, so that another client has deleted it. Any other error is left as it is.
-func (m *measurement) endByBreach(err error) {
+// client whose znode is gone although its session lives, so that another client has deleted it. Any other error is left as it is, and so
+// is any error if a session is lost: the fence fails where the client does not know that yet.
+func (m *measurement) endByBreach(ctx context.Context, err error) {
 	var text string
-	switch lives := !slices.ContainsFunc(m.pool.clients, (*client).over); {
+	switch {
 	case errors.Is(err, ErrStuck):
 		text = "stuck: " + err.Error()
-	case errors.Is(err, variants.ErrSessionLost) && lives:
-		text = "a client's znode is gone although its session lives: " + err.Error()
+	case errors.Is(err, variants.ErrSessionLost):
+		text = "a client found its znode gone, although the sessions of all clients live"
 	default:
+		return
+	}
+	if m.pool.fence(ctx) != nil || slices.ContainsFunc(m.pool.clients, (*client).over) {
 		return
 	}
 	m.cutShort("ended by an error (" + err.Error() + ") after")
