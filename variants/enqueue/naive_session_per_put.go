@@ -12,7 +12,7 @@ import (
 //  1. Open a session.
 //  2. Create <dir>/items/<key>-item-, sequential, in this session.
 //  3. If the reply is lost, go to 2.
-//  4. Close the session.
+//  4. Close the session. After a lost reply, sync the first session, in which the workload looks for copies of the item.
 //
 // As with [BlindRetry], each reply that is lost after the create has taken effect leaves one more copy of the item. The sessions hold nothing:
 // one that is kept open would do the same.
@@ -48,7 +48,7 @@ func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) er
 		if err := q.put(ctx, session, key, data); err != nil || session.Outages() == 0 {
 			return err
 		}
-		// The next read of the first session must show all copies of the item. Their session may have been connected to another server.
+		// The workload counts the copies of the item in the first session, whose server may lag behind the other session's.
 		return q.session.Sync(ctx, q.dir)
 	})
 }

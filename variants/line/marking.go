@@ -21,7 +21,8 @@ const released = "released"
 // had its turn, each ticket before its own was marked or gone, and stays so. New tickets stand behind all others. So a client
 // whose immediate predecessor is marked has its turn: nothing that is not marked stands before it, and nothing can come
 // between. A notification that the predecessor's data has changed proves the same as reading the mark, because nothing else
-// is ever written to a ticket (see [Line.AwaitMark]). A predecessor that is gone proves nothing: it may have withdrawn, or its session may have ended.
+// is ever written to a ticket (see [Line.AwaitMark]). A predecessor that is gone proves nothing: it may have withdrawn, or its
+// session may have ended.
 //
 // A client that does not come back leaves one marked ticket until its session ends. All clients of a line must mark: in a [Line], a
 // client would wait behind a marked ticket until that is deleted. A Marking must not be copied.

@@ -47,7 +47,8 @@ func (m *master) specify(ctx context.Context) error {
 // direct writes the path of the master's directory to master-path, for the clients.
 //
 // The version of the write is read before the session is known to be alive. A request that has waited in the client library until
-// its session ended may be sent in the next one, after another master has taken over: then the version is another one.
+// its session ended may be sent in the next one, after another master has taken over: then the version is another one. If the former
+// master's write comes between the read and the write of this one, this one must begin again.
 func (m *master) direct(ctx context.Context) error {
 	var stat *zk.Stat
 	err := m.session.Synced(ctx, m.at.masterPath, func(c variants.Conn) (err error) {

@@ -89,8 +89,9 @@ type Master interface {
 var (
 	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending, and Wait waits for a worker.
 	ErrNoWorkers = errors.New("there are no workers")
-	// ErrDeposed is returned by Assign if another master has taken over and removed the directory of this one's tasks, and by
-	// NewBookChecked if another master has taken over meanwhile.
+	// ErrDeposed is returned by Assign if another master has taken over and removed the directory of this one's tasks. It is also
+	// returned by NewBookChecked if another master has directed the clients meanwhile, perhaps the one before: a client that is
+	// still elected may call it again.
 	ErrDeposed = errors.New("another master has taken over")
 	// ErrNoTask is returned by Done if no task is being executed.
 	ErrNoTask = errors.New("no task is being executed")
