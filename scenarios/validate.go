@@ -114,6 +114,9 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 // only their syntax.
 func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	check := claimCheck{Scenario: s, problems: p, recipe: recipe}
+	if recipe != nil {
+		check.names, check.metrics = variantNames(*recipe), MetricNames(*recipe)
+	}
 	for _, text := range s.Expect {
 		c, err := results.ParseClaim(text)
 		if why := c.Unfailing(); err == nil && why != "" {
@@ -138,7 +141,8 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 type claimCheck struct {
 	*Scenario
 	*problems
-	recipe *variants.Recipe
+	recipe         *variants.Recipe
+	names, metrics []string // of the recipe
 }
 
 // overview checks the pair of variants in the overview.
@@ -154,7 +158,7 @@ func (c claimCheck) overview() {
 	}
 	c.variants(field, pair.Optimized, pair.Naive)
 	first, _, _ := strings.Cut(strings.ReplaceAll(pair.Change, ",", " "), " ")
-	if metric, _ := results.CurrentMetric(first); c.recipe != nil && slices.Contains(MetricNames(*c.recipe), metric) {
+	if metric, _ := results.CurrentMetric(first); slices.Contains(c.metrics, metric) {
 		c.add(field, `wants "and" between two metrics, not a comma before %s`, first)
 	}
 }
@@ -164,9 +168,9 @@ func (c claimCheck) metric(field, metric string, mentioned ...string) {
 	if c.recipe == nil {
 		return
 	}
-	switch metrics := MetricNames(*c.recipe); {
-	case !slices.Contains(metrics, metric):
-		c.add(field, "recipe %s has no metric %q%s", c.Recipe, metric, strict.Nearest(metric, metrics))
+	switch {
+	case !slices.Contains(c.metrics, metric):
+		c.add(field, "recipe %s has no metric %q%s", c.Recipe, metric, strict.Nearest(metric, c.metrics))
 	case c.Mode != Open && results.IsOpenMetric(metric):
 		c.add(field, "%s is measured only in open loads, and this one is %s", metric, c.Mode)
 	case metric == results.Finished && c.AtMost == 0:
@@ -185,10 +189,9 @@ func (c claimCheck) variants(field string, mentioned ...string) {
 	if c.recipe == nil {
 		return
 	}
-	names := variantNames(*c.recipe)
 	for _, name := range mentioned {
-		if name != "" && !slices.Contains(names, name) {
-			c.add(field, "recipe %s has no variant %q%s", c.Recipe, name, strict.Nearest(name, names))
+		if name != "" && !slices.Contains(c.names, name) {
+			c.add(field, "recipe %s has no variant %q%s", c.Recipe, name, strict.Nearest(name, c.names))
 		}
 	}
 }
