@@ -245,15 +245,18 @@ func (l Line) AwaitFirst(ctx context.Context, mine Ticket) error {
 	return l.AwaitEach(ctx, func(children []string) (Ticket, bool, error) { return l.Predecessor(mine, children) })
 }
 
+// Next finds among the children of a directory the ticket that a client must wait for, if there is one.
+type Next = func(children []string) (watched Ticket, waiting bool, err error)
+
 // AwaitEach lists the children of the directory, without a watch, waits until the ticket that next finds among them is given
 // back, and begins again, until next finds none.
-func (l Line) AwaitEach(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error)) error {
+func (l Line) AwaitEach(ctx context.Context, next Next) error {
 	return l.awaitEach(ctx, next, func(ctx context.Context, watched Ticket) (bool, error) { return false, l.AwaitWatch(ctx, watched) })
 }
 
 // awaitEach lists the children of the directory, without a watch, and calls wait with the ticket that next finds among them, until next
 // finds none or wait returns true.
-func (l Line) awaitEach(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error), wait func(context.Context, Ticket) (over bool, err error)) error {
+func (l Line) awaitEach(ctx context.Context, next Next, wait func(context.Context, Ticket) (over bool, err error)) error {
 	for {
 		children, err := l.List(ctx)
 		if err != nil {

@@ -109,7 +109,7 @@ func (m *Marking) AwaitTurn(ctx context.Context, mine Ticket) error {
 
 // AwaitEachMark lists the children of the directory, without a watch, waits until the ticket that next finds among them is marked
 // or gone, and in the latter case begins again, until next finds none. next must find tickets that stand before the client's own.
-func (m *Marking) AwaitEachMark(ctx context.Context, next func(children []string) (watched Ticket, waiting bool, err error)) error {
+func (m *Marking) AwaitEachMark(ctx context.Context, next Next) error {
 	return m.awaitEach(ctx, next, m.AwaitMark)
 }
 

@@ -109,7 +109,7 @@ func (s *sequential) await(ctx context.Context, mine contender, find finder) err
 type finder = func(Mode, []contender) (watched line.Ticket, waiting bool)
 
 // next returns a function that finds among the children of a directory what mine must wait for.
-func next(mine contender, find finder) func(children []string) (watched line.Ticket, waiting bool, err error) {
+func next(mine contender, find finder) line.Next {
 	return func(children []string) (line.Ticket, bool, error) {
 		before, err := ahead(mine, children)
 		if err != nil {
