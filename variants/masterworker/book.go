@@ -59,17 +59,16 @@ func (m *master) direct(ctx context.Context) error {
 		return variants.Attempted("read "+m.at.masterPath, err)
 	}
 	repeated, err := m.session.Set(ctx, m.at.masterPath, []byte(m.tasks.dir), stat.Version)
-	if errors.Is(err, zk.ErrBadVersion) && repeated {
+	if !errors.Is(err, zk.ErrBadVersion) {
+		return variants.Attempted("write "+m.at.masterPath, err)
+	}
+	if repeated {
 		data, _, err := m.session.Get(ctx, m.at.masterPath)
 		if err != nil || string(data) == m.tasks.dir { // an attempt whose reply was lost has taken effect
 			return variants.Attempted("read "+m.at.masterPath, err)
 		}
-		return ErrDeposed
 	}
-	if errors.Is(err, zk.ErrBadVersion) {
-		return ErrDeposed
-	}
-	return variants.Attempted("write "+m.at.masterPath, err)
+	return ErrDeposed
 }
 
 // inherit assigns the tasks of one master before, and removes their directory.
