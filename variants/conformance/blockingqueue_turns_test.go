@@ -14,12 +14,7 @@ func queuePassesAConsumerThatDoesNotComeBack(_ *testing.T, q queues) {
 	gone, c := q.new()
 	q.put(producer, "a")
 	q.expectTake(gone, "a")
-	var consumers []blockingqueue.Queue
-	var cs []*client
-	for range 3 {
-		consumer, waiter := q.new()
-		consumers, cs = append(consumers, consumer), append(cs, waiter)
-	}
+	consumers, cs := q.several(3)
 	q.expectTakes(producer, consumers, cs)
 	c.conn.Close()
 	q.expectTakes(producer, consumers[1:], cs[1:]) // behind what the first consumer has left, if anything
@@ -29,6 +24,16 @@ func queuePassesAConsumerThatDoesNotComeBack(_ *testing.T, q queues) {
 	q.put(producer, "d")
 	q.expectTake(late, "d")
 	q.expectEmpty()
+}
+
+// several returns n clients' ends of the queue, with their clients.
+func (q queues) several(n int) (all []blockingqueue.Queue, cs []*client) {
+	q.Helper()
+	for range n {
+		one, c := q.new()
+		all, cs = append(all, one), append(cs, c)
+	}
+	return all, cs
 }
 
 // expectTakes lets these consumers wait one behind the other, and puts an item for each.
@@ -52,12 +57,7 @@ func queueTakesInTurnWhileAConsumerRests(_ *testing.T, q queues) {
 	resting, _ := q.new()
 	q.put(producer, "a")
 	q.expectTake(resting, "a")
-	var others []blockingqueue.Queue
-	var cs []*client
-	for range 2 {
-		consumer, c := q.new()
-		others, cs = append(others, consumer), append(cs, c)
-	}
+	others, cs := q.several(2)
 	for range 3 {
 		q.expectTakes(producer, others, cs)
 	}
