@@ -67,6 +67,9 @@ type Document struct {
 	// Losses has what a load without faults lost because the variant does not promise otherwise; zero for what did not happen. It is
 	// nil if the variant promises that nothing is lost, and with faults, whose losses are in Failure.
 	Losses map[string]int64 `json:"losses,omitempty"`
+	// Forgoes lists the losses that the variant does not promise to avoid when something fails. Variants that forgo the same make the
+	// same promise.
+	Forgoes []string `json:"forgoes,omitempty"`
 
 	Metrics    map[string]Metric `json:"metrics"`
 	Warnings   []string          `json:"warnings"`   // doubts about the numbers
@@ -137,6 +140,11 @@ type Scenario struct {
 	AtMost        time.Duration `json:"at_most_ns,omitempty"` // after which the load is ended; 0 means never
 	BystanderRate int           `json:"bystander_rate"`       // reads per second and server
 	Overview      string        `json:"overview,omitempty"`
+	// Asks lists the metrics that the scenario is about: those of its claims, of its overview and of its published figures. Figures
+	// follow it. It does not depend on flags, unlike Expect and Published, which are empty if flags have changed the load.
+	Asks      []string   `json:"asks,omitempty"`
+	Expect    []string   `json:"expect,omitempty"` // the claims about the outcome, in the syntax of [ParseClaim]
+	Published *Published `json:"published,omitempty"`
 	// Background is the load of other sessions; nil without one.
 	Background *BackgroundLoad `json:"background,omitempty"`
 	// Faults is the schedule of faults, in the notation of the flag --fault.

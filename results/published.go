@@ -13,22 +13,22 @@ import (
 // Published holds figures that others have published about the same load: the times that numbers of operations took, from which
 // rates are computed, or the values of one metric.
 type Published struct {
-	Source  string // author and publication
-	Differs string // known differences between their setup and that of zkbench
-	Metric  string // that the rows have values of; empty if they have times, whose rates are compared with ops/s
-	Unit    string // of the values, such as "reads per second"; of the rates without "per second", such as "barrier operations"
+	Source  string `json:"source"`           // author and publication
+	Differs string `json:"differs"`          // known differences between their setup and that of zkbench
+	Metric  string `json:"metric,omitempty"` // that the rows have values of; empty if they have times, whose rates are compared with ops/s
+	Unit    string `json:"unit"`             // of the values, such as "reads per second"; of the rates without "per second", such as "barrier operations"
 	// UnitsPerOperation converts an operation of the scenario to the unit of the published rates. It is zero with a Metric,
 	// whose values are not converted.
-	UnitsPerOperation float64
-	Rows              []PublishedRow
+	UnitsPerOperation float64        `json:"units_per_operation,omitempty"`
+	Rows              []PublishedRow `json:"rows"`
 }
 
 // PublishedRow is one published run. It has either Operations and Seconds, or Values.
 type PublishedRow struct {
-	Name       string          // as published, such as "200 barriers"
-	Operations float64         // operations of the scenario that each client performed
-	Seconds    map[int]float64 // duration by number of clients
-	Values     map[int]float64 // of the metric, by number of clients
+	Name       string          `json:"name"`                 // as published, such as "200 barriers"
+	Operations float64         `json:"operations,omitempty"` // operations of the scenario that each client performed
+	Seconds    map[int]float64 `json:"seconds,omitempty"`    // duration by number of clients
+	Values     map[int]float64 `json:"values,omitempty"`     // of the metric, by number of clients
 }
 
 // Value returns the units per second of a published run, or its value of the metric. ok is false if the run was not made with
@@ -58,9 +58,9 @@ func (p Published) clients() []int {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// measured returns the name of the metric with which the published values are compared, and the factor that converts it to
+// Measured returns the name of the metric with which the published values are compared, and the factor that converts it to
 // their unit.
-func (p Published) measured() (metric string, factor float64) {
+func (p Published) Measured() (metric string, factor float64) {
 	if p.Metric != "" {
 		return p.Metric, 1
 	}
@@ -102,7 +102,7 @@ func (p Published) obstacle(rows []Row, lines []publishedLine) string {
 		flag := "--clients=" + strings.ReplaceAll(strings.Trim(fmt.Sprint(clients), "[]"), " ", ",")
 		return "they were made with other numbers of clients; " + flag + " measures with these."
 	case len(lines) == 0:
-		metric, _ := p.measured()
+		metric, _ := p.Measured()
 		return metric + " was not measured."
 	default:
 		return ""
@@ -119,7 +119,7 @@ type publishedLine struct {
 
 // lines returns the rows for whose number of clients there is a published value.
 func (p Published) lines(rows []Row) []publishedLine {
-	metric, factor := p.measured()
+	metric, factor := p.Measured()
 	format := func(v float64) string { return FormatMetric(metric, v*factor) }
 	var out []publishedLine
 	for _, row := range rows {
@@ -158,7 +158,7 @@ func (p Published) table(lines []publishedLine, names []string) *table.Table {
 	header := append(table.Right("clients"), table.Left("variant")...)
 	header = append(header, table.Right(slices.Concat([]string{"measured"}, names, []string{"ratio"})...)...)
 	t := table.New(header...)
-	metric, _ := p.measured()
+	metric, _ := p.Measured()
 	for i, l := range lines {
 		if i > 0 && lines[i-1].row.Clients != l.row.Clients {
 			t.Rule()

@@ -60,6 +60,7 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 		}
 		s.useCurrentNames()
 		s.followStages()
+		s.asks = s.metricsAsked()
 		lineOf := linesOf(root, lines)
 		unread := slices.Clone(mistakes)
 		for _, p := range s.Validate(recipes) {

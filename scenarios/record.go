@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,32 @@ func (s Scenario) Record() results.Scenario {
 		SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
 		Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
 		ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Broken: strings.Join(s.Broken, ","), Overview: s.Overview,
-		Background: s.Background,
+		Background: s.Background, Asks: s.asks, Expect: s.Expect, Published: s.Published,
 	}
 	for _, f := range s.Faults {
 		r.Faults = append(r.Faults, f.String())
 	}
 	return r
+}
+
+// metricsAsked returns the metrics of the scenario's overview, of its claims and of its published figures, each once and in this order.
+func (s *Scenario) metricsAsked() []string {
+	var asked []string
+	if pair, err := results.ParsePair(s.Overview); err == nil {
+		asked = pair.Metrics
+	}
+	for _, c := range s.Claims() {
+		asked = append(asked, c.Metric)
+	}
+	if s.Published != nil {
+		metric, _ := s.Published.Measured()
+		asked = append(asked, metric)
+	}
+	var once []string
+	for _, metric := range asked {
+		if !slices.Contains(once, metric) {
+			once = append(once, metric)
+		}
+	}
+	return once
 }

@@ -54,6 +54,8 @@ type Scenario struct {
 	Overview  string             // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
 	Published *results.Published // published measurements of the same load; nil if there are none
 
+	asks []string // the metrics that the file is about, whatever flags remove
+
 	OldNames results.OldNames // former names that the file uses; the fields above have the present ones
 }
 

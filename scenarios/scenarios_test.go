@@ -132,6 +132,26 @@ func TestSelectedVariants(t *testing.T) {
 	}
 }
 
+// A document knows what its scenario is about even where flags have removed the claims.
+func TestMetricsAskedOutliveFlags(t *testing.T) {
+	s, err := Load("lock-contention", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := s.Record().Asks
+	for _, metric := range []string{results.OpsPerSecond, results.HerdMax, results.NotificationsPerOp} {
+		if !slices.Contains(asked, metric) {
+			t.Errorf("asks %v, want %s among them", asked, metric)
+		}
+	}
+	if s.Quick(); !slices.Equal(s.Record().Asks, asked) || s.Record().Expect != nil {
+		t.Errorf("a quick run asks %v and expects %v, want the same metrics and no claims", s.Record().Asks, s.Record().Expect)
+	}
+	if s, err = Load("paper-barrier", catalog.Recipes()); err != nil || !slices.Contains(s.Record().Asks, results.OpsPerSecond) {
+		t.Errorf("%v, %v: want the metric of the published figures among them", s.Record().Asks, err)
+	}
+}
+
 // A file may still use former names; the scenario has the present ones, and says what they replace.
 func TestFormerNames(t *testing.T) {
 	const former = "useless-wakeups/op"
