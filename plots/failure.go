@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"time"
 
@@ -14,64 +13,53 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// The proportions of a variant's two panels in the failure figure, of which it has one or two variants.
+// The heights of a variant's two panels in the failure figure, of which it has one or two variants.
 const (
-	operationsShare = 0.62
-	failureHeight   = 3.5 * vg.Inch // of each variant
+	operationsHeight = 2.2 * vg.Inch
+	readsHeight      = 1.2 * vg.Inch
 )
 
 // markRow is the share of a panel's height that a row of labels of faults takes.
 const markRow = 0.1
 
-// failures draws what happened around the first fault: for each naive variant above the optimized variant, or for each
-// variant by itself if there are not variants of both kinds.
-func (s set) failures(n int) []figure {
-	var naive, optimized, all []*results.Document
-	for _, g := range s.at(n) {
-		d := middle(g)
-		if d.Failure == nil || d.Failure.Around == nil {
-			continue
-		}
-		all = append(all, d)
-		switch d.Kind {
-		case "naive":
-			naive = append(naive, d)
-		case "optimized":
-			optimized = append(optimized, d)
+// failures draws what happened around the first fault, under the largest number of clients: for the pairs of variants that a
+// timeline has, or for each variant by itself if there are none.
+func (s *set) failures() []Figure {
+	faulted := func(g []*results.Document) bool { f := middle(g).Failure; return f != nil && f.Around != nil }
+	var out []Figure
+	for _, pair := range s.timelinePairs() {
+		if faulted(pair[0]) && faulted(pair[1]) {
+			out = append(out, s.failure(middle(pair[0]), middle(pair[1])))
 		}
 	}
-	var out []figure
-	if len(naive) == 0 || len(optimized) == 0 {
-		for _, d := range all {
-			out = append(out, s.failure(d))
-		}
+	if len(out) > 0 {
 		return out
 	}
-	for _, d := range naive {
-		out = append(out, s.failure(d, optimized[0]))
+	for _, g := range s.atMost() {
+		if faulted(g) {
+			out = append(out, s.failure(middle(g)))
+		}
 	}
 	return out
 }
 
 // failure draws one or two variants below each other, aligned at their first faults.
-func (s set) failure(docs ...*results.Document) figure {
+func (s *set) failure(docs ...*results.Document) Figure {
 	var panels []*plot.Plot
-	var shares []float64
-	for i, d := range docs {
+	var heights []vg.Length
+	for _, d := range docs {
 		operations := s.operationsPanel(d)
 		operations.Title.Text = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recoveryText(d.Failure.Faults[0]))
-		if i == 0 {
-			operations.Title.Text = fmt.Sprintf("Operations around the first fault, %s\n%s\n%s", clientsText(d.Clients), s.subject(), operations.Title.Text)
-		}
 		panels = append(panels, operations, readsAroundFault(d))
-		shares = append(shares, operationsShare/float64(len(docs)), (1-operationsShare)/float64(len(docs)))
+		heights = append(heights, operationsHeight, readsHeight)
 	}
 	align(panels)
 	last := panels[len(panels)-1]
 	showTimes(last, "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)")
 	last.X.Tick.Marker = plot.TickerFunc(wholeSeconds)
-	name := fmt.Sprintf("%s-failure-n%d-%s", s.prefix, docs[0].Clients, docs[0].Variant)
-	return figure{name: name, width: timelineWidth, height: vg.Length(len(docs)) * failureHeight, draw: func(c draw.Canvas) { stack(panels, shares, c) }}
+	heights[len(heights)-1] += timesHeight
+	name := fmt.Sprintf("failure-n%d-%s", docs[0].Clients, docs[0].Variant)
+	return s.stackFigure(name, "Operations around the first fault, "+clientsText(docs[0].Clients), panels, heights, nil)
 }
 
 // align gives all panels the same times, and the bystanders' panels, which are every second one, the same scale. It shades the
@@ -110,7 +98,7 @@ func recoveryText(f results.Fault) string {
 }
 
 // operationsPanel draws each completed operation as a dot at its time and client, with the faults.
-func (s set) operationsPanel(d *results.Document) *plot.Plot {
+func (s *set) operationsPanel(d *results.Document) *plot.Plot {
 	p := newPlot("", "", "client")
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
 	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
@@ -120,7 +108,7 @@ func (s set) operationsPanel(d *results.Document) *plot.Plot {
 	for _, o := range d.Failure.Around.Operations {
 		xys = append(xys, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
 	}
-	addDots(p, xys, s.colors[d.Variant], 1.3)
+	p.Add(dots{xys, s.looks[d.Variant].color, 1.3})
 	hideTimes(p)
 	p.X.Min, p.X.Max = since(t.Start), since(t.End)
 	p.Y.Min, p.Y.Max = -1, float64(d.Clients)/(1-markRow)
@@ -133,11 +121,13 @@ func readsAroundFault(d *results.Document) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0].At
 	p.Y.Min, p.Y.Max = 0, 1
+	var all stems
 	for _, b := range t.Bystander {
 		at, took := (t.Start + b.At - first).Seconds(), milliseconds(b.Response)
-		addLine(p, "", plotter.XYs{{X: at, Y: 0}, {X: at, Y: took}}, draw.LineStyle{Color: gray(), Width: 0.6})
+		all = append(all, plotter.XY{X: at, Y: took})
 		p.Y.Max = max(p.Y.Max, took*1.1)
 	}
+	p.Add(all)
 	hideTimes(p)
 	p.X.Min, p.X.Max = (t.Start - first).Seconds(), (t.End - first).Seconds()
 	return p
@@ -177,10 +167,10 @@ func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	within := func(at float64) vg.Length { return min(max(x(at), c.Min.X), c.Max.X) }
 	for _, one := range m.marks {
 		if left, right := within(one.at), within(one.at+one.length); right > left {
-			c.FillPolygon(color.RGBA{0xff, 0xf1, 0xc9, 0xff}, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+			c.FillPolygon(outageColor(), []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
 		}
 	}
-	style := draw.LineStyle{Color: faultColor(), Width: 1}
+	style := draw.LineStyle{Color: ink(), Width: 1}
 	for _, one := range m.marks {
 		if at := x(one.at); at >= c.Min.X && at <= c.Max.X {
 			c.StrokeLine2(style, at, c.Min.Y, at, c.Max.Y)
@@ -203,8 +193,8 @@ type faultLabels struct {
 func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	const gap = vg.Length(3)
 	x, _ := p.Transforms(&c)
-	style := p.Legend.TextStyle
-	style.Font.Size, style.Color = 9, faultColor()
+	style := textStyle(noteSize)
+	style.YAlign, style.Color = draw.YBottom, ink()
 	top := c.Max.Y - vg.Length(l.row)*(c.Max.Y-c.Min.Y) - gap
 	free := c.Min.X
 	for _, one := range l.marks {
@@ -218,5 +208,3 @@ func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 	}
 }
-
-func faultColor() color.RGBA { return color.RGBA{0x33, 0x33, 0x33, 0xff} }

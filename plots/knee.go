@@ -18,7 +18,7 @@ const fewestRates = 3
 const kneeRoom = 3
 
 // sweeps returns the documents of open loads that differ in nothing but their rate, if there are enough rates, and all others.
-func sweeps(docs []*results.Document) (swept []set, others []*results.Document) {
+func sweeps(docs []*results.Document) (swept []*set, others []*results.Document) {
 	var open []*results.Document
 	for _, d := range docs {
 		if d.Rate > 0 && d.Drawable() {
@@ -28,7 +28,7 @@ func sweeps(docs []*results.Document) (swept []set, others []*results.Document) 
 		}
 	}
 	for _, group := range results.GroupBy(open, sameButRate) {
-		s := set{docs: group, groups: results.GroupRepeats(group), colors: newPalette(group), prefix: group[0].Scenario.Name + "-" + group[0].Environment.Engine}
+		s := newSet(group, group[0].Scenario.Name+"-"+group[0].Environment.Engine)
 		if len(s.rates()) < fewestRates {
 			others = append(others, group...)
 			continue
@@ -45,7 +45,7 @@ func sameButRate(a, b *results.Document) bool {
 }
 
 // rates returns the rates in the set, ascending.
-func (s set) rates() []int {
+func (s *set) rates() []int {
 	var out []int
 	for _, g := range s.groups {
 		out = append(out, g[0].Rate)
@@ -56,44 +56,47 @@ func (s set) rates() []int {
 
 // knee draws the p99 of the response times against the offered rate. Where the curve of a variant rises is its knee. A cross at the
 // top marks a rate beyond the capacity, at which there are no response times.
-func (s set) knee() []figure {
-	subject := set{docs: s.docs[:1]}
-	first := *s.docs[0]
-	first.Rate = 0 // the axis has the rates
-	subject.docs = []*results.Document{&first}
-	p := subject.newPlot("Response time, "+clientsText(first.Clients), "operations per second offered", "response time, p99, ms (median, extremes)")
+func (s *set) knee() []Figure {
+	q := quantityOf(results.ResponsePhase + "-p99-ns")
+	p := newPlot(q.label+logLabel, "operations per second offered"+logLabel, "")
 	low, high := math.Inf(1), 0.0
 	crosses := map[string]plotter.XYs{}
+	var all []series
 	for _, variant := range s.variants() {
 		name := variant[0][0].Variant
-		var points []point
+		one := series{name: name, look: s.looks[name]}
 		for _, group := range variant {
-			row := results.Summarize(group).Rows[0]
-			m, ok := row.Metrics[results.ResponsePhase+"-p99-ns"]
+			row := s.rows[group[0]]
+			m, ok := row.Metrics[q.metric]
 			if !ok {
 				crosses[name] = append(crosses[name], plotter.XY{X: float64(row.Rate)})
 				continue
 			}
-			pt := point{float64(row.Rate), m.Value / 1e6, m.Min / 1e6, m.Max / 1e6}
-			points = append(points, pt)
+			pt := point{float64(row.Rate), q.factor * m.Value, q.factor * m.Min, q.factor * m.Max}
+			one.points = append(one.points, pt)
 			low, high = min(low, pt.low), max(high, pt.high)
 		}
-		addMedians(p, name, points, s.colors[name])
+		all = append(all, one)
 	}
 	if high == 0 {
 		return nil
 	}
+	top := high * kneeRoom
+	y := scale{low: low * 0.7, high: top, logarithmic: true}
+	for _, one := range all {
+		addSeries(p, one, y, q)
+	}
 	rates := s.rates()
 	logarithmic(&p.X, float64(rates[0])*0.9, float64(rates[len(rates)-1])*1.1)
-	top := high * kneeRoom
-	logarithmic(&p.Y, low*0.7, top)
-	s.addCrosses(p, crosses, math.Pow(top, 0.94)*math.Pow(low*0.7, 0.06))
-	p.Legend.Left, p.Legend.Top = true, true
-	return []figure{figureOf(s.prefix+"-knee", p)}
+	logarithmic(&p.Y, y.low, y.high)
+	legend := append(legendOf(all), s.addCrosses(p, crosses, math.Pow(top, 0.94)*math.Pow(y.low, 0.06))...)
+	return []Figure{s.gridFigure("knee", "Response times, "+clientsText(s.mostClients()), []*plot.Plot{p}, legend)}
 }
 
-// addCrosses marks the rates beyond the capacity of each variant at a height, one variant below the other.
-func (s set) addCrosses(p *plot.Plot, crosses map[string]plotter.XYs, height float64) {
+// addCrosses marks the rates beyond the capacity of each variant at a height, one variant below the other, and returns the entries of
+// the legend.
+func (s *set) addCrosses(p *plot.Plot, crosses map[string]plotter.XYs, height float64) []entry {
+	var legend []entry
 	for _, variant := range s.variants() {
 		name := variant[0][0].Variant
 		xys := crosses[name]
@@ -104,8 +107,9 @@ func (s set) addCrosses(p *plot.Plot, crosses map[string]plotter.XYs, height flo
 			xys[i].Y = height
 		}
 		height *= 0.8
-		marks := &plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: s.colors[name], Radius: 4, Shape: draw.CrossGlyph{}}}
+		marks := &plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: s.looks[name].color, Radius: 4, Shape: draw.CrossGlyph{}}}
 		p.Add(marks)
-		p.Legend.Add(name+", beyond the capacity", marks)
+		legend = append(legend, entry{name + ", beyond the capacity", []plot.Thumbnailer{marks}})
 	}
+	return legend
 }

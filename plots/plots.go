@@ -1,115 +1,129 @@
 // Package plots draws results: a few figures in one style, each kind in a source file of its own.
 //
-// It takes one position: a picture must not say more than its numbers. Latencies are drawn as whole distributions, and
-// medians with the extremes of their repeats. A timeline shows the middle of the middle repeat instead of a selected
-// stretch. In every figure naive variants have warm colors and optimized ones have cool colors.
+// It takes one position: a picture must answer what its scenario asks, and must not say more than its numbers. The figures of a
+// scenario follow its claims and what its recipe measures. A figure in which nothing differs is not drawn, and the reader is told.
+// Latencies are drawn as whole distributions, and medians with the extremes of their repeats. A timeline shows the middle of the
+// middle repeat instead of a selected stretch. In every figure naive variants have warm colors and shapes with corners, and
+// optimized ones have cool colors and round shapes.
 package plots
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/google/renameio/v2"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"strings"
 
 	"github.com/zkbench/zkbench/results"
 )
 
-// Formats lists the file formats that figures can be written in.
-func Formats() []string { return []string{"png", "svg"} }
-
-// figure is one picture, ready to be drawn on any canvas.
-type figure struct {
-	name          string
-	width, height vg.Length
-	draw          func(draw.Canvas)
+// NotDrawn says of a scenario what has no figure.
+type NotDrawn struct {
+	Set    string   // the beginning of the names of the scenario's figures
+	Same   []string // metrics in which nothing differs, each with its value
+	Others []string // other figures, each with the reason
 }
 
-// Draw writes every figure that the documents have data for into dir, and returns the files. It never mixes documents of
-// different loads, engines, versions or machines in one figure, and leaves out those whose numbers must not be used.
-func Draw(docs []*results.Document, dir string, formats []string) ([]string, error) {
+// String returns the scenario and everything that is not drawn of it.
+func (n NotDrawn) String() string {
+	var parts []string
+	if len(n.Same) > 0 {
+		parts = append(parts, "the same everywhere: "+strings.Join(n.Same, ", "))
+	}
+	return n.Set + ": " + strings.Join(append(parts, n.Others...), "; ")
+}
+
+// WriteAll stores figures in a folder, which it creates, in each of the formats. The files of one figure follow each other.
+func WriteAll(figures []Figure, dir string, formats []string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	var files []string
-	used := map[string]int{}
-	swept, others := sweeps(results.WithoutUnfinished(docs))
-	for _, set := range slices.Concat(swept, split(others)) {
-		// Several sets of one scenario and engine differ in a condition that the file name does not have.
-		if used[set.prefix]++; used[set.prefix] > 1 {
-			set.prefix = fmt.Sprintf("%s-%d", set.prefix, used[set.prefix])
-		}
-		figures, err := set.figures()
-		if err != nil {
-			return files, err
-		}
-		for _, f := range figures {
-			for _, format := range formats {
-				path := filepath.Join(dir, f.name+"."+format)
-				if err := f.write(path, format); err != nil {
-					return files, err
-				}
-				files = append(files, path)
+	for _, f := range figures {
+		for _, format := range formats {
+			path := filepath.Join(dir, f.Name+"."+format)
+			if err := f.Write(path, format); err != nil {
+				return files, err
 			}
+			files = append(files, path)
 		}
 	}
 	return files, nil
 }
 
-// resolution of PNG files, in dots per inch, for screens with a doubled pixel density.
-const resolution = 144
-
-func (f figure) write(path, format string) error {
-	var out bytes.Buffer
-	var err error
-	switch format {
-	case "png":
-		canvas := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(resolution))
-		f.draw(draw.New(canvas))
-		_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(&out)
-	case "svg":
-		canvas := vgsvg.New(f.width, f.height)
-		f.draw(draw.New(canvas))
-		_, err = canvas.WriteTo(&out)
-	default:
-		err = fmt.Errorf("unknown format %q", format)
+// Figures returns every figure that the documents have something to show in, scenario by scenario, and what they show nothing in. It
+// never mixes documents of different loads, engines, versions or machines in one figure, and leaves out those whose numbers must
+// not be used.
+func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
+	var figures []Figure
+	var notDrawn []NotDrawn
+	for _, s := range setsOf(docs) {
+		own, err := s.figures()
+		if err != nil {
+			return nil, nil, err
+		}
+		figures = append(figures, own...)
+		if n := s.notDrawn; len(n.Same)+len(n.Others) > 0 {
+			n.Set = s.prefix
+			notDrawn = append(notDrawn, n)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("draw %s: %w", path, err)
-	}
-	return renameio.WriteFile(path, out.Bytes(), 0o644)
+	return append(figures, pairsFigure(docs)...), notDrawn, nil
 }
 
 // set is the documents of one scenario under the same conditions.
 type set struct {
-	docs   []*results.Document
-	groups [][]*results.Document // repeats of one variant under one number of clients
-	colors palette
-	prefix string // begins the names of the set's files
+	docs     []*results.Document
+	groups   [][]*results.Document             // repeats of one variant under one number of clients
+	rows     map[*results.Document]results.Row // of each group, by its first document
+	looks    palette
+	prefix   string // begins the names of the set's files
+	notDrawn NotDrawn
 }
 
-func split(docs []*results.Document) []set {
-	var sets []set
-	for _, d := range docs {
-		if !d.Drawable() {
-			continue
+// setsOf returns the sets of documents, those of open loads at several rates first.
+func setsOf(docs []*results.Document) []*set {
+	swept, others := sweeps(results.WithoutUnfinished(docs))
+	used := map[string]int{}
+	all := slices.Concat(swept, split(others))
+	for _, s := range all {
+		// Several sets of one scenario and engine differ in a condition that the file name does not have.
+		if used[s.prefix]++; used[s.prefix] > 1 {
+			s.prefix = fmt.Sprintf("%s-%d", s.prefix, used[s.prefix])
 		}
-		i := slices.IndexFunc(sets, func(s set) bool { return s.docs[0].SameConditions(d) })
-		if i < 0 {
-			sets = append(sets, set{prefix: prefixOf(d)})
-			i = len(sets) - 1
-		}
-		sets[i].docs = append(sets[i].docs, d)
 	}
-	for i := range sets {
-		sets[i].groups, sets[i].colors = results.GroupRepeats(sets[i].docs), newPalette(sets[i].docs)
+	return all
+}
+
+// Set groups the documents that share figures, with the name that these begin with.
+type Set struct {
+	Name string
+	Docs []*results.Document
+}
+
+// Sets returns the documents in the groups in which they are drawn. Those whose numbers must not be used are in none.
+func Sets(docs []*results.Document) []Set {
+	var out []Set
+	for _, s := range setsOf(docs) {
+		out = append(out, Set{s.prefix, s.docs})
+	}
+	return out
+}
+
+// newSet returns a set of drawable documents.
+func newSet(docs []*results.Document, prefix string) *set {
+	s := &set{docs: docs, groups: results.GroupRepeats(docs), rows: map[*results.Document]results.Row{}, looks: newPalette(docs), prefix: prefix}
+	for _, g := range s.groups {
+		s.rows[g[0]] = results.Summarize(g).Rows[0]
+	}
+	return s
+}
+
+func split(docs []*results.Document) []*set {
+	drawable := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !d.Drawable() })
+	var sets []*set
+	for _, group := range results.GroupBy(drawable, (*results.Document).SameConditions) {
+		sets = append(sets, newSet(group, prefixOf(group[0])))
 	}
 	return sets
 }
@@ -123,38 +137,72 @@ func prefixOf(d *results.Document) string {
 	return prefix
 }
 
-// subject returns the end of the titles of a set's figures: the scenario and the servers.
-func (s set) subject() string {
-	e := s.docs[0].Environment
-	where := fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), results.Plural(len(e.Servers), "server"), e.Engine)
-	if e.Engine == results.Embedded {
-		where = "the embedded server"
+// same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
+// a count that every recipe has.
+func (s *set) same(q quantity, all []series) {
+	if slices.Contains(s.asked(), q.metric) || slices.Contains(results.CountMetrics(), q.metric) {
+		text := q.metric + " " + results.FormatMetric(q.metric, all[0].points[0].value/q.factor)
+		if len(all) == 1 && len(s.variants()) > 1 {
+			text += " of " + all[0].name + " alone"
+		}
+		s.notDrawn.Same = append(s.notDrawn.Same, text)
 	}
-	text := s.docs[0].Scenario.Name + " on " + where
-	if hold := s.docs[0].Scenario.Hold; hold > 0 {
+}
+
+// without notes that a figure is not drawn.
+func (s *set) without(format string, args ...any) {
+	s.notDrawn.Others = append(s.notDrawn.Others, fmt.Sprintf(format, args...))
+}
+
+// asked returns the metrics that the scenario is about. Documents of earlier versions only have those of the overview.
+func (s *set) asked() []string {
+	asked := s.docs[0].Scenario.Asks
+	if pair, err := results.ParsePair(s.docs[0].Scenario.Overview); err == nil && len(asked) == 0 {
+		asked = pair.Metrics
+	}
+	return asked
+}
+
+// subject names the scenario and the servers, and what shapes the load.
+func (s *set) subject() string {
+	d := s.docs[0]
+	text := d.Scenario.Name + " on " + servers(d)
+	if hold := d.Scenario.Hold; hold > 0 {
 		text += fmt.Sprintf(", hold %s", hold)
 	}
-	if rate := s.docs[0].Rate; rate > 0 {
+	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
 		most := ""
-		if s.docs[0].IsStaged() {
+		if d.IsStaged() {
 			most = "up to "
 		}
-		text += fmt.Sprintf(", %s%d operations/s offered", most, rate)
+		text += fmt.Sprintf(", %s%d operations/s offered", most, rates[0])
+	}
+	if repeats := s.repeats(); repeats > 1 {
+		text += fmt.Sprintf(", medians and extremes of %d repeats", repeats)
 	}
 	return text
 }
 
-// newPlot returns an empty plot with a title of one or two lines.
-func (s set) newPlot(what, x, y string) *plot.Plot {
-	p := newPlot(what+", "+s.subject(), x, y)
-	if p.Title.TextStyle.Width(p.Title.Text) > figureWidth-4*figureMargin {
-		p.Title.Text = what + "\n" + s.subject()
+// servers names the servers of a document.
+func servers(d *results.Document) string {
+	e := d.Environment
+	if e.Engine == results.Embedded {
+		return "the embedded server"
 	}
-	return p
+	return fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), results.Plural(len(e.Servers), "server"), e.Engine)
+}
+
+// repeats returns the largest number of repeats of a group.
+func (s *set) repeats() int {
+	most := 0
+	for _, g := range s.groups {
+		most = max(most, len(g))
+	}
+	return most
 }
 
 // clients returns the numbers of clients in the set, ascending.
-func (s set) clients() []int {
+func (s *set) clients() []int {
 	var out []int
 	for _, g := range s.groups {
 		out = append(out, g[0].Clients)
@@ -163,13 +211,17 @@ func (s set) clients() []int {
 	return slices.Compact(out)
 }
 
-// at returns the groups with n clients, naive ones first.
-func (s set) at(n int) [][]*results.Document {
+// mostClients returns the largest number of clients, about which a scenario's claims are.
+func (s *set) mostClients() int { return slices.Max(s.clients()) }
+
+// atMost returns the groups with the largest number of clients, naive ones first.
+func (s *set) atMost() [][]*results.Document {
+	n := s.mostClients()
 	return slices.DeleteFunc(slices.Clone(s.groups), func(g []*results.Document) bool { return g[0].Clients != n })
 }
 
 // variants returns the groups of each variant, ascending by clients and rate; naive variants come first.
-func (s set) variants() [][][]*results.Document {
+func (s *set) variants() [][][]*results.Document {
 	keys := make([]results.GroupKey, len(s.groups))
 	for i, g := range s.groups {
 		keys[i] = g[0].Key()
@@ -186,47 +238,17 @@ func (s set) variants() [][][]*results.Document {
 	return out
 }
 
-// mostPhases is the largest number of phases whose latencies are drawn. Each has a figure for each number of clients.
-const mostPhases = 3
-
-// phaseHold is the phase whose length the scenario sets, in all recipes that have it.
-const phaseHold = "hold"
-
-// phases returns the recipe's first phases that have a median. The others were not timed, or zkbench set their length.
-func (s set) phases() []string {
-	measured := func(phase string) bool {
-		return slices.ContainsFunc(s.docs, func(d *results.Document) bool {
-			_, ok := d.Metrics[phase+"-p50-ns"]
-			return ok
-		})
-	}
-	var out []string
-	for _, phase := range s.docs[0].Phases {
-		if phase != phaseHold && measured(phase) && len(out) < mostPhases {
-			out = append(out, phase)
-		}
-	}
-	return out
-}
-
-// figures returns the figures that the set has data for.
-func (s set) figures() ([]figure, error) {
-	if s.docs[0].Rate > 0 && len(s.rates()) > 1 {
+// figures returns the figures in which the set has something to show, those of the costs first.
+func (s *set) figures() ([]Figure, error) {
+	if len(s.rates()) > 1 {
 		return s.knee(), nil
 	}
-	figures := slices.Concat(s.throughput(), s.notifications(), s.scalingLaw())
-	for _, n := range s.clients() {
-		for _, phase := range s.phases() {
-			curves, err := s.percentiles(n, phase)
-			if err != nil {
-				return nil, err
-			}
-			figures = append(figures, curves...)
-		}
-		figures = append(figures, s.herdSizes(n)...)
-		figures = append(figures, s.timelines(n)...)
-		figures = append(figures, s.overTime(n)...)
-		figures = append(figures, s.failures(n)...)
+	percentiles, err := s.percentiles()
+	if err != nil {
+		return nil, err
 	}
-	return figures, nil
+	return slices.Concat(
+		s.costs(), s.throughput(), s.outcomes(), s.latencies(), percentiles, s.floor(), s.published(),
+		s.herdSizes(), s.timelines(), s.overTime(), s.recoveries(), s.failures(), s.scalingLaw(),
+	), nil
 }

@@ -15,15 +15,6 @@ import (
 	"github.com/zkbench/zkbench/results/scaling"
 )
 
-// The figure's proportions. Two panels stand side by side below the legends.
-const (
-	lawWidth       = 10 * vg.Inch
-	lawPanelHeight = 3 * vg.Inch
-	lawTitle       = 0.42 * vg.Inch
-	lawMargin      = 0.55 * vg.Inch // beside the legends
-	lawLegendEntry = 0.19 * vg.Inch
-)
-
 // lawPoints is the number of points of a curve between the ends of the axis.
 const lawPoints = 120
 
@@ -50,7 +41,7 @@ type lawRange struct{ first, last, end float64 }
 
 // scalingLaw draws costs and throughput against the number of clients, with the laws that were fitted to them. Both axes are
 // logarithmic. It draws nothing if there are too few numbers of clients for a fit.
-func (s set) scalingLaw() []figure {
+func (s *set) scalingLaw() []Figure {
 	studies := scaling.Of(s.docs)
 	if len(studies) != 1 || studies[0].TooFew() || studies[0].Unfitted != "" {
 		return nil
@@ -75,31 +66,7 @@ func (s set) scalingLaw() []figure {
 	if len(panels) == 0 {
 		return nil
 	}
-	return []figure{s.lawFigure(panels, study)}
-}
-
-// lawFigure puts the panels into two columns below the title and the legends.
-func (s set) lawFigure(panels []*plot.Plot, study scaling.Study) figure {
-	rows := (len(panels) + 1) / 2
-	variants, styles := s.lawLegends(study)
-	panelsHeight := lawPanelHeight * vg.Length(rows)
-	height := lawTitle + lawLegendEntry*vg.Length(max(len(study.Variants), lawStyles)) + panelsHeight
-	return figure{name: s.prefix + "-scaling", width: lawWidth, height: height, draw: func(c draw.Canvas) {
-		title := newPlot("", "", "").Title.TextStyle
-		title.XAlign, title.YAlign = draw.XCenter, draw.YTop
-		c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y - figureMargin}, "Scaling law, "+s.subject())
-		legends := draw.Crop(c, lawMargin, -lawMargin, 0, -lawTitle)
-		variants.Draw(legends)
-		styles.Draw(legends)
-		for column := range min(len(panels), 2) {
-			var stacked []*plot.Plot
-			for i := column; i < len(panels); i += 2 {
-				stacked = append(stacked, panels[i])
-			}
-			left, right := lawWidth/2*vg.Length(column), -lawWidth/2*vg.Length(1-column)
-			stack(stacked, slices.Repeat([]float64{1 / float64(rows)}, len(stacked)), draw.Crop(c, left, right, 0, panelsHeight-height))
-		}
-	}}
+	return []Figure{s.gridFigure("scaling", "How it scales", panels, s.lawLegend(study))}
 }
 
 // costCurves returns the curves of a cost, with its values multiplied by a factor.
@@ -159,9 +126,8 @@ func throughputCurves(study scaling.Study, first float64) []curve {
 }
 
 // lawPanel draws curves over a shade of the range that was not measured. It returns nil if there is nothing to draw.
-func (s set) lawPanel(label string, curves []curve, at lawRange) *plot.Plot {
-	p := newPlot(label, "clients", "") // gonum/plot reserves room for a label of a logarithmic Y axis in the wrong place
-	p.Title.TextStyle.Font.Size = p.X.Label.TextStyle.Font.Size
+func (s *set) lawPanel(label string, curves []curve, at lawRange) *plot.Plot {
+	p := newPlot(label+logLabel, "clients"+logLabel, "")
 	low, high := lawLimits(curves)
 	if low > high {
 		return nil
@@ -219,7 +185,7 @@ func between(first, last float64) []float64 {
 }
 
 // addBand fills the interval of the extrapolation, as far as the axis of values goes.
-func (s set) addBand(p *plot.Plot, c curve, low, high float64) {
+func (s *set) addBand(p *plot.Plot, c curve, low, high float64) {
 	var upper, lower plotter.XYs
 	_, beyond := c.drawn()
 	if len(beyond) == 0 {
@@ -231,20 +197,19 @@ func (s set) addBand(p *plot.Plot, c curve, low, high float64) {
 		lower = append(lower, plotter.XY{X: n, Y: min(max(band.Low, low), high)})
 	}
 	slices.Reverse(lower)
-	light := s.colors[c.variant]
-	p.Add(&plotter.Polygon{XYs: []plotter.XYs{append(upper, lower...)}, Color: translucent(light)})
+	p.Add(&plotter.Polygon{XYs: []plotter.XYs{append(upper, lower...)}, Color: translucent(s.looks[c.variant].color)})
 }
 
 // translucent returns a color through which others can be seen.
 func translucent(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 0x30} }
 
 // addCurve draws the formula, the fit within and beyond the measured range, the peak, and the points with their extremes.
-func (s set) addCurve(p *plot.Plot, c curve) {
-	of := s.colors[c.variant]
-	addLine(p, "", xysOf(c.formula), dotted(of))
+func (s *set) addCurve(p *plot.Plot, c curve) {
+	of := s.looks[c.variant].color
+	addLine(p, xysOf(c.formula), dotted(of))
 	within, beyond := c.drawn()
-	addLine(p, "", lineThrough(c.fit, within), solid(of))
-	addLine(p, "", lineThrough(c.fit, beyond), extrapolated(of))
+	addLine(p, lineThrough(c.fit, within), solid(of))
+	addLine(p, lineThrough(c.fit, beyond), extrapolated(of))
 	if c.peak > 0 {
 		ring := draw.GlyphStyle{Color: of, Radius: 6, Shape: draw.RingGlyph{}}
 		p.Add(&plotter.Scatter{XYs: lineThrough(c.fit, []float64{c.peak}), GlyphStyle: ring})
@@ -253,10 +218,10 @@ func (s set) addCurve(p *plot.Plot, c curve) {
 		if pt.High > pt.Low {
 			whisker := solid(of)
 			whisker.Width = 1
-			addLine(p, "", plotter.XYs{{X: pt.Clients, Y: pt.Low}, {X: pt.Clients, Y: pt.High}}, whisker)
+			addLine(p, plotter.XYs{{X: pt.Clients, Y: pt.Low}, {X: pt.Clients, Y: pt.High}}, whisker)
 		}
 	}
-	addDots(p, xysOf(c.measured), of, 2.6)
+	addGlyphs(p, xysOf(c.measured), s.looks[c.variant], glyphRadius)
 }
 
 func xysOf(points []scaling.Point) plotter.XYs {
@@ -302,27 +267,24 @@ func lawNote(t *scaling.Throughput) string {
 	}
 }
 
-// lawStyles is the largest number of entries of the legend of styles.
-const lawStyles = 4
-
-// lawLegends returns the legend of the variants and that of the styles.
-func (s set) lawLegends(study scaling.Study) (variants, styles plot.Legend) {
-	variants, styles = newPlot("", "", "").Legend, newPlot("", "", "").Legend
-	variants.Top, variants.Left, styles.Top = true, true, true
+// lawLegend returns the entries of the variants, and those of the styles of lines.
+func (s *set) lawLegend(study scaling.Study) []entry {
+	var out []entry
 	for _, v := range study.Variants {
-		variants.Add(v.Key.Variant+lawNote(v.Throughput), &plotter.Line{LineStyle: solid(s.colors[v.Key.Variant])})
+		one := lineEntry(v.Key.Variant+lawNote(v.Throughput), s.looks[v.Key.Variant])
+		out = append(out, one)
 	}
-	formula := "formula"
+	bound := "formula"
 	if study.Bounds() {
-		formula = "formula: an upper bound"
+		bound = "formula: an upper bound"
 	}
-	styles.Add("medians with extremes, and the fit", &plotter.Line{LineStyle: solid(gray())},
-		&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: 2.6, Shape: draw.CircleGlyph{}}})
-	styles.Add(fmt.Sprintf("extrapolation to %d times the clients, 95%% interval", scaling.Reach),
-		&plotter.Polygon{Color: translucent(gray())}, &plotter.Line{LineStyle: extrapolated(gray())})
-	styles.Add(formula, &plotter.Line{LineStyle: dotted(gray())})
+	out = append(out,
+		entry{fmt.Sprintf("extrapolation to %d times the clients, 95%% interval", scaling.Reach),
+			[]plot.Thumbnailer{&plotter.Polygon{Color: translucent(gray())}, &plotter.Line{LineStyle: extrapolated(gray())}}},
+		entry{bound, []plot.Thumbnailer{&plotter.Line{LineStyle: dotted(gray())}}})
 	if slices.ContainsFunc(study.Variants, func(v scaling.Variant) bool { return v.Throughput != nil }) {
-		styles.Add("peak of the universal scalability law", &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: 5, Shape: draw.RingGlyph{}}})
+		peak := &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: 5, Shape: draw.RingGlyph{}}}
+		out = append(out, entry{"peak of the universal scalability law", []plot.Thumbnailer{peak}})
 	}
-	return variants, styles
+	return out
 }

@@ -26,7 +26,7 @@ func TestExtrapolationEnds(t *testing.T) {
 	if _, beyond := short.drawn(); slices.Max(beyond) != 10 {
 		t.Errorf("a variant that was measured under 1 client is extrapolated to %g, because another one was measured under 50", slices.Max(beyond))
 	}
-	p := set{}.lawPanel("metric", []curve{c}, at)
+	p := (&set{}).lawPanel("metric", []curve{c}, at)
 	if p.X.Max != 500 || p.Y.Min < 0.1 || p.Y.Max > 5000 {
 		t.Errorf("the axes end at %g clients and reach from %g to %g, as the endless interval does", p.X.Max, p.Y.Min, p.Y.Max)
 	}
@@ -35,7 +35,7 @@ func TestExtrapolationEnds(t *testing.T) {
 	if within, beyond := c.drawn(); slices.Max(within) != 50 || beyond != nil {
 		t.Errorf("a fit that is not extrapolated is drawn to %g clients, and dashed at %v", slices.Max(within), beyond)
 	}
-	if p := (set{}).lawPanel("metric", []curve{c}, at); p.Y.Max > 2e9 {
+	if p := (&set{}).lawPanel("metric", []curve{c}, at); p.Y.Max > 2e9 {
 		t.Errorf("the axis reaches to %g because of a pole beyond the measurements", p.Y.Max)
 	}
 	c.fit, c.band = nil, nil

@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
 	"time"
@@ -21,15 +20,12 @@ const shortestSeries = 10 * time.Second
 // mostPoints is the number of points of one line at most: the steps are wide enough for that.
 const mostPoints = 240
 
-// The heights of the figure's panels. The first one has the title and the legend, the last one the numbers of the time axis.
+// The heights of the figure's panels. The first one has the stalls, the last one the numbers of the time axis.
 const (
-	firstHeight  = 2.56 * vg.Inch
-	middleHeight = 1.64 * vg.Inch
-	lastHeight   = 2.16 * vg.Inch
+	firstHeight  = 1.9 * vg.Inch
+	middleHeight = 1.55 * vg.Inch
+	lastHeight   = 1.85 * vg.Inch
 )
-
-// seriesLegendEntry is the share of the first panel's height that each line of its legend takes.
-const seriesLegendEntry = 0.1
 
 // stallWidth is the width of the bars that mark stalls.
 const stallWidth = 5
@@ -134,11 +130,11 @@ func (t track) reads() plotter.XYs {
 	})
 }
 
-// overTime draws the time series of the middle repeat of each variant under n clients. Short measurements are left out, and
-// those in lockstep, whose pace zkbench sets.
-func (s set) overTime(n int) []figure {
+// overTime draws the time series of the middle repeat of each variant under the largest number of clients. Short measurements are left
+// out, and those in lockstep, whose pace zkbench sets.
+func (s *set) overTime() []Figure {
 	var docs []*results.Document
-	for _, group := range s.at(n) {
+	for _, group := range s.atMost() {
 		if d := middle(group); d.Series != nil && !d.Window.Lockstep && lengthOf(d) > shortestSeries {
 			docs = append(docs, d)
 		}
@@ -147,44 +143,48 @@ func (s set) overTime(n int) []figure {
 		return nil
 	}
 	tracks := tracksOf(docs)
-	panels := []*plot.Plot{s.seriesPanel(tracks, "operations/s", track.operations)}
-	if slices.ContainsFunc(tracks, func(t track) bool { return len(t.latencies()) > 0 }) {
-		panels = append(panels, s.seriesPanel(tracks, "mean "+docs[0].Phases[0]+",\nms", track.latencies))
-	}
-	if docs[0].Rate > 0 {
-		panels = append(panels, s.seriesPanel(tracks, "largest backlog,\narrivals", track.backlog))
-	}
-	panels = append(panels,
-		s.seriesPanel(tracks, "notifications/s", track.notifications),
-		s.seriesPanel(tracks, "largest herd,\nnotifications", track.herds),
-		s.seriesPanel(tracks, "slowest\nbystander\nread, ms", track.reads),
-	)
-	first, last := panels[0], panels[len(panels)-1]
-	first.Title.Text = fmt.Sprintf("Over time, %s, in steps of %s\n%s", clientsText(n), tracks[0].step, s.subject())
+	panels := s.seriesPanels(tracks)
+	heights := slices.Repeat([]vg.Length{middleHeight}, len(panels))
+	heights[0], heights[len(panels)-1] = firstHeight, lastHeight
+	n := s.mostClients()
+	shows := fmt.Sprintf("Over time, %s, in steps of %s", clientsText(n), tracks[0].step)
+	var legend []entry
 	for i, t := range tracks {
-		first.Legend.Add(t.doc.Variant, &plotter.Line{LineStyle: solid(s.colors[t.doc.Variant])})
-		s.addStalls(first, t, i)
+		l := s.looks[t.doc.Variant]
+		legend = append(legend, entry{t.doc.Variant, []plot.Thumbnailer{&plotter.Line{LineStyle: seriesStyle(l, i)}}})
 	}
-	first.Legend.Top = true
-	addHeadroom(first, tracks)
-	showTimes(last, seriesCaption(tracks))
-	shares, height := seriesShares(len(panels))
-	return []figure{{name: fmt.Sprintf("%s-series-n%d", s.prefix, n), width: timelineWidth, height: height, draw: func(c draw.Canvas) {
-		stack(panels, shares, c)
-	}}}
+	return []Figure{s.stackFigure(fmt.Sprintf("series-n%d", n), shows, panels, heights, legend)}
 }
 
-// seriesShares returns the share of the figure's height that each panel takes, and the height.
-func seriesShares(panels int) (shares []float64, height vg.Length) {
-	heights := slices.Repeat([]vg.Length{middleHeight}, panels)
-	heights[0], heights[panels-1] = firstHeight, lastHeight
-	for _, h := range heights {
-		height += h
+// seriesPanels returns the panels of the figure, with the same time axis.
+func (s *set) seriesPanels(tracks []track) []*plot.Plot {
+	d := tracks[0].doc
+	panels := []*plot.Plot{s.seriesPanel(tracks, "operations per second", track.operations)}
+	if slices.ContainsFunc(tracks, func(t track) bool { return len(t.latencies()) > 0 }) {
+		panels = append(panels, s.seriesPanel(tracks, "mean "+d.Phases[0]+", ms", track.latencies))
 	}
-	for _, h := range heights {
-		shares = append(shares, float64(h/height))
+	if d.Rate > 0 {
+		panels = append(panels, s.seriesPanel(tracks, "largest backlog, arrivals", track.backlog))
 	}
-	return shares, height
+	panels = append(panels,
+		s.seriesPanel(tracks, "notifications per second", track.notifications),
+		s.seriesPanel(tracks, "largest herd, notifications", track.herds),
+		s.seriesPanel(tracks, "slowest bystander read, ms", track.reads),
+	)
+	for i, t := range tracks {
+		s.addStalls(panels[0], t, i)
+	}
+	if marks := faultsOf(tracks); len(marks) > 0 { // room above the data for their names
+		panels[0].Add(faultLabels{marks: marks})
+		panels[0].Y.Max /= 1 - markRow
+	}
+	showTimes(panels[len(panels)-1], seriesCaption(tracks))
+	return panels
+}
+
+// seriesStyle tells lines apart without color by their width: there are too many points for shapes.
+func seriesStyle(l look, place int) draw.LineStyle {
+	return draw.LineStyle{Color: l.color, Width: []vg.Length{1.6, 0.8, 1.2}[place%3]}
 }
 
 // faultsOf returns the faults of the first track; the schedule is the same for all of them.
@@ -202,7 +202,7 @@ func seriesCaption(tracks []track) string {
 	if len(stageEdges(tracks)) > 0 {
 		text += "; dashed: stages"
 	}
-	return fmt.Sprintf("time since the window began, s (%s; bars below operations/s: stalls)", text)
+	return fmt.Sprintf("time since the window began, s (%s; bars below: stalls)", text)
 }
 
 // edges draws a line where each stage of the load but the first begins, in seconds since the window began.
@@ -221,25 +221,15 @@ func stageEdges(tracks []track) edges {
 // Plot implements [plot.Plotter].
 func (e edges) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
-	style := draw.LineStyle{Color: color.Gray{0x60}, Width: 0.7, Dashes: []vg.Length{3, 3}}
+	style := draw.LineStyle{Color: gray(), Width: 0.7, Dashes: []vg.Length{3, 3}}
 	for _, at := range e {
 		c.StrokeLine2(style, x(at), c.Min.Y, x(at), c.Max.Y)
 	}
 }
 
-// addHeadroom makes room for the legend, and for the labels of faults below it.
-func addHeadroom(first *plot.Plot, tracks []track) {
-	rows := seriesLegendEntry * float64(len(tracks))
-	if marks := faultsOf(tracks); len(marks) > 0 {
-		first.Add(faultLabels{marks: marks, row: rows + 0.02})
-		rows += markRow
-	}
-	first.Y.Max /= 0.95 - rows
-}
-
 // seriesPanel draws one quantity of all tracks over a shade of what does not belong to the window.
-func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.XYs) *plot.Plot {
-	p := newPlot("", "", label)
+func (s *set) seriesPanel(tracks []track, label string, line func(track) plotter.XYs) *plot.Plot {
+	p := newPlot(label, "", "")
 	hideTimes(p)
 	low, high, end := math.Inf(1), 1.0, 0.0
 	for _, t := range tracks {
@@ -255,11 +245,12 @@ func (s set) seriesPanel(tracks []track, label string, line func(track) plotter.
 	p.Y.Min, p.Y.Max = 0, high*1.08
 	if low > 0 && high > 100*low {
 		logarithmic(&p.Y, low*0.8, high*1.3)
+		p.Title.Text += logLabel
 	}
 	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max}, faultMarks{marks: faultsOf(tracks)}, stageEdges(tracks))
-	for _, t := range tracks {
+	for i, t := range tracks {
 		for _, piece := range t.pieces(line(t)) {
-			addLine(p, "", piece, draw.LineStyle{Color: s.colors[t.doc.Variant], Width: 1})
+			addLine(p, piece, seriesStyle(s.looks[t.doc.Variant], i))
 		}
 	}
 	return p
@@ -291,16 +282,16 @@ type shade struct{ from, to float64 }
 func (s shade) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	left, right := x(s.from), x(s.to)
-	c.FillPolygon(color.Gray{0xee}, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+	c.FillPolygon(shadeColor(), []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
 }
 
 // addStalls marks the stalls of a track by bars below the panel's lines, in a row of their own for each track.
-func (s set) addStalls(p *plot.Plot, t track, row int) {
+func (s *set) addStalls(p *plot.Plot, t track, row int) {
 	step := 0.05 * p.Y.Max
 	for _, stall := range t.doc.Stalls {
 		y := -step * (float64(row) + 0.5)
 		p.Y.Min = min(p.Y.Min, -step*float64(row+1))
 		bar := plotter.XYs{{X: stall.Start.Seconds(), Y: y}, {X: (stall.Start + stall.Length).Seconds(), Y: y}}
-		addLine(p, "", bar, draw.LineStyle{Color: s.colors[t.doc.Variant], Width: stallWidth})
+		addLine(p, bar, draw.LineStyle{Color: s.looks[t.doc.Variant].color, Width: stallWidth})
 	}
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"image/color"
 	"slices"
 	"time"
 
@@ -11,32 +12,64 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // timelineShown is the length of the first part of a result's timeline, which is drawn. In a longer part, single herds could
 // not be distinguished.
 const timelineShown = 250 * time.Millisecond
 
-// The figure's proportions. Each variant has a panel of notifications above a panel of bystander reads.
+// The heights of the figure's panels. Each variant has a panel of notifications above a panel of bystander reads; the last one has
+// the numbers of the time axis.
 const (
-	timelineWidth  = 8 * vg.Inch
-	timelineHeight = 7 * vg.Inch
-	dotsShare      = 0.32
-	bystanderShare = 0.18
+	dotsHeight      = 2.1 * vg.Inch
+	bystanderHeight = 1.05 * vg.Inch
+	timesHeight     = 0.3 * vg.Inch
 )
 
-// timelines draws, for each naive variant, its herd timeline above that of the optimized variant.
-func (s set) timelines(n int) []figure {
-	groups := s.at(n)
-	optimized := slices.IndexFunc(groups, func(g []*results.Document) bool { return g[0].Kind == "optimized" })
-	if optimized < 0 {
+// timelines draws the notifications of two variants that make the same promise, one below the other: first those of the overview,
+// then each other naive variant and the optimized variant. Variants in lockstep have no timeline, as zkbench sets their pace.
+func (s *set) timelines() []Figure {
+	if s.docs[0].Window.Lockstep {
 		return nil
 	}
-	var out []figure
+	var out []Figure
+	for _, pair := range s.timelinePairs() {
+		upper, lower := middle(pair[0]), middle(pair[1])
+		if max(upper.Herd.Max(), lower.Herd.Max()) < 2 {
+			continue
+		}
+		if silent := slices.IndexFunc(pair[:], func(g []*results.Document) bool { return len(shownDots(middle(g))) == 0 }); silent >= 0 {
+			s.without("no timeline of %s and %s, as %s has no notification in it", upper.Variant, lower.Variant, pair[silent][0].Variant)
+			continue
+		}
+		out = append(out, s.timeline(upper, lower))
+	}
+	return out
+}
+
+// timelinePairs returns the groups that are drawn together, under the largest number of clients.
+func (s *set) timelinePairs() [][2][]*results.Document {
+	groups := s.atMost()
+	find := func(is func(*results.Document) bool) []*results.Document {
+		if i := slices.IndexFunc(groups, func(g []*results.Document) bool { return is(g[0]) }); i >= 0 {
+			return groups[i]
+		}
+		return nil
+	}
+	var out [][2][]*results.Document
+	add := func(upper, lower []*results.Document) {
+		known := func(p [2][]*results.Document) bool { return p[0][0].Variant == upper[0].Variant }
+		if upper != nil && lower != nil && !slices.ContainsFunc(out, known) {
+			out = append(out, [2][]*results.Document{upper, lower})
+		}
+	}
+	if pair, err := results.ParsePair(s.docs[0].Scenario.Overview); err == nil {
+		add(find(func(d *results.Document) bool { return d.Variant == pair.Naive }), find(func(d *results.Document) bool { return d.Variant == pair.Optimized }))
+	}
 	for _, g := range groups {
-		d := middle(g)
-		if d.Kind == "naive" && d.Herd.Max() > 1 && !d.Window.Lockstep {
-			out = append(out, s.timeline(d, middle(groups[optimized])))
+		if g[0].Kind == "naive" {
+			add(g, find(func(d *results.Document) bool { return d.Kind == "optimized" && slices.Equal(d.Forgoes, g[0].Forgoes) }))
 		}
 	}
 	return out
@@ -45,32 +78,37 @@ func (s set) timelines(n int) []figure {
 // middle returns the repeat in the middle.
 func middle(group []*results.Document) *results.Document { return group[len(group)/2] }
 
-func (s set) timeline(naive, optimized *results.Document) figure {
-	slowest := max(slowestBystander(naive), slowestBystander(optimized))
-	top := s.dotsPanel(naive)
-	top.Title.Text = fmt.Sprintf("Every notification, %s\n%s\n%s (%s)", clientsText(naive.Clients), s.subject(), naive.Variant, naive.Kind)
-	lower, last := s.dotsPanel(optimized), bystanderPanel(optimized, slowest)
-	lower.Title.Text = fmt.Sprintf("%s (%s)", optimized.Variant, optimized.Kind)
-	showTimes(last, "time, ms")
-	panels := []*plot.Plot{top, bystanderPanel(naive, slowest), lower, last}
-	name := fmt.Sprintf("%s-timeline-n%d-%s", s.prefix, naive.Clients, naive.Variant)
-	return figure{name: name, width: timelineWidth, height: timelineHeight, draw: func(c draw.Canvas) {
-		stack(panels, []float64{dotsShare, bystanderShare, dotsShare, bystanderShare}, c)
-	}}
+func (s *set) timeline(upper, lower *results.Document) Figure {
+	slowest := max(slowestBystander(upper), slowestBystander(lower))
+	var panels []*plot.Plot
+	for _, d := range []*results.Document{upper, lower} {
+		dots := s.dotsPanel(d)
+		dots.Title.Text = fmt.Sprintf("%s (%s)", d.Variant, d.Kind)
+		panels = append(panels, dots, bystanderPanel(d, slowest))
+	}
+	showTimes(panels[3], "time, ms")
+	name := fmt.Sprintf("timeline-n%d-%s", upper.Clients, upper.Variant)
+	shows := fmt.Sprintf("Every notification of %s, %s", timelineShown, clientsText(upper.Clients))
+	return s.stackFigure(name, shows, panels, []vg.Length{dotsHeight, bystanderHeight, dotsHeight, bystanderHeight + timesHeight}, nil)
 }
 
-// dotsPanel draws each notification as a dot at its time and client.
-func (s set) dotsPanel(d *results.Document) *plot.Plot {
-	p := newPlot("", "", "client")
-	faults := faultsSince(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds)
-	p.Add(faultMarks{marks: faults}, faultLabels{marks: faults})
+// shownDots returns the notifications of the part that is drawn, by the time in milliseconds and the client.
+func shownDots(d *results.Document) plotter.XYs {
 	var xys plotter.XYs
 	for _, n := range d.Timeline.Notifications {
 		if n.At <= timelineShown {
 			xys = append(xys, plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)})
 		}
 	}
-	addDots(p, xys, s.colors[d.Variant], 1.3)
+	return xys
+}
+
+// dotsPanel draws each notification as a dot at its time and client.
+func (s *set) dotsPanel(d *results.Document) *plot.Plot {
+	p := newPlot("", "", "client")
+	faults := faultsSince(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds)
+	p.Add(faultMarks{marks: faults}, faultLabels{marks: faults})
+	p.Add(dots{shownDots(d), s.looks[d.Variant].color, 1.3})
 	hideTimes(p)
 	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
 	p.Y.Min, p.Y.Max = -1, float64(d.Clients)
@@ -84,16 +122,16 @@ func (s set) dotsPanel(d *results.Document) *plot.Plot {
 // bystanderPanel draws each bystander read, on a scale that both variants share.
 func bystanderPanel(d *results.Document, slowest time.Duration) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")
-	var xys plotter.XYs
+	var all stems
 	for _, b := range d.Timeline.Bystander {
 		if b.At <= timelineShown {
-			at := milliseconds(b.At)
-			style := draw.LineStyle{Color: gray(), Width: 0.8}
-			addLine(p, "", plotter.XYs{{X: at, Y: 0}, {X: at, Y: milliseconds(b.Response)}}, style)
-			xys = append(xys, plotter.XY{X: at, Y: milliseconds(b.Response)})
+			all = append(all, plotter.XY{X: milliseconds(b.At), Y: milliseconds(b.Response)})
 		}
 	}
-	addDots(p, xys, gray(), 1.5)
+	p.Add(all)
+	if i := all.highest(); i >= 0 {
+		p.Add(spots{{all[i], fmt.Sprintf("%s: slowest read shown: %s", d.Variant, table.Latency(all[i].Y*1e6))}})
+	}
 	hideTimes(p)
 	p.X.Min, p.X.Max = 0, milliseconds(timelineShown)
 	p.Y.Min, p.Y.Max = 0, milliseconds(slowest)*1.1
@@ -121,25 +159,61 @@ func showTimes(p *plot.Plot, label string) {
 	p.X.Label.Text = label
 }
 
-// stack draws plots one above the other with aligned data areas: each is narrowed by the difference between the widest
-// labels and its own.
-func stack(panels []*plot.Plot, shares []float64, c draw.Canvas) {
-	const margin = 8
-	c = draw.Crop(c, margin, -margin, margin, -margin)
-	height := c.Max.Y - c.Min.Y
-	canvases := make([]draw.Canvas, len(panels))
-	var left, right vg.Length
-	top := c.Max.Y
-	for i, p := range panels {
-		bottom := top - height*vg.Length(shares[i])
-		canvases[i] = draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: bottom}, Max: vg.Point{X: c.Max.X, Y: top}}}
-		data := p.DataCanvas(canvases[i])
-		left = max(left, data.Min.X-c.Min.X)
-		right = max(right, c.Max.X-data.Max.X)
-		top = bottom
+// dots are many small dots of one color, one for each event.
+type dots struct {
+	xys    plotter.XYs
+	color  color.RGBA
+	radius vg.Length
+}
+
+// dotCanvas is a canvas with a short form for many equal dots.
+type dotCanvas interface {
+	fillDots(centers []vg.Point, radius vg.Length)
+}
+
+// Plot implements [plot.Plotter].
+func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	var centers []vg.Point
+	for _, xy := range d.xys {
+		if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
+			centers = append(centers, at)
+		}
 	}
-	for i, p := range panels {
-		data := p.DataCanvas(canvases[i])
-		p.Draw(draw.Crop(canvases[i], left-(data.Min.X-c.Min.X), -(right - (c.Max.X - data.Max.X)), 0, 0))
+	c.SetColor(d.color)
+	if short, ok := innermost(c).(dotCanvas); ok {
+		short.fillDots(centers, d.radius)
+		return
+	}
+	for _, at := range centers {
+		c.Fill(circle(at, d.radius))
+	}
+}
+
+// stems are values at moments, each drawn as a thin line from zero.
+type stems plotter.XYs
+
+// highest returns the index of the largest value; -1 if there are none.
+func (s stems) highest() int {
+	at := -1
+	for i, xy := range s {
+		if at < 0 || xy.Y > s[at].Y {
+			at = i
+		}
+	}
+	return at
+}
+
+// Plot implements [plot.Plotter].
+func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	var path vg.Path
+	for _, xy := range s {
+		path.Move(vg.Point{X: x(xy.X), Y: y(0)})
+		path.Line(vg.Point{X: x(xy.X), Y: min(y(xy.Y), c.Max.Y)})
+	}
+	if len(path) > 0 {
+		c.SetLineStyle(draw.LineStyle{Color: gray(), Width: 0.8})
+		c.Stroke(path)
 	}
 }

@@ -43,17 +43,24 @@ func ParsePair(text string) (Pair, error) {
 	return pair, nil
 }
 
-// pairing compares both variants of a pair at the largest number of clients for which both were measured.
-type pairing struct {
-	naive, optimized Row
-	change           string
-	gains            []string // for each metric, the factor between the two, or both values, and the metric
+// Pairing compares both variants of a scenario's [Pair] at the largest number of clients for which both were measured.
+type Pairing struct {
+	Naive, Optimized Row
+	Change           string
+	Gains            []Gain // for each metric of the pair
+}
+
+// Gain is how a metric differs between the variants of a pairing.
+type Gain struct {
+	Metric string
+	Factor float64 // by which the metric is better in the second variant; 0 if there is no factor, such as between shares
+	Text   string  // the factor, or both values, and the metric
 }
 
 // WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and the
 // gains. What changes from one to the other stands below, in lines of this width. Without such scenarios it prints nothing.
 func (s Summary) WriteOverview(w io.Writer, width int) error {
-	pairings := s.pairings()
+	pairings := s.Pairings()
 	if len(pairings) == 0 {
 		return nil
 	}
@@ -63,14 +70,14 @@ func (s Summary) WriteOverview(w io.Writer, width int) error {
 		if i > 0 {
 			t.Rule()
 		}
-		for line, r := range []Row{p.naive, p.optimized} {
+		for line, r := range []Row{p.Naive, p.Optimized} {
 			t.Row(r.label(), r.Clients, r.show(RequestsPerOp, table.Count), r.show(NotificationsPerOp, table.Count), r.show(HerdMax, table.Whole), p.gain(line))
 		}
 		for line := 2; p.gain(line) != ""; line++ {
 			t.Row("", "", "", "", "", p.gain(line))
 		}
-		if p.change != "" {
-			changes = append(changes, fmt.Sprintf("%s, %s against %s: %s", p.naive.Scenario, p.optimized.label(), p.naive.Variant, p.change))
+		if p.Change != "" {
+			changes = append(changes, fmt.Sprintf("%s, %s against %s: %s", p.Naive.Scenario, p.Optimized.label(), p.Naive.Variant, p.Change))
 		}
 	}
 	text, _ := t.Text(width)
@@ -82,9 +89,9 @@ func (s Summary) WriteOverview(w io.Writer, width int) error {
 }
 
 // gain returns the gain that stands in a line of the pairing: a single one in the second line, others from the first line on.
-func (p pairing) gain(line int) string {
-	if first := max(0, 2-len(p.gains)); line >= first && line-first < len(p.gains) {
-		return p.gains[line-first]
+func (p Pairing) gain(line int) string {
+	if first := max(0, 2-len(p.Gains)); line >= first && line-first < len(p.Gains) {
+		return p.Gains[line-first].Text
 	}
 	return ""
 }
@@ -92,44 +99,44 @@ func (p pairing) gain(line int) string {
 // WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
 func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
 	t := table.New(append(table.Left("scenario", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
-	for _, p := range s.pairings() {
+	for _, p := range s.Pairings() {
 		both := func(metric string, format func(float64) string) string {
-			return p.naive.show(metric, format) + " → " + p.optimized.show(metric, format)
+			return p.Naive.show(metric, format) + " → " + p.Optimized.show(metric, format)
 		}
-		t.Row("`"+p.naive.Scenario+"`", "`"+p.naive.Variant+"`"+p.naive.mark(), "`"+p.optimized.Variant+"`"+p.optimized.mark(), p.change, p.naive.Clients,
-			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), strings.Join(p.gains, "; "))
+		t.Row("`"+p.Naive.Scenario+"`", "`"+p.Naive.Variant+"`"+p.Naive.mark(), "`"+p.Optimized.Variant+"`"+p.Optimized.mark(), p.Change, p.Naive.Clients,
+			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), p.gains())
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())
 	return err
 }
 
-// pairings returns a pairing for each scenario that names a pair whose variants were measured together.
-func (s Summary) pairings() []pairing {
-	var out []pairing
+// Pairings returns a pairing for each scenario that names a pair whose variants were measured together.
+func (s Summary) Pairings() []Pairing {
+	var out []Pairing
 	for _, rows := range s.byScenario() {
 		pair, err := ParsePair(rows[0].Pair)
 		if err != nil {
 			continue
 		}
 		if naive, optimized, found := pair.largest(rows); found {
-			p := pairing{naive: naive, optimized: optimized, change: pair.Change}
+			p := Pairing{Naive: naive, Optimized: optimized, Change: pair.Change}
 			for _, metric := range pair.Metrics {
-				p.gains = append(p.gains, gain(metric, naive, optimized))
+				p.Gains = append(p.Gains, gain(metric, naive, optimized))
 			}
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b pairing) int { return cmp.Compare(a.place(), b.place()) })
+	slices.SortStableFunc(out, func(a, b Pairing) int { return cmp.Compare(a.place(), b.place()) })
 	return out
 }
 
 // place returns where the pairing stands: first those of the two questions with which the README begins, then others of the same
 // recipes, then the rest.
-func (p pairing) place() int {
+func (p Pairing) place() int {
 	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
-	i := slices.Index(first, strings.Join([]string{p.naive.Recipe, p.naive.Variant, p.optimized.Variant}, "/"))
+	i := slices.Index(first, strings.Join([]string{p.Naive.Recipe, p.Naive.Variant, p.Optimized.Variant}, "/"))
 	if i < 0 {
-		i = slices.Index(first, p.naive.Recipe)
+		i = slices.Index(first, p.Naive.Recipe)
 	}
 	if i < 0 {
 		return len(first)
@@ -147,21 +154,35 @@ func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {
 	return naive, optimized, found
 }
 
-// gain returns the factor by which a metric is better in the second row, or both values if there is no factor.
-func gain(metric string, naive, optimized Row) string {
+// gains returns all gains in one line.
+func (p Pairing) gains() string {
+	var out []string
+	for _, g := range p.Gains {
+		out = append(out, g.Text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// gain returns the gain of a metric from the first row to the second.
+func gain(metric string, naive, optimized Row) Gain {
 	a, measured := naive.Metrics[metric]
 	b, also := optimized.Metrics[metric]
 	name := strings.TrimSuffix(metric, "-ns")
+	g := Gain{Metric: metric, Text: table.Missing}
 	switch {
 	case !measured || !also:
-		return table.Missing
+		return g
 	case slices.ContainsFunc(shares(naive.Phases), func(s Share) bool { return s.metric() == metric }):
-		return fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), metric)
+		g.Text = fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), metric)
+		return g
 	case a.Value == 0 || b.Value == 0:
-		return fmt.Sprintf("%s → %s %s", FormatMetric(metric, a.Value), FormatMetric(metric, b.Value), name)
+		g.Text = fmt.Sprintf("%s → %s %s", FormatMetric(metric, a.Value), FormatMetric(metric, b.Value), name)
+		return g
 	case MoreIsBetter(metric):
-		return fmt.Sprintf("%s× %s", table.Count(b.Value/a.Value), name)
+		g.Factor = b.Value / a.Value
 	default:
-		return fmt.Sprintf("%s× %s", table.Count(a.Value/b.Value), name)
+		g.Factor = a.Value / b.Value
 	}
+	g.Text = fmt.Sprintf("%s× %s", table.Count(g.Factor), name)
+	return g
 }

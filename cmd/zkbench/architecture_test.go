@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"results/gate":          {"results", "results/capacity", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
 	"results/scaling":       {"results", "results/table"},
 	"results/capacity":      {"results", "results/table", "results/outcome"},
-	"plots":                 {"results", "results/scaling"}, // a plot cannot see ZooKeeper
+	"plots":                 {"results", "results/compare", "results/scaling", "results/table"}, // a plot cannot see ZooKeeper
 	"ensemble/wire":         {},
 	"ensemble":              {"ensemble/wire", "ensemble/jute"},
 	"ensemble/namespace":    {"ensemble", "ensemble/wire"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
@@ -18,10 +19,56 @@ import (
 
 // compareFlags are the flags of `zkbench compare`.
 type compareFlags struct {
-	base    string
-	format  string
+	base   string
+	format string
+	sides  sidesFlags
+}
+
+// sidesFlags are the flags of commands that compare runs.
+type sidesFlags struct {
 	metrics []string
 	across  []string
+}
+
+// bind declares the flags.
+func (f *sidesFlags) bind(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.metrics, "metrics", nil, "names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
+	flags.StringSliceVar(&f.across, "across", nil, "a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
+}
+
+// check returns the mistakes in the flags.
+func (f sidesFlags) check() error {
+	var errs []error
+	for _, s := range f.across {
+		errs = append(errs, oneOf("--across", s, texts(compare.Subjects())))
+	}
+	for _, pattern := range f.metrics {
+		if _, err := path.Match(pattern, ""); err != nil {
+			errs = append(errs, usage(fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// options returns what the flags select.
+func (f sidesFlags) options() compare.Options {
+	o := compare.Options{Metrics: f.metrics}
+	for _, s := range f.across {
+		o.Across = append(o.Across, compare.Subject(s))
+	}
+	return o
+}
+
+// twice returns an error if an argument is given twice.
+func twice(args []string) error {
+	var errs []error
+	for i, arg := range args {
+		same := func(other string) bool { return filepath.Clean(arg) == filepath.Clean(other) }
+		if slices.ContainsFunc(args[:i], same) {
+			errs = append(errs, usage(fmt.Errorf("%s is given twice: name two different runs", arg)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func compareCommand(a *app) *cobra.Command {
@@ -57,33 +104,18 @@ The exit code reports whether there was something to compare, not the outcome.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "", "`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
-	flags.StringSliceVar(&f.across, "across", nil, "a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
+	f.sides.bind(flags)
 	flags.StringVar(&f.format, "format", compare.Formats()[0], strings.Join(compare.Formats(), ", "))
 	return cmd
 }
 
 // check returns the mistakes in flags and arguments.
 func (f compareFlags) check(args []string) error {
-	errs := []error{oneOf("--format", f.format, compare.Formats())}
-	for _, s := range f.across {
-		errs = append(errs, oneOf("--across", s, texts(compare.Subjects())))
-	}
-	for _, pattern := range f.metrics {
-		if _, err := path.Match(pattern, ""); err != nil {
-			errs = append(errs, usage(fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err)))
-		}
-	}
+	err := errors.Join(oneOf("--format", f.format, compare.Formats()), f.sides.check(), twice(args))
 	if f.base != "" && len(args) > 1 {
-		errs = append(errs, usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base")))
+		err = errors.Join(err, usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base")))
 	}
-	for i, arg := range args {
-		twice := func(other string) bool { return filepath.Clean(arg) == filepath.Clean(other) }
-		if slices.ContainsFunc(args[:i], twice) {
-			errs = append(errs, usage(fmt.Errorf("%s is given twice: name two different runs", arg)))
-		}
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // compare prints the comparison of results. Results that can be read and not be compared are a usage error.
@@ -95,10 +127,8 @@ func (a *app) compare(args []string, f compareFlags) error {
 	if err != nil {
 		return err
 	}
-	options := compare.Options{Base: f.base, Metrics: f.metrics}
-	for _, s := range f.across {
-		options.Across = append(options.Across, compare.Subject(s))
-	}
+	options := f.sides.options()
+	options.Base = f.base
 	var c compare.Comparison
 	if len(sides) == 1 {
 		c, err = compare.Variants(sides[0], options)

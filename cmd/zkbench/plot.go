@@ -4,73 +4,151 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/scaling"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // defaultPlots is the folder for figures.
 const defaultPlots = "plots/out"
 
+// plotFlags are the flags of `zkbench plot`.
+type plotFlags struct {
+	out     string
+	formats []string
+	sides   sidesFlags
+}
+
 func plotCommand(a *app) *cobra.Command {
-	var out string
-	var formats []string
+	var f plotFlags
 	cmd := &cobra.Command{
 		Use:   "plot [RESULT…]",
-		Short: "Draw results: latencies, throughput, notifications, herds, scaling",
-		Long: `Draw what runs measured. A RESULT is a run's folder or single files of it;
+		Short: "Draw a run, or compare runs in figures",
+		Long: `Draw what a run measured. A RESULT is a run's folder or single files of it;
 without one, the newest run in ` + defaultRuns + ` is drawn.
 
-Figures: latency percentiles by variant, for the first three phases of the
-recipe; throughput and notifications against the number of clients; herd sizes;
-the herd timeline, with every notification as a dot and the bystanders' latency
-beneath; with faults, the operations around the first one; and, if a measurement
-took more than 10 s, operations, notifications, the largest herd and the slowest
-bystander read over time. Of open loads with three or more rates, the response
-times against the rate.
+The figures of a scenario follow its claims and what its recipe measures: the
+costs of an operation beside the formulas, throughput, what users get (such as
+stale reads and lost items), latencies, multiples of the floor, herd sizes, two
+variants' notifications one by one, and recoveries from faults. Of measurements
+of more than 10 s there are figures over time; of open loads at three or more
+rates, the response times against the rate; and of three or more client counts,
+laws that are fitted to the costs and the throughput, which are also printed.
+What does not differ is not drawn, and listed. docs/plots.md explains all
+figures.
 
-With three or more client counts, the growth of notifications, requests and
-time per operation is fitted as a power of the number of clients, and, with four
-or more, the throughput to the universal scalability law. Both are printed with
-95% intervals beside the variants' formulas, and drawn up to ten times as many
-clients.
+With two or more runs, each variant is compared with itself in the first run,
+the base, under the rules of 'zkbench compare': both sides' values, and ratios
+with their intervals. A RESULT is then a folder or a quoted pattern, such as
+'old-*'.
 
-Not drawn: results whose numbers must not be used, and over time, measurements
-in lockstep.`,
+Results whose numbers must not be used are not drawn.`,
 		Example: `  zkbench plot
-  zkbench plot results/runs/20260102T030405Z-ab12 --format svg`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(formats) == 0 {
-				return usage(errors.New("--format is empty: png, svg, or png,svg"))
-			}
-			for _, f := range formats {
-				if err := oneOf("--format", f, plots.Formats()); err != nil {
-					return err
-				}
-			}
-			return a.plot(args, out, formats)
-		},
+  zkbench plot results/runs/20260102T030405Z-ab12 --format svg
+  zkbench plot old new
+  zkbench plot 'old-*' 'new-*' --across zookeeper --metrics 'handoff-*'`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.plot(args, f) },
 	}
-	cmd.Flags().StringVar(&out, "out", defaultPlots, "folder for the figures")
-	cmd.Flags().StringSliceVar(&formats, "format", plots.Formats(), "png, svg, or png,svg")
+	flags := cmd.Flags()
+	flags.StringVar(&f.out, "out", defaultPlots, "folder for the figures")
+	flags.StringSliceVar(&f.formats, "format", plots.Formats(), "png, svg, or png,svg")
+	f.sides.bind(flags)
 	return cmd
 }
 
-func (a *app) plot(paths []string, out string, formats []string) error {
-	docs, err := a.readResults(paths)
+// plot draws a run, or the comparison of several.
+func (a *app) plot(args []string, f plotFlags) error {
+	if len(f.formats) == 0 {
+		return usage(errors.New("--format is empty: png, svg, or png,svg"))
+	}
+	for _, format := range f.formats {
+		if err := oneOf("--format", format, plots.Formats()); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(f.sides.check(), twice(args)); err != nil {
+		return err
+	}
+	sides, err := a.readSides(args)
 	if err != nil {
 		return err
 	}
-	if err := checkFolder("out", out); err != nil {
+	if err := checkFolder("out", f.out); err != nil {
 		return err
 	}
-	files, err := plots.Draw(docs, out, formats)
+	sides = oneSideOfEachRun(sides)
+	var docs []*results.Document
+	for _, s := range sides {
+		docs = append(docs, s.Docs...)
+	}
+	if len(sides) > 1 {
+		return a.plotComparison(sides, docs, f)
+	}
+	if len(f.sides.across)+len(f.sides.metrics) > 0 {
+		return usage(errors.New("--across and --metrics are about the comparison of two runs: name both"))
+	}
+	return a.plotRun(docs, f)
+}
+
+// oneSideOfEachRun joins sides that have a run in common, such as several files of one run.
+func oneSideOfEachRun(sides []compare.Side) []compare.Side {
+	var out []compare.Side
+	for _, s := range sides {
+		shared := func(o compare.Side) bool {
+			return slices.ContainsFunc(o.Docs, func(d *results.Document) bool {
+				return slices.ContainsFunc(s.Docs, func(own *results.Document) bool { return own.Run == d.Run })
+			})
+		}
+		if i := slices.IndexFunc(out, shared); i >= 0 {
+			out[i].Docs = append(out[i].Docs, s.Docs...)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// plotRun draws the figures of one run, and prints the laws that were fitted.
+func (a *app) plotRun(docs []*results.Document, f plotFlags) error {
+	figures, notDrawn, err := plots.Figures(docs)
 	if err != nil {
 		return err
 	}
+	a.noteLeftOut(docs)
+	if err := a.writeFigures(figures, notDrawn, f); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	return scaling.Write(a.stdout, scaling.Of(docs), width(a.stdout))
+}
+
+// plotComparison draws the comparison of several runs. Results that can be read and not be compared are a usage error.
+func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f plotFlags) error {
+	c, err := compare.Runs(sides, f.sides.options())
+	if err != nil {
+		return usage(err)
+	}
+	figures, notDrawn := plots.Compared(c, docs)
+	if err := a.writeFigures(figures, notDrawn, f); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	for _, note := range c.Notes() {
+		fmt.Fprintln(a.stdout, table.Wrap(note, width(a.stdout)))
+	}
+	fmt.Fprintln(a.stdout, "`zkbench compare` prints the numbers, and why a verdict is what it is")
+	return nil
+}
+
+// noteLeftOut names the results that are in no figure.
+func (a *app) noteLeftOut(docs []*results.Document) {
 	for _, d := range docs {
 		switch {
 		case d.Drawable():
@@ -80,14 +158,24 @@ func (a *app) plot(paths []string, out string, formats []string) error {
 			fmt.Fprintf(a.stderr, "left out, because its numbers must not be used: %s\n", d.Filename())
 		}
 	}
+}
+
+// writeFigures stores the figures and prints their names, and what is not drawn.
+func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f plotFlags) error {
+	files, err := plots.WriteAll(figures, f.out, f.formats)
+	if err != nil {
+		return err
+	}
 	if len(files) == 0 {
 		return errors.New("these results have nothing to draw")
 	}
-	for i := 0; i < len(files); i += len(formats) { // the formats of one figure follow each other
-		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(formats, " "))
+	for i := 0; i < len(files); i += len(f.formats) { // the formats of one figure follow each other
+		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(f.formats, " "))
 	}
-	fmt.Fprintln(a.stdout)
-	return scaling.Write(a.stdout, scaling.Of(docs), width(a.stdout))
+	for _, n := range notDrawn {
+		fmt.Fprintln(a.stdout, table.Wrap("not drawn of "+n.String(), width(a.stdout)))
+	}
+	return nil
 }
 
 // runName matches the names that newRun returns.

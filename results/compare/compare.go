@@ -56,7 +56,13 @@ type Row struct {
 	Pairs    int            `json:"pairs"` // 0 if the ratio does not come from pairs
 	Verdict  Verdict        `json:"verdict"`
 	Reason   string         `json:"reason"`
+
+	apart bool // the two values must not be compared at all
 }
+
+// MayBeDrawn reports whether the two values may stand side by side in a figure: both were measured, may be used, and were measured
+// under conditions whose difference is accepted. It says nothing about the verdict.
+func (r Row) MayBeDrawn() bool { return !r.apart }
 
 // Place is one side of a row.
 type Place struct {
@@ -67,6 +73,9 @@ type Place struct {
 	Repeats int            `json:"repeats"`
 	Mark    string         `json:"mark"` // BROKEN or INVALID if the numbers must not be used
 }
+
+// Notes returns one line for each difference in the conditions, and for the measurements that only one side has.
+func (c Comparison) Notes() []string { return slices.Concat(c.preamble(), c.LeftOut) }
 
 // Verdict says how the other side's value compares with that of the base.
 type Verdict string

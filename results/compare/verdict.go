@@ -38,6 +38,7 @@ func (m match) row(metric, obstacle string) Row {
 	r.Other, r.Unit = other, cmp.Or(r.Unit, unit)
 	r.Reason = m.excluded(metric)
 	if r.Reason != "" {
+		r.apart = true
 		return r
 	}
 	if r.Base.Value != 0 {
@@ -46,10 +47,10 @@ func (m match) row(metric, obstacle string) Row {
 	switch {
 	case isCount(metric) && m.exact():
 		r.Verdict, r.Reason = m.compareCounts(metric)
+	case obstacle != "":
+		r.Reason, r.apart = obstacle, true
 	case results.IsMaximum(metric):
 		r.Reason = maximum
-	case obstacle != "":
-		r.Reason = obstacle
 	default:
 		r.comparePairs(m)
 	}

@@ -1,0 +1,335 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/compare"
+)
+
+// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with
+// the 95 % intervals. The documents of all sides give the variants their looks. What [compare.Row.MayBeDrawn] refuses is left out,
+// with the reason.
+func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDrawn) {
+	var figures []Figure
+	var notDrawn []NotDrawn
+	for i, rows := range results.GroupBy(c.Rows, sameSubject) {
+		own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != rows[0].Scenario })
+		s := sides{rows: slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool { return !r.MayBeDrawn() }), looks: newPalette(own)}
+		s.prefix = fmt.Sprintf("%s-compared-%d", rows[0].Scenario, i+1)
+		figures = append(figures, slices.Concat(s.values(), s.ratios())...)
+		if n := reasonsApart(rows); len(n) > 0 {
+			notDrawn = append(notDrawn, NotDrawn{Set: s.prefix, Others: n})
+		}
+	}
+	return figures, notDrawn
+}
+
+// sameSubject reports whether two rows belong into the same figures.
+func sameSubject(a, b compare.Row) bool {
+	return a.Scenario == b.Scenario && a.Size == b.Size && a.Rate == b.Rate && a.Other.Side == b.Other.Side
+}
+
+// reasonsApart returns each reason for which rows are left out, with their metrics.
+func reasonsApart(rows []compare.Row) []string {
+	var order []string
+	metrics := map[string][]string{}
+	for _, r := range rows {
+		if r.MayBeDrawn() || slices.Contains(metrics[r.Reason], r.Metric) {
+			continue
+		}
+		if metrics[r.Reason] == nil {
+			order = append(order, r.Reason)
+		}
+		metrics[r.Reason] = append(metrics[r.Reason], r.Metric)
+	}
+	for i, reason := range order {
+		order[i] = fmt.Sprintf("no %s: %s", strings.Join(metrics[reason], ", "), reason)
+	}
+	return order
+}
+
+// sides is what is compared of one scenario.
+type sides struct {
+	rows   []compare.Row
+	looks  palette
+	prefix string
+}
+
+// metrics returns the metrics of the rows, in their order.
+func (s sides) metrics() []string {
+	var out []string
+	for _, r := range s.rows {
+		if !slices.Contains(out, r.Metric) {
+			out = append(out, r.Metric)
+		}
+	}
+	return out
+}
+
+// of returns the rows of a metric.
+func (s sides) of(metric string) []compare.Row {
+	return slices.DeleteFunc(slices.Clone(s.rows), func(r compare.Row) bool { return r.Metric != metric })
+}
+
+// clients returns the numbers of clients, ascending.
+func (s sides) clients() []int {
+	var out []int
+	for _, r := range s.rows {
+		out = append(out, r.Clients)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// subject names the scenario and both sides.
+func (s sides) subject() string {
+	r := s.rows[0]
+	title := results.GroupKey{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
+	return fmt.Sprintf("%s: %s on %s against %s on %s", title, r.Other.Side, r.Other.Engine, r.Base.Side, r.Base.Engine)
+}
+
+// figure returns a figure of panels in columns.
+func (s sides) figure(name, shows string, panels []*plot.Plot, height vg.Length, legend []entry) Figure {
+	rows := inColumns(panels, min(panelColumns, len(panels)))
+	heights := equalHeights(rows, height)
+	return Figure{
+		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: total(heights),
+		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
+	}
+}
+
+// values draws each metric of both sides against the number of clients, those of the base dashed; or with an arrow from the base to
+// the other side if there is only one number.
+func (s sides) values() []Figure {
+	var panels []*plot.Plot
+	for _, metric := range s.metrics() {
+		if len(s.clients()) > 1 {
+			panels = append(panels, s.curves(metric))
+		} else {
+			panels = append(panels, s.shifts(metric, len(panels)%panelColumns == 0))
+		}
+	}
+	if len(panels) == 0 {
+		return nil
+	}
+	base, other := baseStyle(gray()), solid(gray())
+	legend := []entry{
+		{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: base}}},
+		{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: other}}},
+	}
+	if len(s.clients()) == 1 {
+		legend = []entry{
+			{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseGlyph()}}},
+			{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: disc{}}}}},
+		}
+	} else {
+		for _, v := range s.variants() {
+			legend = append(legend, lineEntry(v, s.looks[v]))
+		}
+	}
+	return []Figure{s.figure("values", "Both sides, medians", panels, panelHeight, legend)}
+}
+
+// baseStyle is the style of the lines of the base.
+func baseStyle(c color.Color) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: 1.4, Dashes: []vg.Length{4, 3}}
+}
+
+// baseGlyph is the shape of the base.
+func baseGlyph() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: disc{hollow: true}}
+}
+
+// variants returns the names of the variants, in the order of the rows.
+func (s sides) variants() []string {
+	var out []string
+	for _, r := range s.rows {
+		if !slices.Contains(out, r.Other.Variant) {
+			out = append(out, r.Other.Variant)
+		}
+	}
+	return out
+}
+
+// curves draws a metric of both sides against the number of clients.
+func (s sides) curves(metric string) *plot.Plot {
+	q := quantityOf(metric)
+	rows := s.of(metric)
+	y := scaleOf(bothValues(rows, q))
+	p := newPlot(y.label(q), "clients", "")
+	var marks spots
+	for _, v := range s.variants() {
+		var base, other plotter.XYs
+		for _, r := range rows {
+			if r.Other.Variant == v {
+				base = append(base, plotter.XY{X: float64(r.Clients), Y: y.at(q.factor * float64(r.Base.Value))})
+				other = append(other, plotter.XY{X: float64(r.Clients), Y: y.at(q.factor * float64(r.Other.Value))})
+				marks = append(marks, spot{other[len(other)-1], clientsText(r.Clients) + ", " + rowText(r)})
+			}
+		}
+		addLine(p, base, baseStyle(s.looks[v].color))
+		addLine(p, other, solid(s.looks[v].color))
+		addGlyphs(p, other, s.looks[v], glyphRadius)
+	}
+	p.Add(marks)
+	y.set(&p.Y)
+	setClients(p, s.clients())
+	return p
+}
+
+// shifts draws a metric with a row for each variant, with a line from the base to the other side.
+func (s sides) shifts(metric string, named bool) *plot.Plot {
+	q := quantityOf(metric)
+	rows := s.of(metric)
+	x := scaleOf(bothValues(rows, q))
+	labels := s.labels(rows, named)
+	p := rowsPlot(x.label(q), labels)
+	var marks spots
+	for i, r := range rows {
+		from := plotter.XY{X: x.at(q.factor * float64(r.Base.Value)), Y: rowOf(i, labels)}
+		to := plotter.XY{X: x.at(q.factor * float64(r.Other.Value)), Y: rowOf(i, labels)}
+		addLine(p, plotter.XYs{from, to}, draw.LineStyle{Color: gray(), Width: 1})
+		p.Add(&plotter.Scatter{XYs: plotter.XYs{from}, GlyphStyle: baseGlyph()})
+		addGlyphs(p, plotter.XYs{to}, s.looks[r.Other.Variant], glyphRadius)
+		marks = append(marks, spot{to, rowText(r)})
+	}
+	p.Add(marks)
+	x.set(&p.X)
+	return p
+}
+
+func bothValues(rows []compare.Row, q quantity) []float64 {
+	var out []float64
+	for _, r := range rows {
+		out = append(out, q.factor*float64(r.Base.Value), q.factor*float64(r.Other.Value))
+	}
+	return out
+}
+
+// labels names the rows of a panel; the number of clients is part of the names if there are several.
+func (s sides) labels(rows []compare.Row, named bool) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = " "
+		if named {
+			out[i] = r.Other.Variant
+			if len(s.clients()) > 1 {
+				out[i] += ", " + clientsText(r.Clients)
+			}
+		}
+	}
+	return out
+}
+
+// rowText returns everything about a row in a line.
+func rowText(r compare.Row) string {
+	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, results.FormatMetric(r.Metric, float64(r.Base.Value)), results.FormatMetric(r.Metric, float64(r.Other.Value)), r.Metric)
+	if r.Ratio.Finite() {
+		text += fmt.Sprintf(", ratio %.3g", float64(r.Ratio))
+	}
+	if r.Pairs > 0 {
+		text += fmt.Sprintf(" (%.3g to %.3g in %d pairs)", float64(r.Low), float64(r.High), r.Pairs)
+	}
+	return text + ": " + string(r.Verdict) + ", " + r.Reason
+}
+
+// verdictLook returns how a ratio is drawn. Verdicts differ in their shapes, too.
+func verdictLook(v compare.Verdict) look {
+	switch v {
+	case compare.Better:
+		return look{cool()[0], disc{}}
+	case compare.Worse:
+		return look{warm()[0], polygon{corners: 4}}
+	default:
+		return look{plain()[1], disc{hollow: true}}
+	}
+}
+
+// ratios draws the ratio of both sides in each row, with its interval, beside a line at 1.
+func (s sides) ratios() []Figure {
+	var panels []*plot.Plot
+	most := 0
+	for _, metric := range s.metrics() {
+		rows := slices.DeleteFunc(s.of(metric), func(r compare.Row) bool { return !r.Ratio.Finite() || r.Ratio <= 0 })
+		if len(rows) > 0 {
+			panels = append(panels, s.ratioPanel(metric, rows))
+			most = max(most, len(rows))
+		}
+	}
+	if len(panels) == 0 {
+		return nil
+	}
+	var legend []entry
+	for _, v := range []compare.Verdict{compare.Better, compare.Worse, compare.Same, compare.Unsure} {
+		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == v }) {
+			name := map[compare.Verdict]string{compare.Same: "exact counts, equal", compare.Unsure: "not decided"}[v]
+			if name == "" {
+				name = string(v)
+			}
+			l := verdictLook(v)
+			legend = append(legend, entry{name, []plot.Thumbnailer{&plotter.Line{LineStyle: solid(l.color)}, &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: l.color, Radius: glyphRadius, Shape: l.glyph}}}})
+		}
+	}
+	height := pairsAxis + ratioRow*vg.Length(most)
+	return []Figure{s.figure("ratios", "Ratios with their 95 % intervals", panels, height, legend)}
+}
+
+// ratioRow is the height of a row of ratios.
+const ratioRow = 0.24 * vg.Inch
+
+// ratioPanel draws the ratios of a metric. Ratios without an interval are drawn as they are, and the reason says why.
+func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {
+	labels := s.labels(rows, true)
+	better := "less is better"
+	if results.MoreIsBetter(metric) {
+		better = "more is better"
+	}
+	p := rowsPlot(fmt.Sprintf("%s, ratio%s", metric, logLabel), labels)
+	p.X.Label.Text = better
+	low, high := 1/ratioReach, ratioReach
+	p.Add(verticalLine{1, gray()})
+	var marks spots
+	for i, r := range rows {
+		l, row := verdictLook(r.Verdict), rowOf(i, labels)
+		at := plotter.XY{X: float64(r.Ratio), Y: row}
+		from, to := at.X, at.X
+		if r.Pairs > 0 && r.Low.Finite() && r.High.Finite() && r.Low > 0 {
+			from, to = float64(r.Low), float64(r.High)
+		}
+		low, high = math.Min(low, from), math.Max(high, to)
+		addLine(p, plotter.XYs{{X: from, Y: row}, {X: to, Y: row}}, solid(l.color))
+		addGlyphs(p, plotter.XYs{at}, l, glyphRadius)
+		marks = append(marks, spot{at, rowText(r)})
+	}
+	p.Add(marks)
+	logarithmic(&p.X, low*0.95, high*1.05)
+	p.X.Tick.Marker = plot.TickerFunc(ratioTicks)
+	return p
+}
+
+// ratioReach is how far an axis of ratios goes at least, so that a difference of a few percent does not look like a large one.
+const ratioReach = 1.25
+
+// ratioTicks ticks an axis of ratios near 1 more densely than [decades].
+func ratioTicks(low, high float64) []plot.Tick {
+	if high > 5*low {
+		return decades(low, high)
+	}
+	var ticks []plot.Tick
+	for _, v := range []float64{0.4, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5} {
+		if v >= low && v <= high {
+			ticks = append(ticks, plot.Tick{Value: v, Label: plainNumber(v)})
+		}
+	}
+	return ticks
+}

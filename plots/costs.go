@@ -1,0 +1,52 @@
+package plots
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// costs draws what an operation costs: requests, writes, failed writes, notifications and spurious wakeups, and other counts that
+// the scenario is about. Formulas are dashed.
+func (s *set) costs() []Figure {
+	metrics := []string{results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.SpuriousWakeupsPerOp}
+	for _, metric := range s.asked() {
+		if isCost(metric) && !slices.Contains(metrics, metric) {
+			metrics = append(metrics, metric)
+		}
+	}
+	return s.metricFigure("costs", "What an operation costs", metrics)
+}
+
+// isCost reports whether a metric that a scenario is about is a count or a size of what is sent or kept.
+func isCost(metric string) bool {
+	return !isTime(metric) && !isRate(metric) && !isOutcome(metric)
+}
+
+// isTime reports whether a metric is a time or a multiple of one.
+func isTime(metric string) bool {
+	return strings.HasSuffix(metric, "-ns") || results.IsFloorMultiple(metric)
+}
+
+// isRate reports whether a metric is a rate of completed work, of which more is better.
+func isRate(metric string) bool {
+	return results.MoreIsBetter(metric) || metric == results.OfferedPerSecond
+}
+
+// throughput draws operations per second, and other rates that the scenario is about. Lockstep has none: zkbench sets its pace.
+func (s *set) throughput() []Figure {
+	if s.docs[0].Window.Lockstep {
+		return nil
+	}
+	metrics := []string{results.OpsPerSecond}
+	if s.docs[0].Rate > 0 {
+		metrics[0] = results.AchievedPerSecond
+	}
+	for _, metric := range s.asked() {
+		if isRate(metric) && !slices.Contains(metrics, metric) {
+			metrics = append(metrics, metric)
+		}
+	}
+	return s.metricFigure("throughput", "Throughput", metrics)
+}

@@ -1,0 +1,248 @@
+package plots_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/compare"
+)
+
+// A metric in which nothing differs is not drawn, and listed with its value.
+func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
+	docs := run(t)
+	for _, d := range docs {
+		d.Metrics[results.WritesPerOp] = results.Metric{Value: 2, Unit: "per op"}
+		d.Metrics[results.RequestsPerOp] = results.Metric{Value: 2, Unit: "per op"}
+		if d.Kind == "naive" {
+			d.Metrics[results.RequestsPerOp] = results.Metric{Value: 3, Unit: "per op"}
+		}
+	}
+	_, notDrawn, err := plots.Figures(docs)
+	if err != nil || len(notDrawn) != 1 || !slices.Contains(notDrawn[0].Same, "writes/op 2.00") {
+		t.Errorf("not drawn: %v, %v; want writes/op 2.00 among them", notDrawn, err)
+	}
+	costs := figure(t, docs, "costs").Inline()
+	if strings.Contains(costs, ">writes per operation<") || !strings.Contains(costs, ">requests per operation<") {
+		t.Error("the costs have writes, which do not differ, or lack requests, which do")
+	}
+}
+
+// A scenario that is about a metric has a panel of it.
+func TestFiguresFollowTheQuestion(t *testing.T) {
+	asked := map[string]string{
+		results.ItemsLost: "outcomes", "stale/read": "outcomes", results.Unavailable: "latencies", results.BytesPeak: "costs", "notice-max-ns": "latencies",
+		results.RequestsPerSecond: "costs", results.FencedPerOp: "outcomes", "background-reads/s": "throughput", "background-read-p50-ns": "latencies",
+	}
+	for metric, name := range asked {
+		docs := run(t)
+		for i, d := range docs {
+			d.Scenario.Asks = []string{metric}
+			d.Metrics[metric] = results.Metric{Value: float64(i+1) * 1e6}
+		}
+		before := map[string]string{}
+		for _, is := range []bool{false, true} {
+			if !is {
+				for _, d := range docs {
+					delete(d.Metrics, metric)
+				}
+			} else {
+				for i, d := range docs {
+					d.Metrics[metric] = results.Metric{Value: float64(i+1) * 1e6}
+				}
+			}
+			figures, _, err := plots.Figures(docs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range figures {
+				if strings.HasSuffix(f.Name, name) && is && f.Inline() == before[f.Name] {
+					t.Errorf("%s is not in the figure %s", metric, name)
+				}
+				before[f.Name] = f.Inline()
+			}
+		}
+		if before["lock-contention-container-"+name] == "" {
+			t.Errorf("%s: no figure %s", metric, name)
+		}
+	}
+}
+
+// A bound far above every measurement is not drawn as if it were expected.
+func TestFarBoundsAreNotDrawn(t *testing.T) {
+	for _, tt := range []struct {
+		factor float64 // of the bound to the measurement
+		drawn  bool
+	}{{1, true}, {1.4, true}, {2, false}, {50, false}} {
+		docs := run(t)
+		for _, d := range docs {
+			cost := d.Metrics[results.NotificationsPerOp].Value
+			d.Expected.Costs = map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: tt.factor * cost}}
+		}
+		costs := figure(t, docs, "costs").Inline()
+		if drawn := strings.Contains(costs, "stroke-dasharray"); drawn != tt.drawn || strings.Contains(costs, ">formula") != tt.drawn {
+			t.Errorf("a bound of %g times the measurement is drawn: %v, want %v", tt.factor, drawn, tt.drawn)
+		}
+	}
+}
+
+// Variants stand in one timeline only if they make the same promise, or if the scenario's overview pairs them.
+func TestTimelinesPairEqualPromises(t *testing.T) {
+	docs := func(overview string) []*results.Document {
+		var out []*results.Document
+		for _, v := range []struct{ name, kind, forgoes string }{
+			{"children-watch", "naive", results.ItemsLost}, {"znode", "naive", ""}, {"aardvark", "optimized", ""}, {"predecessor-watch", "optimized", results.ItemsLost},
+		} {
+			d := measured(t, v.name, v.kind, 4, 1)
+			if d.Scenario.Overview = overview; v.forgoes != "" {
+				d.Forgoes = []string{v.forgoes}
+			}
+			out = append(out, d)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		overview string
+		want     map[string]string // the upper variant, and the lower one
+	}{
+		{"", map[string]string{"children-watch": "predecessor-watch", "znode": "aardvark"}},
+		{"predecessor-watch against znode by ops/s", map[string]string{"znode": "predecessor-watch", "children-watch": "predecessor-watch"}},
+	} {
+		for upper, lower := range tt.want {
+			text := figure(t, docs(tt.overview), "timeline-n4-"+upper).Inline()
+			for _, other := range []string{"aardvark", "predecessor-watch"} {
+				if strings.Contains(text, other+" (") != (other == lower) {
+					t.Errorf("overview %q: the timeline of %s, with %s: want only %s", tt.overview, upper, other, lower)
+				}
+			}
+		}
+	}
+	apart := docs("")[:2]
+	apart = append(apart, docs("")[2])
+	_, names := draw(t, apart, "svg")
+	if slices.Contains(names, "lock-contention-container-timeline-n4-children-watch.svg") {
+		t.Error("a variant stands beside one that promises more")
+	}
+}
+
+// Inline figures have no color that the style sheet lacks, show texts as texts, and say the value at each median.
+func TestInline(t *testing.T) {
+	docs := []*results.Document{withFailure(t, `<script>alert("1")</script>`, "naive"), withFailure(t, "predecessor-watch", "optimized")}
+	for _, d := range docs {
+		d.Scenario.Name = `a & "b" ]]> <i>`
+	}
+	figures, _, err := plots.Figures(append(docs, slices.Concat(run(t), scaledRun(t, 1, 5, 20, 50, 100))...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	style, spots := plots.InlineStyle(), 0
+	for _, f := range figures {
+		text := f.Inline()
+		for _, class := range regexp.MustCompile(`class="(?:dots )?([sf][0-9a-f]{6})"`).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(style, "."+class[1]+"{") {
+				t.Errorf("%s: the style sheet has no class %s", f.Name, class[1])
+			}
+		}
+		if strings.Contains(text, "<script") || strings.Contains(text, "<i>") || strings.Contains(text, `"b"`) {
+			t.Errorf("%s has a name as markup", f.Name)
+		}
+		if err := wellFormed(text); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		spots += strings.Count(text, `<circle class="spot"`)
+	}
+	if spots < 50 {
+		t.Errorf("%d values can be pointed at in %d figures", spots, len(figures))
+	}
+}
+
+// Runs are compared in two figures of each scenario: values and ratios. What compare refuses is not drawn.
+func TestCompared(t *testing.T) {
+	var sides []compare.Side
+	for i, name := range []string{"old", "new"} {
+		side := compare.Side{Name: name}
+		for _, clients := range []int{1, 4, 20} {
+			for repeat := 1; repeat <= 7; repeat++ {
+				for v, kind := range []string{"naive", "optimized"} {
+					d := measured(t, []string{"children-watch", "predecessor-watch"}[v], kind, clients, repeat)
+					d.Run, d.Started = name, time.Date(2026, 1, 2, 12, 2*repeat+(i+repeat)%2, 0, 0, time.UTC).Add(time.Duration(60*clients+20*v) * time.Minute)
+					d.Herd.Grouping = results.GroupedByZxid
+					d.Metrics["handoff-p50-ns"] = results.Metric{Value: float64(clients*(v+1)) * 1e6 * (1 + 0.5*float64(i*v)) * (1 + 0.01*float64(repeat%3))}
+					side.Docs = append(side.Docs, d)
+				}
+			}
+		}
+		sides = append(sides, side)
+	}
+	c, err := compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", results.NotificationsPerOp}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := slices.Concat(sides[0].Docs, sides[1].Docs)
+	figures, notDrawn := plots.Compared(c, docs)
+	dir, names := write(t, figures, "svg")
+	if want := []string{"lock-contention-compared-1-values.svg", "lock-contention-compared-1-ratios.svg"}; !slices.Equal(names, want) || len(notDrawn) > 0 {
+		t.Fatalf("drew %v and not %v, want %v", names, notDrawn, want)
+	}
+	for _, name := range names {
+		compareFile(t, dir, name, filepath.Join("testdata", "compared", name))
+	}
+
+	for _, d := range sides[1].Docs {
+		d.Environment.ZooKeeper = "3.8.4"
+	}
+	if c, err = compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns"}}); err != nil {
+		t.Fatal(err)
+	}
+	if figures, notDrawn = plots.Compared(c, docs); len(figures) > 0 || len(notDrawn) != 1 || !strings.Contains(notDrawn[0].String(), "no handoff-p50-ns: measured under different conditions: ZooKeeper") {
+		t.Errorf("%d figures of two versions of ZooKeeper, not drawn: %v", len(figures), notDrawn)
+	}
+}
+
+// The pairs of all scenarios stand in one figure.
+func TestPairs(t *testing.T) {
+	var docs []*results.Document
+	for i, name := range []string{"one", "two", "three", "four"} {
+		for _, d := range []*results.Document{measured(t, "children-watch", "naive", 4+i, 1), measured(t, "predecessor-watch", "optimized", 4+i, 1)} {
+			d.Scenario.Name, d.Scenario.Overview = name, "predecessor-watch against children-watch by handoff-p50-ns"
+			if i == 3 {
+				d.Scenario.Overview = "predecessor-watch against children-watch by items-lost"
+				d.Metrics[results.ItemsLost] = results.Metric{Value: float64(len(d.Kind) - 5)}
+			}
+			docs = append(docs, d)
+		}
+	}
+	dir, names := draw(t, docs, "svg")
+	if !slices.Contains(names, "overview.svg") {
+		t.Fatalf("drew %v, want the overview among them", names)
+	}
+	compareFile(t, dir, "overview.svg", filepath.Join("testdata", "compared", "overview.svg"))
+	if _, names = draw(t, docs[:4], "svg"); slices.Contains(names, "overview.svg") {
+		t.Error("an overview of two scenarios was drawn")
+	}
+}
+
+// Published figures stand beside the measured ones, but not beside those of the embedded server.
+func TestPublishedIsDrawn(t *testing.T) {
+	docs := run(t)
+	for _, d := range docs {
+		d.Scenario.Published = &results.Published{
+			Source: "a paper", Differs: "everything", Unit: "locks", UnitsPerOperation: 2,
+			Rows: []results.PublishedRow{{Name: "100 locks", Operations: 100, Seconds: map[int]float64{1: 2, 4: 5}}},
+		}
+	}
+	if text := figure(t, docs, "published").Inline(); !strings.Contains(text, "published: 100 locks") || !strings.Contains(text, "locks per second") {
+		t.Errorf("the figure does not name the published run: %s", text)
+	}
+	for _, d := range docs {
+		d.Environment.Engine = results.Embedded
+	}
+	if _, names := draw(t, docs, "svg"); slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "published") }) {
+		t.Error("published figures were drawn beside those of the embedded server")
+	}
+}
