@@ -3,7 +3,12 @@ package plots
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
 
+	"git.sr.ht/~sbinet/gg"
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -66,10 +71,15 @@ func (f Figure) legendRows() [][]entry {
 	return rows
 }
 
-// drawOn draws the header and the body.
-func (f Figure) drawOn(c draw.Canvas) {
+// drawOnPaper draws the figure on a canvas that has no background.
+func (f Figure) drawOnPaper(c draw.Canvas) {
 	c.SetColor(paper())
 	c.Fill(c.Rectangle.Path())
+	f.drawOn(c)
+}
+
+// drawOn draws the header and the body.
+func (f Figure) drawOn(c draw.Canvas) {
 	c = draw.Crop(c, figureMargin, -figureMargin, figureMargin, -figureMargin)
 	title := textStyle(titleSize)
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Shows)
@@ -108,15 +118,12 @@ const resolution = 144
 func (f Figure) Write(path, format string) error {
 	var out bytes.Buffer
 	var err error
-	width, height := f.size()
 	switch format {
 	case "png":
-		canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution))
-		f.drawOn(draw.New(canvas))
-		_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(&out)
+		err = f.writePNG(&out)
 	case "svg":
-		canvas := vgsvg.New(width, height)
-		f.drawOn(draw.New(canvas))
+		canvas := vgsvg.New(f.size())
+		f.drawOnPaper(draw.New(canvas))
 		_, err = canvas.WriteTo(&out)
 	default:
 		err = fmt.Errorf("unknown format %q", format)
@@ -126,3 +133,18 @@ func (f Figure) Write(path, format string) error {
 	}
 	return renameio.WriteFile(path, out.Bytes(), 0o644)
 }
+
+// writePNG draws the figure in pixels. It favors speed over the size of the file, which is for a screen.
+func (f Figure) writePNG(out io.Writer) error {
+	width, height := f.size()
+	pixels := image.NewRGBA(image.Rect(0, 0, pixelsOf(width), pixelsOf(height)))
+	context := gg.NewContextForRGBA(pixels) // without it, the canvas would copy the image
+	context.SetLineCapButt()
+	context.InvertY()
+	canvas := vgimg.NewWith(vgimg.UseImageWithContext(pixels, context), vgimg.UseDPI(resolution))
+	f.drawOn(draw.New(canvas))
+	fast := png.Encoder{CompressionLevel: png.BestSpeed}
+	return fast.Encode(out, pixels)
+}
+
+func pixelsOf(length vg.Length) int { return int(math.Ceil(float64(length / vg.Inch * resolution))) }

@@ -22,7 +22,7 @@ func (f Figure) Inline() string {
 	width, height := f.size()
 	canvas := &inlineCanvas{height: height}
 	vg.Initialize(canvas)
-	f.drawOn(draw.NewCanvas(canvas, width, height))
+	f.drawOnPaper(draw.NewCanvas(canvas, width, height))
 	canvas.flush()
 	return fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s">%s%s</svg>`,
 		short(width), short(height), html.EscapeString(f.Shows+": "+f.Subject), canvas.out.String(), canvas.spots.String())

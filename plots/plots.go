@@ -11,8 +11,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/results"
 )
@@ -33,22 +36,23 @@ func (n NotDrawn) String() string {
 	return n.Set + ": " + strings.Join(append(parts, n.Others...), "; ")
 }
 
-// WriteAll stores figures in a folder, which it creates, in each of the formats. The files of one figure follow each other.
+// WriteAll stores figures in a folder, which it creates, in each of the formats. The files of one figure follow each other. Figures
+// are drawn in parallel, on as many CPUs as there are.
 func WriteAll(figures []Figure, dir string, formats []string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	var files []string
+	var drawing errgroup.Group
+	drawing.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range figures {
 		for _, format := range formats {
 			path := filepath.Join(dir, f.Name+"."+format)
-			if err := f.Write(path, format); err != nil {
-				return files, err
-			}
 			files = append(files, path)
+			drawing.Go(func() error { return f.Write(path, format) })
 		}
 	}
-	return files, nil
+	return files, drawing.Wait()
 }
 
 // Figures returns every figure that the documents have something to show in, scenario by scenario, and what they show nothing in. It

@@ -170,7 +170,7 @@ func TestCompared(t *testing.T) {
 			for repeat := 1; repeat <= 7; repeat++ {
 				for v, kind := range []string{"naive", "optimized"} {
 					d := measured(t, []string{"children-watch", "predecessor-watch"}[v], kind, clients, repeat)
-					d.Run, d.Started = name, time.Date(2026, 1, 2, 12, 2*repeat+(i+repeat)%2, 0, 0, time.UTC).Add(time.Duration(60*clients+20*v) * time.Minute)
+					d.Run, d.Started = name, time.Date(2026, 1, 2, 12, 2*repeat+(i+repeat)%2, 0, 0, time.UTC).Add(time.Duration(60*clients+20*v)*time.Minute)
 					d.Herd.Grouping = results.GroupedByZxid
 					d.Metrics["handoff-p50-ns"] = results.Metric{Value: float64(clients*(v+1)) * 1e6 * (1 + 0.5*float64(i*v)) * (1 + 0.01*float64(repeat%3))}
 					side.Docs = append(side.Docs, d)

@@ -207,13 +207,8 @@ func (s stems) highest() int {
 // Plot implements [plot.Plotter].
 func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	var path vg.Path
-	for _, xy := range s {
-		path.Move(vg.Point{X: x(xy.X), Y: y(0)})
-		path.Line(vg.Point{X: x(xy.X), Y: min(y(xy.Y), c.Max.Y)})
-	}
-	if len(path) > 0 {
-		c.SetLineStyle(draw.LineStyle{Color: gray(), Width: 0.8})
-		c.Stroke(path)
+	style := draw.LineStyle{Color: gray(), Width: 0.8}
+	for _, xy := range s { // one by one, as a path of many lines takes much longer in pixels
+		c.StrokeLine2(style, x(xy.X), y(0), x(xy.X), min(y(xy.Y), c.Max.Y))
 	}
 }

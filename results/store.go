@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 
 	"github.com/google/renameio/v2"
+	"golang.org/x/sync/errgroup"
 )
 
 // Filename returns the name under which a document is kept in its run's folder.
@@ -141,19 +143,26 @@ func Decode(text []byte) (*Document, error) {
 	return &d, nil
 }
 
-// ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files.
+// ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files. Files are
+// decoded in parallel, on as many CPUs as there are.
 func ReadAll(paths []string) ([]*Document, error) {
-	var docs []*Document
+	var files []string
 	var errs []error
 	for _, path := range paths {
-		files, err := resultFiles(path)
-		errs = append(errs, err)
-		for _, file := range files {
-			d, err := Read(file)
-			errs, docs = append(errs, err), append(docs, d)
-		}
+		found, err := resultFiles(path)
+		files, errs = append(files, found...), append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil {
+	docs, failures := make([]*Document, len(files)), make([]error, len(files))
+	var reading errgroup.Group
+	reading.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range files {
+		reading.Go(func() error {
+			docs[i], failures[i] = Read(file)
+			return nil
+		})
+	}
+	_ = reading.Wait() // all errors are in failures, in the order of the files
+	if err := errors.Join(append(errs, failures...)...); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(docs, compareDocuments)
