@@ -280,12 +280,9 @@ func (s sides) ratios() []Figure {
 			legend = append(legend, entry{name, []plot.Thumbnailer{&plotter.Line{LineStyle: solid(l.color)}, &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: l.color, Radius: glyphRadius, Shape: l.glyph}}}})
 		}
 	}
-	height := pairsAxis + ratioRow*vg.Length(most)
+	height := rowsAxis + rowHeight*vg.Length(most)
 	return []Figure{s.figure("ratios", "Ratios with their 95 % intervals", panels, height, legend)}
 }
-
-// ratioRow is the height of a row of ratios.
-const ratioRow = 0.24 * vg.Inch
 
 // ratioPanel draws the ratios of a metric. Ratios without an interval are drawn as they are, and the reason says why.
 func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {

@@ -101,6 +101,21 @@ func (s *set) gridFigure(name, shows string, panels []*plot.Plot, legend []entry
 	}
 }
 
+// rowsOf returns the figure with panels that are as high as their rows need.
+func (f Figure) rowsOf(panels []*plot.Plot, rows int) Figure {
+	lines := inColumns(panels, min(panelColumns, len(panels)))
+	heights := equalHeights(lines, rowsAxis+rowHeight*vg.Length(rows))
+	f.height = total(heights)
+	f.body = func(c draw.Canvas) { drawGrid(lines, heights, c) }
+	return f
+}
+
+// The height of a row, and of the title and the axis of a panel of rows.
+const (
+	rowHeight = 0.26 * vg.Inch
+	rowsAxis  = 0.8 * vg.Inch
+)
+
 // stackFigure returns a figure of panels one below the other.
 func (s *set) stackFigure(name, shows string, panels []*plot.Plot, heights []vg.Length, legend []entry) Figure {
 	rows := inColumns(panels, 1)

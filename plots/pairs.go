@@ -14,12 +14,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// The proportions of the figure of all pairs.
-const (
-	pairsWidth = 11 * vg.Inch
-	pairHeight = 0.23 * vg.Inch
-	pairsAxis  = 0.75 * vg.Inch // the title and the axis of each panel
-)
+// pairsWidth is the width of the figure of all pairs, which has three panels side by side.
+const pairsWidth = 11 * vg.Inch
 
 // fewestPairs is the number of pairs from which on the figure says more than a table.
 const fewestPairs = 3
@@ -46,7 +42,7 @@ func pairsFigure(docs []*results.Document) []Figure {
 		pairsPanel(pairings, results.RequestsPerOp, blank(pairings)),
 		gainsPanel(pairings),
 	}}
-	height := pairsAxis + pairHeight*vg.Length(len(pairings))
+	height := rowsAxis + rowHeight*vg.Length(len(pairings))
 	return []Figure{{
 		Name: "overview", Shows: "Every scenario's pair of variants, at its largest number of clients", Subject: "naive or well-known → optimized, on " + serversOf(drawable),
 		legend: []entry{lineEntry("the first variant of the pair", fromLook()), lineEntry("the second one", toLook())},

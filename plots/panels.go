@@ -10,8 +10,6 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/zkbench/zkbench/results"
 )
 
 // metricFigure returns a figure with a panel for each of the metrics that has something to show; none if there is no such metric.
@@ -21,7 +19,8 @@ func (s *set) metricFigure(name, shows string, metrics []string) []Figure {
 		return nil
 	}
 	if len(s.clients()) == 1 { // rows have their names beside them
-		return []Figure{s.gridFigure(name, shows, panels, nil)}
+		f := s.gridFigure(name, shows, panels, nil)
+		return []Figure{f.rowsOf(panels, len(drawn))}
 	}
 	formulas := s.formulaEntries(metrics)
 	if len(panels) > 1 || len(drawn) > mostLabels {
@@ -194,7 +193,7 @@ func addRow(p *plot.Plot, one series, row float64, x scale, q quantity) {
 		xy := plotter.XY{X: x.at(pt.value), Y: row}
 		addLine(p, plotter.XYs{{X: x.at(pt.low), Y: row}, {X: x.at(pt.high), Y: row}}, solid(one.look.color))
 		addGlyphs(p, plotter.XYs{xy}, one.look, glyphRadius+0.5)
-		p.Add(note{plotter.XY{X: x.at(pt.high), Y: row}, results.FormatMetric(q.metric, pt.value/q.factor)})
+		p.Add(note{plotter.XY{X: x.at(pt.high), Y: row}, q.format(pt.value)})
 		all = append(all, spot{xy, one.name + ": " + q.text(pt)})
 	}
 	p.Add(all)

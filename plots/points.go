@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -90,11 +91,19 @@ const glyphRadius = vg.Length(3)
 
 // text returns a point's value with its unit and the extremes of its repeats.
 func (q quantity) text(pt point) string {
-	format := func(v float64) string { return results.FormatMetric(q.metric, v/q.factor) }
 	if pt.high > pt.low {
-		return fmt.Sprintf("%s (%s to %s) %s", format(pt.value), format(pt.low), format(pt.high), q.metric)
+		return fmt.Sprintf("%s (%s to %s) %s", q.format(pt.value), q.format(pt.low), q.format(pt.high), q.metric)
 	}
-	return format(pt.value) + " " + q.metric
+	return q.format(pt.value) + " " + q.metric
+}
+
+// format formats a value on the axis as tables do, unless only zeros would be left of it.
+func (q quantity) format(value float64) string {
+	text := results.FormatMetric(q.metric, value/q.factor)
+	if value != 0 && !strings.ContainsAny(text, "123456789") {
+		return fmt.Sprintf("%.2g", value)
+	}
+	return text
 }
 
 // spot is a place of a figure that a reader can point at, to see its numbers.

@@ -37,7 +37,9 @@ func (s *set) recoveries() []Figure {
 	}
 	logarithmic(&p.X, x.low, x.high)
 	n := s.mostClients()
-	return []Figure{s.gridFigure(fmt.Sprintf("recovery-n%d", n), "Recovery after each fault, "+clientsText(n), []*plot.Plot{p}, nil)}
+	panels := []*plot.Plot{p}
+	f := s.gridFigure(fmt.Sprintf("recovery-n%d", n), "Recovery after each fault, "+clientsText(n), panels, nil)
+	return []Figure{f.rowsOf(panels, len(labels))}
 }
 
 // recoveryScale is logarithmic for any times.

@@ -28,7 +28,7 @@ const (
 )
 
 // timelines draws the notifications of two variants that make the same promise, one below the other: first those of the overview,
-// then each other naive variant and the optimized variant. Variants in lockstep have no timeline, as zkbench sets their pace.
+// then each other naive variant and an optimized one, the overview's if possible. Variants in lockstep have no timeline, as zkbench sets their pace.
 func (s *set) timelines() []Figure {
 	if s.docs[0].Window.Lockstep {
 		return nil
@@ -64,13 +64,15 @@ func (s *set) timelinePairs() [][2][]*results.Document {
 			out = append(out, [2][]*results.Document{upper, lower})
 		}
 	}
-	if pair, err := results.ParsePair(s.docs[0].Scenario.Overview); err == nil {
-		add(find(func(d *results.Document) bool { return d.Variant == pair.Naive }), find(func(d *results.Document) bool { return d.Variant == pair.Optimized }))
-	}
+	pair, _ := results.ParsePair(s.docs[0].Scenario.Overview) // empty if there is none
+	add(find(func(d *results.Document) bool { return d.Variant == pair.Naive }), find(func(d *results.Document) bool { return d.Variant == pair.Optimized }))
 	for _, g := range groups {
-		if g[0].Kind == "naive" {
-			add(g, find(func(d *results.Document) bool { return d.Kind == "optimized" && slices.Equal(d.Forgoes, g[0].Forgoes) }))
+		if g[0].Kind != "naive" {
+			continue
 		}
+		partner := func(d *results.Document) bool { return d.Kind == "optimized" && slices.Equal(d.Forgoes, g[0].Forgoes) }
+		add(g, find(func(d *results.Document) bool { return partner(d) && d.Variant == pair.Optimized }))
+		add(g, find(partner))
 	}
 	return out
 }
