@@ -74,7 +74,7 @@ func (f Figure) legendRows() [][]entry {
 // drawOnPaper draws the figure on a canvas that has no background.
 func (f Figure) drawOnPaper(c draw.Canvas) {
 	c.SetColor(paper())
-	c.Fill(c.Rectangle.Path())
+	c.Fill(c.Path())
 	f.drawOn(c)
 }
 

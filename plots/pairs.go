@@ -86,7 +86,7 @@ func rowsPlot(title string, labels []string) *plot.Plot {
 	}
 	p.Y.Min, p.Y.Max = 0.4, float64(len(labels))+0.6
 	p.Y.Tick.Marker = ticks
-	p.Y.Tick.LineStyle.Width, p.Y.LineStyle.Width = 0, 0
+	p.Y.Tick.Width, p.Y.Width = 0, 0
 	return p
 }
 

@@ -2,6 +2,7 @@ package plots_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"image/png"
 	"io"
@@ -469,7 +470,7 @@ func TestKnee(t *testing.T) {
 func wellFormed(text string) error {
 	decoder := xml.NewDecoder(strings.NewReader(text))
 	for {
-		if _, err := decoder.Token(); err == io.EOF {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

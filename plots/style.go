@@ -110,7 +110,7 @@ func newPlot(title, x, y string) *plot.Plot {
 		axis.Tick.Label.Font = textStyle(tickSize).Font
 		axis.Padding = 2
 		axis.Tick.Marker = plot.TickerFunc(plainTicks)
-		axis.LineStyle.Color, axis.Tick.LineStyle.Color = gray(), gray()
+		axis.Color, axis.Tick.Color = gray(), gray()
 		axis.Label.TextStyle.Color, axis.Tick.Label.Color = ink(), ink()
 	}
 	p.Title.TextStyle.Color = ink()

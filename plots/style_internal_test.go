@@ -22,7 +22,7 @@ const leastDistance = 15
 // The first three colors of naive and of optimized variants differ with every color vision, and their first ones also in a grey
 // print.
 func TestPaletteIsToldApart(t *testing.T) {
-	first := append(warm()[:3:3], cool()[:3]...)
+	first := slices.Concat(warm()[:3], cool()[:3])
 	for name, vision := range visions {
 		for i, a := range first {
 			for _, b := range first[:i] {
@@ -109,7 +109,7 @@ func lab(rgb [3]float64) [3]float64 {
 func lightness(c color.RGBA) float64 { return lab(linear(c))[0] }
 
 func distance(a, b [3]float64) float64 {
-	return math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(a[1]-b[1], 2) + math.Pow(a[2]-b[2], 2))
+	return math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2])
 }
 
 func contrast(a, b color.RGBA) float64 {
