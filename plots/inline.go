@@ -16,27 +16,32 @@ import (
 )
 
 // Inline returns the figure as an SVG element of an HTML page. Its colors are classes that [InlineStyle] defines, for light and dark
-// pages. Values can be pointed at: each is a circle of the class spot with a title. Equal dots are drawn as one path, so that an
+// pages. Values can be pointed at: each is a circle with a title, in the group of the class spots. Equal dots are drawn as one path, so that an
 // element takes about ten bytes for each notification of a timeline.
 func (f Figure) Inline() string {
 	width, height := f.size()
-	canvas := &inlineCanvas{height: height}
+	canvas := &inlineCanvas{height: height, classes: map[color.RGBA]string{}}
+	for i, c := range inlineColors() {
+		canvas.classes[c] = strconv.Itoa(i)
+	}
 	vg.Initialize(canvas)
 	f.drawOnPaper(draw.NewCanvas(canvas, width, height))
 	canvas.flush()
-	return fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s">%s%s</svg>`,
-		short(width), short(height), html.EscapeString(f.Shows+": "+f.Subject), canvas.out.String(), canvas.spots.String())
+	return fmt.Sprintf(`<svg viewBox="0 0 %s %s" role="img" aria-label="%s">%s<g class="spots">%s</g></svg>`,
+		short(width), short(height), html.EscapeString(f.Shows), canvas.out.String(), canvas.spots.String())
 }
 
 // inlineCanvas writes the elements of an SVG element. The origin of its coordinates is at the upper left, unlike that of a figure.
 type inlineCanvas struct {
-	height vg.Length
+	height  vg.Length
+	classes map[color.RGBA]string // the ends of the names of the colors' classes
 	inlineState
 	stack []inlineState
 
 	out, spots strings.Builder
 	attributes string // of the path that is not written yet
-	path       strings.Builder
+	path       pathData
+	line       []place // the part of the path that is not written yet
 }
 
 // inlineState is what Push saves and Pop restores.
@@ -121,7 +126,10 @@ func (c *inlineCanvas) Stroke(path vg.Path) {
 	if c.width <= 0 {
 		return
 	}
-	attributes := fmt.Sprintf(` class="s%s" stroke-width="%s"`, hex(c.inkOf()), short(c.width))
+	attributes := fmt.Sprintf(` class="s%s"`, c.class(c.inkOf()))
+	if c.width != lineWidth { // the style sheet has the width of most lines
+		attributes += fmt.Sprintf(` stroke-width="%s"`, short(c.width))
+	}
 	if len(c.dashes) > 0 {
 		var all []string
 		for _, d := range c.dashes {
@@ -135,7 +143,7 @@ func (c *inlineCanvas) Stroke(path vg.Path) {
 // Fill implements [vg.Canvas].
 func (c *inlineCanvas) Fill(path vg.Path) {
 	ink := c.inkOf()
-	attributes := fmt.Sprintf(` class="f%s"`, hex(ink))
+	attributes := fmt.Sprintf(` class="f%s"`, c.class(ink))
 	if ink.A < 0xff {
 		attributes += fmt.Sprintf(` fill-opacity="%.2f"`, float64(ink.A)/0xff)
 	}
@@ -157,26 +165,105 @@ func (c *inlineCanvas) add(attributes string, path vg.Path) {
 func (c *inlineCanvas) addPart(part vg.PathComp) {
 	switch part.Type {
 	case vg.MoveComp:
-		c.path.WriteString("M" + c.position(part.Pos))
+		c.endLine()
+		c.line = append(c.line, c.place(part.Pos))
 	case vg.LineComp:
-		c.path.WriteString("L" + c.position(part.Pos))
+		c.lineTo(c.place(part.Pos))
 	case vg.ArcComp:
+		c.endLine()
 		for _, share := range []float64{0.5, 1} {
 			sin, cos := math.Sincos(part.Start + share*part.Angle)
-			end := vg.Point{X: part.Pos.X + part.Radius*vg.Length(cos), Y: part.Pos.Y + part.Radius*vg.Length(sin)}
-			fmt.Fprintf(&c.path, "A%s %s 0 0 0 %s", short(part.Radius), short(part.Radius), c.position(end))
+			end := c.place(vg.Point{X: part.Pos.X + part.Radius*vg.Length(cos), Y: part.Pos.Y + part.Radius*vg.Length(sin)})
+			c.path.command("a"+short(part.Radius)+" "+short(part.Radius)+" 0 0 0", end.x-c.path.at.x, end.y-c.path.at.y)
+			c.path.at = end
 		}
 	case vg.CloseComp:
-		c.path.WriteString("Z")
+		c.endLine()
+		c.path.text.WriteString("z")
+		c.path.at = c.path.start
 	}
+}
+
+// lineTo continues the line under way. The middle one of three points at the same height is left out.
+func (c *inlineCanvas) lineTo(p place) {
+	if n := len(c.line); n >= 2 && c.line[n-1].y == p.y && c.line[n-2].y == p.y {
+		c.line[n-1] = p
+		return
+	}
+	c.line = append(c.line, p)
+}
+
+// endLine writes the line under way.
+func (c *inlineCanvas) endLine() {
+	for i, p := range c.line {
+		if i == 0 {
+			c.path.move(p)
+		} else {
+			c.path.lineTo(p)
+		}
+	}
+	c.line = c.line[:0]
+}
+
+// pathData is the value of an attribute d, in relative commands, which are shorter than absolute ones.
+type pathData struct {
+	text      strings.Builder
+	start, at place
+}
+
+// move begins a line. The first one of a path is relative to the origin.
+func (d *pathData) move(p place) {
+	d.command("m", p.x-d.at.x, p.y-d.at.y)
+	d.start, d.at = p, p
+}
+
+// lineTo continues a line. A line of no length is kept: with a round end, it is a dot.
+func (d *pathData) lineTo(p place) {
+	switch dx, dy := p.x-d.at.x, p.y-d.at.y; {
+	case dx == 0 && dy != 0:
+		d.command("v", dy)
+	case dy == 0:
+		d.command("h", dx)
+	default:
+		d.command("l", dx, dy)
+	}
+	d.at = p
+}
+
+// command writes a command with its lengths. A sign separates two lengths as a space does.
+func (d *pathData) command(name string, lengths ...int) {
+	d.text.WriteString(name)
+	for i, l := range lengths {
+		text := tenths(l)
+		if (i > 0 || strings.HasSuffix(name, "0")) && l >= 0 {
+			d.text.WriteByte(' ')
+		}
+		d.text.WriteString(text)
+	}
+}
+
+// reset empties the path.
+func (d *pathData) reset() { *d = pathData{} }
+
+// place is a position in tenths of a point, from the upper left.
+type place struct{ x, y int }
+
+// tenths writes a length without superfluous zeros.
+func tenths(length int) string {
+	text := strconv.FormatFloat(float64(length)/10, 'f', -1, 64)
+	if digits, small := strings.CutPrefix(strings.TrimPrefix(text, "-"), "0."); small {
+		text = strings.TrimSuffix(text, "0."+digits) + "." + digits
+	}
+	return text
 }
 
 // flush writes the path that is under way.
 func (c *inlineCanvas) flush() {
-	if c.path.Len() > 0 {
-		fmt.Fprintf(&c.out, `<path%s d="%s"/>`, c.attributes, c.path.String())
-		c.path.Reset()
+	c.endLine()
+	if c.path.text.Len() > 0 {
+		fmt.Fprintf(&c.out, `<path%s d="%s"/>`, c.attributes, c.path.text.String())
 	}
+	c.path.reset()
 	c.attributes = ""
 }
 
@@ -187,41 +274,60 @@ func (c *inlineCanvas) FillString(face font.Face, at vg.Point, text string) {
 	}
 	c.flush()
 	t := c.transform()
-	place := fmt.Sprintf(`x="%s" y="%s"`, short(t.apply(at).X), short(c.height-t.apply(at).Y))
+	start := c.place(at)
+	attributes := fmt.Sprintf(`x="%s" y="%s"`, tenths(start.x), tenths(start.y))
 	if angle := math.Atan2(t.yx, t.xx); angle != 0 {
-		place = fmt.Sprintf(`transform="translate(%s %s) rotate(%.0f)"`, short(t.apply(at).X), short(c.height-t.apply(at).Y), -angle*180/math.Pi)
+		attributes = fmt.Sprintf(`transform="translate(%s %s) rotate(%.0f)"`, tenths(start.x), tenths(start.y), -angle*180/math.Pi)
 	}
-	fmt.Fprintf(&c.out, `<text %s font-size="%s" class="f%s">%s</text>`, place, short(face.Font.Size), hex(c.inkOf()), html.EscapeString(text))
+	if face.Font.Size != tickSize { // the style sheet has the size and the color of most texts
+		attributes += fmt.Sprintf(` font-size="%s"`, short(face.Font.Size))
+	}
+	if c.inkOf() != ink() {
+		attributes += fmt.Sprintf(` class="f%s"`, c.class(c.inkOf()))
+	}
+	fmt.Fprintf(&c.out, `<text %s>%s</text>`, attributes, html.EscapeString(text))
 }
 
 // fillDots implements [dotCanvas]: a line of no length with a round end is a dot. Dots that cover each other are drawn once.
 func (c *inlineCanvas) fillDots(centers []vg.Point, radius vg.Length) {
 	c.flush()
-	seen := map[string]bool{}
-	var path strings.Builder
-	for _, at := range centers {
-		if position := c.position(at); !seen[position] {
-			seen[position] = true
-			path.WriteString("M" + position + "h0")
+	seen := map[place]bool{}
+	var path pathData
+	for _, center := range centers {
+		if at := c.place(center); !seen[at] {
+			seen[at] = true
+			path.move(at)
+			path.lineTo(at)
 		}
 	}
-	fmt.Fprintf(&c.out, `<path class="dots s%s" stroke-width="%s" d="%s"/>`, hex(c.inkOf()), short(2*radius), path.String())
+	fmt.Fprintf(&c.out, `<path class="dots s%s" stroke-width="%s" d="%s"/>`, c.class(c.inkOf()), short(2*radius), path.text.String())
 }
 
 // spot implements [spotter].
 func (c *inlineCanvas) spot(at vg.Point, text string) {
-	fmt.Fprintf(&c.spots, `<circle class="spot" cx="%s" cy="%s" r="7"><title>%s</title></circle>`, short(at.X), short(c.height-at.Y), html.EscapeString(text))
+	center := c.place(at)
+	fmt.Fprintf(&c.spots, `<circle cx="%s" cy="%s"><title>%s</title></circle>`, tenths(center.x), tenths(center.y), html.EscapeString(text))
 }
 
-// position returns a point in the coordinates of the element.
-func (c *inlineCanvas) position(p vg.Point) string {
+// place returns where a point stands in the element.
+func (c *inlineCanvas) place(p vg.Point) place {
 	at := c.transform().apply(p)
-	return short(at.X) + " " + short(c.height-at.Y)
+	return place{int(math.Round(10 * float64(at.X))), int(math.Round(10 * float64(c.height-at.Y)))}
 }
 
 // short returns a length in points with one digit after the point, which is a fifth of a pixel or less.
 func short(l vg.Length) string {
 	return strings.TrimSuffix(strconv.FormatFloat(float64(l), 'f', 1, 64), ".0")
+}
+
+// class returns the end of the name of a color's classes: a short one, as a page has thousands of them. A color that the style sheet
+// lacks has its digits.
+func (c *inlineCanvas) class(of color.RGBA) string {
+	of.A = 0xff
+	if name, ok := c.classes[of]; ok {
+		return name
+	}
+	return hex(of)
 }
 
 // hex returns a color as six hexadecimal digits.
@@ -231,12 +337,16 @@ func hex(c color.RGBA) string { return fmt.Sprintf("%02x%02x%02x", c.R, c.G, c.B
 // light and on dark pages. Without a preference, and on paper, pages are light.
 func InlineStyle() string {
 	var classes, light, dark strings.Builder
-	for _, c := range inlineColors() {
-		fmt.Fprintf(&classes, ".s%[1]s{stroke:var(--c%[1]s);fill:none}.f%[1]s{fill:var(--c%[1]s)}\n", hex(c))
-		fmt.Fprintf(&light, "--c%s:#%s;", hex(c), hex(c))
-		fmt.Fprintf(&dark, "--c%s:#%s;", hex(c), hex(onDark(c)))
+	text := 0
+	for i, c := range inlineColors() {
+		fmt.Fprintf(&classes, ".s%[1]d{stroke:var(--c%[1]d);fill:none}.f%[1]d{fill:var(--c%[1]d)}\n", i)
+		fmt.Fprintf(&light, "--c%d:#%s;", i, hex(c))
+		fmt.Fprintf(&dark, "--c%d:#%s;", i, hex(onDark(c)))
+		if c == ink() {
+			text = i
+		}
 	}
-	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n%s.dots{stroke-linecap:round}\n", light.String(), dark.String(), classes.String())
+	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\nsvg{font-size:%dpx;fill:var(--c%d);stroke-width:%s}\n.spots circle{r:7px;fill:transparent}\n%s.dots{stroke-linecap:round}\n", light.String(), dark.String(), tickSize, text, short(lineWidth), classes.String())
 }
 
 // inlineColors returns every color that a figure uses.

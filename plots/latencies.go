@@ -123,6 +123,9 @@ func (s *set) addPercentiles(p *plot.Plot, variant, phase string, xys plotter.XY
 		if i < 0 {
 			continue
 		}
+		if tick.Value == 1 { // the shortest sample, which is none of the usual percentiles
+			continue
+		}
 		marked = append(marked, xys[i])
 		all = append(all, spot{xys[i], fmt.Sprintf("%s: %s%% of %s within %s", variant, tick.Label, phase, table.Latency(xys[i].Y*1e6))})
 	}
@@ -140,6 +143,9 @@ func tailTicks(_, high float64) []plot.Tick {
 	}
 	return ticks
 }
+
+// percentileStep is the ratio between two neighbouring positions of a curve. A figure is a hundred of them wide, and few are told apart.
+const percentileStep = 1.15
 
 // percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].
 func percentileCurve(group []*results.Document, phase string) (plotter.XYs, error) {
@@ -159,7 +165,7 @@ func percentileCurve(group []*results.Document, phase string) (plotter.XYs, erro
 		return nil, err
 	}
 	var xys plotter.XYs
-	for at := 1.0; at <= float64(h.TotalCount()); at *= 1.05 {
+	for at := 1.0; at <= float64(h.TotalCount()); at *= percentileStep {
 		if y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6; y > 0 { // a logarithmic axis has no zero
 			xys = append(xys, plotter.XY{X: at, Y: y})
 		}

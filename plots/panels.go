@@ -191,7 +191,9 @@ func addRow(p *plot.Plot, one series, row float64, x scale, q quantity) {
 	var all spots
 	for _, pt := range one.points {
 		xy := plotter.XY{X: x.at(pt.value), Y: row}
-		addLine(p, plotter.XYs{{X: x.at(pt.low), Y: row}, {X: x.at(pt.high), Y: row}}, solid(one.look.color))
+		if pt.high > pt.low {
+			addLine(p, plotter.XYs{{X: x.at(pt.low), Y: row}, {X: x.at(pt.high), Y: row}}, solid(one.look.color))
+		}
 		addGlyphs(p, plotter.XYs{xy}, one.look, glyphRadius+0.5)
 		p.Add(note{plotter.XY{X: x.at(pt.high), Y: row}, q.format(pt.value)})
 		all = append(all, spot{xy, one.name + ": " + q.text(pt)})

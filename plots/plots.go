@@ -27,14 +27,16 @@ type NotDrawn struct {
 	Others []string // other figures, each with the reason
 }
 
-// String returns the scenario and everything that is not drawn of it.
-func (n NotDrawn) String() string {
-	var parts []string
-	if len(n.Same) > 0 {
-		parts = append(parts, "the same everywhere: "+strings.Join(n.Same, ", "))
+// Texts returns a text for all metrics that are the same, and one for each other figure.
+func (n NotDrawn) Texts() []string {
+	if len(n.Same) == 0 {
+		return n.Others
 	}
-	return n.Set + ": " + strings.Join(append(parts, n.Others...), "; ")
+	return append([]string{"the same everywhere: " + strings.Join(n.Same, ", ")}, n.Others...)
 }
+
+// String returns the scenario and everything that is not drawn of it.
+func (n NotDrawn) String() string { return n.Set + ": " + strings.Join(n.Texts(), "; ") }
 
 // WriteAll stores figures in a folder, which it creates, in each of the formats. The files of one figure follow each other. Figures
 // are drawn in parallel, on as many CPUs as there are.

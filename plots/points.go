@@ -89,12 +89,12 @@ func addSeries(p *plot.Plot, s series, y scale, q quantity) {
 // glyphRadius is the size of the shape at a median.
 const glyphRadius = vg.Length(3)
 
-// text returns a point's value with its unit and the extremes of its repeats.
+// text returns a point's value with its unit and the extremes of its repeats. The title of the panel names the metric.
 func (q quantity) text(pt point) string {
 	if pt.high > pt.low {
-		return fmt.Sprintf("%s (%s to %s) %s", q.format(pt.value), q.format(pt.low), q.format(pt.high), q.metric)
+		return fmt.Sprintf("%s (%s to %s)", q.format(pt.value), q.format(pt.low), q.format(pt.high))
 	}
-	return q.format(pt.value) + " " + q.metric
+	return q.format(pt.value)
 }
 
 // format formats a value on the axis as tables do, unless only zeros would be left of it.

@@ -18,7 +18,7 @@ import (
 const shortestSeries = 10 * time.Second
 
 // mostPoints is the number of points of one line at most: the steps are wide enough for that.
-const mostPoints = 240
+const mostPoints = 200
 
 // The heights of the figure's panels. The first one has the stalls, the last one the numbers of the time axis.
 const (

@@ -120,8 +120,11 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
+// lineWidth is the width of most lines.
+const lineWidth = vg.Length(1.8)
+
 // solid is the style of measured values.
-func solid(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: 1.8} }
+func solid(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: lineWidth} }
 
 // dashed is the style of formulas. Its darker color shows on top of an equal measurement.
 func dashed(c color.RGBA) draw.LineStyle {

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"image/color"
+	"math"
 	"slices"
 	"time"
 
@@ -192,6 +193,12 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+// stemWidth is the width of the line of a stem, and visible the smallest height at which it can be seen.
+const (
+	stemWidth = vg.Length(1.2)
+	visible   = vg.Length(0.3)
+)
+
 // stems are values at moments, each drawn as a thin line from zero.
 type stems plotter.XYs
 
@@ -209,8 +216,21 @@ func (s stems) highest() int {
 // Plot implements [plot.Plotter].
 func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	style := draw.LineStyle{Color: gray(), Width: 0.8}
-	for _, xy := range s { // one by one, as a path of many lines takes much longer in pixels
-		c.StrokeLine2(style, x(xy.X), y(0), x(xy.X), min(y(xy.Y), c.Max.Y))
+	highest := map[int]vg.Length{} // of the stems that cover each other, by their place
+	var places []int
+	for _, xy := range s {
+		place := int(math.Round(float64(x(xy.X) / stemWidth)))
+		if _, known := highest[place]; !known {
+			places = append(places, place)
+		}
+		highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
+	}
+	style := draw.LineStyle{Color: gray(), Width: stemWidth}
+	for _, place := range places { // one by one, as a path of many lines takes much longer in pixels
+		if highest[place]-y(0) < visible {
+			continue
+		}
+		at := stemWidth * vg.Length(place)
+		c.StrokeLine2(style, at, y(0), at, highest[place])
 	}
 }

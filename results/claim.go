@@ -81,6 +81,21 @@ func (c Claim) IsTime() bool {
 	return isRate(c.Metric) || c.Metric == Capacity || c.Metric == BacklogMax || strings.HasSuffix(c.Metric, "-ns") || IsFloorMultiple(c.Metric) || IsBackground(c.Metric)
 }
 
+// DecidableOn reports whether an engine can decide the claim. The embedded server has no times of an ensemble, old servers do not name
+// transactions, so that herds are guessed, and only servers that zkbench has started report their heap.
+func (c Claim) DecidableOn(engine string, guessed bool) bool {
+	switch {
+	case c.IsTime():
+		return engine != Embedded
+	case c.Metric == HerdMax:
+		return !guessed
+	case c.NeedsHeap():
+		return engine != Embedded && engine != External
+	default:
+		return true
+	}
+}
+
 // NeedsHeap reports whether the claim is about the servers' memory, which not every engine reports.
 func (c Claim) NeedsHeap() bool { return c.Metric == HeapPerWatch }
 

@@ -145,3 +145,31 @@ func TestMetricNames(t *testing.T) {
 		}
 	}
 }
+
+// A claim that an engine has nothing to say about is not held against it.
+func TestDecidableClaims(t *testing.T) {
+	var claims []results.Claim
+	for _, text := range []string{"a herd-max <= 1", "a ops/s > 1", "a heap-bytes/watch < 600"} {
+		claim, err := results.ParseClaim(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims = append(claims, claim)
+	}
+	for engine, want := range map[string]int{"container": 3, "process": 3, results.External: 2, results.Embedded: 1} {
+		for _, guessed := range []bool{false, true} {
+			decidable := 0
+			for _, c := range claims {
+				if c.DecidableOn(engine, guessed) {
+					decidable++
+				}
+			}
+			if guessed {
+				decidable++ // the claim about the herd
+			}
+			if decidable != want {
+				t.Errorf("%s, herds guessed %v: %d claims can be decided, want %d", engine, guessed, decidable, want)
+			}
+		}
+	}
+}

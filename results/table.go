@@ -212,6 +212,14 @@ func (r Row) show(metric string, format func(float64) string) string {
 	}
 }
 
+// Show formats a metric as tables do; a missing one is a dash.
+func (r Row) Show(metric string) string {
+	return r.show(metric, func(v float64) string { return FormatMetric(metric, v) })
+}
+
+// Mark returns the word for numbers that must not be used or lack a part, such as BROKEN; empty for sound ones.
+func (r Row) Mark() string { return strings.TrimSpace(r.mark()) }
+
 // mark returns the text that follows the name of a variant whose numbers must not be used, or lack a part.
 func (r Row) mark() string {
 	mark := Mark(r.Metrics[Violations].Value > 0 && !r.BreachExpected, r.Invalid, r.Partial)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/scenarios"
@@ -114,7 +113,7 @@ func expected(name string, docs []*results.Document) (claims []gate.Assertion, w
 	own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !isOwnLoad(s, d.Scenario) })
 	for _, c := range s.Claims() {
 		applies := func(d *results.Document) bool {
-			return len(applicable([]results.Claim{c}, ensemble.Engine(d.Environment.Engine), d.Guessed(c.Metric))) > 0
+			return c.DecidableOn(d.Environment.Engine, d.Guessed(c.Metric))
 		}
 		if slices.ContainsFunc(own, applies) {
 			claims = append(claims, gate.Assertion{Claim: c, Source: gate.FromScenario, Scenario: name, Clients: slices.Max(s.Clients)})

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
@@ -120,6 +118,11 @@ func TestUsageErrors(t *testing.T) {
 		{"clients twice", []string{"run", "lock-drain", "--clients", "5,5"}, "has 5 twice"},
 		{"a scenario twice", []string{"run", "lock-drain", "lock-drain"}, "given twice"},
 		{"no folder for the summary", []string{"run", "lock-drain", "--summary", missing + "/s.json"}, "there is no folder"},
+		{"a page without a file", []string{"report", "--html", ""}, "--html is empty"},
+		{"a page and a table", []string{"report", "--html", "x.html", "--markdown"}, "goes with neither"},
+		{"no folder for the page", []string{"report", "--html", missing + "/x.html"}, "there is no folder"},
+		{"a run twice, to plot", []string{"plot", "x", "./x"}, "is given twice"},
+		{"a comparison of one run", []string{"plot", "--across", "zokeeper"}, `did you mean "zookeeper"?`},
 		{"empty format", []string{"plot", "--format", ""}, "--format is empty"},
 		{"delays of a real server", []string{"run", "lock-drain", "--read-delay", "1ms"}, "--ensemble embedded only"},
 		{"a negative delay", []string{"run", "lock-drain", "--ensemble", "embedded", "--write-delay", "-1ms"}, "cannot be negative"},
@@ -314,25 +317,5 @@ func TestCompletion(t *testing.T) {
 	}
 	if stdout, _, _ := command(t.Context(), "__complete", "run", "lock-d"); !strings.Contains(stdout, "lock-drain") {
 		t.Errorf("scenarios are not completed: %q", stdout)
-	}
-}
-
-// A claim that an engine has nothing to say about is not held against it.
-func TestJudgeableClaims(t *testing.T) {
-	var claims []results.Claim
-	for _, text := range []string{"a herd-max <= 1", "a ops/s > 1", "a heap-bytes/watch < 600"} {
-		claim, err := results.ParseClaim(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		claims = append(claims, claim)
-	}
-	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 3, ensemble.Process: 3, ensemble.External: 2, ensemble.Embedded: 1} {
-		if got := applicable(slices.Clone(claims), engine, false); len(got) != want {
-			t.Errorf("%s: claims %v, want %d of them", engine, got, want)
-		}
-		if got := applicable(slices.Clone(claims), engine, true); len(got) != want-1 {
-			t.Errorf("%s, where herds are guessed: claims %v, want %d of them", engine, got, want-1)
-		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
@@ -19,6 +18,7 @@ import (
 
 func reportCommand(a *app) *cobra.Command {
 	var overview, markdown bool
+	var html string
 	cmd := &cobra.Command{
 		Use:   "report [RESULT…]",
 		Short: "Show the tables of results again",
@@ -28,11 +28,24 @@ one, the newest run in ` + defaultRuns + ` is shown.
 
 With --overview, pairs of variants are shown instead: the costs of both at the
 largest number of clients, what the second one gains, and what it changes. The
-scenario's field overview: selects the pair and the metrics.`,
+scenario's field overview: selects the pair and the metrics.
+
+With --html, everything is written as one page for a browser: the answer of each
+scenario, tables that sort, all figures with their values, and what is known of
+each variant. The page needs nothing else, so that it can be handed on. With two
+or more runs, the page also compares them under the rules of 'zkbench compare'.`,
 		Example: `  zkbench report
+  zkbench report --html report.html
+  zkbench report --html report.html results/runs/OLD results/runs/NEW
   zkbench report results/runs/20260102T030405Z-ab12 --overview
   zkbench run all && zkbench report --markdown`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("html") {
+				if overview || markdown {
+					return usage(errors.New("--html writes a page with everything, and goes with neither --overview nor --markdown"))
+				}
+				return a.writePage(args, html)
+			}
 			docs, err := a.readResults(args)
 			if err != nil {
 				return err
@@ -50,6 +63,7 @@ scenario's field overview: selects the pair and the metrics.`,
 	}
 	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair of variants per scenario")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "show the overview as a Markdown table")
+	cmd.Flags().StringVar(&html, "html", "", "write a page for a browser to this `file`")
 	return cmd
 }
 
@@ -177,7 +191,7 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 		own := rowsOf(s, rows)
 		claims := s.Claims()
 		if len(own) > 0 {
-			claims = applicable(claims, ensemble.Engine(own[0].Engine), own[0].Guessed)
+			claims = slices.DeleteFunc(claims, func(c results.Claim) bool { return !c.DecidableOn(own[0].Engine, own[0].Guessed) })
 		}
 		for _, c := range claims {
 			total++
@@ -202,14 +216,4 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 		return exitError{outcome.CodeInvalid, errors.New("a claim is about a variant that was not finished")}
 	}
 	return nil
-}
-
-// applicable returns the claims that an engine can decide. The embedded server has no times of an ensemble, old servers do
-// not name transactions, so that herds are guessed, and only servers that zkbench has started report their heap.
-func applicable(claims []results.Claim, engine ensemble.Engine, guessed bool) []results.Claim {
-	return slices.DeleteFunc(claims, func(c results.Claim) bool {
-		return c.IsTime() && engine == ensemble.Embedded ||
-			c.Metric == results.HerdMax && guessed ||
-			c.NeedsHeap() && (engine == ensemble.Embedded || engine == ensemble.External)
-	})
 }

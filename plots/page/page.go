@@ -1,0 +1,203 @@
+// Package page writes a report of runs as one self-contained HTML page, to be handed to somebody without zkbench.
+//
+// It takes one position: the page must be readable where nothing can be fetched and no script runs. Tables are tables, figures are
+// inline SVG with the value of each point as its title, and texts are escaped wherever they come from. The script only adds what a
+// reader can do without: it sorts tables, shows values at once, and zooms.
+package page
+
+import (
+	"crypto/sha256"
+	_ "embed" // of the style sheet, the script and the template
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/compare"
+)
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+//go:embed page.gohtml
+var layout string
+
+// Report is what a page is about.
+type Report struct {
+	Sides      []compare.Side      // one run, or several that are compared, the base first
+	Comparison *compare.Comparison // of several runs; nil for a single one
+	// Explain returns what is known of a variant beside its numbers, as text in lines; empty if nothing is. It may be nil.
+	Explain func(recipe, variant string) string
+}
+
+// Write writes the page. It takes all figures of [plots.Figures], and for several runs those of [plots.Compared].
+func Write(w io.Writer, r Report) error {
+	view, err := r.view()
+	if err != nil {
+		return err
+	}
+	t, err := template.New("page").Parse(layout)
+	if err != nil {
+		return fmt.Errorf("the page's template: %w", err)
+	}
+	return t.Execute(w, view)
+}
+
+// view is what the template shows.
+type view struct {
+	Title    string
+	Policy   string // the content security policy
+	Style    template.CSS
+	Script   template.JS
+	Facts    []fact
+	Doubts   []string // about the whole page
+	Overview *table
+	Pairs    []figure // of all scenarios
+	Compared *compared
+	Sections []section
+	Variants []variant // all of them
+}
+
+// fact is a name and its value.
+type fact struct{ Name, Value string }
+
+// figure is an inline figure with its caption.
+type figure struct {
+	Name, Shows, Subject string
+	Zoom                 bool
+	SVG                  template.HTML // escaped by [plots.Figure.Inline]
+}
+
+func figureOf(f plots.Figure) figure {
+	return figure{f.Name, f.Shows, f.Subject, f.Zoom, template.HTML(f.Inline())} // Inline escapes all texts, and a test holds it to that
+}
+
+func (r Report) view() (view, error) {
+	css := style + plots.InlineStyle()
+	v := view{
+		Title: "zkbench: " + strings.Join(r.names(), " and "), Policy: policy(css, script),
+		Style: template.CSS(css), Script: template.JS(script),
+		Facts: r.facts(), Doubts: r.doubts(), Compared: r.compared(),
+	}
+	for i, side := range r.Sides {
+		sections, pairs, err := r.sections(i, side)
+		if err != nil {
+			return v, err
+		}
+		v.Sections = append(v.Sections, sections...)
+		v.Pairs = append(v.Pairs, pairs...)
+	}
+	v.Overview = overviewTable(r.docs())
+	v.Variants = variantsOf(r.docs())
+	for i := range v.Variants {
+		r.describe(&v.Variants[i])
+	}
+	return v, nil
+}
+
+// describe adds the formulas of a variant, exact ones and bounds, and what is known of it.
+func (r Report) describe(v *variant) {
+	recipe, name, _ := strings.Cut(v.Name, "/")
+	own := slices.DeleteFunc(r.docs(), func(d *results.Document) bool { return d.Recipe != recipe || d.Variant != name })
+	for _, exact := range []bool{true, false} {
+		of := slices.DeleteFunc(slices.Clone(own), func(d *results.Document) bool { return d.Expected.Exact != exact })
+		if len(of) == 0 {
+			continue
+		}
+		if t := formulas(of); t != nil {
+			v.Formulas = append(v.Formulas, t)
+		}
+	}
+	if r.Explain != nil {
+		v.Text = r.Explain(recipe, name)
+	}
+}
+
+// policy returns a content security policy that admits the page's own style sheet and script, and nothing else.
+func policy(css, js string) string {
+	hash := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s", hash(css), hash(js))
+}
+
+// docs returns the documents of all sides.
+func (r Report) docs() []*results.Document {
+	var out []*results.Document
+	for _, s := range r.Sides {
+		out = append(out, s.Docs...)
+	}
+	return out
+}
+
+// names returns the names of the runs.
+func (r Report) names() []string {
+	var out []string
+	for _, s := range r.Sides {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// facts returns where, when and with what the runs were measured. What differs between documents has several values.
+func (r Report) facts() []fact {
+	all := func(of func(*results.Document) string) string {
+		var values []string
+		for _, d := range r.docs() {
+			if v := of(d); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		return strings.Join(values, "; ")
+	}
+	facts := []fact{
+		{"Runs", all(func(d *results.Document) string { return d.Run })},
+		{"Date", all(func(d *results.Document) string { return d.Started.Format("2006-01-02") })},
+		{"Servers", all(serversOf)},
+		{"Machine", all(machineOf)},
+		{"zkbench", all(func(d *results.Document) string { return d.Environment.Zkbench })},
+		{"Measurements", fmt.Sprint(len(r.docs()))},
+	}
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+func serversOf(d *results.Document) string {
+	e := d.Environment
+	return fmt.Sprintf("%d × ZooKeeper %s (%s)", len(e.Servers), e.ZooKeeper, e.Engine)
+}
+
+func machineOf(d *results.Document) string {
+	e := d.Environment
+	return fmt.Sprintf("%d × %s, %.1f GiB, %s, kernel %s", e.CPUs, e.CPU, float64(e.Memory)/(1<<30), e.OS, e.Kernel)
+}
+
+// doubts returns what a reader must know before reading any number: how many measurements must not be used, and why.
+func (r Report) doubts() []string {
+	count := func(text string, is func(*results.Document) bool) string {
+		n := 0
+		for _, d := range r.docs() {
+			if is(d) {
+				n++
+			}
+		}
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d of %d measurements %s", n, len(r.docs()), text)
+	}
+	out := []string{
+		count("broke their recipe's promise: a fast variant that breaks it is broken, not fast", (*results.Document).Broken),
+		count("are invalid: their numbers must not be used", func(d *results.Document) bool { return len(d.Invalid) > 0 }),
+		count("were interrupted", func(d *results.Document) bool { return d.Partial }),
+		count("were ended before their load was done", func(d *results.Document) bool { return d.Unfinished != nil }),
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}

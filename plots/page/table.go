@@ -1,0 +1,267 @@
+package page
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/plots"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/compare"
+)
+
+// compareSide is a run with its name.
+type compareSide = compare.Side
+
+// table is a table that a reader can sort.
+type table struct {
+	Caption string
+	Numbers bool // all cells but the first one of each row are aligned as numbers
+	Columns []column
+	Rows    []row
+}
+
+// column is a column with its title. Numbers are aligned at the right.
+type column struct {
+	Title  string
+	Number bool
+}
+
+// row is a line of a table. A row whose numbers must not be used says why.
+type row struct {
+	Void  bool
+	Cells []cell
+}
+
+// cell is a text, with the value that a column is sorted by, and a longer form of the text.
+type cell struct {
+	Text, Value, Long string
+	Number            bool
+}
+
+// text returns a cell that is sorted by its text.
+func text(format string, args ...any) cell { return cell{Text: fmt.Sprintf(format, args...)} }
+
+// number returns a cell that is sorted by a number. A text that is a number itself needs no value beside it.
+func number(shown string, value float64) cell {
+	c := cell{Text: shown, Number: true}
+	if _, err := strconv.ParseFloat(shown, 64); err != nil {
+		c.Value = strconv.FormatFloat(value, 'g', 5, 64)
+	}
+	return c
+}
+
+// tables returns the main table of rows, and one of all other metrics; nil if there are none.
+func tables(d *results.Document, rows []results.Row) (main, more *table) {
+	shown := mainMetrics(d, rows)
+	var others []string
+	for _, metric := range measured(rows) {
+		if !slices.Contains(shown, metric) {
+			others = append(others, metric)
+		}
+	}
+	repeats := 0
+	for _, r := range rows {
+		repeats = max(repeats, r.Repeats)
+	}
+	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, results.Plural(repeats, "repeat"))
+	main = metricTable(caption, rows, shown)
+	if len(others) > 0 {
+		more = otherMetrics(d, rows, others)
+	}
+	return main, more
+}
+
+// otherMetrics returns a line for each metric, with the values of all variants under the largest number of clients and the largest rate.
+func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *table {
+	clients, rate := results.MostClients(rows), results.HighestRate(rows)
+	t := &table{Caption: fmt.Sprintf("%s, all other metrics with %d %s", d.Scenario.Name, clients, results.Plural(clients, "client")), Numbers: true, Columns: []column{{"metric", false}}}
+	lines := make([]row, len(metrics))
+	for i, metric := range metrics {
+		lines[i].Cells = []cell{text("%s", strings.TrimSuffix(metric, "-ns"))}
+	}
+	for _, r := range rows {
+		if r.Clients != clients || r.Rate != rate {
+			continue
+		}
+		t.Columns = append(t.Columns, column{strings.TrimSpace(r.Variant + " " + r.Mark()), true})
+		for i, metric := range metrics {
+			lines[i].Cells = append(lines[i].Cells, cell{Text: r.Show(metric), Number: true})
+		}
+	}
+	t.Rows = lines
+	return t
+}
+
+// measured returns the metrics that any row has, sorted.
+func measured(rows []results.Row) []string {
+	all := map[string]bool{}
+	for _, r := range rows {
+		for metric := range r.Metrics {
+			all[metric] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// mainMetrics returns what the scenario asks about, and what tables of every scenario show.
+func mainMetrics(d *results.Document, rows []results.Row) []string {
+	wanted := slices.Clone(d.Scenario.Asks)
+	wanted = append(wanted, results.OpsPerSecond)
+	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
+		wanted = append(wanted, phase+"-p50-ns", phase+"-p99-ns")
+	}
+	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.BystanderPhase+"-p99-ns")
+	have := measured(rows)
+	var out []string
+	for _, metric := range wanted {
+		if slices.Contains(have, metric) && !slices.Contains(out, metric) {
+			out = append(out, metric)
+		}
+	}
+	return out
+}
+
+// metricTable returns a table of metrics with a line for each row.
+func metricTable(caption string, rows []results.Row, metrics []string) *table {
+	t := &table{Caption: caption, Numbers: true, Columns: []column{{"variant", false}, {"kind", true}, {"clients", true}}}
+	open := slices.ContainsFunc(rows, func(r results.Row) bool { return r.Rate > 0 })
+	if open {
+		t.Columns = append(t.Columns, column{"rate", true})
+	}
+	for _, metric := range metrics {
+		t.Columns = append(t.Columns, column{strings.TrimSuffix(metric, "-ns"), true})
+	}
+	for _, r := range rows {
+		mark := r.Mark()
+		name := r.Variant
+		if mark != "" {
+			name += " " + mark
+		}
+		line := row{Void: mark != "", Cells: []cell{text("%s", name), text("%s", r.Kind), number(fmt.Sprint(r.Clients), float64(r.Clients))}}
+		if open {
+			line.Cells = append(line.Cells, number(fmt.Sprint(r.Rate), float64(r.Rate)))
+		}
+		for _, metric := range metrics {
+			line.Cells = append(line.Cells, metricCell(r, metric))
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
+}
+
+// metricCell shows a metric, and its extremes in the long form.
+func metricCell(r results.Row, metric string) cell {
+	m, ok := r.Metrics[metric]
+	if !ok {
+		return cell{Text: r.Show(metric), Number: true}
+	}
+	c := number(r.Show(metric), m.Value)
+	if m.Max > m.Min {
+		c.Long = fmt.Sprintf("%s to %s in %d repeats", results.FormatMetric(metric, m.Min), results.FormatMetric(metric, m.Max), r.Repeats)
+	}
+	return c
+}
+
+// formulas returns the formulas of a variant beside what was measured under the largest number of clients; nil if it states none.
+func formulas(group []*results.Document) *table {
+	d := slices.MaxFunc(group, func(a, b *results.Document) int { return a.Clients - b.Clients })
+	if len(d.Expected.Costs) == 0 {
+		return nil
+	}
+	form := "formula, an upper bound"
+	if d.Expected.Exact {
+		form = "formula, exact"
+	}
+	t := &table{
+		Caption: fmt.Sprintf("%s: costs of an operation of N clients, beside %s", d.Variant, d.Scenario.Name),
+		Columns: []column{{"metric", false}, {form, false}, {fmt.Sprintf("with %d", d.Clients), true}, {"measured", true}},
+	}
+	for _, metric := range slices.Sorted(maps.Keys(d.Expected.Costs)) {
+		cost := d.Expected.Costs[metric]
+		line := []cell{text("%s", metric), text("%s", cost.Formula), number(results.FormatMetric(metric, cost.Value), cost.Value)}
+		m := d.Metrics[metric]
+		t.Rows = append(t.Rows, row{Cells: append(line, number(results.FormatMetric(metric, m.Value), m.Value))})
+	}
+	return t
+}
+
+// overviewTable returns a line for each scenario that names a pair of variants; nil without one.
+func overviewTable(docs []*results.Document) *table {
+	pairings := results.Summarize(docs).Pairings()
+	if len(pairings) == 0 {
+		return nil
+	}
+	t := &table{Caption: "One pair of variants per scenario", Columns: []column{
+		{"scenario", false}, {"from", false}, {"to", false}, {"what changes", false}, {"clients", true}, {"requests/op", true}, {"notifications/op", true}, {"largest herd", true}, {"gain", false},
+	}}
+	for _, p := range pairings {
+		both := func(metric string) cell {
+			return number(p.Naive.Show(metric)+" → "+p.Optimized.Show(metric), p.Naive.Metrics[metric].Value)
+		}
+		var gains []string
+		for _, g := range p.Gains {
+			gains = append(gains, g.Text)
+		}
+		void := p.Naive.Mark() != "" || p.Optimized.Mark() != ""
+		t.Rows = append(t.Rows, row{Void: void, Cells: []cell{
+			text("%s", p.Naive.Scenario), text("%s %s", p.Naive.Variant, p.Naive.Mark()), text("%s %s", p.Optimized.Variant, p.Optimized.Mark()), text("%s", p.Change), number(fmt.Sprint(p.Naive.Clients), float64(p.Naive.Clients)),
+			both(results.RequestsPerOp), both(results.NotificationsPerOp), both(results.HerdMax), text("%s", strings.Join(gains, "; ")),
+		}})
+	}
+	return t
+}
+
+// compared is the comparison of several runs.
+type compared struct {
+	Base    string
+	Notes   []string
+	Table   *table
+	Figures []figure
+}
+
+// compared returns the comparison; nil for a single run.
+func (r Report) compared() *compared {
+	if r.Comparison == nil {
+		return nil
+	}
+	c := &compared{Base: r.Comparison.Sides[0], Notes: r.Comparison.Notes(), Table: comparisonTable(r.Comparison.Rows)}
+	figures, notDrawn := plots.Compared(*r.Comparison, r.docs())
+	for _, f := range figures {
+		c.Figures = append(c.Figures, figureOf(f))
+	}
+	for _, n := range notDrawn {
+		c.Notes = append(c.Notes, "not drawn of "+n.String())
+	}
+	return c
+}
+
+func comparisonTable(rows []compare.Row) *table {
+	t := &table{Caption: "Each variant against itself in the base", Columns: []column{
+		{"scenario", false}, {"variant", false}, {"clients", true}, {"metric", false}, {"base", true}, {"other", true}, {"ratio", true}, {"95 % interval", true}, {"pairs", true}, {"verdict", false}, {"reason", false},
+	}}
+	for _, r := range rows {
+		ratio, interval := cell{Text: "–", Number: true}, cell{Text: "–", Number: true}
+		if r.Ratio.Finite() {
+			ratio = number(fmt.Sprintf("%.3g", float64(r.Ratio)), float64(r.Ratio))
+		}
+		if r.Pairs > 0 && r.Low.Finite() && r.High.Finite() {
+			interval = number(fmt.Sprintf("%.3g to %.3g", float64(r.Low), float64(r.High)), float64(r.Low))
+		}
+		t.Rows = append(t.Rows, row{Void: !r.MayBeDrawn(), Cells: []cell{
+			text("%s", r.Scenario), text("%s %s", r.Other.Variant, r.Other.Mark), number(fmt.Sprint(r.Clients), float64(r.Clients)), text("%s", r.Metric),
+			sideCell(r.Metric, r.Base), sideCell(r.Metric, r.Other), ratio, interval, number(fmt.Sprint(r.Pairs), float64(r.Pairs)), text("%s", r.Verdict), text("%s", r.Reason),
+		}})
+	}
+	return t
+}
+
+// sideCell shows the value of one side.
+func sideCell(metric string, p compare.Place) cell {
+	if !p.Value.Finite() {
+		return cell{Text: "–", Number: true}
+	}
+	return number(results.FormatMetric(metric, float64(p.Value)), float64(p.Value))
+}
