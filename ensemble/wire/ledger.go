@@ -62,16 +62,21 @@ func (c *Counts) scalars() []*int64 {
 type Traffic struct {
 	Requests int64
 	BytesIn  int64 // of replies and notifications, with their length prefixes
+
+	FailedRequests int64 // that were answered with an error
 }
 
 // Add adds o to t.
 func (t *Traffic) Add(o Traffic) {
 	t.Requests += o.Requests
 	t.BytesIn += o.BytesIn
+	t.FailedRequests += o.FailedRequests
 }
 
 // Traffic returns the traffic of the counts.
-func (c *Counts) Traffic() Traffic { return Traffic{Requests: c.TotalRequests(), BytesIn: c.BytesIn} }
+func (c *Counts) Traffic() Traffic {
+	return Traffic{Requests: c.TotalRequests(), BytesIn: c.BytesIn, FailedRequests: sum(c.Failed[:])}
+}
 
 // TotalRequests returns the number of requests of any kind.
 func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }

@@ -12,6 +12,8 @@ const peakLength = time.Second
 type Traffic struct {
 	Requests int64 // sent
 	BytesIn  int64 // of replies and notifications, counted when the whole of one has arrived
+
+	FailedRequests int64 // that a server answered with an error
 }
 
 // Traffic records the traffic so far. The series counts the requests since the previous call in the bin of this call. The first
@@ -22,6 +24,7 @@ type Traffic struct {
 func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	r.advance(at)
 	r.series.requests(at, so.Requests)
+	r.seconds.requests(at, so)
 	r.failures.busiest.add(sample{at, so}, r.failures.window.isOpen())
 }
 

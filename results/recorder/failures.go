@@ -106,6 +106,7 @@ func (r *Recorder) MissedFault(at time.Duration) {
 
 // FailedOperation records that a step of a client ended in an error.
 func (r *Recorder) FailedOperation(at time.Duration, _ int) {
+	r.seconds.totals.FailedOperations++
 	r.countIn(at, &r.failures.doc.FailedOperations)
 }
 

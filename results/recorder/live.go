@@ -6,16 +6,19 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// liveSeconds is how many whole seconds a [LastSeconds] has at most.
-const liveSeconds = 10
+const (
+	liveSeconds   = 10 // that a [LastSeconds] has at most
+	minuteSeconds = 60 // that [Recorder.LastMinute] returns at most
+)
 
 // LastSeconds is what happened in the last whole seconds of a measurement, inside of the window or not.
 type LastSeconds struct {
-	Length        time.Duration // up to 10 s; 0 before the first whole second
-	Operations    int64
-	Notifications int64
-	LargestHerd   int           // in notifications that have arrived
-	P99           time.Duration // of the recipe's first phase, to two digits; 0 without a sample
+	Length         time.Duration // up to 10 s; 0 before the first whole second
+	Operations     int64
+	Notifications  int64
+	FailedRequests int64         // requests of the recipe that a server answered with an error
+	LargestHerd    int           // in notifications that have arrived
+	P99            time.Duration // of the recipe's first phase, to two digits; 0 without a sample
 }
 
 // PerSecond returns a count as a rate; 0 before the first whole second.
@@ -26,19 +29,46 @@ func (l LastSeconds) PerSecond(count int64) float64 {
 	return float64(count) / l.Length.Seconds()
 }
 
-// slot is one second, counted from the start of the measurement.
-type slot struct {
-	second                    int64
-	operations, notifications int64
-	largest                   int
-	latencies                 *hdrhistogram.Histogram
+// Second is what happened in one whole second of a measurement. Its fields are those of [LastSeconds].
+type Second struct {
+	Operations     int64
+	Notifications  int64
+	FailedRequests int64
+	LargestHerd    int
+	P99            time.Duration
 }
 
-// seconds keeps the latest seconds. The one more is the second that is not over.
+// Totals are counts from the start of a measurement on, warm-up included. They never decrease.
+type Totals struct {
+	Operations       int64
+	FailedOperations int64 // that ended in an error, as only a fault may cause
+	Notifications    int64
+	Requests         int64 // of the recipe
+	FailedRequests   int64 // those of them that a server answered with an error
+}
+
+// slot is one second, counted from the start of the measurement. Its P99 is set when its digest takes another second.
+type slot struct {
+	second int64
+	Second
+}
+
+// digest is the distribution of the latencies of one second.
+type digest struct {
+	second    int64
+	latencies *hdrhistogram.Histogram
+}
+
+// seconds keeps the latest minute, and the distributions of its last seconds, which take most of the memory. The one more of both
+// is the second that is not over.
 type seconds struct {
-	begun bool
-	first int64 // the second of the first event
-	slots [liveSeconds + 1]slot
+	begun    bool
+	first    int64 // the second of the first event
+	slots    [minuteSeconds + 1]slot
+	digests  [liveSeconds + 1]digest
+	totals   Totals
+	counting bool    // traffic is known
+	traffic  Traffic // of the latest sample
 }
 
 // at returns the slot of a moment, which it clears if it held an earlier second; nil if the moment is too long ago.
@@ -51,57 +81,125 @@ func (l *seconds) at(t time.Duration) *slot {
 		}
 	}
 	s := &l.slots[second%int64(len(l.slots))]
-	switch {
-	case s.second > second:
+	if s.second > second {
 		return nil
-	case s.second < second && s.latencies == nil:
-		*s = slot{second: second, latencies: lengths(2)}
-	case s.second < second:
-		s.latencies.Reset()
-		*s = slot{second: second, latencies: s.latencies}
+	}
+	if s.second < second {
+		l.begin(second)
+		*s = slot{second: second}
 	}
 	return s
 }
 
+// begin prepares the digest of a new second. The second that it held until now keeps its p99.
+func (l *seconds) begin(second int64) {
+	d := l.digest(second)
+	switch {
+	case d.latencies == nil:
+		d.latencies = lengths(2)
+	case d.second > second:
+		return
+	default:
+		if old := &l.slots[d.second%int64(len(l.slots))]; old.second == d.second {
+			old.P99 = max(p99(d.latencies), 0)
+		}
+		d.latencies.Reset()
+	}
+	d.second = second
+}
+
+func (l *seconds) digest(second int64) *digest { return &l.digests[second%int64(len(l.digests))] }
+
 func (l *seconds) operation(at time.Duration) {
+	l.totals.Operations++
 	if s := l.at(at); s != nil {
-		s.operations++
+		s.Operations++
 	}
 }
 
 func (l *seconds) sample(took stretch) {
-	if s := l.at(took.end); s != nil {
-		_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
+	s := l.at(took.end)
+	if s == nil {
+		return
+	}
+	if d := l.digest(s.second); d.second == s.second {
+		_ = d.latencies.RecordValue(int64(min(took.length(), time.Hour)))
 	}
 }
 
 // notification records a notification, and how large its herd is by now.
 func (l *seconds) notification(at time.Duration, herd int) {
+	l.totals.Notifications++
 	if s := l.at(at); s != nil {
-		s.notifications++
-		s.largest = max(s.largest, herd)
+		s.Notifications++
+		s.LargestHerd = max(s.LargestHerd, herd)
 	}
+}
+
+// requests records the traffic so far. What has happened since the previous call belongs to the second of this one.
+func (l *seconds) requests(at time.Duration, so Traffic) {
+	if s := l.at(at); s != nil && l.counting {
+		s.FailedRequests += so.FailedRequests - l.traffic.FailedRequests
+		l.totals.Requests += so.Requests - l.traffic.Requests
+		l.totals.FailedRequests += so.FailedRequests - l.traffic.FailedRequests
+	}
+	l.traffic, l.counting = so, true
+}
+
+// whole returns the whole seconds before now: the first one, at most so many before the end, and the one after the last. There is
+// none if the two are equal.
+func (l *seconds) whole(now time.Duration, most int64) (start, end int64) {
+	end = int64(now / time.Second)
+	if !l.begun {
+		return end, end
+	}
+	return min(max(end-most, l.first), end), end
 }
 
 // LastSeconds returns what happened in the last whole seconds before now. All events up to now must have been recorded.
 func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
-	var out LastSeconds
-	end := int64(now / time.Second)
-	start := max(end-liveSeconds, r.seconds.first)
-	if !r.seconds.begun || end <= start {
-		return out
+	start, end := r.seconds.whole(now, liveSeconds)
+	if start == end {
+		return LastSeconds{}
 	}
-	out.Length = time.Duration(end-start) * time.Second
-	all := lengths(2)
+	out := LastSeconds{Length: time.Duration(end-start) * time.Second}
 	for _, s := range r.seconds.slots {
-		if s.second < start || s.second >= end || s.latencies == nil {
+		if s.second < start || s.second >= end {
 			continue
 		}
-		out.Operations += s.operations
-		out.Notifications += s.notifications
-		out.LargestHerd = max(out.LargestHerd, s.largest)
-		all.Merge(s.latencies)
+		out.Operations += s.Operations
+		out.Notifications += s.Notifications
+		out.FailedRequests += s.FailedRequests
+		out.LargestHerd = max(out.LargestHerd, s.LargestHerd)
+	}
+	all := lengths(2)
+	for _, d := range r.seconds.digests {
+		if d.latencies != nil && d.second >= start && d.second < end {
+			all.Merge(d.latencies)
+		}
 	}
 	out.P99 = max(p99(all), 0)
 	return out
 }
+
+// LastMinute returns each of the last whole seconds before now, at most 60, the latest one last. All events up to now must have been
+// recorded.
+func (r *Recorder) LastMinute(now time.Duration) []Second {
+	start, end := r.seconds.whole(now, minuteSeconds)
+	var out []Second
+	for second := start; second < end; second++ {
+		s := r.seconds.slots[second%int64(len(r.seconds.slots))]
+		if s.second != second {
+			out = append(out, Second{})
+			continue
+		}
+		if d := r.seconds.digest(second); d.second == second {
+			s.P99 = max(p99(d.latencies), 0)
+		}
+		out = append(out, s.Second)
+	}
+	return out
+}
+
+// Totals returns the counts so far.
+func (r *Recorder) Totals() Totals { return r.seconds.totals }

@@ -54,3 +54,39 @@ func TestLastSecondsOfOldServers(t *testing.T) {
 	}
 	equal(t, "the largest herd", rec.LastSeconds(2*s).LargestHerd, 4)
 }
+
+// The last minute has each whole second with its own p99, those without an event too, and nothing of what is older or not over.
+func TestLastMinute(t *testing.T) {
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
+	equal(t, "before the first event", len(rec.LastMinute(5*s)), 0)
+	second(rec, 2*s, 10, 3)
+	rec.Span("acquire", 0, 12*s, 14*s+500*ms)
+	second(rec, 15*s, 20, 2)
+	got := rec.LastMinute(16*s + 300*ms)
+	equal(t, "seconds", len(got), 14)
+	equal(t, "the first one", got[0], recorder.Second{Operations: 10, Notifications: 10, LargestHerd: 3, P99: got[0].P99})
+	equal(t, "one without an event", got[5], recorder.Second{})
+	equal(t, "the last one", got[13], recorder.Second{Operations: 20, Notifications: 20, LargestHerd: 2, P99: got[13].P99})
+	if got[0].P99 > 2*ms || got[12].P99 < 2400*ms || got[13].P99 > 2*ms {
+		t.Errorf("p99 of the seconds: %s, %s and %s", got[0].P99, got[12].P99, got[13].P99)
+	}
+	for start := 16 * s; start < 200*s; start += s {
+		second(rec, start, 5, 1)
+	}
+	if got = rec.LastMinute(200*s + ms); len(got) != 60 || got[0].P99 == 0 || got[59].Operations != 5 {
+		t.Errorf("%d seconds after 200, from %+v to %+v", len(got), got[0], got[len(got)-1])
+	}
+}
+
+// Totals count everything from the first event on. What is known only at samples is known from the second one on.
+func TestTotals(t *testing.T) {
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
+	rec.Traffic(s, recorder.Traffic{Requests: 100, FailedRequests: 10})
+	for start := s; start < 100*s; start += s {
+		second(rec, start, 4, 2)
+	}
+	rec.Traffic(99*s+500*ms, recorder.Traffic{Requests: 130, FailedRequests: 17})
+	rec.FailedOperation(99*s+600*ms, 0)
+	equal(t, "totals", rec.Totals(), recorder.Totals{Operations: 4 * 99, Notifications: 4 * 99, Requests: 30, FailedRequests: 7, FailedOperations: 1})
+	equal(t, "failed requests of the last seconds", rec.LastSeconds(100*s).FailedRequests, int64(7))
+}
