@@ -140,7 +140,7 @@ func (c *capacityRun) measure(ctx context.Context, largest scenarios.Scenario, e
 	}
 	c.progress = newProgress(c.stderr)
 	defer c.progress.close()
-	c.runner = newRunner(e, run, c.progress)
+	c.runner = newRunner(e, run, c.progress, nil)
 	r, err = c.search(ctx)
 	return r, e.explain(err)
 }

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a := app{stdout: os.Stdout, stderr: os.Stderr, args: os.Args[1:], started: &started{}}
+	a := app{stdout: os.Stdout, stderr: &screen{out: os.Stderr}, args: os.Args[1:], started: &started{}}
 	signals := catchSignals()
 	go func() {
 		awaitSecond(signals, cancel, a)

@@ -136,12 +136,13 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 		return usage(err)
 	}
 	figures, notDrawn := plots.Compared(c, docs)
-	if err := a.writeFigures(figures, notDrawn, f); err != nil {
-		return err
-	}
+	err = a.writeFigures(figures, notDrawn, f)
 	fmt.Fprintln(a.stdout)
 	for _, note := range c.Notes() {
 		fmt.Fprintln(a.stdout, table.Wrap(note, width(a.stdout)))
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Fprintln(a.stdout, "`zkbench compare` prints the numbers, and why a verdict is what it is")
 	return nil
@@ -166,14 +167,14 @@ func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f 
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
-		return errors.New("these results have nothing to draw")
-	}
 	for i := 0; i < len(files); i += len(f.formats) { // the formats of one figure follow each other
 		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(f.formats, " "))
 	}
 	for _, n := range notDrawn {
 		fmt.Fprintln(a.stdout, table.Wrap("not drawn of "+n.String(), width(a.stdout)))
+	}
+	if len(files) == 0 {
+		return errors.New("these results have nothing to draw")
 	}
 	return nil
 }

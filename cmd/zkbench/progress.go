@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -14,22 +15,28 @@ import (
 // lineInterval is the time between two lines about a measurement under way, where there is no terminal.
 const lineInterval = time.Minute
 
-// progress shows the progress of a run. On a terminal, that is one line: a bar with the remaining time between measurements, and the
-// last seconds during one. Otherwise, it is a line for each measurement, and one for each minute of a long one.
+// progress shows the progress of a run. On a terminal, that is a bar with the remaining time between measurements, and a block with
+// the last minute during one. Otherwise, it is a line for each measurement, and one for each minute of a long one.
 type progress struct {
-	out      io.Writer
+	out      *screen
 	terminal bool
-	width    int // of the terminal
+	size     func() (columns, rows int) // of the terminal, which may change
 	name     string
 	bar      *progressbar.ProgressBar
 	place    string // of the measurement in the run, such as "[3/12]"
 	what     string // the measurement
-	live     bool   // the terminal's line has the last seconds
 	lines    int    // of the measurement, without a terminal
 }
 
 func newProgress(out io.Writer) *progress {
-	return &progress{out: out, terminal: isTerminal(out), width: width(out)}
+	onScreen, ok := out.(*screen)
+	if !ok {
+		onScreen = &screen{out: out}
+	}
+	return &progress{
+		out: onScreen, terminal: isTerminal(out) && os.Getenv("TERM") != "dumb",
+		size: func() (int, int) { return width(out), height(out) },
+	}
 }
 
 // begin starts a scenario.
@@ -47,7 +54,7 @@ func (p *progress) step(done, total int, next string) {
 		}
 		return
 	}
-	p.clearLive()
+	p.out.clear()
 	if p.bar == nil {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(p.out),
@@ -68,12 +75,7 @@ func (p *progress) show(l runner.Live) {
 		return
 	}
 	if p.terminal {
-		if !p.live {
-			p.pause()
-		}
-		p.live = true
-		line := liveLine(p.place+" "+p.what, l, p.width-1) // a full line would move the cursor to the next one
-		fmt.Fprint(p.out, "\r"+line+"\033[K")
+		p.draw(l)
 		return
 	}
 	left, known := l.Remaining()
@@ -124,12 +126,18 @@ func shortened(text string, columns int) string {
 	return text[:columns-1] + "…"
 }
 
-// clearLive clears the line with the last seconds.
-func (p *progress) clearLive() {
-	if p.live {
-		fmt.Fprint(p.out, "\r\033[K")
-		p.live = false
+// draw replaces the block of a terminal, or its single line if the terminal is too low for a block.
+func (p *progress) draw(l runner.Live) {
+	if !p.out.drawing() {
+		p.pause()
 	}
+	columns, rows := p.size()
+	columns-- // a full line would move the cursor to the next one
+	lines := liveBlock(p.place+" "+p.what, l, columns)
+	if rows <= len(lines) || columns < leastColumns {
+		lines = []string{liveLine(p.place+" "+p.what, l, columns)}
+	}
+	p.out.draw(lines)
 }
 
 // connecting shows how many sessions of the measurement under way are established.
@@ -144,7 +152,7 @@ func (p *progress) connecting(done, of int) {
 
 // pause clears the line for other output. The next step or second shows it again.
 func (p *progress) pause() {
-	p.clearLive()
+	p.out.clear()
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}

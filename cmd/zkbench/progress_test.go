@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/table"
@@ -100,7 +102,7 @@ func TestLiveOfALoadOfUnknownLength(t *testing.T) {
 // What runs a scenario, also for the trial of a capacity, shows the load and the sessions of a crowd.
 func TestRunnersShowProgress(t *testing.T) {
 	var out bytes.Buffer
-	r := newRunner(target{}, "run", newProgress(&out))
+	r := newRunner(target{}, "run", newProgress(&out), nil)
 	r.Progress(0, 1, "lock/znode, 5,000 clients, repeat 1")
 	r.Connecting(64, 5000)
 	r.Live(at(time.Minute))
@@ -111,17 +113,78 @@ func TestRunnersShowProgress(t *testing.T) {
 	}
 }
 
-// On a terminal, each second replaces the one before it, and other output begins on a clear line.
+// onTerminal returns a progress on a terminal of a size.
+func onTerminal(out *bytes.Buffer, columns, rows int) *progress {
+	p := newProgress(out)
+	p.terminal, p.size = true, func() (int, int) { return columns, rows }
+	return p
+}
+
+// On a terminal, each second replaces the one before it, and other output begins on a clear screen.
 func TestLiveOnATerminal(t *testing.T) {
-	var out bytes.Buffer
-	p := &progress{out: &out, terminal: true, width: 80}
-	p.step(0, 2, "lock/znode, 1 client, repeat 1")
-	for second := range 3 {
-		p.show(at(time.Duration(second) * time.Second))
+	for _, tt := range []struct {
+		rows, lines int
+		clear       string
+	}{{24, 7, "\r\033[6A\033[J"}, {7, 1, "\r\033[K"}, {0, 1, "\r\033[K"}} {
+		var out bytes.Buffer
+		p := onTerminal(&out, 80, tt.rows)
+		p.step(0, 2, "lock/znode, 1 client, repeat 1")
+		before := out.Len()
+		for second := range 3 {
+			p.show(at(time.Duration(second) * time.Second))
+		}
+		p.out.Write([]byte("interrupted"))
+		p.pause()
+		shown := out.String()[before:]
+		if strings.Count(shown, tt.clear) != 3 || !strings.Contains(shown, tt.clear+"interrupted") || strings.Count(shown, "\n") != 3*(tt.lines-1) {
+			t.Errorf("%d rows: %q", tt.rows, shown)
+		}
 	}
-	p.pause()
-	if lines := strings.Count(out.String(), "ops/s"); lines != 3 || strings.Contains(out.String(), "\n") || !strings.Contains(out.String(), "herd 49\033[K\r\033[K") {
-		t.Errorf("%d lines in %q", lines, out.String())
+}
+
+// A block has a line for what is measured, each quantity, and what is next. No line is wider than the terminal, and where there is room, the
+// minute has a column for each second, and the peak its value.
+func TestLiveBlock(t *testing.T) {
+	l := at(12*time.Minute + 30*time.Second)
+	l.Next = "lock/znode, 50 clients, repeat 1"
+	for second := range 60 {
+		s := recorder.Second{Operations: int64(second), Notifications: 50 * int64(second), LargestHerd: second % 50, P99: time.Duration(second%7) * time.Millisecond}
+		l.Minute = append(l.Minute, s)
+	}
+	for _, columns := range []int{40, 79, 119} {
+		lines := liveBlock("[3/12] lock/predecessor-watch, 50 clients, repeat 1", l, columns)
+		for _, line := range lines {
+			if table.Width(line) > columns {
+				t.Errorf("%q has %d columns, of %d", line, table.Width(line), columns)
+			}
+		}
+		golden.Compare(t, fmt.Sprintf("testdata/live-%d.txt", columns), []byte(strings.Join(lines, "\n")+"\n"))
+	}
+	l.WarmUp, l.Next, l.Minute = true, "", nil
+	if got := liveBlock("x", l, 79); !strings.Contains(got[0], "warm-up") || !strings.Contains(got[len(got)-1], "the last measurement") {
+		t.Errorf("during the warm-up of the last measurement: %q", got)
+	}
+}
+
+// A sparkline has the latest values at its right end. What was not measured has no bar, and a line of zeros the lowest ones.
+func TestSparkline(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		room   int
+		want   string
+	}{
+		{nil, 3, "   "},
+		{[]float64{0, 0}, 3, " ▁▁"},
+		{[]float64{1, 7, 0, -1, 3.5}, 5, "▂█▁ ▅"},
+		{[]float64{7, 1, 7}, 2, "▂█"},
+	} {
+		peak := 0.0
+		for _, v := range tt.values {
+			peak = max(peak, v)
+		}
+		if got := sparkline(tt.values, peak, tt.room); got != tt.want {
+			t.Errorf("%v in %d columns: %q, want %q", tt.values, tt.room, got, tt.want)
+		}
 	}
 }
 

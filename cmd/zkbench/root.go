@@ -137,7 +137,7 @@ func width(w io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
 	}
-	if f, ok := w.(*os.File); ok {
+	if f := fileOf(w); f != nil {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}
@@ -145,10 +145,20 @@ func width(w io.Writer) int {
 	return defaultWidth
 }
 
+// height returns the number of rows of a terminal; 0 if it is not known.
+func height(w io.Writer) int {
+	if f := fileOf(w); f != nil {
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			return rows
+		}
+	}
+	return 0
+}
+
 // isTerminal reports whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // numbers parses the values of a flag such as "1,10,50". The error names all mistakes.

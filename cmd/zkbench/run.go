@@ -47,6 +47,7 @@ type runFlags struct {
 	seed       uint64
 	out        string
 	summary    string
+	metrics    string
 	quick      bool
 }
 
@@ -108,6 +109,7 @@ an ensemble.`,
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order of the variants")
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.summary, "summary", "", "also write all metrics to this JSON `file`")
+	flags.StringVar(&f.metrics, "metrics", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
 	return cmd
@@ -174,7 +176,12 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	docs, err := a.measure(cmd.Context(), selected, f, engine, run)
+	exporter, err := a.export(cmd.Context(), f.metrics)
+	if err != nil {
+		return err
+	}
+	defer exporter.close()
+	docs, err := a.measure(cmd.Context(), selected, f, engine, run, exporter)
 	if reportErr := a.report(docs, selected, f, err); err != nil || reportErr != nil {
 		return errors.Join(reportErr, err)
 	}
@@ -325,7 +332,7 @@ func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 
 // measure runs the scenarios. Also if it fails, it returns the complete measurements, and the latest checkpoint of the one that was
 // under way.
-func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string) (docs []*results.Document, err error) {
+func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string, exporter *exporter) (docs []*results.Document, err error) {
 	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
 	if err != nil {
 		return nil, asUsage(err)
@@ -341,7 +348,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	}
 	progress := newProgress(a.stderr)
 	defer progress.close()
-	runner := newRunner(e, run, progress)
+	runner := newRunner(e, run, progress, exporter)
 	var partial *results.Document // the latest checkpoint of the measurement under way
 	runner.Checkpoint = func(d *results.Document) error {
 		err := save(d, f.out)
@@ -371,17 +378,23 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	return docs, nil
 }
 
-// newRunner returns what runs scenarios on a target and shows their progress.
-func newRunner(e target, run string, p *progress) *runner.Runner {
+// newRunner returns what runs scenarios on a target, shows their progress, and exports it unless the exporter is nil.
+func newRunner(e target, run string, p *progress, exporter *exporter) *runner.Runner {
 	return &runner.Runner{
 		Ensemble:    e.Ensemble,
 		Recipes:     catalog.Recipes(),
 		Environment: results.DescribeMachine(versionText()),
 		Run:         run,
 		Temporary:   !e.stays,
-		Progress:    p.step,
-		Live:        p.show,
-		Connecting:  p.connecting,
+		Progress: func(done, total int, next string) {
+			p.step(done, total, next)
+			exporter.step(done, total)
+		},
+		Live: func(l runner.Live) {
+			p.show(l)
+			exporter.show(l)
+		},
+		Connecting: p.connecting,
 	}
 }
 

@@ -36,6 +36,7 @@ type former struct {
 	logs          []*variants.Log     // whose events have not been taken
 	notifications []wire.Notification // that have not been taken
 	counts        wire.Counts
+	traffic       wire.Traffic // of the counts, which it takes longer to sum up
 	reconnects    int
 	unmatched     int64
 }
@@ -91,6 +92,7 @@ func (c *client) reborn(next *life) {
 	f.logs = append(f.logs, c.log)
 	f.notifications = c.ledger.TakeNotifications(f.notifications)
 	f.counts.Add(c.ledger.Counts())
+	f.traffic = f.counts.Traffic()
 	f.reconnects += c.ledger.Reconnects()
 	f.unmatched += c.ledger.Unmatched()
 	c.life = next
@@ -110,7 +112,7 @@ func (c *client) traffic() wire.Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	total := c.ledger.Traffic()
-	total.Add(c.former.counts.Traffic())
+	total.Add(c.former.traffic)
 	return total
 }
 

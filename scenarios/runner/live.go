@@ -10,12 +10,24 @@ import (
 // liveInterval is the time between two calls of Runner.Live.
 const liveInterval = time.Second
 
-// Live is what a measurement has done in the last seconds of its load.
+// Live is what a measurement has done in its load, until now.
 type Live struct {
+	Measured
 	Elapsed time.Duration // since the load began, warm-up included
 	Planned time.Duration // the length of the load, warm-up included; 0 if it is not known
-	Phase   string        // the recipe's first phase, which the P99 is of
+	WarmUp  bool          // the window has not begun
+	Phase   string        // the recipe's first phase, which each P99 is of
+	Next    string        // describes the measurement that follows; empty after the last one of a scenario
+	Totals  recorder.Totals
+	Minute  []recorder.Second // the last whole seconds, at most 60, the latest one last
 	recorder.LastSeconds
+}
+
+// Measured names a measurement.
+type Measured struct {
+	Scenario, Recipe, Variant string
+	Clients, Rate             int // Rate is 0 unless the load is open
+	Repeat                    int // 0 is a rehearsal
 }
 
 // Remaining returns how much of the load is left, at least 0; known is false for a load whose length is not known.
@@ -47,7 +59,10 @@ func (m *measurement) showLive() (stop func()) {
 }
 
 func (m *measurement) liveSince(began time.Duration) Live {
-	out := Live{Elapsed: m.pool.since() - began, Phase: m.recipe.Phases[0].Name, LastSeconds: m.stream.lastSeconds()}
+	out := m.stream.live()
+	out.Measured, out.Next = m.what, m.next
+	out.Elapsed, out.Phase = m.pool.since()-began, m.recipe.Phases[0].Name
+	out.WarmUp = out.Elapsed < time.Duration(m.scenario.WarmUp)
 	if m.scenario.Duration > 0 {
 		out.Planned = time.Duration(m.scenario.WarmUp + m.scenario.Duration)
 	}

@@ -48,6 +48,8 @@ type measurement struct {
 	breached   *breached         // nil unless a breach of the promise has ended the load
 
 	live        func(Live)   // nil if nothing is shown
+	what        Measured     // for live
+	next        string       // describes the measurement after this one, for live
 	checkpoints *checkpoints // nil without any
 }
 

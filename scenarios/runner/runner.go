@@ -65,6 +65,7 @@ type task struct {
 	clients int
 	rate    int // operations per second of an open load; 0 in other modes
 	repeat  int
+	next    string // describes the task that follows; empty for the last one
 }
 
 // describe names a task in messages.
@@ -94,7 +95,7 @@ func plan(s scenarios.Scenario, recipe variants.Recipe) []task {
 				selected := slices.Clone(s.Selected(recipe))
 				random.Shuffle(len(selected), func(i, j int) { selected[i], selected[j] = selected[j], selected[i] })
 				for _, v := range selected {
-					tasks = append(tasks, task{v, clients, rate, repeat})
+					tasks = append(tasks, task{variant: v, clients: clients, rate: rate, repeat: repeat})
 				}
 			}
 		}
@@ -119,7 +120,7 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 		if s.KnownBroken(v) != "" {
 			continue
 		}
-		tasks = append(tasks, task{v, min(clients[len(clients)/2], rehearsalClients), rates[len(rates)/2], 0})
+		tasks = append(tasks, task{variant: v, clients: min(clients[len(clients)/2], rehearsalClients), rate: rates[len(rates)/2]})
 	}
 	return tasks
 }
@@ -152,6 +153,9 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 		tasks = slices.Concat(rehearsal(s, p.recipe), tasks)
 	}
 	for done, t := range tasks {
+		if done+1 < len(tasks) {
+			t.next = tasks[done+1].describe(s.Recipe)
+		}
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
 		err := p.perform(ctx, t)
 		if errors.Is(err, errSaturated) {
@@ -292,6 +296,8 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		tick:       tickOf(p.description),
 		onlooker:   variants.NewSession(p.root.Conn, p.root.monitor.Lost()),
 		live:       p.Live,
+		what:       Measured{p.scenario.Name, p.recipe.Name, t.variant.Name, t.clients, t.rate, t.repeat},
+		next:       t.next,
 	}
 	m.checkpoints = p.newCheckpoints(&m, t, d)
 	if t.repeat > 0 {

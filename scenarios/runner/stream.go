@@ -256,11 +256,11 @@ func (s *stream) copyRecorder() (known soFar, ok bool) {
 	return known, true
 }
 
-// lastSeconds returns what happened in the last whole seconds before the latest drain.
-func (s *stream) lastSeconds() recorder.LastSeconds {
+// live returns what happened until the latest drain.
+func (s *stream) live() Live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recorder.LastSeconds(s.drained)
+	return Live{Totals: s.recorder.Totals(), Minute: s.recorder.LastMinute(s.drained), LastSeconds: s.recorder.LastSeconds(s.drained)}
 }
 
 // drainLocked hands on everything before the time that it returns, with the traffic so far.

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/runner"
+)
+
+// The columns of a live block. Beside them there is room for the sparkline, and for the peak if the terminal is wide enough.
+const (
+	labelColumns = 8
+	valueColumns = 9
+	peakColumns  = 14
+	minute       = 60 // seconds, each of which has a column
+	leastColumns = labelColumns + valueColumns + 12
+)
+
+// track is a quantity of a live block. The sparkline is scaled to its own peak.
+type track struct {
+	label string
+	now   string // of the last seconds
+	of    func(recorder.Second) (value float64, measured bool)
+	show  func(float64) string
+}
+
+// tracks returns the quantities of a block, with their values of the last seconds.
+func tracks(l runner.Live) []track {
+	count := func(of func(recorder.Second) int64) func(recorder.Second) (float64, bool) {
+		return func(s recorder.Second) (float64, bool) { return float64(of(s)), true }
+	}
+	return []track{
+		{"ops/s", table.Count(l.PerSecond(l.Operations)), count(func(s recorder.Second) int64 { return s.Operations }), table.Count},
+		{"p99", p99Of(l), func(s recorder.Second) (float64, bool) { return float64(s.P99), s.P99 > 0 }, table.Latency},
+		{"notif/s", table.Count(l.PerSecond(l.Notifications)), count(func(s recorder.Second) int64 { return s.Notifications }), table.Count},
+		{"herd", fmt.Sprint(l.LargestHerd), count(func(s recorder.Second) int64 { return int64(s.LargestHerd) }), table.Whole},
+		{"failed/s", table.Count(l.PerSecond(l.FailedRequests)), count(func(s recorder.Second) int64 { return s.FailedRequests }), table.Count},
+	}
+}
+
+// liveBlock returns the lines about a measurement under way, each of at most so many columns: what is measured and for how long, a
+// sparkline of the last minute for each quantity, and what is next.
+func liveBlock(what string, l runner.Live, columns int) []string {
+	times := " " + timesOf(l, " of ")
+	if l.WarmUp {
+		times += ", warm-up"
+	}
+	lines := []string{shortened(what, max(columns-table.Width(times), 0)) + times}
+	for _, t := range tracks(l) {
+		lines = append(lines, t.line(l.Minute, columns))
+	}
+	next := "next: " + l.Next
+	if l.Next == "" {
+		next = "the last measurement of its scenario"
+	}
+	return append(lines, shortened(next, columns))
+}
+
+// line returns the label, the value of the last seconds, the sparkline and, if there is room, the peak.
+func (t track) line(seconds []recorder.Second, columns int) string {
+	room := min(columns-labelColumns-valueColumns-2, minute)
+	var values []float64
+	peak := 0.0
+	for _, s := range seconds {
+		value, measured := t.of(s)
+		if !measured {
+			value = -1
+		}
+		peak = max(peak, value)
+		values = append(values, value)
+	}
+	line := fmt.Sprintf("%-*s%*s  %s", labelColumns, t.label, valueColumns, t.now, sparkline(values, peak, room))
+	if columns >= labelColumns+valueColumns+2+minute+peakColumns {
+		line += fmt.Sprintf("  max %s", t.show(peak))
+	}
+	return line
+}
+
+// sparkline draws the latest values, one column each, at the right of the room. The peak has the highest bar. A negative value stands for
+// one that was not measured, and has none.
+func sparkline(values []float64, peak float64, room int) string {
+	bars := []rune("▁▂▃▄▅▆▇█")
+	values = values[max(len(values)-room, 0):]
+	var line strings.Builder
+	line.WriteString(strings.Repeat(" ", room-len(values)))
+	for _, v := range values {
+		switch {
+		case v < 0:
+			line.WriteByte(' ')
+		case peak == 0:
+			line.WriteRune(bars[0])
+		default:
+			line.WriteRune(bars[int(v/peak*float64(len(bars)-1)+0.5)])
+		}
+	}
+	return line.String()
+}
