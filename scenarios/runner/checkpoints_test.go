@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -72,9 +73,10 @@ func TestCheckpoints(t *testing.T) {
 	if whole.Partial || whole.Filename() != last.Filename() || whole.Window.Start != last.Window.Start || whole.Window.Operations < last.Window.Operations {
 		t.Errorf("partial %t, %s with %d operations follows %s with %d", whole.Partial, whole.Filename(), whole.Window.Operations, last.Filename(), last.Window.Operations)
 	}
-	shown := p.live[len(p.live)-1]
-	if shown.Length < time.Second || shown.Operations == 0 || shown.LargestHerd < 1 || shown.P99 <= 0 || shown.Phase != "handoff" || shown.Elapsed <= 0 {
-		t.Errorf("shown was %+v", shown)
+	if !slices.ContainsFunc(p.live, func(l runner.Live) bool { // on a busy machine, there may be seconds in which nothing happens
+		return l.Length >= time.Second && l.Operations > 0 && l.LargestHerd >= 1 && l.P99 > 0 && l.Phase == "handoff" && l.Elapsed > 0
+	}) {
+		t.Errorf("shown was %+v", p.live)
 	}
 }
 

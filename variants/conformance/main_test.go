@@ -58,7 +58,17 @@ func liveVenue(t *testing.T) venue {
 // clients ping after a third of them.
 func embeddedVenue(t *testing.T) venue {
 	t.Helper()
-	const tick = 500 * time.Millisecond
+	return embeddedWithTick(t, 500*time.Millisecond)
+}
+
+// patientVenue is an embedded server for checks in which no session is meant to expire, however busy the machine is.
+func patientVenue(t *testing.T) venue {
+	t.Helper()
+	return embeddedWithTick(t, 20*time.Second)
+}
+
+func embeddedWithTick(t *testing.T, tick time.Duration) venue {
+	t.Helper()
 	return venue{ensembletest.Embedded(t, embedded.Config{Tick: tick}), 2 * tick, (*testing.T).Parallel}
 }
 

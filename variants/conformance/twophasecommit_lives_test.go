@@ -348,7 +348,7 @@ func (contrary) turn(data []byte) []byte {
 // A site that joins again and believes another outcome than that which the others know is caught.
 func TestSiteThatLearnsAnotherOutcomeIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
+	v := patientVenue(t)
 	for _, variant := range siteVariants {
 		for name, tt := range map[string]struct {
 			wrap   func(variants.Conn) variants.Conn
