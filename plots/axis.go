@@ -46,6 +46,11 @@ func quantityOf(metric string) quantity {
 	return quantity{metric, words, 1}
 }
 
+// name returns the label without a unit.
+func (q quantity) name() string {
+	return strings.TrimSuffix(strings.TrimSuffix(q.label, ", ms"), ", notifications")
+}
+
 // phrase writes the name of a time in words: "handoff, p50" for handoff-p50.
 func phrase(name string) string {
 	i := strings.LastIndex(name, "-")

@@ -108,7 +108,7 @@ func (s sides) figure(name, shows string, panels []*plot.Plot, height vg.Length,
 	}
 }
 
-// values draws each metric of both sides against the number of clients, those of the base dashed; or with an arrow from the base to
+// values draws each metric of both sides against the number of clients, those of the base dashed and with rings; or with an arrow from the base to
 // the other side if there is only one number.
 func (s sides) values() []Figure {
 	var panels []*plot.Plot
@@ -124,7 +124,7 @@ func (s sides) values() []Figure {
 	}
 	base, other := baseStyle(gray()), solid(gray())
 	legend := []entry{
-		{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: base}}},
+		{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: base}, &plotter.Scatter{GlyphStyle: baseGlyph()}}},
 		{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: other}}},
 	}
 	if len(s.clients()) == 1 {
@@ -178,6 +178,7 @@ func (s sides) curves(metric string) *plot.Plot {
 			}
 		}
 		addLine(p, base, baseStyle(s.looks[v].color))
+		addGlyphs(p, base, look{s.looks[v].color, disc{hollow: true}}, glyphRadius)
 		addLine(p, other, solid(s.looks[v].color))
 		addGlyphs(p, other, s.looks[v], glyphRadius)
 	}
@@ -291,7 +292,7 @@ func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {
 	if results.MoreIsBetter(metric) {
 		better = "more is better"
 	}
-	p := rowsPlot(fmt.Sprintf("%s, ratio%s", metric, logLabel), labels)
+	p := rowsPlot(fmt.Sprintf("%s, ratio%s", quantityOf(metric).name(), logLabel), labels)
 	p.X.Label.Text = better
 	low, high := 1/ratioReach, ratioReach
 	p.Add(verticalLine{1, gray()})
