@@ -28,8 +28,13 @@ func (s *set) failures() []Figure {
 	faulted := func(g []*results.Document) bool { f := middle(g).Failure; return f != nil && f.Around != nil }
 	var out []Figure
 	for _, pair := range s.timelinePairs() {
-		if faulted(pair[0]) && faulted(pair[1]) {
-			out = append(out, s.failure(middle(pair[0]), middle(pair[1])))
+		upper, lower := middle(pair[0]), middle(pair[1])
+		switch {
+		case !faulted(pair[0]) || !faulted(pair[1]):
+		case len(out) == mostPairs:
+			s.without("no operations around a fault of %s and %s: %d pairs are drawn", upper.Variant, lower.Variant, mostPairs)
+		default:
+			out = append(out, s.failure(upper, lower))
 		}
 	}
 	if len(out) > 0 {

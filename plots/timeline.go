@@ -44,10 +44,17 @@ func (s *set) timelines() []Figure {
 			s.without("no timeline of %s and %s, as %s has no notification in it", upper.Variant, lower.Variant, pair[silent][0].Variant)
 			continue
 		}
+		if len(out) == mostPairs {
+			s.without("no timeline of %s and %s: %d pairs are drawn", upper.Variant, lower.Variant, mostPairs)
+			continue
+		}
 		out = append(out, s.timeline(upper, lower))
 	}
 	return out
 }
+
+// mostPairs is how many pairs of variants have figures with a dot for each event. More of them repeat what the first ones say.
+const mostPairs = 2
 
 // timelinePairs returns the groups that are drawn together, under the largest number of clients.
 func (s *set) timelinePairs() [][2][]*results.Document {
