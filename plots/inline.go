@@ -15,9 +15,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Inline returns the figure as an SVG element of an HTML page. Its colors are classes that [InlineStyle] defines, for light and dark
-// pages. Values can be pointed at: each is a circle with a title, in the group of the class spots. Equal dots are drawn as one path, so that an
-// element takes about ten bytes for each notification of a timeline.
+// unit is how many units of an inline figure's coordinates a point has. A page has hundreds of figures, and whole numbers are its
+// shortest.
+const unit = 4
+
+// Inline returns the figure as an SVG element of an HTML page, which is not XML by itself: numbers have no quotes. Its colors are
+// classes that [InlineStyle] defines, for light and dark pages. Values can be pointed at: each is a circle with a title, in the group of
+// the class spots. Equal dots are drawn as one path, so that an element takes about eight bytes for each notification of a timeline.
 func (f Figure) Inline() string {
 	width, height := f.size()
 	canvas := &inlineCanvas{height: height, classes: map[color.RGBA]string{}}
@@ -42,6 +46,7 @@ type inlineCanvas struct {
 	attributes string // of the path that is not written yet
 	path       pathData
 	line       []place // the part of the path that is not written yet
+	skipped    []place // before the last point of the line
 }
 
 // inlineState is what Push saves and Pop restores.
@@ -54,6 +59,9 @@ type inlineState struct {
 
 // transform is an affine transformation: x' = xx*x + xy*y + x0, and y' likewise.
 type transform struct{ xx, xy, yx, yy, x0, y0 float64 }
+
+// place is a position in units, from the upper left.
+type place struct{ x, y int }
 
 // apply returns the transformed point.
 func (t transform) apply(p vg.Point) vg.Point {
@@ -126,9 +134,9 @@ func (c *inlineCanvas) Stroke(path vg.Path) {
 	if c.width <= 0 {
 		return
 	}
-	attributes := fmt.Sprintf(` class="s%s"`, c.class(c.inkOf()))
+	attributes := fmt.Sprintf(` class=s%s`, c.class(c.inkOf()))
 	if c.width != lineWidth { // the style sheet has the width of most lines
-		attributes += fmt.Sprintf(` stroke-width="%s"`, short(c.width))
+		attributes += fmt.Sprintf(` stroke-width=%s`, short(c.width))
 	}
 	if len(c.dashes) > 0 {
 		var all []string
@@ -143,11 +151,30 @@ func (c *inlineCanvas) Stroke(path vg.Path) {
 // Fill implements [vg.Canvas].
 func (c *inlineCanvas) Fill(path vg.Path) {
 	ink := c.inkOf()
-	attributes := fmt.Sprintf(` class="f%s"`, c.class(ink))
+	if center, radius, is := disk(path); is && ink.A == 0xff {
+		c.add(c.dot(radius), nil)
+		c.path.move(c.place(center))
+		c.path.close()
+		return
+	}
+	attributes := fmt.Sprintf(` class=f%s`, c.class(ink))
 	if ink.A < 0xff {
-		attributes += fmt.Sprintf(` fill-opacity="%.2f"`, float64(ink.A)/0xff)
+		attributes += fmt.Sprintf(` fill-opacity=%.2f`, float64(ink.A)/0xff)
 	}
 	c.add(attributes, path)
+}
+
+// disk returns the center and the radius of a path that is a full circle and nothing else.
+func disk(path vg.Path) (center vg.Point, radius vg.Length, is bool) {
+	if len(path) == 3 && path[1].Type == vg.ArcComp && math.Abs(path[1].Angle) >= 2*math.Pi && path[2].Type == vg.CloseComp {
+		return path[1].Pos, path[1].Radius, true
+	}
+	return center, 0, false
+}
+
+// dot returns the attributes of a path of dots: each is a closed line of no length, with round ends.
+func (c *inlineCanvas) dot(radius vg.Length) string {
+	return fmt.Sprintf(` class="dots s%s" stroke-width=%s`, c.class(c.inkOf()), short(2*radius))
 }
 
 // add continues the path under way if it has the same attributes, and begins another one else.
@@ -179,18 +206,38 @@ func (c *inlineCanvas) addPart(part vg.PathComp) {
 		}
 	case vg.CloseComp:
 		c.endLine()
-		c.path.text.WriteString("z")
-		c.path.at = c.path.start
+		c.path.close()
 	}
 }
 
-// lineTo continues the line under way. The middle one of three points at the same height is left out.
+// lineTo continues the line under way. Points that nobody would miss are left out.
 func (c *inlineCanvas) lineTo(p place) {
-	if n := len(c.line); n >= 2 && c.line[n-1].y == p.y && c.line[n-2].y == p.y {
-		c.line[n-1] = p
-		return
+	if n := len(c.line); n >= 2 && len(c.skipped) < mostSkipped {
+		between := append(c.skipped, c.line[n-1])
+		if nearSegment(c.line[n-2], p, between) {
+			c.line[n-1], c.skipped = p, between
+			return
+		}
 	}
-	c.line = append(c.line, p)
+	c.line, c.skipped = append(c.line, p), c.skipped[:0]
+}
+
+// mostSkipped bounds the points that are left out between two others, each of which is looked at again for each of the next ones.
+const mostSkipped = 50
+
+// nearSegment reports whether all points are at most one unit away from the segment between two others, and none of them is
+// beyond its ends.
+func nearSegment(from, to place, points []place) bool {
+	dx, dy := to.x-from.x, to.y-from.y
+	square := dx*dx + dy*dy
+	for _, p := range points {
+		px, py := p.x-from.x, p.y-from.y
+		across, along := dx*py-dy*px, dx*px+dy*py
+		if across*across > square || along < 0 || along > square || square == 0 && p != from {
+			return false
+		}
+	}
+	return true
 }
 
 // endLine writes the line under way.
@@ -202,7 +249,7 @@ func (c *inlineCanvas) endLine() {
 			c.path.lineTo(p)
 		}
 	}
-	c.line = c.line[:0]
+	c.line, c.skipped = c.line[:0], c.skipped[:0]
 }
 
 // pathData is the value of an attribute d, in relative commands, which are shorter than absolute ones.
@@ -217,7 +264,7 @@ func (d *pathData) move(p place) {
 	d.start, d.at = p, p
 }
 
-// lineTo continues a line. A line of no length is kept: with a round end, it is a dot.
+// lineTo continues a line.
 func (d *pathData) lineTo(p place) {
 	switch dx, dy := p.x-d.at.x, p.y-d.at.y; {
 	case dx == 0 && dy != 0:
@@ -234,28 +281,21 @@ func (d *pathData) lineTo(p place) {
 func (d *pathData) command(name string, lengths ...int) {
 	d.text.WriteString(name)
 	for i, l := range lengths {
-		text := tenths(l)
 		if (i > 0 || strings.HasSuffix(name, "0")) && l >= 0 {
 			d.text.WriteByte(' ')
 		}
-		d.text.WriteString(text)
+		d.text.WriteString(strconv.Itoa(l))
 	}
+}
+
+// close ends a line where it began.
+func (d *pathData) close() {
+	d.text.WriteByte('z')
+	d.at = d.start
 }
 
 // reset empties the path.
 func (d *pathData) reset() { *d = pathData{} }
-
-// place is a position in tenths of a point, from the upper left.
-type place struct{ x, y int }
-
-// tenths writes a length without superfluous zeros.
-func tenths(length int) string {
-	text := strconv.FormatFloat(float64(length)/10, 'f', -1, 64)
-	if digits, small := strings.CutPrefix(strings.TrimPrefix(text, "-"), "0."); small {
-		text = strings.TrimSuffix(text, "0."+digits) + "." + digits
-	}
-	return text
-}
 
 // flush writes the path that is under way.
 func (c *inlineCanvas) flush() {
@@ -275,49 +315,47 @@ func (c *inlineCanvas) FillString(face font.Face, at vg.Point, text string) {
 	c.flush()
 	t := c.transform()
 	start := c.place(at)
-	attributes := fmt.Sprintf(`x="%s" y="%s"`, tenths(start.x), tenths(start.y))
+	attributes := fmt.Sprintf(`x=%d y=%d`, start.x, start.y)
 	if angle := math.Atan2(t.yx, t.xx); angle != 0 {
-		attributes = fmt.Sprintf(`transform="translate(%s %s) rotate(%.0f)"`, tenths(start.x), tenths(start.y), -angle*180/math.Pi)
+		attributes = fmt.Sprintf(`transform="translate(%d %d) rotate(%.0f)"`, start.x, start.y, -angle*180/math.Pi)
 	}
 	if face.Font.Size != tickSize { // the style sheet has the size and the color of most texts
-		attributes += fmt.Sprintf(` font-size="%s"`, short(face.Font.Size))
+		attributes += fmt.Sprintf(` font-size=%s`, short(face.Font.Size))
 	}
 	if c.inkOf() != ink() {
-		attributes += fmt.Sprintf(` class="f%s"`, c.class(c.inkOf()))
+		attributes += fmt.Sprintf(` class=f%s`, c.class(c.inkOf()))
 	}
 	fmt.Fprintf(&c.out, `<text %s>%s</text>`, attributes, html.EscapeString(text))
 }
 
-// fillDots implements [dotCanvas]: a line of no length with a round end is a dot. Dots that cover each other are drawn once.
+// fillDots implements [dotCanvas]. Dots that cover each other are drawn once.
 func (c *inlineCanvas) fillDots(centers []vg.Point, radius vg.Length) {
-	c.flush()
+	c.add(c.dot(radius), nil)
 	seen := map[place]bool{}
-	var path pathData
 	for _, center := range centers {
 		if at := c.place(center); !seen[at] {
 			seen[at] = true
-			path.move(at)
-			path.lineTo(at)
+			c.path.move(at)
+			c.path.close()
 		}
 	}
-	fmt.Fprintf(&c.out, `<path class="dots s%s" stroke-width="%s" d="%s"/>`, c.class(c.inkOf()), short(2*radius), path.text.String())
 }
 
 // spot implements [spotter].
 func (c *inlineCanvas) spot(at vg.Point, text string) {
 	center := c.place(at)
-	fmt.Fprintf(&c.spots, `<circle cx="%s" cy="%s"><title>%s</title></circle>`, tenths(center.x), tenths(center.y), html.EscapeString(text))
+	fmt.Fprintf(&c.spots, `<circle cx=%d cy=%d><title>%s</title></circle>`, center.x, center.y, html.EscapeString(text))
 }
 
 // place returns where a point stands in the element.
 func (c *inlineCanvas) place(p vg.Point) place {
 	at := c.transform().apply(p)
-	return place{int(math.Round(10 * float64(at.X))), int(math.Round(10 * float64(c.height-at.Y)))}
+	return place{int(math.Round(unit * float64(at.X))), int(math.Round(unit * float64(c.height-at.Y)))}
 }
 
-// short returns a length in points with one digit after the point, which is a fifth of a pixel or less.
+// short returns a length in units with one digit after the point.
 func short(l vg.Length) string {
-	return strings.TrimSuffix(strconv.FormatFloat(float64(l), 'f', 1, 64), ".0")
+	return strings.TrimSuffix(strconv.FormatFloat(unit*float64(l), 'f', 1, 64), ".0")
 }
 
 // class returns the end of the name of a color's classes: a short one, as a page has thousands of them. A color that the style sheet
@@ -346,8 +384,12 @@ func InlineStyle() string {
 			text = i
 		}
 	}
-	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\nsvg{font-size:%dpx;fill:var(--c%d);stroke-width:%s}\n.spots circle{r:7px;fill:transparent}\n%s.dots{stroke-linecap:round}\n", light.String(), dark.String(), tickSize, text, short(lineWidth), classes.String())
+	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\nsvg{font-size:%spx;fill:var(--c%d);stroke-width:%s}\n.spots circle{r:%spx;fill:transparent;stroke-width:%s}\n%s.dots{stroke-linecap:round}\n",
+		light.String(), dark.String(), short(tickSize), text, short(lineWidth), short(spotRadius), short(1.5), classes.String())
 }
+
+// spotRadius is the size of the place that a reader can point at.
+const spotRadius = vg.Length(7)
 
 // inlineColors returns every color that a figure uses.
 func inlineColors() []color.RGBA {

@@ -143,6 +143,7 @@ func TestInline(t *testing.T) {
 	style, spots := plots.InlineStyle(), 0
 	for _, f := range figures {
 		text := f.Inline()
+		text = regexp.MustCompile(` ([a-z-]+)=([0-9a-z.-]+)`).ReplaceAllString(text, ` $1="$2"`) // as XML wants it
 		for _, class := range regexp.MustCompile(`class="(?:dots )?([sf][0-9a-f]+)"`).FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(style, "."+class[1]+"{") {
 				t.Errorf("%s: the style sheet has no class %s", f.Name, class[1])
@@ -201,6 +202,35 @@ func TestCompared(t *testing.T) {
 	}
 	if figures, notDrawn = plots.Compared(c, docs); len(figures) > 0 || len(notDrawn) != 1 || !strings.Contains(notDrawn[0].String(), "no handoff-p50-ns: measured under different conditions: ZooKeeper") {
 		t.Errorf("%d figures of two versions of ZooKeeper, not drawn: %v", len(figures), notDrawn)
+	}
+}
+
+// Two pairs of variants have a timeline, the overview's among them, and the others are named.
+func TestTwoPairsHaveTimelines(t *testing.T) {
+	docs := []*results.Document{measured(t, "predecessor-watch", "optimized", 4, 1)}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		docs = append(docs, measured(t, name, "naive", 4, 1))
+	}
+	for _, d := range docs {
+		d.Scenario.Overview = "predecessor-watch against d by ops/s"
+	}
+	figures, notDrawn, err := plots.Figures(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn []string
+	for _, f := range figures {
+		if _, upper, is := strings.Cut(f.Name, "timeline-n4-"); is {
+			drawn = append(drawn, upper)
+		}
+	}
+	if want := []string{"d", "a"}; !slices.Equal(drawn, want) {
+		t.Errorf("timelines of %v were drawn, want %v", drawn, want)
+	}
+	for _, want := range []string{"no timeline of b and predecessor-watch: 2 pairs are drawn", "no timeline of c and predecessor-watch"} {
+		if !slices.ContainsFunc(notDrawn, func(n plots.NotDrawn) bool { return strings.Contains(n.String(), want) }) {
+			t.Errorf("%v does not say %q", notDrawn, want)
+		}
 	}
 }
 
