@@ -112,8 +112,9 @@ gallery: build
 		for f in plots/gallery/*.png; do \
 			[ ! -e $$tmp/$$(basename $$f) ] || cp $$tmp/$$(basename $$f) plots/gallery/; done; rm -rf $$tmp
 
-## overview: measure the pairs of variants that scenarios name, and put the table into the README; about an hour
+## overview: measure the pairs of variants that scenarios name, and put table and pictures into the README; about two hours
 overview: build
 	@$(ZKBENCH) run $$(grep -l '^overview:' scenarios/*.yaml | xargs -n 1 basename -s .yaml)
 	@table=$$(mktemp) && $(ZKBENCH) report --markdown >$$table && \
 		sed -i -e "/^<!-- overview -->/r $$table" -e '/^<!-- overview -->/,/^<!-- end -->/{/^|/d}' README.md; rm -f $$table
+	@$(MAKE) --no-print-directory gallery

@@ -213,9 +213,9 @@ func (c *inlineCanvas) addPart(part vg.PathComp) {
 // lineTo continues the line under way. Points that nobody would miss are left out.
 func (c *inlineCanvas) lineTo(p place) {
 	if n := len(c.line); n >= 2 && len(c.skipped) < mostSkipped {
-		between := append(c.skipped, c.line[n-1])
-		if nearSegment(c.line[n-2], p, between) {
-			c.line[n-1], c.skipped = p, between
+		c.skipped = append(c.skipped, c.line[n-1])
+		if nearSegment(c.line[n-2], p, c.skipped) {
+			c.line[n-1] = p
 			return
 		}
 	}
