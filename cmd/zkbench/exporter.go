@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -34,13 +33,13 @@ type exporter struct {
 
 	mu    sync.Mutex // guards what follows
 	what  runner.Measured
-	known recorder.Totals
+	known runner.Totals
 }
 
 // liveCounter is a counter of the measurement under way.
 type liveCounter struct {
 	*prometheus.CounterVec
-	of func(recorder.Totals) int64
+	of func(runner.Totals) int64
 }
 
 // measuredLabels name the measurement under way.
@@ -113,13 +112,13 @@ func (e *exporter) register() {
 	e.herd = gauges("zkbench_largest_herd_notifications", "The most notifications that one transaction caused in the last 10 seconds.")
 	for _, c := range []struct {
 		name, help string
-		of         func(recorder.Totals) int64
+		of         func(runner.Totals) int64
 	}{
-		{"zkbench_operations_total", "Completed operations, warm-up included.", func(t recorder.Totals) int64 { return t.Operations }},
-		{"zkbench_failed_operations_total", "Operations that ended in an error, as only a fault may cause.", func(t recorder.Totals) int64 { return t.FailedOperations }},
-		{"zkbench_notifications_total", "Notifications that the clients received.", func(t recorder.Totals) int64 { return t.Notifications }},
-		{"zkbench_requests_total", "Requests that the clients sent, housekeeping excluded.", func(t recorder.Totals) int64 { return t.Requests }},
-		{"zkbench_failed_requests_total", "Requests that a server answered with an error, such as creates that another client was faster with.", func(t recorder.Totals) int64 { return t.FailedRequests }},
+		{"zkbench_operations_total", "Completed operations, warm-up included.", func(t runner.Totals) int64 { return t.Operations }},
+		{"zkbench_failed_operations_total", "Operations that ended in an error, as only a fault may cause.", func(t runner.Totals) int64 { return t.FailedOperations }},
+		{"zkbench_notifications_total", "Notifications that the clients received.", func(t runner.Totals) int64 { return t.Notifications }},
+		{"zkbench_requests_total", "Requests that the clients sent, housekeeping excluded.", func(t runner.Totals) int64 { return t.Requests }},
+		{"zkbench_failed_requests_total", "Requests that a server answered with an error, such as creates that another client was faster with.", func(t runner.Totals) int64 { return t.FailedRequests }},
 	} {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: c.name, Help: c.help}, measuredLabels())
 		e.registry.MustRegister(v)
@@ -194,5 +193,5 @@ func (e *exporter) forget() {
 	}
 	e.phaseP99.Reset()
 	e.herd.Reset()
-	e.known = recorder.Totals{}
+	e.known = runner.Totals{}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
@@ -22,21 +21,21 @@ const (
 type track struct {
 	label string
 	now   string // of the last seconds
-	of    func(recorder.Second) (value float64, measured bool)
+	of    func(runner.Second) (value float64, measured bool)
 	show  func(float64) string
 }
 
 // tracks returns the quantities of a block, with their values of the last seconds.
 func tracks(l runner.Live) []track {
-	count := func(of func(recorder.Second) int64) func(recorder.Second) (float64, bool) {
-		return func(s recorder.Second) (float64, bool) { return float64(of(s)), true }
+	count := func(of func(runner.Second) int64) func(runner.Second) (float64, bool) {
+		return func(s runner.Second) (float64, bool) { return float64(of(s)), true }
 	}
 	return []track{
-		{"ops/s", table.Count(l.PerSecond(l.Operations)), count(func(s recorder.Second) int64 { return s.Operations }), table.Count},
-		{"p99", p99Of(l), func(s recorder.Second) (float64, bool) { return float64(s.P99), s.P99 > 0 }, table.Latency},
-		{"notif/s", table.Count(l.PerSecond(l.Notifications)), count(func(s recorder.Second) int64 { return s.Notifications }), table.Count},
-		{"herd", fmt.Sprint(l.LargestHerd), count(func(s recorder.Second) int64 { return int64(s.LargestHerd) }), table.Whole},
-		{"failed/s", table.Count(l.PerSecond(l.FailedRequests)), count(func(s recorder.Second) int64 { return s.FailedRequests }), table.Count},
+		{"ops/s", table.Count(l.PerSecond(l.Operations)), count(func(s runner.Second) int64 { return s.Operations }), table.Count},
+		{"p99", p99Of(l), func(s runner.Second) (float64, bool) { return float64(s.P99), s.P99 > 0 }, table.Latency},
+		{"notif/s", table.Count(l.PerSecond(l.Notifications)), count(func(s runner.Second) int64 { return s.Notifications }), table.Count},
+		{"herd", fmt.Sprint(l.LargestHerd), count(func(s runner.Second) int64 { return int64(s.LargestHerd) }), table.Whole},
+		{"failed/s", table.Count(l.PerSecond(l.FailedRequests)), count(func(s runner.Second) int64 { return s.FailedRequests }), table.Count},
 	}
 }
 
@@ -59,7 +58,7 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 }
 
 // line returns the label, the value of the last seconds, the sparkline and, if there is room, the peak.
-func (t track) line(seconds []recorder.Second, columns int) string {
+func (t track) line(seconds []runner.Second, columns int) string {
 	room := min(columns-labelColumns-valueColumns-2, minute)
 	var values []float64
 	peak := 0.0

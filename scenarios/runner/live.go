@@ -18,10 +18,16 @@ type Live struct {
 	WarmUp  bool          // the window has not begun
 	Phase   string        // the recipe's first phase, which each P99 is of
 	Next    string        // describes the measurement that follows; empty after the last one of a scenario
-	Totals  recorder.Totals
-	Minute  []recorder.Second // the last whole seconds, at most 60, the latest one last
+	Totals  Totals
+	Minute  []Second // the last whole seconds, at most 60, the latest one last
 	recorder.LastSeconds
 }
+
+// Second is what happened in one whole second of a measurement, and Totals the counts from its start on.
+type (
+	Second = recorder.Second
+	Totals = recorder.Totals
+)
 
 // Measured names a measurement.
 type Measured struct {
