@@ -120,7 +120,7 @@ const (
 func (s *set) stackFigure(name, shows string, panels []*plot.Plot, heights []vg.Length, legend []entry) Figure {
 	rows := inColumns(panels, 1)
 	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), Zoom: true, legend: legend, width: figureWidth, height: total(heights),
+		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subjectOfOne(), Zoom: true, legend: legend, width: figureWidth, height: total(heights),
 		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
 	}
 }

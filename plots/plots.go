@@ -169,8 +169,24 @@ func (s *set) asked() []string {
 	return asked
 }
 
-// subject names the scenario and the servers, and what shapes the load.
+// subject names the scenario and the servers, what shapes the load, and what its points are.
 func (s *set) subject() string {
+	if repeats := s.repeats(); repeats > 1 {
+		return fmt.Sprintf("%s, medians and extremes of %d repeats", s.load(), repeats)
+	}
+	return s.load()
+}
+
+// subjectOfOne is the subject of a figure of single events, which shows one repeat.
+func (s *set) subjectOfOne() string {
+	if repeats := s.repeats(); repeats > 1 {
+		return fmt.Sprintf("%s, the middle one of %d repeats", s.load(), repeats)
+	}
+	return s.load()
+}
+
+// load names the scenario and the servers, and what shapes the load.
+func (s *set) load() string {
 	d := s.docs[0]
 	text := d.Scenario.Name + " on " + servers(d)
 	if hold := d.Scenario.Hold; hold > 0 {
@@ -182,9 +198,6 @@ func (s *set) subject() string {
 			most = "up to "
 		}
 		text += fmt.Sprintf(", %s%d operations/s offered", most, rates[0])
-	}
-	if repeats := s.repeats(); repeats > 1 {
-		text += fmt.Sprintf(", medians and extremes of %d repeats", repeats)
 	}
 	return text
 }
