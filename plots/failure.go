@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // The heights of a variant's two panels in the failure figure, of which it has one or two variants.
@@ -99,7 +100,7 @@ func recoveryText(f results.Fault) string {
 	if !f.Recovered() {
 		return "no recovery from " + f.Label()
 	}
-	return fmt.Sprintf("recovered from %s after %.3g s", f.Label(), f.Recovery.Seconds())
+	return fmt.Sprintf("recovered from %s after %s", f.Label(), table.Latency(float64(f.Recovery)))
 }
 
 // operationsPanel draws each completed operation as a dot at its time and client, with the faults.

@@ -156,21 +156,27 @@ func (s *set) overTime() []Figure {
 	return []Figure{s.stackFigure(fmt.Sprintf("series-n%d", n), shows, panels, heights, legend)}
 }
 
-// seriesPanels returns the panels of the figure, with the same time axis.
+// seriesPanels returns the panels of the figure, with the same time axis: those of what happened at all, and of the operations.
 func (s *set) seriesPanels(tracks []track) []*plot.Plot {
-	d := tracks[0].doc
-	panels := []*plot.Plot{s.seriesPanel(tracks, "operations per second", track.operations)}
-	if slices.ContainsFunc(tracks, func(t track) bool { return len(t.latencies()) > 0 }) {
-		panels = append(panels, s.seriesPanel(tracks, "mean "+d.Phases[0]+", ms", track.latencies))
+	var panels []*plot.Plot
+	for i, quantity := range []struct {
+		label string
+		line  func(track) plotter.XYs
+	}{
+		{"operations per second", track.operations},
+		{"mean " + tracks[0].doc.Phases[0] + ", ms", track.latencies},
+		{"largest backlog, arrivals", track.backlog},
+		{"notifications per second", track.notifications},
+		{"largest herd, notifications", track.herds},
+		{"slowest bystander read, ms", track.reads},
+	} {
+		happened := func(t track) bool {
+			return slices.ContainsFunc(quantity.line(t), func(xy plotter.XY) bool { return xy.Y > 0 })
+		}
+		if i == 0 || slices.ContainsFunc(tracks, happened) {
+			panels = append(panels, s.seriesPanel(tracks, quantity.label, quantity.line))
+		}
 	}
-	if d.Rate > 0 {
-		panels = append(panels, s.seriesPanel(tracks, "largest backlog, arrivals", track.backlog))
-	}
-	panels = append(panels,
-		s.seriesPanel(tracks, "notifications per second", track.notifications),
-		s.seriesPanel(tracks, "largest herd, notifications", track.herds),
-		s.seriesPanel(tracks, "slowest bystander read, ms", track.reads),
-	)
 	for i, t := range tracks {
 		s.addStalls(panels[0], t, i)
 	}
