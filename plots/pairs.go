@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -153,7 +154,11 @@ func gainsPanel(pairings []results.Pairing) *plot.Plot {
 		}
 		panel.Add(note{plotter.XY{X: max(at.X, 1), Y: row}, g.Text})
 	}
-	logarithmic(&panel.X, low*0.8, high*math.Pow(high/low, 1.1)*4) // room for the names of the metrics
+	most := high
+	logarithmic(&panel.X, low*0.8, high*math.Pow(high/low, 1.1)*4) // room for the names of the metrics, without ticks
+	panel.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		return slices.DeleteFunc(decades(low, high), func(t plot.Tick) bool { return t.Value > 2*most })
+	})
 	return panel
 }
 

@@ -202,7 +202,7 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 
 // stemWidth is the width of the line of a stem, and visible the smallest height at which it can be seen.
 const (
-	stemWidth = vg.Length(1.2)
+	stemWidth = vg.Length(1.6)
 	visible   = vg.Length(0.3)
 )
 
