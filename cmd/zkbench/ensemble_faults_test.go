@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,6 +145,10 @@ func (e keptByHand) checkWaysOut() {
 		{"terminated", []os.Signal{syscall.SIGTERM}, false},
 		{"asked twice", []os.Signal{os.Interrupt, syscall.SIGTERM}, true},
 	} {
+		if signal.Ignored(way.signals[0].(syscall.Signal)) {
+			e.Logf("%s: not tested, as the signal is ignored here, such as by nohup, and then by a run, too", way.name)
+			continue
+		}
 		run := e.startVandal(way.stubborn)
 		e.says(outcome.CodeFailed, []string{"a run uses ensemble", "--force"}, "heal")
 		e.says(outcome.CodeFailed, []string{"zoo1 is paused"}, "status")
