@@ -23,11 +23,11 @@ type Live struct {
 	recorder.LastSeconds
 }
 
-// Second is what happened in one whole second of a measurement, and Totals the counts from its start on.
-type (
-	Second = recorder.Second
-	Totals = recorder.Totals
-)
+// Second is what happened in one whole second of a measurement, so that a display needs nothing of the recorder.
+type Second = recorder.Second
+
+// Totals are counts from the start of a measurement on.
+type Totals = recorder.Totals
 
 // Measured names a measurement.
 type Measured struct {
