@@ -15,10 +15,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// unit is how many units of an inline figure's coordinates a point has. A page has hundreds of figures, and whole numbers are its
-// shortest.
-const unit = 4
-
 // Inline returns the figure as an SVG element of an HTML page, which is not XML by itself: numbers have no quotes. Its colors are
 // classes that [InlineStyle] defines, for light and dark pages. Values can be pointed at: each is a circle with a title, in the group of
 // the class spots. Equal dots are drawn as one path, so that an element takes about eight bytes for each notification of a timeline.
@@ -59,9 +55,6 @@ type inlineState struct {
 
 // transform is an affine transformation: x' = xx*x + xy*y + x0, and y' likewise.
 type transform struct{ xx, xy, yx, yy, x0, y0 float64 }
-
-// place is a position in units, from the upper left.
-type place struct{ x, y int }
 
 // apply returns the transformed point.
 func (t transform) apply(p vg.Point) vg.Point {
@@ -152,9 +145,7 @@ func (c *inlineCanvas) Stroke(path vg.Path) {
 func (c *inlineCanvas) Fill(path vg.Path) {
 	ink := c.inkOf()
 	if center, radius, is := disk(path); is && ink.A == 0xff {
-		c.add(c.dot(radius), nil)
-		c.path.move(c.place(center))
-		c.path.close()
+		c.fillDots([]vg.Point{center}, radius)
 		return
 	}
 	attributes := fmt.Sprintf(` class=f%s`, c.class(ink))
@@ -210,7 +201,7 @@ func (c *inlineCanvas) addPart(part vg.PathComp) {
 	}
 }
 
-// lineTo continues the line under way. Points that nobody would miss are left out.
+// lineTo continues the line under way. Points that lie on it are left out, to one unit.
 func (c *inlineCanvas) lineTo(p place) {
 	if n := len(c.line); n >= 2 && len(c.skipped) < mostSkipped {
 		c.skipped = append(c.skipped, c.line[n-1])
@@ -225,21 +216,6 @@ func (c *inlineCanvas) lineTo(p place) {
 // mostSkipped bounds the points that are left out between two others, each of which is looked at again for each of the next ones.
 const mostSkipped = 50
 
-// nearSegment reports whether all points are at most one unit away from the segment between two others, and none of them is
-// beyond its ends.
-func nearSegment(from, to place, points []place) bool {
-	dx, dy := to.x-from.x, to.y-from.y
-	square := dx*dx + dy*dy
-	for _, p := range points {
-		px, py := p.x-from.x, p.y-from.y
-		across, along := dx*py-dy*px, dx*px+dy*py
-		if across*across > square || along < 0 || along > square || square == 0 && p != from {
-			return false
-		}
-	}
-	return true
-}
-
 // endLine writes the line under way.
 func (c *inlineCanvas) endLine() {
 	for i, p := range c.line {
@@ -251,51 +227,6 @@ func (c *inlineCanvas) endLine() {
 	}
 	c.line, c.skipped = c.line[:0], c.skipped[:0]
 }
-
-// pathData is the value of an attribute d, in relative commands, which are shorter than absolute ones.
-type pathData struct {
-	text      strings.Builder
-	start, at place
-}
-
-// move begins a line. The first one of a path is relative to the origin.
-func (d *pathData) move(p place) {
-	d.command("m", p.x-d.at.x, p.y-d.at.y)
-	d.start, d.at = p, p
-}
-
-// lineTo continues a line.
-func (d *pathData) lineTo(p place) {
-	switch dx, dy := p.x-d.at.x, p.y-d.at.y; {
-	case dx == 0 && dy != 0:
-		d.command("v", dy)
-	case dy == 0:
-		d.command("h", dx)
-	default:
-		d.command("l", dx, dy)
-	}
-	d.at = p
-}
-
-// command writes a command with its lengths. A sign separates two lengths as a space does.
-func (d *pathData) command(name string, lengths ...int) {
-	d.text.WriteString(name)
-	for i, l := range lengths {
-		if (i > 0 || strings.HasSuffix(name, "0")) && l >= 0 {
-			d.text.WriteByte(' ')
-		}
-		d.text.WriteString(strconv.Itoa(l))
-	}
-}
-
-// close ends a line where it began.
-func (d *pathData) close() {
-	d.text.WriteByte('z')
-	d.at = d.start
-}
-
-// reset empties the path.
-func (d *pathData) reset() { *d = pathData{} }
 
 // flush writes the path that is under way.
 func (c *inlineCanvas) flush() {
@@ -351,11 +282,6 @@ func (c *inlineCanvas) spot(at vg.Point, text string) {
 func (c *inlineCanvas) place(p vg.Point) place {
 	at := c.transform().apply(p)
 	return place{int(math.Round(unit * float64(at.X))), int(math.Round(unit * float64(c.height-at.Y)))}
-}
-
-// short returns a length in units with one digit after the point.
-func short(l vg.Length) string {
-	return strings.TrimSuffix(strconv.FormatFloat(unit*float64(l), 'f', 1, 64), ".0")
 }
 
 // class returns the end of the name of a color's classes: a short one, as a page has thousands of them. A color that the style sheet

@@ -34,7 +34,7 @@ func distanceTo(p, from, to place) float64 {
 
 // A line that has lost points is nowhere more than one unit away from what it was, begins and ends where it did, and has as few
 // points as its turns need.
-func TestPointsThatNobodyWouldMiss(t *testing.T) {
+func TestPointsOnALineAreLeftOut(t *testing.T) {
 	line := func(n int, y func(x float64) float64) []vg.Point {
 		var out []vg.Point
 		for i := range n {
