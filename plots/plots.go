@@ -170,17 +170,15 @@ func (s *set) asked() []string {
 }
 
 // subject names the scenario and the servers, what shapes the load, and what its points are.
-func (s *set) subject() string {
-	if repeats := s.repeats(); repeats > 1 {
-		return fmt.Sprintf("%s, medians and extremes of %d repeats", s.load(), repeats)
-	}
-	return s.load()
-}
+func (s *set) subject() string { return s.shown("medians and extremes") }
 
 // subjectOfOne is the subject of a figure of single events, which shows one repeat.
-func (s *set) subjectOfOne() string {
+func (s *set) subjectOfOne() string { return s.shown("the middle one") }
+
+// shown returns the load, and what of several repeats is shown.
+func (s *set) shown(what string) string {
 	if repeats := s.repeats(); repeats > 1 {
-		return fmt.Sprintf("%s, the middle one of %d repeats", s.load(), repeats)
+		return fmt.Sprintf("%s, %s of %d repeats", s.load(), what, repeats)
 	}
 	return s.load()
 }

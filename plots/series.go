@@ -170,11 +170,14 @@ func (s *set) seriesPanels(tracks []track) []*plot.Plot {
 		{"largest herd, notifications", track.herds},
 		{"slowest bystander read, ms", track.reads},
 	} {
-		happened := func(t track) bool {
-			return slices.ContainsFunc(quantity.line(t), func(xy plotter.XY) bool { return xy.Y > 0 })
+		lines := make([]plotter.XYs, len(tracks))
+		happened := i == 0
+		for j, t := range tracks {
+			lines[j] = quantity.line(t)
+			happened = happened || slices.ContainsFunc(lines[j], func(xy plotter.XY) bool { return xy.Y > 0 })
 		}
-		if i == 0 || slices.ContainsFunc(tracks, happened) {
-			panels = append(panels, s.seriesPanel(tracks, quantity.label, quantity.line))
+		if happened {
+			panels = append(panels, s.seriesPanel(tracks, quantity.label, lines))
 		}
 	}
 	for i, t := range tracks {
@@ -233,13 +236,13 @@ func (e edges) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// seriesPanel draws one quantity of all tracks over a shade of what does not belong to the window.
-func (s *set) seriesPanel(tracks []track, label string, line func(track) plotter.XYs) *plot.Plot {
+// seriesPanel draws one line of each track over a shade of what does not belong to the window.
+func (s *set) seriesPanel(tracks []track, label string, lines []plotter.XYs) *plot.Plot {
 	p := newPlot(label, "", "")
 	hideTimes(p)
 	low, high, end := math.Inf(1), 1.0, 0.0
-	for _, t := range tracks {
-		for _, xy := range line(t) {
+	for i, t := range tracks {
+		for _, xy := range lines[i] {
 			low, high = min(low, xy.Y), max(high, xy.Y)
 		}
 		if t.points > 0 { // the same axis in all panels, also in one without values at its ends
@@ -255,7 +258,7 @@ func (s *set) seriesPanel(tracks []track, label string, line func(track) plotter
 	}
 	p.Add(shade{p.X.Min, 0}, shade{end, p.X.Max}, faultMarks{marks: faultsOf(tracks)}, stageEdges(tracks))
 	for i, t := range tracks {
-		for _, piece := range t.pieces(line(t)) {
+		for _, piece := range t.pieces(lines[i]) {
 			addLine(p, piece, seriesStyle(s.looks[t.doc.Variant], i))
 		}
 	}
