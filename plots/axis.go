@@ -10,11 +10,18 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// quantity is how a metric is drawn: the label of its axis, with the unit, and the factor from the metric to that unit.
+// quantity is how a metric is drawn: its name, the unit if the name does not have it, and the factor from the metric to that unit.
 type quantity struct {
-	metric string
-	label  string
-	factor float64
+	metric, name, unit string
+	factor             float64
+}
+
+// label returns the label of the quantity's axis.
+func (q quantity) label() string {
+	if q.unit == "" {
+		return q.name
+	}
+	return q.name + ", " + q.unit
 }
 
 // quantityOf returns how a metric is drawn.
@@ -24,31 +31,26 @@ func quantityOf(metric string) quantity {
 	multiple, isMultiple := results.TimeOfMultiple(metric)
 	switch {
 	case isTime:
-		return quantity{metric, phrase(time) + ", ms", 1e-6}
+		return quantity{metric, phrase(time), "ms", 1e-6}
 	case isMultiple:
-		return quantity{metric, phrase(strings.TrimSuffix(multiple, "-ns")) + ", multiples of its floor", 1}
+		return quantity{metric, phrase(strings.TrimSuffix(multiple, "-ns")) + ", multiples of its floor", "", 1}
 	case results.IsShare(metric):
 		part, of, _ := strings.Cut(metric, "/")
-		return quantity{metric, part + ", % of " + of, 100}
+		return quantity{metric, part + ", % of " + of, "", 100}
 	case metric == results.HerdMax:
-		return quantity{metric, "largest herd, notifications", 1}
+		return quantity{metric, "largest herd", "notifications", 1}
 	case metric == results.HeapPerWatch:
-		return quantity{metric, "heap per watch, bytes", 1}
+		return quantity{metric, "heap per watch", "bytes", 1}
 	case metric == results.OpsPerSecond:
-		return quantity{metric, "operations per second", 1}
+		return quantity{metric, "operations per second", "", 1}
 	}
 	if count, ok := strings.CutSuffix(words, "/op"); ok {
-		return quantity{metric, count + " per operation", 1}
+		return quantity{metric, count + " per operation", "", 1}
 	}
 	if count, ok := strings.CutSuffix(words, "/s"); ok {
-		return quantity{metric, count + " per second", 1}
+		return quantity{metric, count + " per second", "", 1}
 	}
-	return quantity{metric, words, 1}
-}
-
-// name returns the label without a unit.
-func (q quantity) name() string {
-	return strings.TrimSuffix(strings.TrimSuffix(q.label, ", ms"), ", notifications")
+	return quantity{metric, words, "", 1}
 }
 
 // phrase writes the name of a time in words: "handoff, p50" for handoff-p50.
@@ -108,9 +110,9 @@ func (s scale) at(value float64) float64 {
 // label adds to the label of a quantity that its axis is logarithmic.
 func (s scale) label(q quantity) string {
 	if s.logarithmic {
-		return q.label + logLabel
+		return q.label() + logLabel
 	}
-	return q.label
+	return q.label()
 }
 
 // set gives an axis the scale.

@@ -108,8 +108,8 @@ func (s sides) figure(name, shows string, panels []*plot.Plot, height vg.Length,
 	}
 }
 
-// values draws each metric of both sides against the number of clients, those of the base dashed and with rings; or with an arrow from the base to
-// the other side if there is only one number.
+// values draws each metric of both sides against the number of clients, those of the base dashed and with rings; or with a line from
+// the base to the other side if there is only one number.
 func (s sides) values() []Figure {
 	var panels []*plot.Plot
 	for _, metric := range s.metrics() {
@@ -292,7 +292,7 @@ func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {
 	if results.MoreIsBetter(metric) {
 		better = "more is better"
 	}
-	p := rowsPlot(fmt.Sprintf("%s, ratio%s", quantityOf(metric).name(), logLabel), labels)
+	p := rowsPlot(fmt.Sprintf("%s, ratio%s", quantityOf(metric).name, logLabel), labels)
 	p.X.Label.Text = better
 	low, high := 1/ratioReach, ratioReach
 	p.Add(verticalLine{1, gray()})

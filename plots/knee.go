@@ -58,7 +58,7 @@ func (s *set) rates() []int {
 // top marks a rate beyond the capacity, at which there are no response times.
 func (s *set) knee() []Figure {
 	q := quantityOf(results.ResponsePhase + "-p99-ns")
-	p := newPlot(q.label+logLabel, "operations per second offered"+logLabel, "")
+	p := newPlot(q.label()+logLabel, "operations per second offered"+logLabel, "")
 	low, high := math.Inf(1), 0.0
 	crosses := map[string]plotter.XYs{}
 	var all []series

@@ -19,7 +19,7 @@ func (s *set) published() []Figure {
 	metric, factor := theirs.Measured()
 	q := quantityOf(metric)
 	if theirs.Metric == "" {
-		q = quantity{metric, theirs.Unit + " per second", factor}
+		q = quantity{metric, theirs.Unit + " per second", "", factor}
 	}
 	measured := s.againstClients(q)
 	if len(measured) == 0 {
