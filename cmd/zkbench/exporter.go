@@ -18,7 +18,7 @@ import (
 )
 
 // exporter serves what a run is doing in Prometheus' format. It has the series of the measurement under way alone, so that their number
-// does not grow with the run. Its numbers are those of the live display, once a second: nothing is added to the load.
+// does not grow with the run. Its numbers are those of the live display, once a second: nothing is added to the load. Like the display's, its methods are called one after the other.
 type exporter struct {
 	listener net.Listener
 	server   *http.Server
@@ -31,7 +31,6 @@ type exporter struct {
 	herd     *prometheus.GaugeVec
 	counters []liveCounter
 
-	mu    sync.Mutex // guards what follows
 	what  runner.Measured
 	known runner.Totals
 }
@@ -62,7 +61,7 @@ func metricsAddress(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// newExporter listens on an address. Nothing is served before serve.
+// newExporter serves metrics at an address, until close.
 func newExporter(ctx context.Context, addr string) (*exporter, error) {
 	address, err := metricsAddress(addr)
 	if err != nil {
@@ -77,6 +76,7 @@ func newExporter(ctx context.Context, addr string) (*exporter, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{}))
 	e.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	e.serving.Go(func() { _ = e.server.Serve(e.listener) }) // ends with an error in any case
 	return e, nil
 }
 
@@ -89,7 +89,6 @@ func (a *app) export(ctx context.Context, addr string) (*exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.serve()
 	fmt.Fprintf(a.stderr, "live metrics at %s\n", e.url())
 	return e, nil
 }
@@ -130,11 +129,6 @@ func (e *exporter) register() {
 // url returns where the metrics are served.
 func (e *exporter) url() string { return "http://" + e.listener.Addr().String() + "/metrics" }
 
-// serve answers scrapes until close.
-func (e *exporter) serve() {
-	e.serving.Go(func() { _ = e.server.Serve(e.listener) }) // ends with an error in any case
-}
-
 // closeTimeout bounds how long a scrape that is under way is waited for.
 const closeTimeout = time.Second
 
@@ -148,7 +142,6 @@ func (e *exporter) close() {
 	if err := e.server.Shutdown(ctx); err != nil {
 		_ = e.server.Close()
 	}
-	_ = e.listener.Close() // if it was never served
 	e.serving.Wait()
 }
 
@@ -166,8 +159,6 @@ func (e *exporter) show(l runner.Live) {
 	if e == nil {
 		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if l.Measured != e.what {
 		e.forget()
 		e.what = l.Measured

@@ -61,7 +61,6 @@ func scrape(t *testing.T, url string) string {
 // Counters grow with the measurement, and begin again with the next one, whose series replace those of the one before.
 func TestExporter(t *testing.T) {
 	e := exported(t, "children-watch")
-	e.serve()
 	e.show(second("children-watch", 250))
 	const labels = `{clients="50",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch"} `
 	got := scrape(t, e.url())

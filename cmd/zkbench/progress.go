@@ -8,8 +8,10 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // lineInterval is the time between two lines about a measurement under way, where there is no terminal.
@@ -36,6 +38,26 @@ func newProgress(out io.Writer) *progress {
 	return &progress{
 		out: onScreen, terminal: isTerminal(out) && os.Getenv("TERM") != "dumb",
 		size: func() (int, int) { return width(out), height(out) },
+	}
+}
+
+// newRunner returns what runs scenarios on a target, shows their progress, and exports it unless the exporter is nil.
+func newRunner(e target, run string, p *progress, exporter *exporter) *runner.Runner {
+	return &runner.Runner{
+		Ensemble:    e.Ensemble,
+		Recipes:     catalog.Recipes(),
+		Environment: results.DescribeMachine(versionText()),
+		Run:         run,
+		Temporary:   !e.stays,
+		Progress: func(done, total int, next string) {
+			p.step(done, total, next)
+			exporter.step(done, total)
+		},
+		Live: func(l runner.Live) {
+			p.show(l)
+			exporter.show(l)
+		},
+		Connecting: p.connecting,
 	}
 }
 

@@ -378,26 +378,6 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	return docs, nil
 }
 
-// newRunner returns what runs scenarios on a target, shows their progress, and exports it unless the exporter is nil.
-func newRunner(e target, run string, p *progress, exporter *exporter) *runner.Runner {
-	return &runner.Runner{
-		Ensemble:    e.Ensemble,
-		Recipes:     catalog.Recipes(),
-		Environment: results.DescribeMachine(versionText()),
-		Run:         run,
-		Temporary:   !e.stays,
-		Progress: func(done, total int, next string) {
-			p.step(done, total, next)
-			exporter.step(done, total)
-		},
-		Live: func(l runner.Live) {
-			p.show(l)
-			exporter.show(l)
-		},
-		Connecting: p.connecting,
-	}
-}
-
 // failedRun adds the exit code for a broken recipe to the error of a scenario in which no operation completed any more, or
 // in which a promise was broken before the load failed for another reason.
 func failedRun(err error) error {

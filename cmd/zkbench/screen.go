@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// screen is a terminal with lines that are redrawn in place. Whatever else is written, such as by a signal, clears these lines first. It
+// screen is a terminal with lines that are redrawn in place. Other text, such as that of a signal, clears these lines first. It
 // may be used concurrently.
 type screen struct {
 	out io.Writer
