@@ -12,6 +12,7 @@ import (
 
 const (
 	xidNotification = -1 // the xid of frames that reply to no request
+	xidSetWatches   = -8 // the xid with which ZooKeeper's own client sets its watches again
 	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9, and of those that are sent again
 	replyHeaderSize = 16
 )
@@ -32,6 +33,7 @@ type Conn struct {
 	greetedOut  bool                 // the connect request has left
 	greetedIn   bool                 // the connect response has arrived
 	opens       bool                 // the connect request asks for a new session
+	requests    []outstandingRequest // the memory of outstanding
 	outstanding []outstandingRequest // in the order of their replies
 	resetting   int                  // requests to set watches again that are outstanding
 	watching    bool                 // a request that sets watches has left
@@ -113,6 +115,7 @@ type outstandingRequest struct {
 	last         bool     // its reply ends the connection
 	watch        watchKey // the watch that it sets; zero if it sets none
 	removes      watchKey // the watch that it removes; zero if it removes none
+	exchange     *Exchange
 }
 
 // request counts one frame to the server. The ledger is locked.
@@ -130,6 +133,7 @@ func (c *Conn) request(body []byte, length int) {
 		return
 	}
 	r := parseRequest(body)
+	r.exchange = l.exchange(r, body, length)
 	l.keepWrite(r.op, body)
 	l.send(body)
 	r.last, c.ending.next = c.ending.next, false
@@ -138,7 +142,7 @@ func (c *Conn) request(body []byte, length int) {
 		c.resetting++
 	}
 	if r.xid >= 0 { // those below zero, such as pings, share one xid and are answered out of order
-		c.outstanding = append(c.outstanding, r)
+		c.expect(r)
 	}
 	if r.housekeeping {
 		l.sessionRequest(r.op == OpClose, OpCloseSession, length)
@@ -147,6 +151,14 @@ func (c *Conn) request(body []byte, length int) {
 	l.inFlight++
 	l.counts.Requests[r.op]++
 	l.counts.BytesOut += int64(length) + 4
+}
+
+// expect appends to the outstanding requests. Their memory is used again when all of them have been answered.
+func (c *Conn) expect(r outstandingRequest) {
+	c.outstanding = append(c.outstanding, r)
+	if len(c.outstanding) == 1 {
+		c.requests = c.outstanding
+	}
 }
 
 // sessionRequest counts a frame to the server that maintains the session. It is a request of the recipe, under the given opcode, if it
@@ -203,6 +215,9 @@ func (c *Conn) reply(body []byte, length int) {
 		return
 	case xid < 0:
 		l.counts.Housekeeping++
+		if xid == xidSetWatches {
+			c.resetDone()
+		}
 	default:
 		c.answer(xid, body, length)
 	}
@@ -230,6 +245,9 @@ func (c *Conn) greeting(body []byte, length int) {
 	}
 	c.ledger.sessionTimeout = time.Duration(binary.BigEndian.Uint32(body[4:])) * time.Millisecond
 	c.ledger.begin(s)
+	if c.ledger.tap != nil && s.ID != 0 {
+		c.ledger.tap.Connected(s.ID, !c.opens, c.ledger.sessionTimeout)
+	}
 }
 
 func (c *Conn) notification(body []byte, length int) {
@@ -261,13 +279,18 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 		return
 	}
 	r := c.outstanding[0]
-	c.outstanding = slices.Delete(c.outstanding, 0, 1)
+	if c.outstanding = c.outstanding[1:]; len(c.outstanding) == 0 {
+		c.outstanding = c.requests[:0]
+	}
 	if r.last && !c.ending.ended {
 		c.endAndDrain()
 	}
 	code := Code(binary.BigEndian.Uint32(body[12:]))
 	_, evenOnNoNode := r.op.armsWatch()
 	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
+	if r.exchange != nil {
+		l.exchanged(r.exchange, body, length, armed)
+	}
 	switch {
 	case r.housekeeping:
 		c.upkeep(r, code, length)
@@ -294,13 +317,18 @@ func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	c.sessionReply(r.op == OpClose, length)
 	switch {
 	case r.op.resetsWatches():
-		c.resetting--
-		l.resumed = !c.ending.ended
+		c.resetDone()
 	case r.op == OpClose && code == OK:
-		l.closed()
+		l.closed(false)
 	case r.removes != watchKey{} && (code == OK || code == NoWatcher):
 		delete(c.ending.remaining, r.removes)
 	}
+}
+
+// resetDone counts the reply to a request that sets watches again.
+func (c *Conn) resetDone() {
+	c.resetting--
+	c.ledger.resumed = !c.ending.ended
 }
 
 // multiFailed reports whether the first result is an error (type -1): a multi fails without an error in the reply header.

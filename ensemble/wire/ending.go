@@ -160,7 +160,7 @@ func (c *Conn) removals() []byte {
 			continue
 		}
 		out = appendRemoval(out, k)
-		c.outstanding = append(c.outstanding, outstandingRequest{xid: removalXid, op: OpRemoveWatches, housekeeping: true, removes: k})
+		c.expect(outstandingRequest{xid: removalXid, op: OpRemoveWatches, housekeeping: true, removes: k})
 		c.ledger.counts.Housekeeping++
 	}
 	return out

@@ -117,6 +117,7 @@ type Ledger struct {
 	*tally
 	epoch   time.Time
 	further bool // see Further
+	tap     Tap  // nil unless the session is another program's
 
 	watches        watchSet // that the client holds
 	resumed        bool     // the watches are set on the current connection
@@ -178,13 +179,18 @@ func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn,
 func (l *Ledger) Wrap(conn net.Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	c := &Conn{Conn: conn}
+	l.attach(c)
+	return c
+}
+
+// attach makes a connection the session's. The ledger is locked.
+func (l *Ledger) attach(c *Conn) {
 	if l.connected {
 		l.reconnects++
 	}
 	l.connected, l.inFlight = true, 0
-	c := &Conn{Conn: conn, ledger: l}
-	c.onRequest, c.onReply = c.request, c.reply
-	return c
+	c.ledger, c.onRequest, c.onReply = l, c.request, c.reply
 }
 
 // Session identifies a session to the servers.
@@ -199,7 +205,7 @@ func (l *Ledger) begin(s Session) {
 		l.resumed = len(l.watches) == 0
 		return
 	}
-	l.closed()
+	l.closed(true)
 	l.over = l.over || l.session.ID != 0 && s.ID == 0
 	l.session, l.alive, l.resumed = s, s.ID != 0, true
 	clear(l.watches)
@@ -208,18 +214,27 @@ func (l *Ledger) begin(s Session) {
 	}
 }
 
-// closed counts the end of the session.
-func (l *Ledger) closed() {
-	if l.alive {
-		l.alive = false
-		l.counts.SessionsClosed++
+// closed counts the end of the session, which the client has closed or knows to have expired.
+func (l *Ledger) closed(expired bool) {
+	if !l.alive {
+		return
+	}
+	l.alive = false
+	l.counts.SessionsClosed++
+	if l.tap != nil {
+		l.tap.Over(l.session.ID, expired)
 	}
 }
 
 // record records a notification that the client receives.
 func (l *Ledger) record(n Notification, path []byte, length int) {
-	l.paths = append(l.paths, path...)
-	l.entries = append(l.entries, entry{at: n.At, zxid: n.Zxid, typ: n.Type, pathEnd: len(l.paths)})
+	if l.tap != nil {
+		n.Path = string(path)
+		l.tap.Notified(l.session.ID, n)
+	} else {
+		l.paths = append(l.paths, path...)
+		l.entries = append(l.entries, entry{at: n.At, zxid: n.Zxid, typ: n.Type, pathEnd: len(l.paths)})
+	}
 	if n.Type > 0 && int(n.Type) < len(l.counts.Notifications) {
 		l.counts.Notifications[n.Type]++
 	} else {
@@ -233,7 +248,7 @@ func (l *Ledger) record(n Notification, path []byte, length int) {
 func (l *Ledger) Closed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed()
+	l.closed(false)
 }
 
 // read returns the value of one of the ledger's fields.

@@ -40,12 +40,19 @@ const (
 	OpMulti           Opcode = 14
 	OpCreate2         Opcode = 15
 	OpReconfig        Opcode = 16
+	OpCheckWatches    Opcode = 17
 	OpRemoveWatches   Opcode = 18
 	OpCreateContainer Opcode = 19
 	OpCreateTTL       Opcode = 21
+	OpMultiRead       Opcode = 22
 	OpAuth            Opcode = 100
 	OpSetWatches      Opcode = 101
+	OpSASL            Opcode = 102
+	OpGetEphemerals   Opcode = 103
+	OpCountChildren   Opcode = 104 // getAllChildrenNumber
 	OpSetWatches2     Opcode = 105
+	OpAddWatch        Opcode = 106
+	OpWhoAmI          Opcode = 107
 )
 
 // maxOpcode bounds the opcodes of requests that ZooKeeper answers in order.
@@ -76,7 +83,9 @@ func opcodeNames() []string {
 		OpCreate: "create", OpDelete: "delete", OpExists: "exists", OpGetData: "getData", OpSetData: "setData",
 		OpGetACL: "getACL", OpSetACL: "setACL", OpGetChildren: "getChildren", OpSync: "sync",
 		OpGetChildren2: "getChildren", OpCheck: "check", OpMulti: "multi", OpCreate2: "create2", OpReconfig: "reconfig",
-		OpCreateContainer: "createContainer", OpCreateTTL: "createTTL",
+		OpCheckWatches: "checkWatches", OpRemoveWatches: "removeWatches", OpCreateContainer: "createContainer", OpCreateTTL: "createTTL",
+		OpMultiRead: "multiRead", OpGetEphemerals: "getEphemerals", OpCountChildren: "getAllChildrenNumber", OpAddWatch: "addWatch",
+		OpWhoAmI: "whoAmI",
 	}
 }
 
@@ -120,7 +129,7 @@ func (op Opcode) IsWrite() bool {
 
 // isHousekeeping reports whether clients send the request to maintain the session itself.
 func (op Opcode) isHousekeeping() bool {
-	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op.resetsWatches()
+	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op == OpSASL || op.resetsWatches()
 }
 
 // resetsWatches reports whether clients send the request after a reconnect, to set the watches again that they hold.

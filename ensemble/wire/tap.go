@@ -1,0 +1,219 @@
+package wire
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// Tap receives what passes on the connections of other programs, see [Ledger.Tapped]. Its methods are called in the order of the frames
+// of a session, while the session's ledger is locked: they must not block and must not use the ledger. Those of different sessions are
+// called concurrently.
+type Tap interface {
+	// Connected is called when a server has opened a session, or resumed it on a further connection, and granted a timeout.
+	Connected(session int64, resumed bool, timeout time.Duration)
+	// Exchanged is called for each request that was answered. Housekeeping is left out, except the request to close the session.
+	Exchanged(session int64, e Exchange)
+	// Notified is called for each notification.
+	Notified(session int64, n Notification)
+	// Over is called when a session is closed, or when a client that wanted to resume it learns that it has expired.
+	Over(session int64, expired bool)
+}
+
+// Exchange is a request and its reply.
+type Exchange struct {
+	Op Opcode
+	// Path is the one that the request names, truncated to about a thousand bytes; of a create that succeeded, that of the new znode; of a
+	// multi, that of its first operation. It is empty for a request without one.
+	Path  string
+	Parts []Part        // of a multi, as far as they are within the first thousand bytes
+	Asked bool          // the request asks for a watch
+	Armed bool          // the watch is set
+	Code  Code          // of a multi that failed, that of the operation because of which it failed
+	Zxid  int64         // of a write, its transaction; otherwise, the last transaction that the server had applied
+	Sent  time.Duration // since the ledger's epoch, as the reply
+	Reply time.Duration
+
+	BytesOut, BytesIn int64 // with their length prefixes
+}
+
+// Part is an operation of a multi.
+type Part struct {
+	Op   Opcode
+	Path string
+}
+
+// NewTapped returns an empty ledger of a session of another program, whose frames a tap receives. It keeps no notifications: the tap gets
+// them in place of TakeNotifications.
+func NewTapped(epoch time.Time, tap Tap) *Ledger {
+	l := NewLedger(epoch)
+	l.tap = tap
+	return l
+}
+
+// Tapped counts a connection of another program, from copies of what passes on it.
+type Tapped struct{ conn Conn }
+
+// Tapped returns the counter of a further connection of the session. Nothing may have passed on the connection before.
+func (l *Ledger) Tapped() *Tapped {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := &Tapped{}
+	l.attach(&t.conn)
+	return t
+}
+
+// Sent counts what the client has sent. It is called before these bytes are forwarded, so that no reply overtakes its request.
+func (t *Tapped) Sent(p []byte) { t.conn.count(p) }
+
+// Received counts what the server has sent.
+func (t *Tapped) Received(p []byte) {
+	t.conn.ledger.mu.Lock()
+	defer t.conn.ledger.mu.Unlock()
+	t.conn.in.feed(p, t.conn.onReply)
+}
+
+// End counts the end of the connection, and returns the number of requests without a reply. A second call has no effect.
+func (t *Tapped) End() (unanswered int) {
+	c := &t.conn
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	if c.ending.ended {
+		return 0
+	}
+	unanswered = len(c.outstanding)
+	c.end()
+	c.settle()
+	return unanswered
+}
+
+// exchange returns what a tap is to know of a request; nil without a tap.
+func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchange {
+	if l.tap == nil || r.housekeeping && r.op != OpClose {
+		return nil
+	}
+	e := &Exchange{Op: r.op, Sent: time.Since(l.epoch), BytesOut: int64(length) + 4, Asked: r.watch != watchKey{} || r.op == OpAddWatch}
+	switch r.op {
+	case OpClose:
+		e.Op = OpCloseSession
+	case OpMulti, OpMultiRead:
+		e.Parts = multiParts(body[8:])
+		if len(e.Parts) > 0 {
+			e.Path = e.Parts[0].Path
+		}
+	default:
+		if path, _ := jutePath(body[8:]); r.op.namesPath() {
+			e.Path = string(path)
+		}
+	}
+	return e
+}
+
+// namesPath reports whether a request begins with a path.
+func (op Opcode) namesPath() bool {
+	return op >= OpCreate && op != OpMulti && op != OpMultiRead && op != OpReconfig && op != OpWhoAmI
+}
+
+// creates reports whether a request creates one znode, whose path is in the reply.
+func (op Opcode) creates() bool {
+	return op == OpCreate || op == OpCreate2 || op == OpCreateContainer || op == OpCreateTTL
+}
+
+// exchanged completes an exchange by its reply, and hands it to the tap. The ledger is locked.
+func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
+	e.Reply, e.BytesIn = time.Since(l.epoch), int64(length)+4
+	e.Zxid, e.Code = int64(binary.BigEndian.Uint64(body[4:])), Code(binary.BigEndian.Uint32(body[12:]))
+	e.Armed = armed || e.Op == OpAddWatch && e.Code == OK
+	payload := body[replyHeaderSize:]
+	switch {
+	case e.Op == OpMulti && multiFailed(payload):
+		e.Code = multiCode(payload)
+	case e.Op.creates() && e.Code == OK:
+		path, _ := jutePath(payload)
+		e.Path = string(path)
+	}
+	l.tap.Exchanged(l.session.ID, *e)
+}
+
+// partHeader is the size of the header of each operation of a multi, and of each result: a type, a flag for the end, and a code.
+const partHeader = 9
+
+// multiParts returns the operations of a multi, as far as they are complete.
+func multiParts(p []byte) []Part {
+	var parts []Part
+	for len(p) > partHeader && p[4] == 0 {
+		op := Opcode(binary.BigEndian.Uint32(p))
+		path, rest := jutePath(p[partHeader:])
+		parts = append(parts, Part{op, string(path)})
+		var ok bool
+		if p, ok = skipPart(op, rest); !ok {
+			break
+		}
+	}
+	return parts
+}
+
+// skipPart returns what follows an operation of a multi whose path has been read; ok is false if that is not known.
+func skipPart(op Opcode, p []byte) (rest []byte, ok bool) {
+	switch op {
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
+		if p, ok = skipBuffer(p); ok {
+			p, ok = skipACLs(p)
+		}
+		tail := 4 // the flags
+		if op == OpCreateTTL {
+			tail += 8
+		}
+		return skip(p, ok, tail)
+	case OpSetData:
+		p, ok = skipBuffer(p)
+		return skip(p, ok, 4)
+	case OpDelete, OpCheck:
+		return skip(p, true, 4)
+	case OpGetData, OpGetChildren:
+		return skip(p, true, 1)
+	default:
+		return nil, false
+	}
+}
+
+func skip(p []byte, ok bool, n int) ([]byte, bool) {
+	if !ok || n < 0 || n > len(p) {
+		return nil, false
+	}
+	return p[n:], true
+}
+
+func skipBuffer(p []byte) ([]byte, bool) {
+	if len(p) < 4 {
+		return nil, false
+	}
+	return skip(p[4:], true, max(int(int32(binary.BigEndian.Uint32(p))), 0))
+}
+
+func skipACLs(p []byte) ([]byte, bool) {
+	if len(p) < 4 {
+		return nil, false
+	}
+	n, rest, ok := int32(binary.BigEndian.Uint32(p)), p[4:], true
+	for ; n > 0 && ok; n-- {
+		if rest, ok = skip(rest, true, 4); ok { // the permissions
+			if rest, ok = skipBuffer(rest); ok { // the scheme
+				rest, ok = skipBuffer(rest) // the id
+			}
+		}
+	}
+	return rest, ok
+}
+
+// multiCode returns the code of the operation because of which a multi failed. Those before it have no error of their own, and those
+// after it have RuntimeInconsistency.
+func multiCode(results []byte) Code {
+	const size = partHeader + 4
+	for len(results) >= size {
+		if code := Code(binary.BigEndian.Uint32(results[partHeader:])); code != OK && code != RuntimeInconsistency {
+			return code
+		}
+		results = results[size:]
+	}
+	return RuntimeInconsistency
+}

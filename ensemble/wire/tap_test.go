@@ -1,0 +1,213 @@
+package wire_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// tapLog writes down what a tap receives. Times are left out.
+type tapLog struct{ lines []string }
+
+func (l *tapLog) Connected(id int64, resumed bool, timeout time.Duration) {
+	l.lines = append(l.lines, fmt.Sprintf("%d connected, resumed %t, %s", id, resumed, timeout))
+}
+
+func (l *tapLog) Exchanged(id int64, e wire.Exchange) {
+	if e.Reply < e.Sent {
+		l.lines = append(l.lines, "a reply before its request")
+	}
+	l.lines = append(l.lines, fmt.Sprintf("%d %s %s %v %s zxid %d asked %t armed %t bytes %d %d", id, e.Op, e.Path, e.Parts, e.Code, e.Zxid, e.Asked, e.Armed, e.BytesOut, e.BytesIn))
+}
+
+func (l *tapLog) Notified(id int64, n wire.Notification) {
+	l.lines = append(l.lines, fmt.Sprintf("%d notified %s %s zxid %d", id, n.Type, n.Path, n.Zxid))
+}
+
+func (l *tapLog) Over(id int64, expired bool) {
+	l.lines = append(l.lines, fmt.Sprintf("%d over, expired %t", id, expired))
+}
+
+// pass hands both directions to a tapped connection, in pieces: all of the requests, then the replies.
+func pass(c *wire.Tapped, out, in []byte, step func() int) {
+	for _, direction := range []struct {
+		bytes []byte
+		to    func([]byte)
+	}{{out, c.Sent}, {in, c.Received}} {
+		for rest := direction.bytes; len(rest) > 0; {
+			n := min(step(), len(rest))
+			direction.to(rest[:n])
+			rest = rest[n:]
+		}
+	}
+}
+
+func whole() int { return 1 << 20 }
+
+// createBody is the rest of a create after its path: no data, the usual list of permissions, and flags.
+func createBody(data string, flags int32) []byte {
+	return join(str(data), int32s(1, 31), str("world"), str("anyone"), int32s(flags))
+}
+
+// multi returns a multi of a check, a create and a delete.
+func multi(xid int32) []byte {
+	part := func(op wire.Opcode) []byte { return append(int32s(int32(op)), 0, 0xff, 0xff, 0xff, 0xff) }
+	return frame(int32s(xid, int32(wire.OpMulti)),
+		part(wire.OpCheck), str("/v"), int32s(3),
+		part(wire.OpCreate), str("/q/x-"), createBody("some data", 2),
+		part(wire.OpDelete), str("/q/y"), int32s(-1),
+		[]byte{0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff})
+}
+
+// failedMulti returns the payload of the reply to a multi that failed because of its second operation.
+func failedMulti(codes ...int32) []byte {
+	var out []byte
+	for _, code := range codes {
+		out = append(append(out, 0xff, 0xff, 0xff, 0xff, 0), join(int32s(code), int32s(code))...)
+	}
+	return append(out, 0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff)
+}
+
+// A tap gets each request with its reply, however the network fragments the stream: paths as the servers know them, the parts of a multi
+// and the code because of which it failed, watches, and the session.
+func TestTapReceivesExchanges(t *testing.T) {
+	out := join(connectRequest(),
+		request(1, wire.OpCreate, "/q/x-", createBody("", 3)...),
+		request(2, wire.OpExists, "/q/x-0000000006", 1),
+		request(3, wire.OpGetData, "/gone", 1),
+		frame(int32s(-2, 11)),
+		multi(4), multi(5),
+		request(6, wire.OpAddWatch, "/all", int32s(1)...),
+		frame(int32s(7, int32(wire.OpWhoAmI))),
+		frame(int32s(8, -11)))
+	in := join(opened(5),
+		reply(1, 10, 0, str("/q/x-0000000007")...),
+		reply(2, 10, int32(wire.NoNode)),
+		notification(11, wire.NodeDeleted, "/q/x-0000000003"),
+		reply(3, 11, int32(wire.NoNode)),
+		reply(-2, 11, 0),
+		reply(4, 12, 0, failedMulti(0, int32(wire.NodeExists), int32(wire.RuntimeInconsistency))...),
+		reply(5, 13, 0, append(int32s(int32(wire.OpCheck)), 0, 0, 0, 0, 0)...),
+		reply(6, 13, 0),
+		reply(7, 13, 0),
+		reply(8, 14, 0))
+	parts := "[{check /v} {create /q/x-} {delete /q/y}]"
+	want := []string{
+		"5 connected, resumed false, 4s",
+		"5 create /q/x-0000000007 [] OK zxid 10 asked false armed false bytes 56 39",
+		"5 exists /q/x-0000000006 [] NoNode zxid 10 asked true armed true bytes 32 20",
+		"5 notified NodeDeleted /q/x-0000000003 zxid 11",
+		"5 getData /gone [] NoNode zxid 11 asked true armed false bytes 22 20",
+		"5 multi /v " + parts + " NodeExists zxid 12 asked false armed false bytes 123 68",
+		"5 multi /v " + parts + " OK zxid 13 asked false armed false bytes 123 29",
+		"5 addWatch /all [] OK zxid 13 asked true armed true bytes 24 20",
+		"5 whoAmI  [] OK zxid 13 asked false armed false bytes 12 20",
+		"5 closeSession  [] OK zxid 14 asked false armed false bytes 12 20",
+		"5 over, expired false",
+	}
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		log := &tapLog{}
+		c := wire.NewTapped(time.Now(), log).Tapped()
+		pass(c, out, in, func() int { return 1 + random.IntN(1+random.IntN(300)) })
+		if !slices.Equal(log.lines, want) {
+			t.Fatalf("seed %d: received\n%q, want\n%q", seed, log.lines, want)
+		}
+	}
+}
+
+// A tapped connection counts exactly what a counted one counts.
+func TestTappedCountsLikeWrapped(t *testing.T) {
+	out, in := session()
+	wrapped := wire.NewLedger(time.Now())
+	exchange(t, wrapped, out, in, whole)
+	tapped := wire.NewTapped(time.Now(), &tapLog{})
+	c := tapped.Tapped()
+	pass(c, out, in, whole)
+	c.End()
+	if got, want := tapped.Counts(), wrapped.Counts(); !reflect.DeepEqual(got, want) {
+		t.Errorf("tapped %+v, wrapped %+v", got, want)
+	}
+	if n := tapped.TakeNotifications(nil); len(n) > 0 {
+		t.Errorf("a tapped ledger kept %v", n)
+	}
+}
+
+// The end of a connection leaves requests unanswered, and the session as it is: a further connection resumes it, or learns that it has
+// expired.
+func TestTappedSessionMoves(t *testing.T) {
+	log := &tapLog{}
+	l := wire.NewTapped(time.Now(), log)
+	first := l.Tapped()
+	pass(first, join(connectRequest(), request(1, wire.OpDelete, "/a"), request(2, wire.OpDelete, "/b")), join(opened(9), reply(1, 3, 0)), whole)
+	if n := first.End(); n != 1 {
+		t.Errorf("%d requests without a reply, want 1", n)
+	}
+	if n := first.End(); n != 0 {
+		t.Errorf("a second end finds %d requests without a reply", n)
+	}
+	resume := frame(make([]byte, 16), int64s(9), make([]byte, 20))
+	second := l.Tapped()
+	pass(second, resume, opened(9), whole)
+	second.End()
+	third := l.Tapped()
+	pass(third, resume, opened(0), whole)
+	want := []string{"9 connected, resumed false, 4s", "9 delete /a [] OK zxid 3 asked false armed false bytes 18 20", "9 connected, resumed true, 4s", "9 over, expired true"}
+	if !slices.Equal(log.lines, want) {
+		t.Errorf("received %q, want %q", log.lines, want)
+	}
+	if n := l.Reconnects(); n != 2 {
+		t.Errorf("%d reconnects, want 2", n)
+	}
+}
+
+// Watches that ZooKeeper's own client sets again are answered out of order, with an xid of their own.
+func TestWatchesSetAgainByTheJavaClient(t *testing.T) {
+	l := wire.NewTapped(time.Now(), &tapLog{})
+	c := l.Tapped()
+	pass(c, join(connectRequest(), frame(int32s(-8, int32(wire.OpSetWatches)), make([]byte, 20))), join(opened(9), notification(-1, wire.NodeDeleted, "/a"), reply(-8, 3, 0)), whole)
+	pass(c, nil, notification(-1, wire.NodeDeleted, "/b"), whole)
+	if got := l.Counts().ResentNotifications; got != 1 {
+		t.Errorf("%d notifications are counted as sent again, want 1: the request was answered before the second one", got)
+	}
+}
+
+// Many outstanding requests are matched in order.
+func TestManyOutstandingRequests(t *testing.T) {
+	log := &tapLog{}
+	l := wire.NewTapped(time.Now(), log)
+	c := l.Tapped()
+	out, in := connectRequest(), opened(9)
+	const n = 10_000
+	for i := range int32(n) {
+		out = append(out, request(i+1, wire.OpGetData, fmt.Sprintf("/%d", i))...)
+		in = append(in, reply(i+1, 1, 0)...)
+	}
+	pass(c, out, in, whole)
+	counts := l.Counts()
+	if got := counts.TotalRequests(); got != n || l.Unmatched() != 0 || c.End() != 0 {
+		t.Errorf("%d requests, %d unmatched", got, l.Unmatched())
+	}
+	if got, want := log.lines[n], fmt.Sprintf("9 getData /%d [] OK zxid 1 asked false armed false bytes 21 20", n-1); got != want {
+		t.Errorf("the last one is %q, want %q", got, want)
+	}
+}
+
+// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a decoder that has lost its way says so.
+func FuzzTapped(f *testing.F) {
+	out, in := session()
+	f.Add(out, in)
+	f.Add(multi(1), failedMulti(0, 1))
+	f.Add(join(connectRequest(), multi(1)[:60]), join(opened(1), reply(1, 2, 0)))
+	f.Add([]byte{0x06, 0x40, 0, 0}, []byte{0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(_ *testing.T, out, in []byte) {
+		c := wire.NewTapped(time.Now(), &tapLog{}).Tapped()
+		pass(c, out, in, func() int { return 7 })
+		c.End()
+	})
+}
