@@ -1,0 +1,246 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+const (
+	bufferSize  = 16 << 10
+	dialTimeout = 10 * time.Second
+	// lingering is how long a connection may stay half open after the client has ended its half. A server closes it at once, unless it
+	// hangs.
+	lingering = time.Minute
+)
+
+// link is a client's connection and the connection to its server.
+type link struct {
+	proxy   *Proxy
+	address string // of the server
+	client  net.Conn
+
+	mu     sync.Mutex
+	server net.Conn // nil until it is open
+	isCut  bool
+
+	pending []byte // of the client's first bytes, until it is known what they are
+	kind    opening
+	wanted  int64                    // the session to resume; zero for a new one
+	counted atomic.Pointer[counting] // nil unless the client speaks ZooKeeper's protocol
+	ended   sync.Once                // reports who ended the connection
+}
+
+// counting is what counts a connection.
+type counting struct {
+	*wire.Tapped
+	account    *account
+	registered bool
+}
+
+// received counts what the server has sent.
+func (c *counting) received(p []byte) {
+	c.Received(p)
+	if !c.registered && c.account.id.Load() != 0 {
+		c.account.accounts.register(c.account)
+		c.registered = true
+	}
+}
+
+// cut ends both connections at once.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.isCut = true
+	for _, conn := range []net.Conn{l.client, l.server} {
+		if conn != nil {
+			reset(conn)
+		}
+	}
+}
+
+// reset closes a connection so that the other side gets a reset in place of the end of the stream.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	conn.Close()
+}
+
+// serve forwards both directions until both have ended.
+func (l *link) serve() {
+	if err := l.dial(); err != nil {
+		l.happened(Unreachable, err.Error(), 0)
+		reset(l.client)
+		return
+	}
+	var toClient sync.WaitGroup
+	toClient.Go(l.toClient)
+	l.toServer()
+	toClient.Wait()
+	l.client.Close()
+	l.server.Close()
+	l.settle()
+}
+
+// dial opens the connection to the server.
+func (l *link) dial() error {
+	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(l.proxy.dials, "tcp", l.address)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isCut {
+		conn.Close()
+		return net.ErrClosed
+	}
+	l.server = conn
+	return nil
+}
+
+// toServer forwards what the client sends, after it is counted.
+func (l *link) toServer() {
+	buffer := make([]byte, bufferSize)
+	for {
+		n, err := l.client.Read(buffer)
+		known := l.admit(buffer[:n], err != nil)
+		if len(known) > 0 {
+			if _, err := l.server.Write(known); err != nil {
+				l.over(EndedServer, err)
+				reset(l.client)
+				return
+			}
+		}
+		if err != nil {
+			l.over(EndedClient, err)
+			_ = l.server.SetReadDeadline(time.Now().Add(lingering))
+			endHalf(l.server, err)
+			return
+		}
+	}
+}
+
+// toClient forwards what the server sends, after it is counted.
+func (l *link) toClient() {
+	buffer := make([]byte, bufferSize)
+	for {
+		n, err := l.server.Read(buffer)
+		if c := l.counted.Load(); c != nil {
+			c.received(buffer[:n])
+		}
+		if n > 0 {
+			if _, err := l.client.Write(buffer[:n]); err != nil {
+				l.over(EndedClient, err)
+				reset(l.server)
+				return
+			}
+		}
+		if err != nil {
+			l.over(EndedServer, err)
+			endHalf(l.client, err)
+			_ = l.client.SetReadDeadline(time.Now().Add(lingering))
+			return
+		}
+	}
+}
+
+// endHalf ends one half of a connection as the half behind it has ended: by the end of the stream or by a reset.
+func endHalf(conn net.Conn, err error) {
+	if tcp, ok := conn.(*net.TCPConn); ok && errors.Is(err, io.EOF) {
+		_ = tcp.CloseWrite()
+		return
+	}
+	reset(conn)
+}
+
+// admit returns what to forward to the server: nothing until it is known what the connection is, or has ended.
+func (l *link) admit(p []byte, end bool) []byte {
+	if l.kind == undecided {
+		l.pending = append(l.pending, p...)
+		if l.kind = classify(l.pending); l.kind == undecided && !end {
+			return nil
+		}
+		p, l.pending = l.pending, nil
+		l.begin(p)
+	}
+	if c := l.counted.Load(); c != nil {
+		c.Sent(p)
+	}
+	return p
+}
+
+// begin acts on the kind of the connection, which its first bytes show.
+func (l *link) begin(first []byte) {
+	switch l.kind {
+	case handshake:
+		l.wanted = sessionIn(first)
+		a := l.proxy.accounts.join(l.wanted)
+		l.counted.Store(&counting{Tapped: a.ledger.Tapped(), account: a})
+	case command:
+		l.proxy.command()
+	case encrypted:
+		l.happened(Encrypted, "", 0)
+	case foreign:
+		l.happened(NotZooKeeper, strconv.Quote(string(first[:min(len(first), mostQuoted)])), 0)
+	case undecided:
+		if len(first) > 0 {
+			l.happened(NotZooKeeper, "ended after "+strconv.Quote(string(first)), 0)
+		}
+	}
+}
+
+// mostQuoted is how many bytes of an unknown protocol an incident shows.
+const mostQuoted = 16
+
+// over counts the end of a connection, and reports it unless the client had closed its session. The side that ends first has ended it.
+func (l *link) over(kind IncidentKind, err error) {
+	c := l.counted.Load()
+	if c == nil {
+		return
+	}
+	l.ended.Do(func() {
+		unanswered := c.End()
+		detail := ""
+		if !errors.Is(err, io.EOF) {
+			detail = err.Error()
+		}
+		switch {
+		case c.account.id.Load() == 0 && kind == EndedServer:
+			kind = Refused
+			if l.wanted != 0 {
+				detail = fmt.Sprintf("session %#x does not exist any more", l.wanted)
+			}
+		case c.account.over.Load():
+			return
+		}
+		l.happened(kind, detail, unanswered)
+	})
+}
+
+// happened reports an incident of this connection.
+func (l *link) happened(kind IncidentKind, detail string, unanswered int) {
+	i := Incident{Kind: kind, Server: l.address, Client: l.client.RemoteAddr().String(), Detail: detail, Unanswered: unanswered}
+	if c := l.counted.Load(); c != nil {
+		i.Session = c.account.id.Load()
+	}
+	l.proxy.happened(i)
+}
+
+// settle leaves the account, and reports frames that could not be decoded.
+func (l *link) settle() {
+	c := l.counted.Load()
+	if c == nil {
+		return
+	}
+	if n := l.proxy.accounts.leave(c.account); n > 0 {
+		l.happened(Unmatched, fmt.Sprintf("%d frames that could not be decoded, or answer no request", n), 0)
+	}
+}

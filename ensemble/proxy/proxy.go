@@ -1,0 +1,220 @@
+// Package proxy stands between any ZooKeeper clients and their servers, and counts what passes in the ledgers of [wire].
+//
+// It takes one position: an application must not notice that it is observed. Every byte is forwarded unchanged and in its order. What
+// the proxy does not understand, such as TLS, it forwards and counts as not understood. When one side ends its connection, so does the
+// proxy on the other side, and in the same manner. There is one listening address for each server, so that clients keep their choice.
+//
+// What a proxy cannot imitate: a client connects, and is cut off after that, when the server behind it does not listen.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// Config says what a proxy connects.
+type Config struct {
+	Servers  []string  // host:port of each
+	Listen   []string  // an address for each server; none means free ports of 127.0.0.1
+	Epoch    time.Time // of all times that the observer gets
+	Observer Observer
+}
+
+// Observer receives what passes. Its methods must not block. Those of [wire.Tap] for different sessions, and Happened, may be called
+// concurrently.
+type Observer interface {
+	wire.Tap
+	Happened(i Incident)
+}
+
+// IncidentKind says what happened to a connection.
+type IncidentKind string
+
+// The kinds of incidents.
+const (
+	Unreachable  IncidentKind = "unreachable"   // the server did not take the connection
+	EndedServer  IncidentKind = "server ended"  // the server ended a connection whose session was not closed
+	EndedClient  IncidentKind = "client ended"  // the client ended a connection without closing its session
+	Refused      IncidentKind = "refused"       // the server ended a connection instead of answering the connect request
+	NotZooKeeper IncidentKind = "not ZooKeeper" // the first bytes are neither a connect request, a four-letter command nor TLS
+	Encrypted    IncidentKind = "TLS"           // forwarded, and not counted
+	Unmatched    IncidentKind = "unmatched"     // frames that could not be decoded
+)
+
+// Incident is what happened to a connection, beside requests and replies.
+type Incident struct {
+	At      time.Duration `json:"at_ns"` // since the epoch
+	Kind    IncidentKind  `json:"kind"`
+	Server  string        `json:"server"`  // its address
+	Client  string        `json:"client"`  // its address; empty if there is none
+	Session int64         `json:"session"` // zero without one
+	Detail  string        `json:"detail"`  // such as an error; may be empty
+	// Unanswered is the number of requests whose replies the client never got.
+	Unanswered int `json:"unanswered"`
+}
+
+// Stats counts connections.
+type Stats struct {
+	Connections int64                  `json:"connections"` // that clients have opened
+	Open        int64                  `json:"open"`
+	Commands    int64                  `json:"commands"` // four-letter commands, which are forwarded and not decoded
+	Incidents   map[IncidentKind]int64 `json:"incidents"`
+}
+
+// Proxy is a running proxy. Its methods may be called concurrently.
+type Proxy struct {
+	config    Config
+	listeners []net.Listener
+	accounts  *accounts
+	dials     context.Context // ends with the proxy
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+
+	mu     sync.Mutex
+	links  map[*link]struct{}
+	closed bool
+	stats  Stats
+}
+
+// Start listens, and serves connections until Close. The context bounds the start only.
+func Start(ctx context.Context, c Config) (*Proxy, error) {
+	if len(c.Listen) > 0 && len(c.Listen) != len(c.Servers) {
+		return nil, fmt.Errorf("%d addresses to listen on for %d servers: give one for each", len(c.Listen), len(c.Servers))
+	}
+	p := &Proxy{config: c, accounts: newAccounts(c.Epoch, c.Observer), links: map[*link]struct{}{}, stats: Stats{Incidents: map[IncidentKind]int64{}}}
+	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	for i := range c.Servers {
+		listen := "127.0.0.1:0"
+		if len(c.Listen) > 0 {
+			listen = c.Listen[i]
+		}
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+		if err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		p.listeners = append(p.listeners, listener)
+	}
+	for i, listener := range p.listeners {
+		p.running.Go(func() { p.accept(listener, c.Servers[i]) })
+	}
+	return p, nil
+}
+
+// Addresses returns where clients reach each server through the proxy, in the order of the servers.
+func (p *Proxy) Addresses() []string {
+	var out []string
+	for _, l := range p.listeners {
+		out = append(out, l.Addr().String())
+	}
+	return out
+}
+
+// Counts returns the totals of all sessions so far.
+func (p *Proxy) Counts() wire.Counts { return p.accounts.counts() }
+
+// Sessions returns the number of sessions that exist, as far as their clients know.
+func (p *Proxy) Sessions() int { return p.accounts.alive() }
+
+// Stats returns the numbers of connections so far.
+func (p *Proxy) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Open = int64(len(p.links))
+	s.Incidents = map[IncidentKind]int64{}
+	for kind, n := range p.stats.Incidents {
+		s.Incidents[kind] = n
+	}
+	return s
+}
+
+// acceptPause follows an error of accept, such as too many open files.
+const acceptPause = 50 * time.Millisecond
+
+// accept serves the connections to one server.
+func (p *Proxy) accept(listener net.Listener, server string) {
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			p.happened(Incident{Kind: Unreachable, Server: server, Detail: err.Error()})
+			time.Sleep(acceptPause)
+			continue
+		}
+		l := &link{proxy: p, address: server, client: conn}
+		if !p.open(l) {
+			conn.Close()
+			return
+		}
+		p.running.Go(func() {
+			defer p.release(l)
+			l.serve()
+		})
+	}
+}
+
+// open adds a connection; it returns false if the proxy is closed.
+func (p *Proxy) open(l *link) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.stats.Connections++
+	p.links[l] = struct{}{}
+	return true
+}
+
+func (p *Proxy) release(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.links, l)
+}
+
+// command counts a four-letter command.
+func (p *Proxy) command() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Commands++
+}
+
+// happened counts an incident and hands it to the observer.
+func (p *Proxy) happened(i Incident) {
+	i.At = time.Since(p.config.Epoch)
+	p.mu.Lock()
+	p.stats.Incidents[i.Kind]++
+	closed := p.closed
+	p.mu.Unlock()
+	if !closed { // what Close cuts off is no incident
+		p.config.Observer.Happened(i)
+	}
+}
+
+// Close ends all connections, and returns when nothing of the proxy is left. A second call has no effect.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	for l := range p.links {
+		l.cut()
+	}
+	p.mu.Unlock()
+	p.stop()
+	var errs []error
+	for _, listener := range p.listeners {
+		errs = append(errs, listener.Close())
+	}
+	p.running.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,461 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// noted is an observer that keeps what it gets.
+type noted struct {
+	mu        sync.Mutex
+	exchanges int
+	notified  int
+	over      []int64
+	incidents []proxy.Incident
+	resumed   int
+}
+
+func (n *noted) do(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f()
+}
+
+func (n *noted) Connected(_ int64, resumed bool, _ time.Duration) {
+	n.do(func() {
+		if resumed {
+			n.resumed++
+		}
+	})
+}
+func (n *noted) Exchanged(int64, wire.Exchange)      { n.do(func() { n.exchanges++ }) }
+func (n *noted) Notified(int64, wire.Notification)   { n.do(func() { n.notified++ }) }
+func (n *noted) Over(session int64, _ bool)          { n.do(func() { n.over = append(n.over, session) }) }
+func (n *noted) Happened(i proxy.Incident)           { n.do(func() { n.incidents = append(n.incidents, i) }) }
+func (n *noted) kinds() (kinds []proxy.IncidentKind) { return kindsOf(n.all()) }
+func (n *noted) all() (incidents []proxy.Incident) {
+	n.do(func() { incidents = slices.Clone(n.incidents) })
+	return incidents
+}
+func kindsOf(all []proxy.Incident) []proxy.IncidentKind {
+	var kinds []proxy.IncidentKind
+	for _, i := range all {
+		kinds = append(kinds, i.Kind)
+	}
+	return kinds
+}
+
+// start starts a proxy in front of some servers, which ends with the test.
+func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
+	t.Helper()
+	n := &noted{}
+	p, err := proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p, n
+}
+
+// openSession opens a session whose frames its own ledger counts.
+func openSession(t *testing.T, addr string) (*zk.Conn, *wire.Ledger) {
+	t.Helper()
+	ledger := wire.NewLedger(time.Now())
+	conn, err := ensemble.Connect(t.Context(), addr, ledger, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, ledger
+}
+
+// What the proxy counts equals what the clients count, to the last frame and byte.
+func TestCountsEqualTheClients(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	p, n := start(t, server.Addr())
+	var clients sync.WaitGroup
+	var want wire.Counts
+	var mu sync.Mutex
+	for i := range 20 {
+		clients.Go(func() {
+			conn, ledger := openSession(t, p.Addresses()[0])
+			contend(t, conn, i)
+			conn.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			want.Add(ledger.Counts())
+		})
+	}
+	clients.Wait()
+	ensembletest.Await(t, func() string {
+		if s := p.Stats(); s.Open > 0 {
+			return fmt.Sprintf("%d connections are open", s.Open)
+		}
+		return ""
+	})
+	got := p.Counts()
+	got.UnknownNotifications, want.UnknownNotifications = 0, 0 // a doubt about watches that were set at the end, which the two may reach in another order
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the proxy counted\n%+v, the clients\n%+v", got, want)
+	}
+	if want.TotalNotifications() == 0 || int64(n.notified) != want.TotalNotifications() || int64(n.exchanges) != want.TotalRequests()+20 {
+		t.Errorf("the observer got %d exchanges and %d notifications, of %d requests, 20 of them to close, and %d notifications",
+			n.exchanges, n.notified, want.TotalRequests(), want.TotalNotifications())
+	}
+	if len(n.over) != 20 || p.Sessions() != 0 || len(n.incidents) > 0 {
+		t.Errorf("%d sessions were closed and %d are left, incidents %v", len(n.over), p.Sessions(), n.incidents)
+	}
+}
+
+// contend makes requests of many kinds that fail, set watches and fire those of others.
+func contend(t *testing.T, conn *zk.Conn, seed int) {
+	random := rand.New(rand.NewPCG(uint64(seed), 3))
+	path := func() string { return fmt.Sprintf("/n%d", random.IntN(5)) }
+	acl := zk.WorldACL(zk.PermAll)
+	for range 200 {
+		var err error
+		switch random.IntN(7) {
+		case 0:
+			_, err = conn.Create(path(), nil, 0, acl)
+		case 1:
+			err = conn.Delete(path(), -1)
+		case 2:
+			_, _, _, err = conn.ExistsW(path())
+		case 3:
+			_, _, _, err = conn.ChildrenW("/")
+		case 4:
+			_, err = conn.Set(path(), make([]byte, random.IntN(30_000)), -1)
+		case 5:
+			_, _, _, err = conn.GetW(path())
+		case 6:
+			_, err = conn.Multi(&zk.CheckVersionRequest{Path: path()}, &zk.CreateRequest{Path: "/s-", Flags: zk.FlagSequence, Acl: acl})
+		}
+		if err != nil && !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrBadVersion) {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// A session that moves to another connection, or to another server, joins its account; one that has expired is over.
+func TestSessionJoinsItsAccount(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	p, n := start(t, server.Addr(), server.Addr())
+	ledger := wire.NewLedger(time.Now())
+	link := ensemble.NewLink(ledger)
+	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: p.Addresses(), Link: link})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	server.Inject(embedded.Fault{Op: wire.OpExists, Do: embedded.DropBefore})
+	for range 2 {
+		_, _, _ = conn.Exists("/a") // the first one fails
+	}
+	ensembletest.Await(t, func() string {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.resumed != 1 {
+			return fmt.Sprintf("%d sessions were resumed, want 1", n.resumed)
+		}
+		return ""
+	})
+	if p.Sessions() != 1 {
+		t.Errorf("%d sessions, want the one", p.Sessions())
+	}
+	server.Expire(conn.SessionID())
+	ensembletest.Await(t, func() string {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if len(n.over) == 0 {
+			return "the session that has expired is not over"
+		}
+		return ""
+	})
+	if !slices.Contains(n.kinds(), proxy.EndedServer) {
+		t.Errorf("incidents %v, want that the server has ended connections", n.all())
+	}
+}
+
+// echo is a server that sends back what it gets, until the client has ended its half, and then a farewell.
+func echo(conn net.Conn) {
+	_, _ = io.Copy(conn, conn)
+	_, _ = io.WriteString(conn, "farewell")
+}
+
+// Every byte of any protocol is forwarded, in both directions and in its order, and the end of a half does not end the other one.
+func TestForwardsEveryByte(t *testing.T) {
+	server := ensembletest.Listen(t, echo)
+	p, n := start(t, server)
+	random := rand.New(rand.NewPCG(4, 4))
+	noise := make([]byte, 300_000)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	frame := func(length int, body []byte) []byte {
+		return append([]byte{byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)}, body...)
+	}
+	handshake := frame(44, make([]byte, 44))
+	for _, tt := range []struct {
+		name string
+		sent []byte
+		want []proxy.IncidentKind
+	}{
+		{"nothing", nil, nil},
+		{"a four-letter command", []byte("ruok"), nil},
+		{"TLS", append([]byte{0x16, 0x03, 0x01}, noise[:500]...), []proxy.IncidentKind{proxy.Encrypted}},
+		{"HTTP", []byte("GET / HTTP/1.1\r\n\r\n"), []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"noise", append([]byte{0xff}, noise...), []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"half a length", []byte{0, 0}, []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"half a handshake", handshake[:20], []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"a short frame", frame(8, make([]byte, 8)), []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"a negative length", []byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3}, []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"100 MB announced before the handshake", frame(100<<20, noise[:100]), []proxy.IncidentKind{proxy.NotZooKeeper}},
+		{"100 MB announced after the handshake", slices.Concat(handshake, frame(100<<20, noise[:100])), []proxy.IncidentKind{proxy.EndedClient}},
+		{"noise after the handshake", slices.Concat(handshake, noise), []proxy.IncidentKind{proxy.EndedClient}},
+		{"frames without a header", slices.Concat(handshake, frame(3, []byte("abc")), frame(0, nil)), []proxy.IncidentKind{proxy.EndedClient, proxy.Unmatched}},
+	} {
+		for _, piece := range []int{1, 7, 1 << 20} {
+			before := len(n.all())
+			got := converse(t, p.Addresses()[0], tt.sent, piece)
+			if want := append(slices.Clone(tt.sent), "farewell"...); !bytes.Equal(got, want) {
+				t.Errorf("%s, in pieces of %d: received %d bytes that are not the %d that were sent", tt.name, piece, len(got), len(want))
+			}
+			if piece == 1 && len(tt.sent) > 10_000 {
+				continue
+			}
+			awaitClosed(t, p)
+			if kinds := kindsOf(n.all()[before:]); !slices.Equal(kinds, tt.want) {
+				t.Errorf("%s, in pieces of %d: incidents %v, want %v", tt.name, piece, n.all()[before:], tt.want)
+			}
+		}
+	}
+	if s := p.Stats(); s.Commands != 3 {
+		t.Errorf("%d four-letter commands, want 3", s.Commands)
+	}
+}
+
+func awaitClosed(t *testing.T, p *proxy.Proxy) {
+	t.Helper()
+	ensembletest.Await(t, func() string {
+		if s := p.Stats(); s.Open > 0 {
+			return fmt.Sprintf("%d connections are open", s.Open)
+		}
+		return ""
+	})
+}
+
+// converse sends some bytes in pieces, ends its half, and returns what it receives.
+func converse(t *testing.T, addr string, sent []byte, piece int) []byte {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if len(sent) > 10_000 {
+		piece = max(piece, 1000)
+	}
+	go func() {
+		for p := range slices.Chunk(sent, piece) {
+			_, _ = conn.Write(p)
+		}
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	got, err := io.ReadAll(conn)
+	if err != nil {
+		t.Error(err)
+	}
+	return got
+}
+
+// The client learns of the server's end as the server makes it: the end of the stream, or a reset. So does the server of the client's.
+func TestEndsAreForwarded(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		reset bool
+	}{{"the end of the stream", false}, {"a reset", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen := make(chan error, 1)
+			end := func(conn net.Conn) {
+				if tt.reset {
+					_ = conn.(*net.TCPConn).SetLinger(0)
+				}
+				conn.Close()
+			}
+			server := ensembletest.Listen(t, func(conn net.Conn) {
+				first := make([]byte, 4)
+				_, _ = io.ReadFull(conn, first)
+				if string(first) == "stop" {
+					end(conn)
+					return
+				}
+				_, err := conn.Read(first)
+				seen <- err
+			})
+			p, _ := start(t, server)
+			for _, word := range []string{"stop", "wait"} {
+				conn, err := net.Dial("tcp", p.Addresses()[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.WriteString(conn, word)
+				if word == "stop" {
+					_, err = conn.Read(make([]byte, 1))
+				} else {
+					time.Sleep(50 * time.Millisecond) // a reset discards what has not been forwarded
+					end(conn)
+					err = <-seen
+				}
+				if errors.Is(err, syscall.ECONNRESET) != tt.reset || errors.Is(err, io.EOF) == tt.reset {
+					t.Errorf("%s: the other side sees %v", word, err)
+				}
+				conn.Close()
+			}
+		})
+	}
+}
+
+// A server that does not listen ends the connection of the client, and is reported.
+func TestServerThatDoesNotListen(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	p, n := start(t, listener.Addr().String())
+	if conn, err := net.Dial("tcp", p.Addresses()[0]); err == nil { // the reset may be there before the connection is returned
+		defer conn.Close()
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("the connection stays open")
+		}
+	}
+	ensembletest.Await(t, func() string {
+		if len(n.all()) == 0 {
+			return "nothing is reported"
+		}
+		return ""
+	})
+	if all := n.all(); len(all) != 1 || all[0].Kind != proxy.Unreachable || !strings.Contains(all[0].Detail, "refused") {
+		t.Errorf("incidents %v", all)
+	}
+}
+
+// A server that refuses a session, and one that goes away with requests under way, are reported with what is known of them.
+func TestServerThatGoesAway(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	p, n := start(t, server.Addr())
+	conn, _ := openSession(t, p.Addresses()[0])
+	defer conn.Close()
+	server.Inject(embedded.Fault{Op: wire.OpDelete, Do: embedded.DropAfter})
+	_ = conn.Delete("/a", -1)
+	ensembletest.Await(t, func() string {
+		for _, i := range n.all() {
+			if i.Kind == proxy.EndedServer && i.Unanswered == 1 && i.Session != 0 && i.Client != "" {
+				return ""
+			}
+		}
+		return fmt.Sprintf("incidents %v, want the end of a connection with one request without a reply", n.all())
+	})
+	resume := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
+	resume[27] = 7 // a session that does not exist
+	raw, err := net.Dial("tcp", p.Addresses()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	_, _ = raw.Write(resume)
+	_, _ = io.ReadAll(raw)
+	ensembletest.Await(t, func() string {
+		for _, i := range n.all() {
+			if i.Kind == proxy.Refused && strings.Contains(i.Detail, "session 0x7 does not exist") {
+				return ""
+			}
+		}
+		return fmt.Sprintf("incidents %v, want a refusal", n.all())
+	})
+}
+
+// Sessions that come and go leave nothing behind: neither accounts nor goroutines. Their counts stay.
+func TestNothingIsLeft(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	before := runtime.NumGoroutine()
+	p, _ := start(t, server.Addr())
+	for range 50 {
+		conn, _ := openSession(t, p.Addresses()[0])
+		_, _, _ = conn.Exists("/")
+		conn.Close()
+	}
+	awaitClosed(t, p)
+	counts := p.Counts()
+	if got := counts.TotalRequests(); got != 50 || counts.SessionsOpened != 50 || counts.SessionsClosed != 50 {
+		t.Errorf("%d requests, %d sessions opened, %d closed, want 50 of each", got, counts.SessionsOpened, counts.SessionsClosed)
+	}
+	if n := p.Accounts(); n != 0 {
+		t.Errorf("%d accounts are left", n)
+	}
+	open, _ := openSession(t, p.Addresses()[0])
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", p.Addresses()[0]); err == nil {
+		t.Error("a closed proxy listens")
+	}
+	open.Close()
+	ensembletest.Await(t, func() string {
+		if n := runtime.NumGoroutine(); n > before {
+			return fmt.Sprintf("%d goroutines, %d before", n, before)
+		}
+		return ""
+	})
+}
+
+// An address that is taken is an error, and leaves no other address taken.
+func TestAddressThatIsTaken(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ports, err := ensemble.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	_, err = proxy.Start(context.Background(), proxy.Config{Servers: []string{"a:1", "b:1"}, Listen: []string{free, listener.Addr().String()}, Observer: &noted{}})
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("error %v", err)
+	}
+	again, err := net.Listen("tcp", free)
+	if err != nil {
+		t.Fatalf("the first address is still taken: %v", err)
+	}
+	again.Close()
+	if _, err := proxy.Start(t.Context(), proxy.Config{Servers: []string{"a:1", "b:1"}, Listen: []string{free}, Observer: &noted{}}); err == nil {
+		t.Error("one address for two servers is accepted")
+	}
+}
