@@ -21,7 +21,10 @@ func (d *Document) Key() GroupKey {
 }
 
 // kinds are the kinds of variants in the order of tables.
-func kinds() []string { return []string{"naive", "optimized", "library"} }
+func kinds() []string { return []string{"naive", "optimized", "library", Application} }
+
+// Application is the kind of a program that zkbench has only observed.
+const Application = "application"
 
 // Compare orders keys as tables show them: naive variants stand before optimized ones, and those of libraries come last.
 func (k GroupKey) Compare(o GroupKey) int {

@@ -38,6 +38,8 @@ const (
 	ClosedMode   = "closed"
 	LockstepMode = "lockstep"
 	OpenMode     = "open"
+	// ObservedMode is the mode of a load that another program has applied. Neither its length nor its operations are given in advance.
+	ObservedMode = "observed"
 )
 
 // Validate returns an error that lists the contradictions in a document. Its checks hold for each document that zkbench
@@ -91,14 +93,14 @@ func (p *problems) oneOf(path, value string, values ...string) {
 
 func (d *Document) validateLoad(p *problems) {
 	s := d.Scenario
-	p.oneOf("scenario.mode", s.Mode, ClosedMode, LockstepMode, OpenMode)
+	p.oneOf("scenario.mode", s.Mode, ClosedMode, LockstepMode, OpenMode, ObservedMode)
 	p.unless(s.Size >= 1, "scenario.size is %d", s.Size)
 	p.unless(s.Repeats >= 1, "scenario.repeats is %d", s.Repeats)
-	p.unless(s.BystanderRate >= 1, "scenario.bystander_rate is %d", s.BystanderRate)
+	p.unless((s.BystanderRate >= 1) != (s.Mode == ObservedMode), "scenario.bystander_rate is %d, and scenario.mode %s", s.BystanderRate, s.Mode)
 	p.unless(d.Repeat <= s.Repeats, "repeat is %d of %d (scenario.repeats)", d.Repeat, s.Repeats)
 	p.unless(d.Repeat > 0 || len(d.Violations) > 0, "repeat is 0, a rehearsal, without violations")
-	if s.Mode == LockstepMode {
-		p.unless(s.Operations == 0 && s.Duration == 0 && s.WarmUp == 0 && s.Think == 0, "scenario has parts of a load of mode closed, and mode lockstep")
+	if s.Mode == LockstepMode || s.Mode == ObservedMode {
+		p.unless(s.Operations == 0 && s.Duration == 0 && s.WarmUp == 0 && s.Think == 0, "scenario has parts of a load of mode closed, and mode %s", s.Mode)
 	} else {
 		p.unless((s.Operations > 0) != (s.Duration > 0), "scenario has operations %d and duration_ns %d, of which one is given", s.Operations, s.Duration)
 	}

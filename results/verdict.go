@@ -49,9 +49,17 @@ func writeKnownBroken(w io.Writer, docs []*Document) {
 // WriteVerdict prints breaches of the promise, reasons why numbers must not be used, and warnings. It prints each reason
 // once, with the measurements to which it applies.
 func WriteVerdict(w io.Writer, docs []*Document) {
-	if !WriteBreaches(w, docs) {
-		kept := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return d.Breaches() > 0 })
-		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(kept), len(docs))
+	checked := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return d.Scenario.Mode == ObservedMode })
+	if !WriteBreaches(w, docs) && len(checked) > 0 {
+		kept := slices.DeleteFunc(slices.Clone(checked), func(d *Document) bool { return d.Breaches() > 0 })
+		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(kept), len(checked))
+	}
+	if n := len(docs) - len(checked); n > 0 {
+		were := "were"
+		if n == 1 {
+			were = "was"
+		}
+		fmt.Fprintf(w, "%d %s %s only observed: zkbench does not know what the application promises\n", n, Plural(n, "measurement"), were)
 	}
 	writeKnownBroken(w, docs)
 	var equal int

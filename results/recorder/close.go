@@ -35,7 +35,9 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 		return err
 	}
 	d.Timeline = r.timeline.timeline(r.window.stretch)
-	d.Stalls = r.stalls.found(r.frozen, f.SessionTimeout)
+	if d.Stalls = []results.Stall{}; !r.config.MayRest {
+		d.Stalls = r.stalls.found(r.frozen, f.SessionTimeout)
+	}
 	r.fillServers(d, f.Servers)
 	var err error
 	if d.Failure, err = r.failures.document(); err != nil {

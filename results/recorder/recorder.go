@@ -31,6 +31,7 @@ type Config struct {
 	Open         bool // operations arrive at a rate
 	MayEnd       bool // the window may end before its length is over
 	Cloned       bool // the recorder is to be cloned while the window is open, see [Recorder.Clone]
+	MayRest      bool // clients may have nothing to do, so that a time without operations is no stall
 
 	Faulty        bool     // the scenario has faults
 	Losses        []string // that the recipe can have
