@@ -1,0 +1,112 @@
+package observe
+
+import "strings"
+
+// folded stands for a part of a name that differs from znode to znode.
+const folded = "*"
+
+const (
+	sequenceDigits = 10 // of the number that a server appends to the name of a sequential znode
+	leastHex       = 8  // letters and digits in hexadecimal, of which one is a digit, are taken for an id
+	leastID        = 16 // so are others of that length: without lower-case letters, or with at least so many digits
+	idDigits       = 6
+	guidForm       = "********-****-****-****-************"
+	hexDigits      = "0123456789abcdefABCDEF" // also of GUIDs
+)
+
+// fold replaces in a path what differs from znode to znode: sequence numbers, GUIDs, ids in hexadecimal, and names that are numbers.
+// All znodes of a lock, such as /app/lock/_c_4a1f…-lock-0000000007, then have one path: /app/lock/_c_*-lock-*.
+func fold(path string) string {
+	var out strings.Builder
+	out.Grow(len(path))
+	for i := 0; i < len(path); {
+		rest := path[i:]
+		n := runLength(rest)
+		switch {
+		case isGUID(rest):
+			n = len(guidForm)
+			out.WriteString(folded)
+		case n == 0:
+			n = 1
+			out.WriteByte(path[i])
+		default:
+			out.WriteString(foldRun(rest[:n], isName(path, i, n)))
+		}
+		i += n
+	}
+	return out.String()
+}
+
+// foldRun folds letters and digits that follow each other, and that may be a whole name.
+func foldRun(run string, name bool) string {
+	isHex := strings.Trim(run, hexDigits) == ""
+	digits := len(run) - len(strings.TrimRight(run, "0123456789"))
+	hexed, hasPrefix := strings.CutPrefix(run, "0x")
+	switch {
+	case name && digits == len(run),
+		hasPrefix && hexed != "" && strings.Trim(hexed, hexDigits) == "",
+		isHex && len(run) >= leastHex && digitsIn(run) > 0:
+		return folded
+	case digits >= sequenceDigits:
+		return run[:len(run)-digits] + folded
+	case len(run) >= leastID && (digitsIn(run) >= idDigits || strings.ToUpper(run) == run):
+		return folded
+	default:
+		return run
+	}
+}
+
+func digitsIn(s string) int {
+	return len(s) - len(strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// runLength returns how many letters and digits a text begins with.
+func runLength(s string) int {
+	for i := range len(s) {
+		if !isLetterOrDigit(s[i]) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func isLetterOrDigit(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+// isName reports whether a part of a path is the whole name of a znode.
+func isName(path string, start, length int) bool {
+	end := start + length
+	return start > 0 && path[start-1] == '/' && (end == len(path) || path[end] == '/')
+}
+
+// isGUID reports whether a text begins with a GUID.
+func isGUID(s string) bool {
+	if len(s) < len(guidForm) || len(s) > len(guidForm) && isLetterOrDigit(s[len(guidForm)]) {
+		return false
+	}
+	for i := range len(guidForm) {
+		if guidForm[i] == '-' && s[i] != '-' || guidForm[i] == '*' && !strings.Contains(hexDigits, s[i:i+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSequential reports whether a path is that of a sequential znode, by its name.
+func isSequential(path string) bool {
+	return len(path)-len(strings.TrimRight(path, "0123456789")) >= sequenceDigits
+}
+
+// parentOf returns the path of a znode's parent.
+func parentOf(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "/"
+}

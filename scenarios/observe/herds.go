@@ -1,0 +1,188 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+const (
+	// herdSilence is the silence after which a herd is complete. Notifications that a server sends later are counted as another herd.
+	herdSilence = 2 * time.Second
+	// guessGap is the same where servers do not name transactions: notifications of one path that follow each other more closely are
+	// taken for one herd.
+	guessGap = 5 * time.Millisecond
+	// causeKept is how long a transaction is kept for the herd that it may cause.
+	causeKept = 3 * herdSilence
+	// mostCauses bounds how many transactions are kept.
+	mostCauses = 1 << 16
+
+	never = time.Duration(math.MaxInt64)
+)
+
+// namesTransactions reports whether notifications of servers of a version are known to name their transactions, as from 3.9 on.
+func namesTransactions(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err == nil && (major > 3 || major == 3 && minor >= 9)
+}
+
+// cause is a request that changed something.
+type cause struct {
+	session int64
+	op      wire.Opcode
+	path    string
+	parts   []wire.Part // of a multi
+}
+
+// of returns the operation that fires a watch on a path: of a multi, the part that changes the znode or one of its children.
+func (c cause) of(path string) (op wire.Opcode, changed string) {
+	for _, p := range c.parts {
+		if p.Op != wire.OpCheck && (p.Path == path || parentOf(p.Path) == path) {
+			return p.Op, p.Path
+		}
+	}
+	return c.op, c.path
+}
+
+// describe returns the request as the cause of a notification of a path, such as "delete /q/lock in a multi of 2".
+func (c cause) describe(path string) string {
+	op, changed := c.of(path)
+	text := op.String()
+	if changed != "" {
+		text += " " + changed
+	}
+	if len(c.parts) > 0 {
+		text += fmt.Sprintf(" in a multi of %d", len(c.parts))
+	}
+	return text
+}
+
+// causes keeps the latest transactions.
+type causes struct {
+	by    map[int64]cause
+	order []dated // by time
+}
+
+type dated struct {
+	at   time.Duration
+	zxid int64
+}
+
+func (c *causes) add(now time.Duration, zxid int64, of cause) {
+	if c.by == nil {
+		c.by = map[int64]cause{}
+	}
+	if len(c.order) == mostCauses {
+		delete(c.by, c.order[0].zxid)
+		c.order = c.order[1:]
+	}
+	c.by[zxid] = of
+	c.order = append(c.order, dated{now, zxid})
+}
+
+// forget removes the transactions up to a time.
+func (c *causes) forget(until time.Duration) {
+	for len(c.order) > 0 && c.order[0].at <= until {
+		delete(c.by, c.order[0].zxid)
+		c.order = c.order[1:]
+	}
+}
+
+func (c *causes) of(zxid int64) (cause, bool) {
+	found, ok := c.by[zxid]
+	return found, ok
+}
+
+// herdKey names a herd that is open: by its transaction, or by the path if that is not known.
+type herdKey struct {
+	zxid int64
+	path string
+}
+
+// herd is the notifications of one transaction, and what their receivers sent next.
+type herd struct {
+	zxid        int64 // 0 if it is not known
+	path        string
+	typ         wire.EventType
+	first, last time.Duration
+	size        int // notifications
+	sessions    int
+	effects     map[effectKey]*Effect
+	window      *window
+
+	cause      cause
+	causeKnown bool
+}
+
+// effectKey groups the requests that follow a herd.
+type effectKey struct {
+	op     wire.Opcode
+	failed bool
+}
+
+// follow books a request of a receiver.
+func (h *herd) follow(e wire.Exchange) {
+	k := effectKey{e.Op, e.Code != wire.OK}
+	f := h.effects[k]
+	if f == nil {
+		f = &Effect{Operation: e.Op.String(), Failed: k.failed}
+		h.effects[k] = f
+	}
+	f.Count++
+	f.BytesIn += e.BytesIn
+}
+
+// openHerds holds the herds that may still grow.
+type openHerds struct {
+	named bool // every notification that is not sent again after a reconnect names its transaction
+	open  map[herdKey]*herd
+
+	detached int64 // guessed herds so far to which a later notification of their path did not belong
+}
+
+// add puts a notification into its herd. It returns nil for one in no herd, which a server has sent again after a reconnect.
+func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *herd {
+	key := herdKey{zxid: n.Zxid}
+	if n.Zxid <= 0 {
+		if hs.named {
+			return nil
+		}
+		key = herdKey{path: n.Path}
+	}
+	h := hs.open[key]
+	if h != nil && n.Zxid <= 0 && (now-h.last > guessGap || s.herd == h) {
+		hs.detach(key)
+		h = nil
+	}
+	if h == nil {
+		h = &herd{zxid: max(n.Zxid, 0), path: n.Path, typ: n.Type, first: now, effects: map[effectKey]*Effect{}}
+		hs.open[key] = h
+	}
+	h.size++
+	h.last = now
+	if s.herd != h {
+		h.sessions++
+	}
+	return h
+}
+
+// detach gives a guessed herd, to which a later notification of its path does not belong, a key of its own.
+func (hs *openHerds) detach(key herdKey) {
+	h := hs.open[key]
+	delete(hs.open, key)
+	hs.detached++
+	hs.open[herdKey{path: key.path, zxid: -hs.detached}] = h
+}
+
+// closeUntil completes the herds whose last notification arrived at a time or before.
+func (hs *openHerds) closeUntil(until time.Duration, closed func(*herd)) {
+	for key, h := range hs.open {
+		if h.last <= until {
+			delete(hs.open, key)
+			closed(h)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+const (
+	mostKinds     = 500 // herds with the same cause that are told apart
+	reportedKinds = 10
+)
+
+// kindKey names herds with the same cause, up to sequence numbers and ids.
+type kindKey struct {
+	known bool
+	op    wire.Opcode
+	cause string // a folded path
+	typ   wire.EventType
+	path  string // a folded path
+}
+
+// herdKind is all herds of one kind.
+type herdKind struct {
+	key     kindKey
+	sizes   sizes
+	largest *herd
+}
+
+// herdKinds groups herds by their cause. When there are too many kinds, the half with the smaller herds is only summed up.
+type herdKinds struct {
+	by    map[kindKey]*herdKind
+	sizes sizes // of all herds
+	gone  int64 // herds of kinds that are only in sizes
+}
+
+func newHerdKinds() herdKinds { return herdKinds{by: map[kindKey]*herdKind{}, sizes: sizes{}} }
+
+// add takes a herd that is complete.
+func (hk *herdKinds) add(h *herd) {
+	hk.sizes[h.size]++
+	key := kindKey{typ: h.typ, path: fold(h.path)}
+	if h.causeKnown {
+		op, path := h.cause.of(h.path)
+		key.known, key.op, key.cause = true, op, fold(path)
+	}
+	k := hk.by[key]
+	if k == nil {
+		if len(hk.by) == mostKinds {
+			hk.prune()
+		}
+		k = &herdKind{key: key, sizes: sizes{}}
+		hk.by[key] = k
+	}
+	k.sizes[h.size]++
+	if k.largest == nil || h.size > k.largest.size {
+		k.largest = h
+	}
+}
+
+func (hk *herdKinds) prune() {
+	all := hk.sorted()
+	for _, k := range all[len(all)/2:] {
+		hk.gone += k.sizes.count()
+		delete(hk.by, k.key)
+	}
+}
+
+// sorted returns the kinds, those with the largest herds first.
+func (hk *herdKinds) sorted() []*herdKind {
+	var all []*herdKind
+	for _, k := range hk.by {
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b *herdKind) int {
+		return cmp.Or(cmp.Compare(b.largest.size, a.largest.size), cmp.Compare(b.sizes.count(), a.sizes.count()),
+			cmp.Compare(a.key.path, b.key.path), cmp.Compare(a.key.cause, b.key.cause), cmp.Compare(a.key.typ, b.key.typ))
+	})
+	return all
+}
+
+// sizes counts herds by their size. It has at most as many entries as there were sessions at a time, and watches of each.
+type sizes map[int]int64
+
+func (s sizes) count() (n int64) {
+	for _, c := range s {
+		n += c
+	}
+	return n
+}
+
+// median returns the size of the herd in the middle; 0 without any.
+func (s sizes) median() int {
+	var all []int
+	for size := range s {
+		all = append(all, size)
+	}
+	slices.Sort(all)
+	left := (s.count() + 1) / 2
+	for _, size := range all {
+		if left -= s[size]; left <= 0 {
+			return size
+		}
+	}
+	return 0
+}
+
+// largest returns the size of the largest herd; 0 without any.
+func (s sizes) largest() (most int) {
+	for size := range s {
+		most = max(most, size)
+	}
+	return most
+}

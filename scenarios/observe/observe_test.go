@@ -1,0 +1,474 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+)
+
+// scene drives an observer by a clock of its own. Each request takes a millisecond.
+type scene struct {
+	*Observer
+	now  time.Duration
+	zxid int64
+}
+
+func newScene(version string) *scene {
+	s := &scene{}
+	s.Observer = newObserver(func() time.Duration { return s.now }, version)
+	return s
+}
+
+// open opens sessions with the ids from 1 on.
+func (s *scene) open(n int) {
+	for id := range n {
+		s.Connected(int64(id+1), false, 4*time.Second)
+	}
+}
+
+func (s *scene) request(id int64, e wire.Exchange) {
+	e.Sent = s.now
+	s.now += time.Millisecond
+	e.Reply = s.now
+	if e.Op.IsWrite() {
+		s.zxid++
+	}
+	e.Zxid = s.zxid
+	e.BytesIn, e.BytesOut = 100, 50
+	s.Exchanged(id, e)
+}
+
+func (s *scene) do(id int64, op wire.Opcode, path string) {
+	s.request(id, wire.Exchange{Op: op, Path: path})
+}
+
+func (s *scene) fail(id int64, op wire.Opcode, path string, code wire.Code) {
+	s.request(id, wire.Exchange{Op: op, Path: path, Code: code})
+}
+
+func (s *scene) watch(id int64, op wire.Opcode, path string) {
+	s.request(id, wire.Exchange{Op: op, Path: path, Asked: true, Armed: true})
+}
+
+// fire notifies sessions of the latest transaction.
+func (s *scene) fire(typ wire.EventType, path string, ids ...int64) {
+	for _, id := range ids {
+		s.Notified(id, wire.Notification{At: s.now, Zxid: s.zxid, Type: typ, Path: path})
+	}
+}
+
+func others(n int, but int64) []int64 {
+	var ids []int64
+	for id := int64(1); id <= int64(n); id++ {
+		if id != but {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// childrenWatch plays a lock whose waiters all watch its directory: each session acquires and releases once.
+func (s *scene) childrenWatch(n int) {
+	node := func(id int64) string {
+		return fmt.Sprintf("/app/lock/_c_0123456789abcdef0123456789abcdef-lock-%010d", id)
+	}
+	for id := range int64(n) {
+		s.do(id+1, wire.OpCreate, node(id+1))
+	}
+	for id := range int64(n) {
+		s.watch(id+1, wire.OpGetChildren2, "/app/lock")
+	}
+	for id := int64(1); id <= int64(n); id++ {
+		s.do(id, wire.OpDelete, node(id))
+		waiting := others(n, 0)[id:]
+		s.fire(wire.NodeChildrenChanged, "/app/lock", waiting...)
+		for _, w := range waiting {
+			s.watch(w, wire.OpGetChildren2, "/app/lock")
+		}
+	}
+}
+
+// A lock that wakes all its waiters is shown as such: the herds with their cause and their effect, what was of no use, and the better lock.
+func TestChildrenWatchIsRecognized(t *testing.T) {
+	const n = 10
+	s := newScene("3.9.3")
+	s.open(n)
+	s.childrenWatch(n)
+	r := s.Report()
+	if r.HerdMax != 0 {
+		t.Errorf("a herd of %d is reported before it is complete", r.HerdMax)
+	}
+	s.now += herdSilence + lookEvery
+	r = s.Report()
+	if r.HerdMax != n-1 || r.HerdP50 != 5 || r.MostSessions != n || r.HerdGuessed {
+		t.Errorf("herds of at most %d and p50 %d of %d sessions, guessed %t", r.HerdMax, r.HerdP50, r.MostSessions, r.HerdGuessed)
+	}
+	if len(r.Herds) != 1 {
+		t.Fatalf("kinds of herds: %+v, want one", r.Herds)
+	}
+	k := r.Herds[0]
+	largest := Herd{
+		Zxid: "0xb", Cause: "delete /app/lock/_c_0123456789abcdef0123456789abcdef-lock-0000000001", By: "0x1",
+		Event: "NodeChildrenChanged", Path: "/app/lock", Notifications: 9, Sessions: 9,
+		Effects: []Effect{{Operation: "getChildren", Count: 9, BytesIn: 900}, {Operation: "delete", Count: 1, BytesIn: 100}},
+	}
+	if k.Count != 9 || k.Notifications != 45 || fmt.Sprint(k.Largest) != fmt.Sprint(largest) {
+		t.Errorf("herds %+v, want 9 with 45 notifications, and the largest %+v", k, largest)
+	}
+	want := []Look{{"/app/lock", "lock/children-watch", "lock/predecessor-watch", "every waiter watches /app/lock"}}
+	if !slices.Equal(r.Looks, want) {
+		t.Errorf("looks like %+v, want %+v", r.Looks, want)
+	}
+	dir := r.Paths[slices.IndexFunc(r.Paths, func(p PathReport) bool { return p.Path == "/app/lock" })]
+	// Session k is notified k-1 times, and only the last one is followed by its delete.
+	if dir.Fired != 45 || dir.Unfollowed != 36 || dir.WatchesSet != 55 {
+		t.Errorf("%d notifications, %d of no use, %d watches, want 45, 36 and 55", dir.Fired, dir.Unfollowed, dir.WatchesSet)
+	}
+	if r.Writes != 20 || r.FailedWrites != 0 || r.Notifications != 45 || r.Requests != 75 {
+		t.Errorf("counts %+v", r)
+	}
+}
+
+// What znodes are used like is recognized by who creates, watches and deletes them, and nothing is said of what is not clear.
+func TestLooks(t *testing.T) {
+	node := func(id int64) string { return fmt.Sprintf("/d/n-%010d", id) }
+	for _, tt := range []struct {
+		name string
+		play func(s *scene, id int64)
+		want string
+		says string
+	}{
+		{"a lock that watches the predecessor", func(s *scene, id int64) {
+			s.do(id, wire.OpCreate, node(id))
+			s.do(id, wire.OpGetChildren2, "/d")
+			s.watch(id, wire.OpGetData, node(id-1))
+			s.do(id, wire.OpDelete, node(id))
+		}, "lock/predecessor-watch", "each waiter watches one znode such as /d/n-*"},
+		{"the same by exists", func(s *scene, id int64) {
+			s.do(id, wire.OpCreate, node(id))
+			s.watch(id, wire.OpExists, node(id-1))
+			s.do(id, wire.OpDelete, node(id))
+		}, "lock/writelock", "waits for ever"},
+		{"one znode", func(s *scene, id int64) {
+			s.do(1, wire.OpCreate, "/lock")
+			s.fail(id, wire.OpCreate, "/lock", wire.NodeExists)
+			s.watch(id, wire.OpExists, "/lock")
+			s.do(1, wire.OpDelete, "/lock")
+		}, "lock/znode", "tries to create it"},
+		{"one znode, by multis", func(s *scene, id int64) {
+			parts := []wire.Part{{Op: wire.OpCreate, Path: "/lock"}, {Op: wire.OpSetData, Path: "/fence"}}
+			s.request(1, wire.Exchange{Op: wire.OpMulti, Path: "/lock", Parts: parts})
+			s.request(id, wire.Exchange{Op: wire.OpMulti, Path: "/lock", Parts: parts, Code: wire.NodeExists})
+			s.watch(id, wire.OpExists, "/lock")
+		}, "lock/znode", "every waiter watches /lock"},
+		{"a queue", func(s *scene, id int64) {
+			s.do(1, wire.OpCreate, node(id))
+			s.do(id+1, wire.OpGetChildren2, "/d")
+			s.do(id+1, wire.OpDelete, node(id))
+		}, "queue/list-and-delete", "lists /d for each item"},
+		{"a queue whose consumers watch", func(s *scene, id int64) {
+			s.do(1, wire.OpCreate, node(id))
+			s.watch(id+1, wire.OpGetChildren2, "/d")
+			s.do(id+1, wire.OpDelete, node(id))
+		}, "blockingqueue/all-watch", "every consumer watches /d"},
+		{"a configuration that is watched", func(s *scene, id int64) {
+			s.watch(id, wire.OpGetData, "/config")
+			s.do(1, wire.OpSetData, "/config")
+		}, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene("3.9.3")
+			s.open(10)
+			tt.play(s, 2)
+			if r := s.Report(); len(r.Looks) > 0 {
+				t.Errorf("one round is enough to say %+v", r.Looks)
+			}
+			for id := int64(3); id < 9; id++ {
+				tt.play(s, id)
+			}
+			looks := s.Report().Looks
+			if tt.want == "" {
+				if len(looks) > 0 {
+					t.Errorf("looks like %+v", looks)
+				}
+				return
+			}
+			if len(looks) != 1 || looks[0].Variant != tt.want || !strings.Contains(looks[0].Because, tt.says) {
+				t.Errorf("looks like %+v, want %s because %q", looks, tt.want, tt.says)
+			}
+		})
+	}
+}
+
+// A session is stuck when exists has set a watch on a sequential znode that is gone, and it has done nothing about it since.
+func TestStuckWaiters(t *testing.T) {
+	const gone = "/lock/x-0000000004"
+	wait := func(s *scene) {
+		s.request(1, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode})
+	}
+	for _, tt := range []struct {
+		name        string
+		play        func(s *scene)
+		stuck, left int
+	}{
+		{"waits", wait, 1, 0},
+		{"does something else", func(s *scene) { wait(s); s.do(1, wire.OpGetData, "/config") }, 1, 0},
+		{"lists again", func(s *scene) { wait(s); s.do(1, wire.OpGetChildren2, "/lock") }, 0, 1},
+		{"gives up", func(s *scene) { wait(s); s.do(1, wire.OpDelete, "/lock/x-0000000005") }, 0, 1},
+		{"removes the watch", func(s *scene) { wait(s); s.do(1, wire.OpRemoveWatches, gone) }, 0, 0},
+		{"is notified after all", func(s *scene) { wait(s); s.fire(wire.NodeCreated, gone, 1) }, 0, 0},
+		{"another session lists", func(s *scene) { wait(s); s.do(2, wire.OpGetChildren2, "/lock") }, 1, 0},
+		{"is over", func(s *scene) { wait(s); s.Over(1, false) }, 0, 0},
+		{"the znode is there", func(s *scene) { s.watch(1, wire.OpExists, gone) }, 0, 0},
+		{"the znode may come", func(s *scene) {
+			s.request(1, wire.Exchange{Op: wire.OpExists, Path: "/ready", Asked: true, Armed: true, Code: wire.NoNode})
+		}, 0, 0},
+		{"without a watch", func(s *scene) { s.fail(1, wire.OpExists, gone, wire.NoNode) }, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newScene("3.9.3")
+			s.open(2)
+			tt.play(s)
+			if r := s.Report(); len(r.Stuck) > 0 {
+				t.Errorf("stuck at once: %+v", r.Stuck)
+			}
+			s.now += 2 * time.Second
+			r := s.Report()
+			if len(r.Stuck) != tt.stuck || r.LeftWatches != tt.left {
+				t.Fatalf("stuck %+v, %d watches left, want %d and %d", r.Stuck, r.LeftWatches, tt.stuck, tt.left)
+			}
+			if tt.stuck > 0 && (r.Stuck[0].Path != gone || r.Stuck[0].Session != "0x1" || r.Stuck[0].Since < 2*time.Second) {
+				t.Errorf("stuck %+v", r.Stuck)
+			}
+		})
+	}
+	s := newScene("3.9.3")
+	wait(s)
+	s.now += 2 * time.Second
+	s.Over(1, false)
+	if r := s.Report(); r.StuckEnded != 1 {
+		t.Errorf("%d sessions ended while stuck, want 1", r.StuckEnded)
+	}
+}
+
+// A herd whose transaction no request made has no cause; one of servers that do not name transactions is guessed.
+func TestCausesThatAreNotKnown(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(4)
+	s.zxid = 77
+	s.fire(wire.NodeDeleted, "/gone", 1, 2, 3)
+	s.Notified(1, wire.Notification{At: s.now, Zxid: -1, Type: wire.NodeDeleted, Path: "/again"}) // sent again after a reconnect
+	s.now += 2*herdSilence + lookEvery
+	r := s.Report()
+	if len(r.Herds) != 1 || r.Herds[0].Largest.Cause != "" || r.Herds[0].Largest.Zxid != "0x4d" || r.HerdMax != 3 || r.Notifications != 4 {
+		t.Errorf("herds %+v of %d notifications", r.Herds, r.Notifications)
+	}
+
+	s = newScene("3.8.0")
+	s.open(4)
+	s.zxid = -1
+	for range 3 { // three herds of the same path, apart by more than the gap
+		s.fire(wire.NodeDeleted, "/gone", 1, 2, 3)
+		s.now += 2 * guessGap
+	}
+	s.fire(wire.NodeDeleted, "/gone", 1, 1) // a watch fires once, so that these are two
+	s.now += herdSilence + lookEvery
+	r = s.Report()
+	if !r.HerdGuessed || len(r.Herds) != 1 || r.Herds[0].Count != 5 || r.Herds[0].Notifications != 11 || r.HerdMax != 3 || r.Herds[0].Largest.Zxid != "" {
+		t.Errorf("herds %+v, guessed %t", r.Herds, r.HerdGuessed)
+	}
+}
+
+// The cause of a herd is the operation of a multi that changed the znode.
+func TestCauseInAMulti(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(2)
+	s.request(1, wire.Exchange{Op: wire.OpMulti, Path: "/fence", Parts: []wire.Part{{Op: wire.OpCheck, Path: "/fence"}, {Op: wire.OpDelete, Path: "/q/lock"}}})
+	s.fire(wire.NodeDeleted, "/q/lock", 2)
+	s.do(1, wire.OpCloseSession, "")
+	s.fire(wire.NodeDeleted, "/e", 2)
+	s.now += herdSilence + lookEvery
+	var causes []string
+	for _, k := range s.Report().Herds {
+		causes = append(causes, k.Largest.Cause)
+	}
+	slices.Sort(causes)
+	if want := []string{"closeSession", "delete /q/lock in a multi of 2"}; !slices.Equal(causes, want) {
+		t.Errorf("causes %q, want %q", causes, want)
+	}
+}
+
+// Marks begin and end the window, and are in no count themselves.
+func TestMarks(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(3)
+	s.childrenWatch(3)
+	s.now += time.Minute
+	s.fail(1, wire.OpExists, "/chroot"+BeginMark, wire.NoNode)
+	begun := s.now
+	s.do(1, wire.OpSetData, "/a")
+	s.fire(wire.NodeDataChanged, "/a", 2)
+	s.now += 10 * time.Second
+	length := s.now - begun
+	s.fail(1, wire.OpExists, EndMark, wire.NoNode)
+	s.do(1, wire.OpSetData, "/b")
+	s.fire(wire.NodeDataChanged, "/b", 2, 3)
+	s.now += time.Minute
+	r := s.Report()
+	if r.Requests != 1 || r.Writes != 1 || r.Notifications != 1 || r.HerdMax != 1 || r.Open || r.MostSessions != 3 {
+		t.Errorf("between the marks: %+v", r)
+	}
+	if r.Length != length+time.Millisecond {
+		t.Errorf("the window has %s, want %s", r.Length, length)
+	}
+}
+
+// The document of an observation is one that readers accept, with the numbers of the report.
+func TestDocument(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(5)
+	for range 20 {
+		s.childrenWatch(5)
+		s.fail(2, wire.OpCreate, "/x", wire.NodeExists)
+		s.now += 3 * time.Second
+	}
+	e := results.Environment{Engine: results.External, ZooKeeper: "3.9.3", Servers: []string{"a:1"}}
+	d, err := s.Document("run", "app", time.Now(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := results.ReadAll([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, m := s.Report(), docs[0].Metrics
+	for name, want := range map[string]float64{
+		results.NotificationsPerOp: float64(r.Notifications) / float64(r.Writes-r.FailedWrites),
+		results.FailedWritesPerOp:  20.0 / 200, results.HerdMax: float64(r.HerdMax), results.RequestsPerOp: float64(r.Requests) / 200,
+		results.OpsPerSecond: 200 / r.Length.Seconds(), "write-p50-ns": 1e6,
+	} {
+		if got := m[name].Value; got < want*0.999 || got > want*1.001 {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	if len(docs[0].Invalid) > 0 || len(docs[0].Stalls) > 0 || docs[0].Kind != results.Application {
+		t.Errorf("invalid %q, stalls %v, kind %s", docs[0].Invalid, docs[0].Stalls, docs[0].Kind)
+	}
+
+	idle := newScene("3.9.3")
+	idle.open(1)
+	idle.do(1, wire.OpGetData, "/a")
+	if _, err := idle.Document("run", "app", time.Now(), e); !errors.Is(err, ErrNothing) {
+		t.Errorf("without a write: %v", err)
+	}
+}
+
+// Incidents are counted, and the latest are listed.
+func TestIncidents(t *testing.T) {
+	s := newScene("")
+	for i := range mostIncidents + 5 {
+		s.Happened(proxy.Incident{Kind: proxy.EndedServer, Unanswered: i})
+	}
+	r := s.Report()
+	if len(r.Incidents) != mostIncidents || r.Incidents[mostIncidents-1].Unanswered != mostIncidents+4 || r.Happenings[proxy.EndedServer] != mostIncidents+5 {
+		t.Errorf("%d incidents are listed, the last %+v, of %d", len(r.Incidents), r.Incidents[len(r.Incidents)-1], r.Happenings[proxy.EndedServer])
+	}
+}
+
+// What is kept does not depend on how long is observed, nor on how many paths and sessions there have been. The sums stay right.
+func TestBounded(t *testing.T) {
+	s := newScene("3.9.3")
+	var sizes []int
+	const requests = 60_000
+	for i := range requests {
+		id := int64(i/10 + 1)
+		s.Connected(id, false, time.Second)
+		name := "/users/" + strings.Repeat(string(rune('a'+i%26)), 1+i/26%2000)
+		s.do(id, wire.OpSetData, name)
+		s.fire(wire.NodeDataChanged, name, id)
+		s.now += 4 * time.Millisecond
+		if i%10 == 9 {
+			s.Over(id, false)
+		}
+		if i == requests/2 || i == requests-1 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			sizes = append(sizes, int(m.HeapAlloc>>10))
+		}
+	}
+	w := s.window
+	for name, n := range map[string]int{
+		"paths": len(w.paths.by) - mostPaths, "kinds": len(w.kinds.by) - mostKinds, "families": len(w.families.by) - mostFamilies,
+		"sessions": len(s.sessions) - 1, "slots": s.slots - 2, "causes": len(s.causes.by) - 5000, "herds": len(s.herds.open) - 2000,
+	} {
+		if n > 0 {
+			t.Errorf("%d %s more than are kept", n, name)
+		}
+	}
+	if sizes[1] > sizes[0]+sizes[0]/4 {
+		t.Errorf("the heap grew from %d to %d KiB", sizes[0], sizes[1])
+	}
+	r := s.Report()
+	var sum int64
+	for _, p := range append(r.Paths, *r.OtherPaths) {
+		for _, o := range p.Operations {
+			sum += o.Count
+		}
+	}
+	if sum != requests || r.Requests != requests {
+		t.Errorf("the paths have %d requests, want %d", sum, requests)
+	}
+}
+
+func TestFold(t *testing.T) {
+	for path, want := range map[string]string{
+		"/": "/", "/app/lock": "/app/lock", "": "",
+		"/app/lock/_c_4a1f0c9e-1b2d-4c3e-9f00-0123456789ab-lock-0000000007": "/app/lock/_c_*-lock-*",
+		"/app/lock/_c_4a1f0c9e1b2d4c3e9f000123456789ab-lock-0000000007":     "/app/lock/_c_*-lock-*",
+		"/app/lock/4a1f0c9e1b2d4c3e9f000123456789ab__lock__0000000007":      "/app/lock/*__lock__*",
+		"/zkbench-20261125T184936Z-e166/m1/B2EBWHIMML72LEIJ644QBSG7SF":      "/zkbench-*-e166/m1/*",
+		"/lock/x-72057594037927936-0000000001":                              "/lock/x-*-*",
+		"/lock/x-10000131b350011-0000000001":                                "/lock/x-*-*",
+		"/queue/element0000000000":                                          "/queue/element*",
+		"/brokers/topics/orders/partitions/12/state":                        "/brokers/topics/orders/partitions/*/state",
+		"/app/v2/node3":       "/app/v2/node3",
+		"/sessions/0x10000af": "/sessions/*",
+		"/facade/deadbeef":    "/facade/deadbeef", // no digit: it may be a word
+		"/n_-2147483648":      "/n_-*",
+		"/a//b":               "/a//b",
+		"/ä/0000000001":       "/ä/*",
+		"/availabilityzone1/mySecondApplication2": "/availabilityzone1/mySecondApplication2",
+	} {
+		if got := fold(path); got != want {
+			t.Errorf("fold(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+// FuzzFold folds any path: what is folded stays as it is, and names are neither lost nor added.
+func FuzzFold(f *testing.F) {
+	f.Add("/app/lock/_c_4a1f0c9e-1b2d-4c3e-9f00-0123456789ab-lock-0000000007")
+	f.Add("0x")
+	f.Fuzz(func(t *testing.T, path string) {
+		once := fold(path)
+		if strings.Count(once, "/") != strings.Count(path, "/") || len(once) > len(path) {
+			t.Errorf("fold(%q) = %q", path, once)
+		}
+		if again := fold(once); again != once {
+			t.Errorf("fold(%q) = %q, and folded again %q", path, once, again)
+		}
+	})
+}

@@ -1,0 +1,212 @@
+// Package observe says what an application does to its ensemble, from the frames that pass a proxy.
+//
+// It takes one position: an effect is shown with its cause. A notification is of little interest by itself; the transaction that caused
+// it, how many others that transaction caused, and what their receivers did next explain an ensemble that is busy whenever a lock is
+// released. Where the cause is not known, such as on servers before 3.9, the report says so.
+//
+// The memory of an [Observer] depends on the sessions and on what is open, and not on how long it observes.
+package observe
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// Paths whose requests are marks: a request for one of them, such as exists, begins or ends the stretch that is reported. The znodes
+// need not exist, and a request with a chroot counts, too. Marks are in no count.
+const (
+	BeginMark = "/zkbench-begin"
+	EndMark   = "/zkbench-end"
+)
+
+// Observer is a [proxy.Observer] that sums up what it gets. Its methods may be called concurrently.
+type Observer struct {
+	clock   func() time.Duration // since the epoch
+	version string               // of ZooKeeper; empty if unknown
+
+	mu       sync.Mutex
+	sessions map[int64]*session
+	free     []int // slots of sessions that are over
+	slots    int
+	timeout  time.Duration // the longest session timeout that a server has granted
+	causes   causes
+	herds    openHerds
+	window   *window
+	next     time.Duration // of the next look at what may be complete
+}
+
+// New returns an observer of servers of a version, which may be empty if it is not known. Its first window is open. Times are since the
+// epoch, which the proxy must have, too.
+func New(epoch time.Time, version string) *Observer {
+	return newObserver(func() time.Duration { return time.Since(epoch) }, version)
+}
+
+func newObserver(clock func() time.Duration, version string) *Observer {
+	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}}
+	o.herds = openHerds{named: namesTransactions(version), open: map[herdKey]*herd{}}
+	o.begin(clock(), false)
+	return o
+}
+
+// lock locks the observer and returns the time, which never decreases from one call to the next.
+func (o *Observer) lock() time.Duration {
+	o.mu.Lock()
+	now := o.clock()
+	if now >= o.next {
+		o.next = now + lookEvery
+		o.look(now)
+	}
+	return now
+}
+
+// lookEvery is how often the observer looks for herds that are complete and causes that are no longer needed.
+const lookEvery = 100 * time.Millisecond
+
+func (o *Observer) look(now time.Duration) {
+	o.herds.closeUntil(now-herdSilence, o.closed)
+	o.causes.forget(now - causeKept)
+	o.window.tick(now)
+}
+
+// closed takes a herd that is complete.
+func (o *Observer) closed(h *herd) {
+	c, known := o.causes.of(h.zxid)
+	h.cause, h.causeKnown = c, known
+	if h.window != nil && h.window == o.window { // not of a window that a mark has replaced
+		h.window.herd(h)
+	}
+}
+
+// Begin begins a window. What the observer has seen before is forgotten, except what is still open.
+func (o *Observer) Begin() {
+	now := o.lock()
+	defer o.mu.Unlock()
+	o.begin(now, true)
+}
+
+// End ends the window. A second call has no effect.
+func (o *Observer) End() {
+	now := o.lock()
+	defer o.mu.Unlock()
+	o.end(now)
+}
+
+func (o *Observer) begin(now time.Duration, marked bool) {
+	o.herds.closeUntil(never, o.closed)
+	o.window = newWindow(now, o.version, marked)
+	o.window.sessions(o.alive())
+	for _, s := range o.sessions {
+		s.woken = map[*pathStats]bool{}
+	}
+}
+
+func (o *Observer) end(now time.Duration) {
+	if o.window.open {
+		o.herds.closeUntil(never, o.closed)
+		o.window.close(now)
+	}
+}
+
+// Connected implements [wire.Tap].
+func (o *Observer) Connected(id int64, _ bool, timeout time.Duration) {
+	o.lock()
+	defer o.mu.Unlock()
+	o.timeout = max(o.timeout, timeout)
+	o.session(id)
+	o.window.sessions(o.alive())
+}
+
+// session returns the state of a session, which is added if it is new.
+func (o *Observer) session(id int64) *session {
+	s := o.sessions[id]
+	if s == nil {
+		s = &session{id: id, slot: o.takeSlot(), woken: map[*pathStats]bool{}}
+		o.sessions[id] = s
+	}
+	return s
+}
+
+// takeSlot returns a small number for a session. Those of sessions that are over are used again.
+func (o *Observer) takeSlot() int {
+	if n := len(o.free); n > 0 {
+		slot := o.free[n-1]
+		o.free = o.free[:n-1]
+		return slot
+	}
+	o.slots++
+	return o.slots - 1
+}
+
+func (o *Observer) alive() int { return len(o.sessions) }
+
+// Over implements [wire.Tap].
+func (o *Observer) Over(id int64, expired bool) {
+	now := o.lock()
+	defer o.mu.Unlock()
+	s := o.sessions[id]
+	if s == nil {
+		return
+	}
+	delete(o.sessions, id)
+	o.free = append(o.free, s.slot)
+	if expired {
+		o.window.expired++
+	}
+	if s.isStuck(now) {
+		o.window.stuckEnded++
+	}
+}
+
+// Happened implements [proxy.Observer].
+func (o *Observer) Happened(i proxy.Incident) {
+	o.lock()
+	defer o.mu.Unlock()
+	o.window.happened(i)
+}
+
+// Exchanged implements [wire.Tap].
+func (o *Observer) Exchanged(id int64, e wire.Exchange) {
+	now := o.lock()
+	defer o.mu.Unlock()
+	switch {
+	case strings.HasSuffix(e.Path, BeginMark):
+		o.begin(now, true)
+		return
+	case strings.HasSuffix(e.Path, EndMark):
+		o.end(now)
+		return
+	}
+	s := o.session(id)
+	written := e.Op.IsWrite() && e.Code == wire.OK
+	if written {
+		o.causes.add(now, e.Zxid, cause{id, e.Op, e.Path, e.Parts})
+	}
+	s.follow(e)
+	s.await(now, e)
+	if o.window.open && e.Op != wire.OpCloseSession {
+		o.window.exchanged(now, s, e)
+	}
+	if written {
+		s.woken = map[*pathStats]bool{}
+	}
+}
+
+// Notified implements [wire.Tap].
+func (o *Observer) Notified(id int64, n wire.Notification) {
+	now := o.lock()
+	defer o.mu.Unlock()
+	s := o.session(id)
+	s.fired(n)
+	h := o.herds.add(now, s, n)
+	if h != nil && o.window.open {
+		h.window = o.window
+	}
+	s.herd, s.notified = h, n.At
+	if o.window.open {
+		o.window.notified(now, s, n)
+	}
+}

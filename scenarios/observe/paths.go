@@ -1,0 +1,138 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// mostPaths bounds how many folded paths have numbers of their own. When there are more, those of the less busy half move to the rest.
+const mostPaths = 1000
+
+// pathStats is what happened to the znodes of one folded path.
+type pathStats struct {
+	path       string
+	operations map[wire.Opcode]*operationStats
+	watchesSet int64
+	fired      int64
+	unfollowed int64 // notifications that were followed by another one of the path before a successful write of the session
+}
+
+// operationStats is what one kind of request did.
+type operationStats struct {
+	count             int64
+	failed            map[wire.Code]int64
+	bytesIn, bytesOut int64
+}
+
+// requests returns the number of requests.
+func (p *pathStats) requests() (n int64) {
+	for _, o := range p.operations {
+		n += o.count
+	}
+	return n
+}
+
+// paths holds the statistics of paths, and the sum of those that have none of their own.
+type paths struct {
+	by   map[string]*pathStats
+	rest *pathStats
+	gone int64 // folded paths that were moved to the rest
+}
+
+func newPaths() *paths {
+	return &paths{by: map[string]*pathStats{}, rest: newPathStats("")}
+}
+
+func newPathStats(path string) *pathStats {
+	return &pathStats{path: path, operations: map[wire.Opcode]*operationStats{}}
+}
+
+// of returns the statistics of a path.
+func (ps *paths) of(path string) *pathStats {
+	key := fold(path)
+	p := ps.by[key]
+	if p == nil {
+		if len(ps.by) == mostPaths {
+			ps.prune()
+		}
+		p = newPathStats(key)
+		ps.by[key] = p
+	}
+	return p
+}
+
+// prune moves the less busy half to the rest.
+func (ps *paths) prune() {
+	all := ps.sorted()
+	for _, p := range all[len(all)/2:] {
+		ps.rest.add(p)
+		delete(ps.by, p.path)
+		ps.gone++
+	}
+}
+
+// sorted returns the statistics of all paths, the busiest first.
+func (ps *paths) sorted() []*pathStats {
+	var all []*pathStats
+	for _, p := range ps.by {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *pathStats) int {
+		return cmp.Or(cmp.Compare(b.requests()+b.fired, a.requests()+a.fired), cmp.Compare(a.path, b.path))
+	})
+	return all
+}
+
+// add adds what happened to other znodes.
+func (p *pathStats) add(o *pathStats) {
+	for op, theirs := range o.operations {
+		p.operation(op).add(theirs)
+	}
+	p.watchesSet += o.watchesSet
+	p.fired += o.fired
+	p.unfollowed += o.unfollowed
+}
+
+// operation returns the statistics of a kind of request.
+func (p *pathStats) operation(op wire.Opcode) *operationStats {
+	o := p.operations[op]
+	if o == nil {
+		o = &operationStats{failed: map[wire.Code]int64{}}
+		p.operations[op] = o
+	}
+	return o
+}
+
+func (o *operationStats) add(other *operationStats) {
+	o.count += other.count
+	o.bytesIn += other.bytesIn
+	o.bytesOut += other.bytesOut
+	for code, n := range other.failed {
+		o.failed[code] += n
+	}
+}
+
+// exchanged counts a request.
+func (p *pathStats) exchanged(e wire.Exchange) {
+	o := p.operation(e.Op)
+	o.count++
+	o.bytesIn += e.BytesIn
+	o.bytesOut += e.BytesOut
+	if e.Code != wire.OK {
+		o.failed[e.Code]++
+	}
+	if e.Armed {
+		p.watchesSet++
+	}
+}
+
+// notified counts a notification to a session. The one before it was of no use if no successful write of the session followed.
+func (p *pathStats) notified(s *session) {
+	p.fired++
+	if s.woken[p] {
+		p.unfollowed++
+	}
+	s.woken[p] = true
+}

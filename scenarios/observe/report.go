@@ -1,0 +1,239 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/proxy"
+)
+
+const (
+	reportedPaths   = 20
+	reportedWaiters = 20
+)
+
+// Report is what an observer has seen in its window. Times in JSON are nanoseconds.
+type Report struct {
+	Length       time.Duration `json:"length_ns"`
+	Open         bool          `json:"open"`     // the window has not ended
+	Sessions     int           `json:"sessions"` // that exist now
+	MostSessions int           `json:"most_sessions"`
+	Expired      int64         `json:"expired_sessions"`
+
+	Requests      int64 `json:"requests"`
+	Failed        int64 `json:"failed"`
+	Writes        int64 `json:"writes"` // failed ones included
+	FailedWrites  int64 `json:"failed_writes"`
+	Notifications int64 `json:"notifications"`
+	BytesIn       int64 `json:"bytes_in"`
+	BytesOut      int64 `json:"bytes_out"`
+
+	HerdP50     int        `json:"herd_p50"` // notifications of one transaction
+	HerdMax     int        `json:"herd_max"`
+	HerdGuessed bool       `json:"herd_guessed"` // the servers may not name transactions: herds are grouped by path and time
+	Herds       []HerdKind `json:"herds"`        // those with the largest herds first
+	OtherHerds  int64      `json:"other_herds"`  // of kinds that are not listed
+
+	Paths      []PathReport `json:"paths"`       // the busiest first
+	OtherPaths *PathReport  `json:"other_paths"` // the sum of those that are not listed; nil if there are none
+
+	Stuck       []Waiter `json:"stuck"`        // watches that cannot fire, and whose sessions have done nothing since
+	MoreStuck   int      `json:"more_stuck"`   // that are not listed
+	StuckEnded  int64    `json:"stuck_ended"`  // sessions that ended while they were stuck
+	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that went on
+	Looks       []Look   `json:"looks"`
+
+	Recent Recent `json:"-"` // the last seconds
+
+	Incidents  []proxy.Incident             `json:"incidents"` // the latest ones
+	Happenings map[proxy.IncidentKind]int64 `json:"happenings"`
+}
+
+// Recent is what happened in the last whole seconds of a window that is open.
+type Recent struct {
+	Length        time.Duration // up to 10 s; 0 before the first whole second
+	Writes        int64         // that succeeded
+	Failed        int64         // requests of any kind
+	Notifications int64
+	LargestHerd   int
+}
+
+// HerdKind sums up herds with the same cause, up to sequence numbers and ids.
+type HerdKind struct {
+	Count         int64 `json:"count"`
+	Notifications int64 `json:"notifications"`
+	P50           int   `json:"p50"`
+	Largest       Herd  `json:"largest"`
+}
+
+// Herd is the notifications that one transaction caused.
+type Herd struct {
+	Zxid          string        `json:"zxid"`  // in hexadecimal; empty if it is not known
+	Cause         string        `json:"cause"` // such as "delete /q/lock"; empty if no request through the proxy made the transaction
+	By            string        `json:"by"`    // the session of the cause, in hexadecimal; empty if it is not known
+	Event         string        `json:"event"`
+	Path          string        `json:"path"` // of the notifications
+	Notifications int           `json:"notifications"`
+	Sessions      int           `json:"sessions"`
+	Spread        time.Duration `json:"spread_ns"` // from the first to the last arrival
+	Effects       []Effect      `json:"effects"`   // what the receivers sent soon after
+}
+
+// Effect sums up requests that sessions sent within 50 ms after their notification.
+type Effect struct {
+	Operation string `json:"operation"`
+	Failed    bool   `json:"failed"`
+	Count     int64  `json:"count"`
+	BytesIn   int64  `json:"bytes_in"` // of the replies
+}
+
+// PathReport is what happened to the znodes of one folded path.
+type PathReport struct {
+	Path       string            `json:"path"`
+	Operations []OperationReport `json:"operations"`
+	WatchesSet int64             `json:"watches_set"`
+	Fired      int64             `json:"fired"`
+	// Unfollowed counts the notifications that were followed by another one of the path to the same session before a write of that
+	// session succeeded.
+	Unfollowed int64 `json:"unfollowed"`
+}
+
+// OperationReport is what one kind of request did.
+type OperationReport struct {
+	Operation string           `json:"operation"`
+	Count     int64            `json:"count"`
+	Failed    map[string]int64 `json:"failed"` // by code
+	BytesOut  int64            `json:"bytes_out"`
+	BytesIn   int64            `json:"bytes_in"`
+}
+
+// Waiter is a session that waits for a notification that does not come: exists has set its watch on a sequential znode that was gone.
+type Waiter struct {
+	Session string        `json:"session"` // in hexadecimal
+	Path    string        `json:"path"`
+	Since   time.Duration `json:"since_ns"` // how long ago the watch was set
+}
+
+// Look says which recipe the znodes below a path are used like.
+type Look struct {
+	Path    string `json:"path"`
+	Variant string `json:"variant"` // such as "lock/children-watch"
+	Better  string `json:"better"`  // a variant of the same recipe with a lower cost; empty if the catalog has none
+	Because string `json:"because"`
+}
+
+// Report returns what has been seen so far.
+func (o *Observer) Report() Report {
+	now := o.lock()
+	defer o.mu.Unlock()
+	w := o.window
+	c := w.counts
+	r := Report{
+		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions, Expired: w.expired, StuckEnded: w.stuckEnded,
+		Requests: c.all, Failed: c.allFailed, Writes: c.writes, FailedWrites: c.failedWrites, Notifications: c.notified,
+		BytesIn: c.bytesIn, BytesOut: c.bytesOut,
+		HerdP50: w.kinds.sizes.median(), HerdMax: w.kinds.sizes.largest(), HerdGuessed: !o.herds.named,
+		Looks: w.families.looks(), Incidents: slices.Clone(w.incidents), Happenings: maps.Clone(w.happenings),
+	}
+	r.Herds, r.OtherHerds = w.kinds.report()
+	r.Paths, r.OtherPaths = w.paths.report()
+	o.reportWaits(now, &r)
+	if w.open {
+		l := w.record.LastSeconds(now)
+		r.Recent = Recent{l.Length, l.Operations, l.FailedRequests, l.Notifications, l.LargestHerd}
+	}
+	return r
+}
+
+// reportWaits adds the watches that cannot fire, those of the longest waits first.
+func (o *Observer) reportWaits(now time.Duration, r *Report) {
+	r.Stuck = []Waiter{}
+	for _, s := range o.sessions {
+		for path, w := range s.waits {
+			switch {
+			case w.wentOn:
+				r.LeftWatches++
+			case w.stuck(now):
+				r.Stuck = append(r.Stuck, Waiter{sessionName(s.id), path, now - w.since})
+			}
+		}
+	}
+	slices.SortFunc(r.Stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
+	r.MoreStuck = max(len(r.Stuck)-reportedWaiters, 0)
+	r.Stuck = r.Stuck[:len(r.Stuck)-r.MoreStuck]
+}
+
+func sessionName(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }
+
+// report returns the kinds with the largest herds, and the number of herds of others.
+func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
+	kinds, others = []HerdKind{}, hk.gone
+	for i, k := range hk.sorted() {
+		if i >= reportedKinds {
+			others += k.sizes.count()
+			continue
+		}
+		one := HerdKind{Count: k.sizes.count(), P50: k.sizes.median(), Largest: k.largest.report()}
+		for size, n := range k.sizes {
+			one.Notifications += int64(size) * n
+		}
+		kinds = append(kinds, one)
+	}
+	return kinds, others
+}
+
+func (h *herd) report() Herd {
+	out := Herd{Event: h.typ.String(), Path: h.path, Notifications: h.size, Sessions: h.sessions, Spread: h.last - h.first, Effects: []Effect{}}
+	if h.zxid > 0 {
+		out.Zxid = fmt.Sprintf("%#x", h.zxid)
+	}
+	if h.causeKnown {
+		out.Cause, out.By = h.cause.describe(h.path), sessionName(h.cause.session)
+	}
+	for _, e := range h.effects {
+		out.Effects = append(out.Effects, *e)
+	}
+	slices.SortFunc(out.Effects, func(a, b Effect) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
+	})
+	return out
+}
+
+// report returns the busiest paths, and the sum of the others.
+func (ps *paths) report() (listed []PathReport, others *PathReport) {
+	listed = []PathReport{}
+	rest := newPathStats("")
+	rest.add(ps.rest)
+	left := ps.gone > 0
+	for i, p := range ps.sorted() {
+		if i < reportedPaths {
+			listed = append(listed, p.report())
+			continue
+		}
+		rest.add(p)
+		left = true
+	}
+	if left {
+		sum := rest.report()
+		others = &sum
+	}
+	return listed, others
+}
+
+func (p *pathStats) report() PathReport {
+	out := PathReport{Path: p.path, WatchesSet: p.watchesSet, Fired: p.fired, Unfollowed: p.unfollowed, Operations: []OperationReport{}}
+	for op, o := range p.operations {
+		one := OperationReport{Operation: op.String(), Count: o.count, BytesIn: o.bytesIn, BytesOut: o.bytesOut, Failed: map[string]int64{}}
+		for code, n := range o.failed {
+			one.Failed[code.String()] += n
+		}
+		out.Operations = append(out.Operations, one)
+	}
+	slices.SortFunc(out.Operations, func(a, b OperationReport) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
+	})
+	return out
+}

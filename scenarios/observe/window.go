@@ -1,0 +1,148 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+)
+
+// mostIncidents is how many incidents a report lists: the latest ones.
+const mostIncidents = 20
+
+// The phases of an observed document: the time from a request to its reply, as the proxy sees it.
+const (
+	phaseWrite = "write" // successful ones, each of which is an operation
+	phaseRead  = "read"
+)
+
+// window is what happened in the stretch that is reported.
+type window struct {
+	start, end time.Duration
+	open       bool
+	marked     bool // begun by a mark, and not with the observer
+
+	counts       counts
+	mostSessions int
+	expired      int64
+	stuckEnded   int64 // sessions that ended while they were stuck
+	paths        *paths
+	kinds        herdKinds
+	families     families
+	incidents    []proxy.Incident
+	happenings   map[proxy.IncidentKind]int64
+	record       *recorder.Recorder
+	passed       int64 // herds of all transactions up to it are complete
+}
+
+// counts are sums over all sessions.
+type counts struct {
+	requests, failed     map[wire.Opcode]int64
+	writes, failedWrites int64
+	notifications        map[wire.EventType]int64
+	notified             int64
+	bytesIn, bytesOut    int64
+	all, allFailed       int64 // requests of any kind
+}
+
+func newWindow(now time.Duration, version string, marked bool) *window {
+	w := &window{start: now, open: true, marked: marked, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(), happenings: map[proxy.IncidentKind]int64{}}
+	w.counts = counts{requests: map[wire.Opcode]int64{}, failed: map[wire.Opcode]int64{}, notifications: map[wire.EventType]int64{}}
+	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayEnd: true, MayRest: true})
+	w.record.Traffic(now, recorder.Traffic{})
+	w.record.OpenWindow(now)
+	return w
+}
+
+// sessions notes how many sessions there are.
+func (w *window) sessions(alive int) {
+	if w.open {
+		w.mostSessions = max(w.mostSessions, alive)
+	}
+}
+
+// tick moves the time series on, and completes the recorder's herds.
+func (w *window) tick(now time.Duration) {
+	if w.open {
+		c := w.counts
+		w.record.Traffic(now, recorder.Traffic{Requests: c.all, BytesIn: c.bytesIn, FailedRequests: c.allFailed})
+		w.record.Passed(w.passed)
+	}
+}
+
+// close ends the window.
+func (w *window) close(now time.Duration) {
+	w.tick(now)
+	w.record.CloseWindow(now)
+	w.open, w.end = false, now
+}
+
+// length returns how long the window has been open.
+func (w *window) length(now time.Duration) time.Duration {
+	if w.open {
+		return now - w.start
+	}
+	return w.end - w.start
+}
+
+// exchanged counts a request.
+func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
+	w.counts.exchanged(e)
+	w.paths.of(e.Path).exchanged(e)
+	w.families.exchanged(s, e)
+	if e.Code != wire.OK {
+		return
+	}
+	phase := phaseRead
+	if e.Op.IsWrite() {
+		phase = phaseWrite
+	}
+	w.record.Span(phase, s.slot, now-(e.Reply-e.Sent), now)
+}
+
+func (c *counts) exchanged(e wire.Exchange) {
+	c.all++
+	c.requests[e.Op]++
+	c.bytesIn += e.BytesIn
+	c.bytesOut += e.BytesOut
+	failed := e.Code != wire.OK
+	if failed {
+		c.allFailed++
+		c.failed[e.Op]++
+	}
+	if e.Op.IsWrite() {
+		c.writes++
+		if failed {
+			c.failedWrites++
+		}
+	}
+}
+
+// notificationSize is the size of a notification without its path: the length, the header, the type, the state and the path's length.
+const notificationSize = 4 + 16 + 4 + 4 + 4
+
+// notified counts a notification.
+func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
+	w.counts.notified++
+	w.counts.bytesIn += notificationSize + int64(len(n.Path))
+	w.counts.notifications[n.Type]++
+	w.paths.of(n.Path).notified(s)
+	w.record.Notification(results.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
+}
+
+// herd takes a herd that is complete.
+func (w *window) herd(h *herd) {
+	w.kinds.add(h)
+	w.passed = max(w.passed, h.zxid)
+}
+
+// happened keeps an incident.
+func (w *window) happened(i proxy.Incident) {
+	w.happenings[i.Kind]++
+	if len(w.incidents) == mostIncidents {
+		w.incidents = w.incidents[1:]
+	}
+	w.incidents = append(w.incidents, i)
+}
