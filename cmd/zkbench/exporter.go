@@ -46,24 +46,9 @@ func measuredLabels() []string {
 	return []string{"scenario", "recipe", "variant", "clients", "rate", "repeat"}
 }
 
-// metricsAddress returns the address to listen on: on loopback unless a host is given.
-func metricsAddress(addr string) (string, error) {
-	if _, err := strconv.Atoi(addr); err == nil {
-		addr = ":" + addr
-	}
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return "", usage(fmt.Errorf("--metrics %s: wants a port such as 9464, or host:port", addr))
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port), nil
-}
-
 // newExporter serves metrics at an address, until close.
 func newExporter(ctx context.Context, addr string) (*exporter, error) {
-	address, err := metricsAddress(addr)
+	address, err := listenAddress("metrics", addr)
 	if err != nil {
 		return nil, err
 	}

@@ -96,11 +96,11 @@ func TestMetricsAreLinted(t *testing.T) {
 // Metrics are served on loopback unless a host is given, and an address that cannot be had is a mistake in the flags.
 func TestMetricsAddress(t *testing.T) {
 	for addr, want := range map[string]string{"9464": "127.0.0.1:9464", ":9464": "127.0.0.1:9464", "0.0.0.0:9464": "0.0.0.0:9464", "[::1]:0": "[::1]:0"} {
-		if got, err := metricsAddress(addr); err != nil || got != want {
+		if got, err := listenAddress("metrics", addr); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", addr, got, err, want)
 		}
 	}
-	if _, err := metricsAddress("here"); err == nil || exitCode(t.Context(), err) != outcome.CodeUsage {
+	if _, err := listenAddress("metrics", "here"); err == nil || exitCode(t.Context(), err) != outcome.CodeUsage {
 		t.Errorf("an address without a port: %v", err)
 	}
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -66,6 +66,14 @@ func TestUsageErrors(t *testing.T) {
 		{"two unknown scenarios", []string{"run", "lock-drian", "nonsense"}, "nonsense"},
 		{"no such file", []string{"run", missing}, "no such file"},
 		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecessor-wach"}, `did you mean "predecessor-watch"?`},
+		{"observe nothing", []string{"observe"}, "--servers host:port,… is missing"},
+		{"observe with an argument", []string{"observe", "a:1"}, "takes no arguments"},
+		{"observe no address", []string{"observe", "--servers", "here"}, "--servers wants host:port"},
+		{"observe for no time", []string{"observe", "--servers", "a:1", "--for", "0s"}, "--for wants a time above zero"},
+		{"listen on one address for two servers", []string{"observe", "--servers", "a:1,b:1", "--listen", "1"}, "--listen has 1, --servers 2"},
+		{"listen on no address", []string{"observe", "--servers", "a:1", "--listen", "x"}, "wants a port such as"},
+		{"a name that is no name", []string{"observe", "--servers", "a:1", "--name", "../x"}, "--name wants letters"},
+		{"observe into no folder", []string{"observe", "--servers", "a:1", "--json", "none/x.json"}, "there is no folder none"},
 		{"no clients", []string{"run", "lock-drain", "--clients", "0"}, "at least 1"},
 		{"clients that are no numbers", []string{"run", "lock-drain", "--clients", "ten,5,-3"}, `"ten", "-3"`},
 		{"more clients than a machine has ports for", []string{"run", "lock-drain", "--clients", "1000000"}, "--clients: wants at most 100000, not 1000000"},
@@ -291,6 +299,7 @@ func TestTexts(t *testing.T) {
 		"list":               {"list"},
 		"help-explain":       {"explain", "--help"},
 		"help-clean":         {"clean", "--help"},
+		"help-observe":       {"observe", "--help"},
 		"explain":            {"explain", "lock/predecessor-watch"},
 	} {
 		t.Run(name, func(t *testing.T) {

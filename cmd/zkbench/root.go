@@ -80,7 +80,7 @@ them, too, and prints what is left and how to remove it.`,
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
-		runCommand, capacityCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
+		runCommand, capacityCommand, observeCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
 		calibrateCommand, ensembleCommand, cleanCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))

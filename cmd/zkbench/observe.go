@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/external"
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios/observe"
+)
+
+// observeFlags are the flags of `zkbench observe`.
+type observeFlags struct {
+	servers string
+	listen  []string
+	length  time.Duration
+	json    string
+	out     string
+	name    string
+}
+
+func observeCommand(a *app) *cobra.Command {
+	var f observeFlags
+	cmd := &cobra.Command{
+		Use:   "observe --servers host:port,…[/chroot]",
+		Short: "Show what an application does to its ensemble",
+		Long: `Listen in front of an ensemble, forward everything unchanged, and show what
+the clients that connect cause: herds with the transaction behind them,
+notifications that led to nothing, failed writes, watched paths, and clients
+that wait for a notification that cannot come. The clients may use any library.
+
+Point the application at the addresses that the command prints. It observes
+until Ctrl-C or the end of --for, then prints its report and cuts the
+connections; the clients reconnect to any server that they know.
+
+A part of it can be marked: the report and the document are of the time from
+the last request for ` + observe.BeginMark + ` to the next one for ` + observe.EndMark + `, such as
+exists, or from SIGUSR1 to SIGUSR2. These znodes need not exist.
+
+--out keeps a document that plot, report, compare and gate read. Its operations
+are successful writes, and its clients the most sessions at a time.
+
+TLS is forwarded, and cannot be counted. See docs/observe.md.
+
+Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
+--out, as no write succeeded; 130 --for was interrupted.`,
+		Example: `  zkbench observe --servers zk1:2181,zk2:2181,zk3:2181
+  zkbench observe --servers zk1:2181 --listen 127.0.0.1:2182 --for 30s
+  zkbench observe --servers zk1:2181 --for 1m --out results/observed/nightly`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkEmpty(cmd); err != nil {
+				return err
+			}
+			return a.observe(cmd.Context(), f, cmd.Flags().Changed("for"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.servers, "servers", "", "host:port,host:port,…[/chroot]")
+	flags.StringSliceVar(&f.listen, "listen", nil, "a port or host:port for each server\n(default free ports of 127.0.0.1)")
+	flags.DurationVar(&f.length, "for", 0, "observe for this long (default until Ctrl-C)")
+	flags.StringVar(&f.json, "json", "", "`file` for the report as JSON")
+	flags.StringVar(&f.out, "out", "", "folder for a document that plot and gate read")
+	flags.StringVar(&f.name, "name", "application", "name of the application there")
+	return cmd
+}
+
+// applicationName matches what --name may be: a part of a file's name.
+var applicationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// check returns the mistakes in the flags.
+func (f *observeFlags) check(bounded bool) (external.Target, error) {
+	if f.servers == "" {
+		return external.Target{}, usage(errors.New("--servers host:port,… is missing: the servers that the application uses " +
+			"(`zkbench ensemble status` lists those that zkbench has started)"))
+	}
+	target, err := external.Parse(f.servers)
+	if err != nil {
+		return target, usage(err)
+	}
+	if bounded && f.length <= 0 {
+		return target, usage(fmt.Errorf("--for wants a time above zero, not %s", f.length))
+	}
+	if !applicationName.MatchString(f.name) {
+		return target, usage(fmt.Errorf("--name wants letters, digits, dots and dashes, not %q", f.name))
+	}
+	if n := len(f.listen); n > 0 && n != len(target.Addresses) {
+		return target, usage(fmt.Errorf("--listen has %d, --servers %d: give one for each server", n, len(target.Addresses)))
+	}
+	for i, text := range f.listen {
+		if f.listen[i], err = listenAddress("listen", text); err != nil {
+			return target, err
+		}
+	}
+	if err := checkFile("json", f.json); err != nil {
+		return target, err
+	}
+	if f.out != "" {
+		return target, checkOut(f.out)
+	}
+	return target, nil
+}
+
+// observation is an observation under way.
+type observation struct {
+	observer *observe.Observer
+	proxy    *proxy.Proxy
+	started  time.Time
+	target   external.Target
+	chosen   ensemble.Description
+}
+
+// observe runs the command. Without a limit, an interrupt is the end that the user wants.
+func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
+	target, err := f.check(bounded)
+	if err != nil {
+		return err
+	}
+	o, err := a.startObserving(ctx, f, target)
+	if err != nil {
+		return err
+	}
+	interrupted := a.watch(ctx, o, f)
+	err = a.finishObserving(o, f)
+	if interrupted && bounded {
+		err = errors.Join(err, errInterrupted)
+	}
+	return err
+}
+
+// startObserving starts the proxy, and prints where it listens.
+func (a *app) startObserving(ctx context.Context, f observeFlags, target external.Target) (*observation, error) {
+	o := &observation{started: time.Now(), target: target}
+	var err error
+	if o.chosen, err = describeTarget(ctx, target); err != nil {
+		return nil, fmt.Errorf("--servers %s: %w", f.servers, err)
+	}
+	if o.chosen.Version == "" {
+		fmt.Fprintln(a.stderr, "the servers do not say their version: they do not allow the command srvr")
+	}
+	o.observer = observe.New(o.started, o.chosen.Version)
+	o.proxy, err = proxy.Start(ctx, proxy.Config{Servers: target.Addresses, Listen: f.listen, Epoch: o.started, Observer: o.observer})
+	if err != nil {
+		return nil, usage(fmt.Errorf("--listen: %w", err))
+	}
+	for _, addr := range o.proxy.Addresses() {
+		if host, _, _ := net.SplitHostPort(addr); !net.ParseIP(host).IsLoopback() {
+			fmt.Fprintf(a.stderr, "warning: %s is not on loopback: who reaches it reaches the servers\n", addr)
+		}
+	}
+	fmt.Fprintf(a.stderr, "point the application at %s%s\n", strings.Join(o.proxy.Addresses(), ","), target.Chroot)
+	return o, nil
+}
+
+// describeTarget returns what the servers say of themselves. It fails if none can be reached. The version is empty if they do not say it.
+func describeTarget(ctx context.Context, target external.Target) (ensemble.Description, error) {
+	var errs []error
+	d := ensemble.Description{Engine: ensemble.External}
+	for _, addr := range target.Addresses {
+		found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{{Addr: addr}})
+		if err == nil {
+			return found, nil
+		}
+		conn, dialErr := (&net.Dialer{Timeout: ensemble.SessionTimeout}).DialContext(ctx, "tcp", addr)
+		if dialErr != nil {
+			errs = append(errs, dialErr)
+			continue
+		}
+		conn.Close()
+	}
+	if len(errs) == len(target.Addresses) {
+		return d, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
+	}
+	return d, nil
+}
+
+// watch shows what is observed until the end of --for or of the context. It reports whether the context ended it.
+func (a *app) watch(ctx context.Context, o *observation, f observeFlags) (interrupted bool) {
+	marks := make(chan os.Signal, 1)
+	signal.Notify(marks, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(marks)
+	var limit <-chan time.Time
+	if f.length > 0 {
+		timer := time.NewTimer(f.length)
+		defer timer.Stop()
+		limit = timer.C
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	view := newObserveView(a.stderr)
+	defer view.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return true
+		case <-limit:
+			return false
+		case mark := <-marks:
+			if mark == syscall.SIGUSR1 {
+				o.observer.Begin()
+				fmt.Fprintln(a.stderr, "begin: the report is of the time from now on")
+			} else {
+				o.observer.End()
+				fmt.Fprintln(a.stderr, "end: the report is of the time until now")
+			}
+		case <-ticker.C:
+			view.show(o.observer.Report())
+		}
+	}
+}
+
+// finishObserving prints the report, writes the files, and ends the proxy.
+func (a *app) finishObserving(o *observation, f observeFlags) error {
+	report := o.observer.Report()
+	connections := o.proxy.Stats()
+	var errs []error
+	if f.out != "" {
+		errs = append(errs, o.saveDocument(f))
+	}
+	errs = append(errs, o.proxy.Close())
+	fmt.Fprint(a.stdout, observeText(report, connections, width(a.stdout)))
+	if f.json != "" {
+		errs = append(errs, results.WriteJSON(f.json, struct {
+			observe.Report
+			Connections proxy.Stats `json:"connections"`
+		}{report, connections}))
+	}
+	return errors.Join(errs...)
+}
+
+// saveDocument writes the document of --out.
+func (o *observation) saveDocument(f observeFlags) error {
+	e := results.DescribeMachine(versionText())
+	e.Engine, e.ZooKeeper, e.ServerConfig, e.Servers, e.Chroot = results.External, o.chosen.Version, o.chosen.Config, o.target.Addresses, o.target.Chroot
+	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, e)
+	if errors.Is(err, observe.ErrNothing) {
+		return exitError{outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err)}
+	}
+	if err != nil {
+		return err
+	}
+	return save(d, f.out)
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios/observe"
+)
+
+// lockedBuffer is a buffer that one goroutine writes and another one reads.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// observed runs `zkbench observe` in front of a server while use does something there, interrupts it, and returns what it printed.
+func observed(t *testing.T, use func(address string, said *lockedBuffer), args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var out, said lockedBuffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, app{stdout: &out, stderr: &said, args: append([]string{"observe"}, args...)})
+	}()
+	var address string
+	ensembletest.Await(t, func() string {
+		_, rest, ok := strings.Cut(said.String(), "point the application at ")
+		if address, _, _ = strings.Cut(rest, "\n"); !ok || address == "" {
+			return "no address: " + said.String()
+		}
+		return ""
+	})
+	use(address, &said)
+	cancel(errInterrupted)
+	code = <-done
+	return out.String(), said.String(), code
+}
+
+// A run through the addresses of an observation is shown with its herds, and is plotted, gated and compared like any other.
+func TestObserveAnApplication(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("COLUMNS", "120")
+	outsideCI(t)
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	var ran string
+	var stdout string
+	for _, out := range []string{"one", "two"} {
+		var stderr string
+		var code int
+		report := out + ".json"
+		stdout, stderr, code = observed(t, func(address string, _ *lockedBuffer) {
+			_, ran, _ = command(t.Context(), "run", "lock-contention", "--variants", "children-watch", "--clients", "5", "--operations", "40",
+				"--warm-up", "0s", "--repeats", "1", "--servers", address, "--out", out+"-run")
+			time.Sleep(2500 * time.Millisecond) // herds are complete after two seconds of silence
+		}, "--servers", addr, "--json", report, "--out", out)
+		if code != outcome.CodePass {
+			t.Fatalf("exit code %d: %s%s%s", code, stderr, stdout, ran)
+		}
+		checkReportFile(t, report)
+	}
+	for _, want := range []string{
+		"largest herds, cause first", "by session …", "NodeChildrenChanged of /zkbench-", "within 50 ms: ", "no write followed",
+		"every waiter watches /zkbench-", "lock/children-watch; lock/predecessor-watch would need at most 5 requests and 1 notification per operation",
+		"zkbench explain lock/predecessor-watch", "four-letter commands, forwarded and not decoded",
+	} {
+		if !strings.Contains(strings.ReplaceAll(stdout, "\n", " "), want) {
+			t.Errorf("the report does not say %q:\n%s", want, stdout)
+		}
+	}
+	for _, args := range [][]string{{"plot", "one"}, {"report", "one"}, {"gate", "one"}, {"compare", "one", "two"}} {
+		stdout, stderr, code := command(t.Context(), args...)
+		if code != outcome.CodePass {
+			t.Errorf("%v: exit code %d: %s%s", args, code, stdout, stderr)
+		}
+		if args[0] == "report" && (!strings.Contains(stdout, "1 measurement was only observed") || strings.Contains(stdout, "promise was kept")) {
+			t.Errorf("the report speaks of a promise:\n%s", stdout)
+		}
+	}
+}
+
+func checkReportFile(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		observe.Report
+		Connections proxy.Stats `json:"connections"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.HerdMax < 2 || r.HerdMax > 5 || r.MostSessions < 5 || r.Connections.Connections < 5 || len(r.Looks) == 0 {
+		t.Errorf("%s: herds of at most %d, %d sessions, connections %+v, looks like %+v", path, r.HerdMax, r.MostSessions, r.Connections, r.Looks)
+	}
+}
+
+// Nothing that happened is said to be nothing, and leaves no document.
+func TestObserveNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	stdout, _, code := observed(t, func(string, *lockedBuffer) {}, "--servers", addr)
+	if code != outcome.CodePass || !strings.Contains(stdout, "0 sessions, and no request") || !strings.Contains(stdout, "no client has connected") {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+	stdout, stderr, code := command(t.Context(), "observe", "--servers", addr, "--for", "50ms", "--out", "out")
+	if code != outcome.CodeInvalid || !strings.Contains(stderr, "--out out has no document: no write succeeded") || !strings.Contains(stdout, "no request") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if left, _ := filepath.Glob("out/*"); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// A client whose exists has set a watch on a sequential znode that is gone is reported while it waits.
+func TestObserveAStuckClient(t *testing.T) {
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	stdout, stderr, code := observed(t, func(address string, said *lockedBuffer) {
+		conn, err := ensemble.Connect(t.Context(), address, wire.NewLedger(time.Now()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, _, _, err := conn.ExistsW("/lock/x-0000000007"); err != nil {
+			t.Fatal(err)
+		}
+		ensembletest.Await(t, func() string {
+			if !strings.Contains(said.String(), "waits for /lock/x-0000000007, which is gone") {
+				return "not reported as stuck: " + said.String()
+			}
+			return ""
+		})
+	}, "--servers", addr)
+	if code != outcome.CodePass || strings.Count(stderr, "stuck:") != 1 || !strings.Contains(stdout, "stuck sessions that have ended: 1") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+// Signals mark the part that is reported.
+func TestObserveBetweenSignals(t *testing.T) {
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	use := func(t *testing.T, address string, n int) {
+		conn, err := ensemble.Connect(t.Context(), address, wire.NewLedger(time.Now()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for range n {
+			if _, _, err := conn.Exists("/"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	signal := func(said *lockedBuffer, s syscall.Signal, sign string) {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+		ensembletest.Await(t, func() string {
+			if !strings.Contains(said.String(), sign) {
+				return "the signal is not reported: " + said.String()
+			}
+			return ""
+		})
+	}
+	stdout, _, code := observed(t, func(address string, said *lockedBuffer) {
+		use(t, address, 3)
+		signal(said, syscall.SIGUSR1, "begin")
+		use(t, address, 5)
+		signal(said, syscall.SIGUSR2, "end")
+		use(t, address, 7)
+	}, "--servers", addr, "--json", filepath.Join(t.TempDir(), "r.json"))
+	if code != outcome.CodePass || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "/ exists 5 ") {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// Servers that cannot be reached, and addresses that are taken, are errors at once; an interrupt of --for is one at the end.
+func TestObserveErrors(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := listener.Addr().String()
+	defer listener.Close()
+	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	ports, err := ensemble.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--servers", fmt.Sprintf("127.0.0.1:%d", ports[0])}, outcome.CodeFailed, "no server can be reached"},
+		{[]string{"--servers", addr, "--listen", taken}, outcome.CodeUsage, "address already in use"},
+	} {
+		if _, stderr, code := command(t.Context(), append([]string{"observe"}, tt.args...)...); code != tt.code || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%v: exit code %d, want %d: %s", tt.args, code, tt.code, stderr)
+		}
+	}
+	_, stderr, code := observed(t, func(string, *lockedBuffer) {}, "--servers", addr, "--for", "1h", "--listen", "0.0.0.0:0")
+	if code != outcome.CodeInterrupted || !strings.Contains(stderr, "is not on loopback") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// The report and the live block, as they are printed.
+func TestObserveTexts(t *testing.T) {
+	report := synthesizedReport()
+	stats := proxy.Stats{Connections: 12, Commands: 2}
+	for _, columns := range []int{80, 120} {
+		text := observeText(report, stats, columns)
+		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("observe-%d.txt", columns)), []byte(text))
+		for line := range strings.Lines(text) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > columns {
+				t.Errorf("a line of %d columns: %s", n, line)
+			}
+		}
+		block := observeBlock(report, columns, 6)
+		if len(block) != 5 {
+			t.Errorf("%d lines in a terminal of 6 rows", len(block))
+		}
+		for _, line := range block {
+			if n := len([]rune(line)); n > columns {
+				t.Errorf("a line of %d columns: %s", n, line)
+			}
+		}
+	}
+}
+
+// synthesizedReport is a report with everything that one can have.
+func synthesizedReport() observe.Report {
+	lock := observe.Herd{
+		Zxid: "0x10000021f", Cause: "delete /app/lock/_c_4a1f0c9e-lock-0000000007", By: "0x1000004a2d30005", Event: "NodeChildrenChanged",
+		Path: "/app/lock", Notifications: 49, Sessions: 49, Spread: 3 * time.Millisecond,
+		Effects: []observe.Effect{{Operation: "getChildren", Count: 49, BytesIn: 1_100_000}, {Operation: "create", Failed: true, Count: 48, BytesIn: 960}},
+	}
+	ran := observe.Herd{Event: "NodeDeleted", Path: "/app/members/m3", Notifications: 12, Sessions: 12, Effects: []observe.Effect{}}
+	return observe.Report{
+		Length: 30 * time.Second, Open: true, Sessions: 50, MostSessions: 51, Expired: 1,
+		Requests: 15_300, Failed: 500, Writes: 6_120, FailedWrites: 489, Notifications: 27_400, BytesIn: 31_000_000, BytesOut: 1_200_000,
+		HerdP50: 41, HerdMax: 49, HerdGuessed: true, OtherHerds: 3,
+		Herds: []observe.HerdKind{{Count: 311, Notifications: 12_345, P50: 41, Largest: lock}, {Count: 1, Notifications: 12, P50: 12, Largest: ran}},
+		Paths: []observe.PathReport{
+			{Path: "/app/lock", WatchesSet: 9_180, Fired: 9_100, Unfollowed: 8_700, Operations: []observe.OperationReport{{Operation: "getChildren", Count: 9_180, BytesIn: 30_000_000}}},
+			{Path: "/app/lock/_c_*-lock-*", Operations: []observe.OperationReport{
+				{Operation: "create", Count: 3_500, Failed: map[string]int64{"NodeExists": 480, "NoNode": 9}, BytesIn: 120_000},
+				{Operation: "delete", Count: 2_620, BytesIn: 52_400},
+			}},
+			{Path: "/app/members/m3", Fired: 12},
+		},
+		OtherPaths: &observe.PathReport{Operations: []observe.OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
+		Stuck:      []observe.Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
+		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,
+		Looks: []observe.Look{
+			{Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Because: "every waiter watches /app/lock"},
+			{Path: "/app/other", Variant: "lock/predecessor-watch", Because: "each waiter watches one znode such as /app/other/n-*"},
+		},
+		Recent:     observe.Recent{Length: 10 * time.Second, Writes: 2_040, Failed: 160, Notifications: 9_000, LargestHerd: 49},
+		Happenings: map[proxy.IncidentKind]int64{proxy.EndedServer: 3, proxy.Encrypted: 1},
+		Incidents: []proxy.Incident{
+			{At: 12 * time.Second, Kind: proxy.EndedServer, Server: "zk1:2181", Client: "127.0.0.1:50312", Session: 0x1000004a2d30005, Detail: "connection reset by peer", Unanswered: 2},
+			{At: 13 * time.Second, Kind: proxy.Encrypted, Server: "zk1:2181", Client: "127.0.0.1:50313"},
+		},
+	}
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/observe"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// observeText returns the report of an observation for a terminal of so many columns.
+func observeText(r observe.Report, connections proxy.Stats, columns int) string {
+	w := &sections{columns: columns}
+	w.say("observed %s: %s", seconds(r.Length), observeSummary(r))
+	if r.Requests == 0 && connections.Connections == 0 {
+		w.say("no client has connected: point the application at the addresses of this command instead of the servers'")
+	}
+	w.herds(r)
+	w.paths(r)
+	w.waiters(r)
+	w.section("what it looks like", len(r.Looks), func(i int) string { return lookText(r.Looks[i], max(r.MostSessions, 1)) })
+	lines := incidentLines(r, connections)
+	w.section("connections", len(lines), func(i int) string { return lines[i] })
+	return w.String()
+}
+
+// sections collects the paragraphs and lists of a report.
+type sections struct {
+	strings.Builder
+	columns int
+}
+
+// say adds a paragraph.
+func (w *sections) say(format string, args ...any) {
+	w.WriteString(table.Wrap(fmt.Sprintf(format, args...), w.columns) + "\n")
+}
+
+// title begins a part of the report.
+func (w *sections) title(format string, args ...any) {
+	w.WriteString("\n")
+	w.say(format, args...)
+}
+
+// section adds a list with a title, and nothing if it has no items.
+func (w *sections) section(title string, items int, item func(i int) string) {
+	if items == 0 {
+		return
+	}
+	w.title("%s", title)
+	for i := range items {
+		w.say("- %s", item(i))
+	}
+}
+
+func (w *sections) herds(r observe.Report) {
+	w.section(herdTitle(r), len(r.Herds), func(i int) string { return herdText(r.Herds[i]) })
+	if r.OtherHerds > 0 {
+		w.say("- %s herds with other causes", table.Grouped(r.OtherHerds))
+	}
+}
+
+func (w *sections) paths(r observe.Report) {
+	if len(r.Paths) == 0 {
+		return
+	}
+	w.title("by path (* is a number or an id that differs from znode to znode)")
+	rendered, dropped := pathTable(r).Text(w.columns)
+	w.WriteString(rendered + "\n")
+	if len(dropped) > 0 {
+		w.say("(no room for: %s)", strings.Join(dropped, ", "))
+	}
+}
+
+func (w *sections) waiters(r observe.Report) {
+	w.section("stuck: exists has set a watch on a sequential znode that is gone; no notification will come", len(r.Stuck), func(i int) string { return waiterText(r.Stuck[i]) })
+	if r.MoreStuck > 0 {
+		w.say("- and %d more", r.MoreStuck)
+	}
+	if n := r.StuckEnded; n > 0 {
+		w.title("stuck sessions that have ended: %d, after exists had set a watch on a sequential znode that was gone", n)
+	}
+	if n := r.LeftWatches; n > 0 {
+		w.title("watches on sequential znodes that are gone, whose sessions went on: %d, which the servers keep", n)
+	}
+}
+
+// observeSummary returns the line about the whole window.
+func observeSummary(r observe.Report) string {
+	sessions := fmt.Sprintf("%d sessions", r.MostSessions)
+	if r.Requests == 0 {
+		return sessions + ", and no request: the application is idle, or uses the servers directly"
+	}
+	parts := []string{sessions, table.Count(perSecond(r.Requests, r.Length)) + " requests/s", share(r.Writes, r.Requests) + " of them writes"}
+	if r.Writes > 0 {
+		parts = append(parts, share(r.FailedWrites, r.Writes)+" of the writes failed")
+	}
+	if done := r.Writes - r.FailedWrites; done > 0 {
+		parts = append(parts, table.Count(float64(r.Notifications)/float64(done))+" notifications per successful write")
+	}
+	if r.HerdMax > 0 {
+		parts = append(parts, fmt.Sprintf("herd p50 %d, max %d", r.HerdP50, r.HerdMax))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func share(part, whole int64) string { return table.Percentage(float64(part) / float64(whole)) }
+
+func perSecond(n int64, length time.Duration) float64 {
+	return float64(n) / max(length.Seconds(), 1e-9)
+}
+
+func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+
+func herdTitle(r observe.Report) string {
+	if r.HerdGuessed {
+		return "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
+	}
+	return "largest herds, cause first"
+}
+
+// herdText returns the largest herd of a kind, and how many there were.
+func herdText(k observe.HerdKind) string {
+	h := k.Largest
+	cause := "no request through these addresses, such as the end of a session that ran out"
+	if h.Cause != "" {
+		cause = h.Cause + " by session " + shortSession(h.By)
+	}
+	if h.Zxid != "" {
+		cause = "zxid " + h.Zxid + ": " + cause
+	}
+	text := fmt.Sprintf("%s → %d %s of %s to %d sessions", cause, h.Notifications, h.Event, h.Path, h.Sessions)
+	if effects := effectsText(h.Effects); effects != "" {
+		text += "; within 50 ms: " + effects
+	}
+	if k.Count > 1 {
+		text += fmt.Sprintf(" (the largest of %s such herds, p50 %d)", table.Grouped(k.Count), k.P50)
+	}
+	return text
+}
+
+// shortSession returns the end of a session's id, which is what differs.
+func shortSession(id string) string { return "…" + id[max(len(id)-4, 0):] }
+
+func effectsText(effects []observe.Effect) string {
+	var parts []string
+	for _, e := range effects {
+		failed := ""
+		if e.Failed {
+			failed = "failed "
+		}
+		part := fmt.Sprintf("%s %s%s", table.Grouped(e.Count), failed, e.Operation)
+		if !e.Failed && strings.HasPrefix(e.Operation, "get") {
+			part += " (" + table.Bytes(float64(e.BytesIn)) + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pathTable returns the table of paths. Watches and notifications stand in the first line of a path.
+func pathTable(r observe.Report) *table.Table {
+	t := table.New(
+		table.Column{Title: "path", Fill: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
+		table.Column{Title: "failed", Need: 1}, table.Column{Title: "bytes in", Right: true, Need: 3}, table.Column{Title: "watches set", Right: true, Need: 2},
+		table.Column{Title: "fired", Right: true}, table.Column{Title: "no write followed", Right: true},
+	)
+	add := func(p observe.PathReport) {
+		watches := []any{table.Grouped(p.WatchesSet), table.Grouped(p.Fired), table.Grouped(p.Unfollowed)}
+		if len(p.Operations) == 0 {
+			t.Row(slices.Concat([]any{p.Path, table.Missing, "0", "", "0"}, watches)...)
+		}
+		for i, o := range p.Operations {
+			cells := []any{p.Path, o.Operation, table.Grouped(o.Count), failedText(o.Failed), table.Bytes(float64(o.BytesIn))}
+			if i > 0 {
+				cells[0], watches = "", []any{"", "", ""}
+			}
+			t.Row(slices.Concat(cells, watches)...)
+		}
+	}
+	for _, p := range r.Paths {
+		add(p)
+	}
+	if p := r.OtherPaths; p != nil {
+		p.Path = "(others)"
+		add(*p)
+	}
+	return t
+}
+
+// failedText returns the numbers of failed requests by code.
+func failedText(failed map[string]int64) string {
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(failed)) {
+		parts = append(parts, table.Grouped(failed[code])+" "+code)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func waiterText(w observe.Waiter) string {
+	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", shortSession(w.Session), w.Path, seconds(w.Since))
+}
+
+// lookText says what znodes are used like, and what a better variant would cost.
+func lookText(l observe.Look, sessions int) string {
+	text := fmt.Sprintf("%s: %s", l.Because, l.Variant)
+	if l.Better == "" {
+		return text + fmt.Sprintf("; see `zkbench explain %s`", l.Variant)
+	}
+	for _, r := range catalog.Recipes() {
+		for _, v := range r.All() {
+			if r.Name+"/"+v.Name == l.Better {
+				text += fmt.Sprintf("; %s would need at most %s and %s per operation with %d sessions", l.Better,
+					amount(v.Free.Requests.At(sessions), "request"), amount(v.Free.Notifications.At(sessions), "notification"), sessions)
+			}
+		}
+	}
+	return text + fmt.Sprintf("; see `zkbench explain %s`", l.Better)
+}
+
+// amount returns a number with up to three digits, and what it counts.
+func amount(v float64, noun string) string {
+	n := 2 // any number that is not one
+	if v == 1 {
+		n = 1
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64) + " " + results.Plural(n, noun)
+}
+
+// incidentLines returns what happened to connections, beside requests and replies.
+func incidentLines(r observe.Report, connections proxy.Stats) []string {
+	var lines []string
+	if connections.Commands > 0 {
+		lines = append(lines, "four-letter commands, forwarded and not decoded: "+table.Grouped(connections.Commands))
+	}
+	if r.Expired > 0 {
+		lines = append(lines, "sessions that ran out: "+table.Grouped(r.Expired))
+	}
+	meanings := map[proxy.IncidentKind]string{
+		proxy.Unreachable: "connections that a server did not take", proxy.EndedServer: "connections that a server ended, with their sessions still open",
+		proxy.EndedClient: "connections that a client ended without closing its session", proxy.Refused: "connect requests that a server refused",
+		proxy.NotZooKeeper: "connections that do not speak ZooKeeper's protocol, forwarded and not counted",
+		proxy.Encrypted:    "connections with TLS, forwarded and not counted", proxy.Unmatched: "connections with frames that could not be decoded, so that counts are too low",
+	}
+	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
+		if n := r.Happenings[kind]; n > 0 {
+			lines = append(lines, meanings[kind]+": "+table.Grouped(n))
+		}
+	}
+	for _, i := range r.Incidents {
+		lines = append(lines, incidentText(i))
+	}
+	return lines
+}
+
+// incidentText returns one incident.
+func incidentText(i proxy.Incident) string {
+	text := fmt.Sprintf("at %s: %s: client %s, server %s", seconds(i.At), i.Kind, i.Client, i.Server)
+	if i.Session != 0 {
+		text += fmt.Sprintf(", session %#x", uint64(i.Session))
+	}
+	if i.Unanswered > 0 {
+		text += fmt.Sprintf(", %d requests without a reply", i.Unanswered)
+	}
+	if i.Detail != "" {
+		text += ": " + i.Detail
+	}
+	return text
+}
