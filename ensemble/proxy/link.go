@@ -23,9 +23,9 @@ const (
 
 // link is a client's connection and the connection to its server.
 type link struct {
-	proxy   *Proxy
-	address string // of the server
-	client  net.Conn
+	proxy  *Proxy
+	door   *door
+	client net.Conn
 
 	mu     sync.Mutex
 	server net.Conn // nil until it is open
@@ -77,6 +77,7 @@ func reset(conn net.Conn) {
 // serve forwards both directions until both have ended.
 func (l *link) serve() {
 	if err := l.dial(); err != nil {
+		l.door.shut()
 		l.happened(Unreachable, err.Error(), 0)
 		reset(l.client)
 		return
@@ -92,7 +93,7 @@ func (l *link) serve() {
 
 // dial opens the connection to the server.
 func (l *link) dial() error {
-	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(l.proxy.dials, "tcp", l.address)
+	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(l.proxy.dials, "tcp", l.door.server)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,9 @@ func (l *link) toClient() {
 			}
 		}
 		if err != nil {
-			l.over(EndedServer, err)
+			if l.over(EndedServer, err) {
+				l.door.check()
+			}
 			endHalf(l.client, err)
 			_ = l.client.SetReadDeadline(time.Now().Add(lingering))
 			return
@@ -200,11 +203,12 @@ func (l *link) begin(first []byte) {
 // mostQuoted is how many bytes of an unknown protocol an incident shows.
 const mostQuoted = 16
 
-// over counts the end of a connection, and reports it unless the client had closed its session. The side that ends first has ended it.
-func (l *link) over(kind IncidentKind, err error) {
+// over counts the end of a connection, and reports it unless the client had closed its session. The side that ends first has ended it. It
+// returns true if it has reported it.
+func (l *link) over(kind IncidentKind, err error) (reported bool) {
 	c := l.counted.Load()
 	if c == nil {
-		return
+		return false
 	}
 	l.ended.Do(func() {
 		unanswered := c.End()
@@ -222,12 +226,14 @@ func (l *link) over(kind IncidentKind, err error) {
 			return
 		}
 		l.happened(kind, detail, unanswered)
+		reported = true
 	})
+	return reported
 }
 
 // happened reports an incident of this connection.
 func (l *link) happened(kind IncidentKind, detail string, unanswered int) {
-	i := Incident{Kind: kind, Server: l.address, Client: l.client.RemoteAddr().String(), Detail: detail, Unanswered: unanswered}
+	i := Incident{Kind: kind, Server: l.door.server, Client: l.client.RemoteAddr().String(), Detail: detail, Unanswered: unanswered}
 	if c := l.counted.Load(); c != nil {
 		i.Session = c.account.id.Load()
 	}

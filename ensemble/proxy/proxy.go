@@ -4,14 +4,14 @@
 // the proxy does not understand, such as TLS, it forwards and counts as not understood. When one side ends its connection, so does the
 // proxy on the other side, and in the same manner. There is one listening address for each server, so that clients keep their choice.
 //
-// What a proxy cannot imitate: a client connects, and is cut off after that, when the server behind it does not listen.
+// While a server does not take connections, its address does not either. The proxy learns of that when the server ends a connection or
+// refuses one, so that a client that connects before is cut off instead of refused.
 package proxy
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -69,12 +69,12 @@ type Stats struct {
 
 // Proxy is a running proxy. Its methods may be called concurrently.
 type Proxy struct {
-	config    Config
-	listeners []net.Listener
-	accounts  *accounts
-	dials     context.Context // ends with the proxy
-	stop      context.CancelFunc
-	running   sync.WaitGroup
+	config   Config
+	doors    []*door
+	accounts *accounts
+	dials    context.Context // ends with the proxy
+	stop     context.CancelFunc
+	running  sync.WaitGroup
 
 	mu     sync.Mutex
 	links  map[*link]struct{}
@@ -89,19 +89,18 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	}
 	p := &Proxy{config: c, accounts: newAccounts(c.Epoch, c.Observer), links: map[*link]struct{}{}, stats: Stats{Incidents: map[IncidentKind]int64{}}}
 	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
-	for i := range c.Servers {
-		listen := "127.0.0.1:0"
+	for i, server := range c.Servers {
+		d := &door{proxy: p, server: server, address: "127.0.0.1:0"}
 		if len(c.Listen) > 0 {
-			listen = c.Listen[i]
+			d.address = c.Listen[i]
 		}
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
-		if err != nil {
+		p.doors = append(p.doors, d)
+		if err := d.listen(); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
-		p.listeners = append(p.listeners, listener)
 	}
-	for i, listener := range p.listeners {
-		p.running.Go(func() { p.accept(listener, c.Servers[i]) })
+	for _, d := range p.doors {
+		p.running.Go(d.serve)
 	}
 	return p, nil
 }
@@ -109,8 +108,8 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 // Addresses returns where clients reach each server through the proxy, in the order of the servers.
 func (p *Proxy) Addresses() []string {
 	var out []string
-	for _, l := range p.listeners {
-		out = append(out, l.Addr().String())
+	for _, d := range p.doors {
+		out = append(out, d.at())
 	}
 	return out
 }
@@ -134,31 +133,16 @@ func (p *Proxy) Stats() Stats {
 	return s
 }
 
-// acceptPause follows an error of accept, such as too many open files.
-const acceptPause = 50 * time.Millisecond
-
-// accept serves the connections to one server.
-func (p *Proxy) accept(listener net.Listener, server string) {
-	for {
-		conn, err := listener.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			p.happened(Incident{Kind: Unreachable, Server: server, Detail: err.Error()})
-			time.Sleep(acceptPause)
-			continue
-		}
-		l := &link{proxy: p, address: server, client: conn}
-		if !p.open(l) {
-			conn.Close()
-			return
-		}
-		p.running.Go(func() {
-			defer p.release(l)
-			l.serve()
-		})
+// serve serves a connection in the background, unless the proxy is closed.
+func (p *Proxy) serve(l *link) {
+	if !p.open(l) {
+		l.client.Close()
+		return
 	}
+	p.running.Go(func() {
+		defer p.release(l)
+		l.serve()
+	})
 }
 
 // open adds a connection; it returns false if the proxy is closed.
@@ -211,10 +195,9 @@ func (p *Proxy) Close() error {
 	}
 	p.mu.Unlock()
 	p.stop()
-	var errs []error
-	for _, listener := range p.listeners {
-		errs = append(errs, listener.Close())
+	for _, d := range p.doors {
+		d.shut()
 	}
 	p.running.Wait()
-	return errors.Join(errs...)
+	return nil
 }

@@ -340,15 +340,18 @@ func TestEndsAreForwarded(t *testing.T) {
 	}
 }
 
-// A server that does not listen ends the connection of the client, and is reported.
+// A server that does not listen ends the connection of the client, and is reported. Further clients are refused, as by the server, until
+// it listens again.
 func TestServerThatDoesNotListen(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := listener.Addr().String()
 	listener.Close()
-	p, n := start(t, listener.Addr().String())
-	if conn, err := net.Dial("tcp", p.Addresses()[0]); err == nil { // the reset may be there before the connection is returned
+	p, n := start(t, server)
+	addr := p.Addresses()[0]
+	if conn, err := net.Dial("tcp", addr); err == nil { // the reset may be there before the connection is returned
 		defer conn.Close()
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Error("the connection stays open")
@@ -362,6 +365,37 @@ func TestServerThatDoesNotListen(t *testing.T) {
 	})
 	if all := n.all(); len(all) != 1 || all[0].Kind != proxy.Unreachable || !strings.Contains(all[0].Detail, "refused") {
 		t.Errorf("incidents %v", all)
+	}
+	if _, err := net.Dial("tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a second client sees %v, want it to be refused", err)
+	}
+	if listener, err = net.Listen("tcp", server); err != nil {
+		t.Skip("another process has the port by now")
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			echo(conn)
+			conn.Close()
+		}
+	}()
+	ensembletest.Await(t, func() string {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			return "the server listens, and the proxy does not: " + err.Error()
+		}
+		conn.Close()
+		return ""
+	})
+	if got := converse(t, addr, []byte("ruok"), 4); string(got) != "ruokfarewell" {
+		t.Errorf("received %q", got)
+	}
+	if p.Addresses()[0] != addr {
+		t.Errorf("the address was %s and is %s", addr, p.Addresses()[0])
 	}
 }
 

@@ -1,0 +1,131 @@
+package proxy
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// acceptPause follows an error of accept, such as too many open files.
+	acceptPause = 50 * time.Millisecond
+	// knockPause is the time between two attempts to connect to a server that takes no connections.
+	knockPause = 100 * time.Millisecond
+	// knockTimeout bounds such an attempt. A server that does not refuse a connection for so long may take it.
+	knockTimeout = 100 * time.Millisecond
+)
+
+// door is the address at which clients reach a server.
+type door struct {
+	proxy  *Proxy
+	server string
+
+	mu       sync.Mutex
+	address  string       // that the door has, also while it is shut
+	listener net.Listener // nil while the door is shut
+}
+
+// at returns the door's address.
+func (d *door) at() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.address
+}
+
+// listen opens the door.
+func (d *door) listen() error {
+	listener, err := (&net.ListenConfig{}).Listen(d.proxy.dials, "tcp", d.at())
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.proxy.dials.Err(); err != nil { // closed meanwhile
+		return errors.Join(err, listener.Close())
+	}
+	d.listener, d.address = listener, listener.Addr().String()
+	return nil
+}
+
+// shut makes the address refuse connections. A door that is shut stays so until serve opens it.
+func (d *door) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.listener != nil {
+		d.listener.Close()
+		d.listener = nil
+	}
+}
+
+func (d *door) open() net.Listener {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.listener
+}
+
+// serve takes connections while the server does, until the proxy is closed.
+func (d *door) serve() {
+	for {
+		if listener := d.open(); listener != nil {
+			d.accept(listener)
+		}
+		if !d.awaitServer() {
+			d.shut()
+			return
+		}
+		if err := d.listen(); err != nil && d.proxy.dials.Err() == nil {
+			d.proxy.happened(Incident{Kind: Unreachable, Server: d.server, Detail: err.Error()})
+		}
+	}
+}
+
+// accept takes connections until the door is shut.
+func (d *door) accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			d.proxy.happened(Incident{Kind: Unreachable, Server: d.server, Detail: err.Error()})
+			time.Sleep(acceptPause)
+		default:
+			d.proxy.serve(&link{proxy: d.proxy, door: d, client: conn})
+		}
+	}
+}
+
+// awaitServer returns true when the server takes connections, and false when the proxy is closed.
+func (d *door) awaitServer() bool {
+	for {
+		select {
+		case <-d.proxy.dials.Done():
+			return false
+		case <-time.After(knockPause):
+		}
+		if d.knock() == nil {
+			return true
+		}
+	}
+}
+
+// knock connects to the server, and returns why that is not possible.
+func (d *door) knock() error {
+	conn, err := (&net.Dialer{Timeout: knockTimeout}).DialContext(d.proxy.dials, "tcp", d.server)
+	var timeout net.Error
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil
+	case err != nil:
+		return err
+	}
+	return conn.Close()
+}
+
+// check shuts the door if the server does not take connections.
+func (d *door) check() {
+	if d.knock() != nil {
+		d.shut()
+	}
+}
