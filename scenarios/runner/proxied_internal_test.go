@@ -1,0 +1,103 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/observe"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/lock"
+)
+
+// A proxy counts to the last frame and byte what the clients of a lock count in their own process, and the observer behind it reports
+// the same.
+func TestProxyCountsWhatClientsCount(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	for _, v := range lock.Recipe().Variants {
+		for _, n := range []int{10, 50} {
+			t.Run(fmt.Sprintf("%s/%d", v.Name, n), func(t *testing.T) {
+				epoch := time.Now()
+				observer := observe.New(epoch, "3.9.3")
+				p, err := proxy.Start(t.Context(), proxy.Config{Servers: []string{server}, Epoch: epoch, Observer: observer})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				want := lineUpAndRelease(t, server, p.Addresses()[0], v, n)
+				awaitUnused(t, p)
+				got := p.Counts()
+				got.UnknownNotifications, want.UnknownNotifications = 0, 0 // watches at the end of a connection, which both sides see at another time
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("the proxy counted\n%+v, the clients\n%+v", got, want)
+				}
+				r := observer.Report()
+				writes, failed := want.Writes()
+				if r.Requests != want.TotalRequests() || r.Writes != writes || r.FailedWrites != failed || r.Notifications != want.TotalNotifications() ||
+					r.BytesIn != want.BytesIn || r.BytesOut != want.BytesOut {
+					t.Errorf("the observer reports %+v, the clients counted %+v", r, want)
+				}
+			})
+		}
+	}
+}
+
+// lineUpAndRelease lets each client acquire and release a lock twice, through an address, and returns what the clients have counted.
+func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, n int) (total wire.Counts) {
+	t.Helper()
+	root := fmt.Sprintf("/%s-%d", v.Name, n)
+	conn, err := ensemble.Connect(t.Context(), server, wire.NewLedger(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Create(root, nil, 0, variants.WorldACL()); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := connectAll(t.Context(), setting{servers: []ensemble.Server{{Name: "proxied", Addr: address}}, clients: n, root: root}, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &measurement{pool: pool}
+	pool.setHold(m.hold)
+	s := newStream(pool, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
+	s.start()
+	group, ctx := errgroup.WithContext(t.Context())
+	for _, c := range pool.clients {
+		group.Go(func() error {
+			if err := c.participant.Step(ctx); err != nil {
+				return err
+			}
+			return c.participant.Step(ctx)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s.finish(false)
+	pool.closeAll(context.WithoutCancel(t.Context()))
+	for _, c := range pool.clients {
+		total.Add(c.counts())
+	}
+	return total
+}
+
+func awaitUnused(t *testing.T, p *proxy.Proxy) {
+	t.Helper()
+	ensembletest.Await(t, func() string {
+		if s := p.Stats(); s.Open > 0 {
+			return fmt.Sprintf("%d connections are open", s.Open)
+		}
+		return ""
+	})
+}
