@@ -253,11 +253,14 @@ func incidentLines(r observe.Report, connections proxy.Stats) []string {
 			lines = append(lines, meanings[kind]+": "+table.Grouped(n))
 		}
 	}
-	for _, i := range r.Incidents {
+	for _, i := range r.Incidents[max(len(r.Incidents)-printedIncidents, 0):] {
 		lines = append(lines, incidentText(i))
 	}
 	return lines
 }
+
+// printedIncidents is how many incidents are printed, the latest ones.
+const printedIncidents = 8
 
 // incidentText returns one incident.
 func incidentText(i proxy.Incident) string {

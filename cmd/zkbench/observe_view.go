@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results/table"
@@ -51,27 +52,28 @@ func (v *observeView) show(r observe.Report) {
 // close removes the block.
 func (v *observeView) close() { v.out.clear() }
 
-// observeBlock returns the lines about an observation under way: the window, the last seconds, the largest herds and the stuck clients, as
+// observeBlock returns the lines about an observation under way: the window, the last seconds, the stuck clients and the largest herds, as
 // far as there is room.
 func observeBlock(r observe.Report, columns, rows int) []string {
 	state := ""
 	if !r.Open {
 		state = " (ended)"
 	}
-	lines := []string{fmt.Sprintf("%s%s: %s", seconds(r.Length), state, observeSummary(r))}
+	texts := []string{fmt.Sprintf("%s%s: %s", seconds(r.Length), state, observeSummary(r))}
 	if l := r.Recent; l.Length > 0 {
-		lines = append(lines, fmt.Sprintf("last %s: %s writes/s, %s failed requests/s, %s notifications/s, largest herd %d", seconds(l.Length),
+		texts = append(texts, fmt.Sprintf("last %s: %s writes/s, %s failed requests/s, %s notifications/s, largest herd %d", seconds(l.Length),
 			table.Count(perSecond(l.Writes, l.Length)), table.Count(perSecond(l.Failed, l.Length)), table.Count(perSecond(l.Notifications, l.Length)), l.LargestHerd))
 	}
 	for _, w := range r.Stuck {
-		lines = append(lines, "stuck: "+waiterText(w))
+		texts = append(texts, "stuck: "+waiterText(w))
 	}
 	for _, k := range r.Herds {
-		lines = append(lines, herdText(k))
+		texts = append(texts, "herd: "+herdText(k))
 	}
-	most := min(max(rows-1, 1), len(lines))
-	for i, line := range lines[:most] {
+	lines := strings.Split(table.Wrap(strings.Join(texts, "\n"), columns), "\n")
+	lines = lines[:min(max(rows-1, 1), len(lines))]
+	for i, line := range lines { // a path may be longer than a line
 		lines[i] = shortened(line, columns)
 	}
-	return lines[:most]
+	return lines
 }

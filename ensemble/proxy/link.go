@@ -217,11 +217,10 @@ func (l *link) over(kind IncidentKind, err error) (reported bool) {
 			detail = err.Error()
 		}
 		switch {
-		case c.account.id.Load() == 0 && kind == EndedServer:
+		case kind == EndedServer && !c.Greeted():
 			kind = Refused
-			if l.wanted != 0 {
-				detail = fmt.Sprintf("session %#x does not exist any more", l.wanted)
-			}
+		case kind == EndedServer && c.account.id.Load() == 0:
+			kind, detail = Refused, fmt.Sprintf("session %#x does not exist any more", uint64(l.wanted))
 		case c.account.over.Load():
 			return
 		}

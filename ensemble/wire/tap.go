@@ -72,6 +72,9 @@ func (t *Tapped) Received(p []byte) {
 	t.conn.in.feed(p, t.conn.onReply)
 }
 
+// Greeted reports whether the server has answered the connect request.
+func (t *Tapped) Greeted() bool { return read(t.conn.ledger, &t.conn.greetedIn) }
+
 // End counts the end of the connection, and returns the number of requests without a reply. A second call has no effect.
 func (t *Tapped) End() (unanswered int) {
 	c := &t.conn
