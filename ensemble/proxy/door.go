@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +15,8 @@ const (
 	knockPause = 100 * time.Millisecond
 	// knockTimeout bounds such an attempt. A server that does not refuse a connection for so long may take it.
 	knockTimeout = 100 * time.Millisecond
+	// secondLook is how long after the end of a connection a server that has ended no longer listens.
+	secondLook = 20 * time.Millisecond
 )
 
 // door is the address at which clients reach a server.
@@ -24,6 +27,8 @@ type door struct {
 	mu       sync.Mutex
 	address  string       // that the door has, also while it is shut
 	listener net.Listener // nil while the door is shut
+
+	looking atomic.Bool // a second look is due
 }
 
 // at returns the door's address.
@@ -123,9 +128,24 @@ func (d *door) knock() error {
 	return conn.Close()
 }
 
-// check shuts the door if the server does not take connections.
+// check shuts the door if the server does not take connections: at once, and by a second look, as a process that ends may close its
+// connections before its listening socket.
 func (d *door) check() {
 	if d.knock() != nil {
 		d.shut()
+		return
 	}
+	if !d.looking.CompareAndSwap(false, true) {
+		return
+	}
+	d.proxy.running.Go(func() {
+		defer d.looking.Store(false)
+		select {
+		case <-d.proxy.dials.Done():
+		case <-time.After(secondLook):
+			if d.knock() != nil {
+				d.shut()
+			}
+		}
+	})
 }
