@@ -159,7 +159,7 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 	}
 	for _, addr := range o.proxy.Addresses() {
 		if host, _, _ := net.SplitHostPort(addr); !net.ParseIP(host).IsLoopback() {
-			fmt.Fprintf(a.stderr, "warning: %s is not on loopback: who reaches it reaches the servers\n", addr)
+			fmt.Fprintf(a.stderr, "warning: %s is not on loopback: any program that reaches it can use the servers\n", addr)
 		}
 	}
 	fmt.Fprintf(a.stderr, "point the application at %s%s\n", strings.Join(o.proxy.Addresses(), ","), target.Chroot)
