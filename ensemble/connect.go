@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ type SessionConfig struct {
 	// ended moves to the next one in turn, as the client library does.
 	Servers []string
 	Timeout time.Duration  // the session timeout to ask for; 0 means [SessionTimeout]
-	Link    *Link          // the session's way to the servers; a Link serves one session
+	Link    *Link          // the session's way to the servers; a Link serves one session; nil if the servers are a [Tunnel]
 	Observe func(zk.Event) // is called with every event, and must not block; may be nil
 }
 
@@ -53,11 +54,15 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", home, context.Cause(ctx))
 	}
-	c.Link.serve(c.Servers)
+	dial := net.DialTimeout
+	if c.Link != nil {
+		c.Link.serve(c.Servers)
+		dial = c.Link.dial
+	}
 	opening := &opening{ready: make(chan struct{}), refusals: newRefusals(), observer: c.Observe}
 	conn, _, err := zk.Connect(c.Servers, cmp.Or(c.Timeout, SessionTimeout),
 		zk.WithHostProvider(newTurns(c.Servers)),
-		zk.WithDialer(c.Link.dial),
+		zk.WithDialer(dial),
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),
 		zk.WithLogInfo(false))

@@ -64,8 +64,17 @@ func (l *Link) Address() string {
 	return l.address
 }
 
-// dial opens a counted connection, when the last one has ended at the server. It is an argument for zk.WithDialer.
+// dial opens a counted connection for the client library of zkbench. It is an argument for zk.WithDialer.
 func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := l.open(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &thriftyConn{Conn: conn}, nil
+}
+
+// open opens a counted connection, when the last one has ended at the server.
+func (l *Link) open(network, address string, timeout time.Duration) (*trappedConn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
 	if err := l.awaitEnd(context.Background()); err != nil {
@@ -85,7 +94,7 @@ func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, errSevered
 	}
 	l.current, l.address = l.ledger.Wrap(conn), address
-	return &thriftyConn{Conn: &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}}, nil
+	return &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}, nil
 }
 
 // awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
@@ -191,7 +200,7 @@ type trappedConn struct {
 	greeted bool // the connect request, which has no opcode, has been sent
 }
 
-// Write sends one frame, unless a trap cuts the connection. The client library calls it once for each frame.
+// Write sends one frame, unless a trap cuts the connection. It must be called once for each frame, as the client library does.
 func (c *trappedConn) Write(p []byte) (int, error) {
 	const header = 12 // the length, the xid and the opcode
 	if !c.greeted || len(p) < header || c.Ended() {

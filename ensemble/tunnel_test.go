@@ -1,0 +1,123 @@
+package ensemble_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// through is a session of a client library that knows nothing of the link whose way it takes.
+type through struct {
+	linked
+	tunnel *ensemble.Tunnel
+	seen   chan zk.State // by the tunnel
+	own    *wire.Ledger  // in the client's process
+}
+
+func openThrough(t *testing.T, servers ...string) through {
+	t.Helper()
+	s := through{seen: make(chan zk.State, 1000), own: wire.NewLedger(time.Now())}
+	link := ensemble.NewLink(wire.NewLedger(time.Now()))
+	tunnel, err := link.OpenTunnel(t.Context(), servers, func(e zk.Event) { s.seen <- e.State })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tunnel.Close)
+	s.tunnel = tunnel
+	s.linked = openOn(t, ensemble.NewLink(s.own), tunnel.Address())
+	s.link = link
+	s.sees(t, zk.StateHasSession)
+	return s
+}
+
+// sees waits until the tunnel reports a state.
+func (s through) sees(t *testing.T, want zk.State) {
+	t.Helper()
+	linked{states: s.seen}.await(t, want)
+}
+
+// What is counted in a tunnel is what the client counts itself, to the last frame and byte.
+func TestTunnelCountsWhatTheClientCounts(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	s := openThrough(t, server.Addr())
+	data := make([]byte, 100_000) // in several pieces
+	for i := range 50 {
+		path := fmt.Sprintf("/n%d", i%7)
+		_, err := s.Create(path, data, 0, zk.WorldACL(zk.PermAll))
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			t.Fatal(err)
+		}
+		if _, _, _, err := s.GetW(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Delete(path, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Close()
+	s.sees(t, zk.StateDisconnected)
+	got, want := s.link.Ledger().Counts(), s.own.Counts()
+	if !reflect.DeepEqual(got, want) || got.TotalNotifications() != 50 {
+		t.Errorf("the tunnel counted\n%+v, the client\n%+v", got, want)
+	}
+}
+
+// The link of a tunnel can lose a reply, cut the connection and expire the session of the client, which it reports.
+func TestTunnelFails(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{Tick: 2 * time.Second})
+	s := openThrough(t, server.Addr())
+	trap := s.link.CutAfter(wire.OpCreate)
+	if _, err := s.Create("/made", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
+		t.Error("the reply to the create was not lost")
+	}
+	<-trap.Fired()
+	s.sees(t, zk.StateDisconnected)
+	s.sees(t, zk.StateHasSession)
+	s.await(t, zk.StateHasSession)
+	if !exists(t, s.linked, "/made") {
+		t.Error("the create whose reply was lost has not been made")
+	}
+	if c := s.link.Ledger().Counts(); c.LostReplies != 1 {
+		t.Errorf("%d replies were lost, want 1", c.LostReplies)
+	}
+	s.link.Cut()
+	s.sees(t, zk.StateHasSession)
+	s.await(t, zk.StateHasSession)
+	if err := s.link.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(t, zk.StateExpired)
+	s.await(t, zk.StateExpired)
+}
+
+// A client that connects again gets the next server, and one whose link is severed gets none.
+func TestTunnelRoams(t *testing.T) {
+	first, second := ensembletest.Embedded(t, embedded.Config{}), ensembletest.Embedded(t, embedded.Config{})
+	s := openThrough(t, first.Addr(), second.Addr())
+	if s.link.Address() != first.Addr() {
+		t.Errorf("the session began at %s, want its home %s", s.link.Address(), first.Addr())
+	}
+	s.link.Cut()
+	ensembletest.Await(t, func() string {
+		if got := s.link.Address(); got != second.Addr() {
+			return fmt.Sprintf("the session is at %s, want the second server %s", got, second.Addr())
+		}
+		return ""
+	})
+	s.link.Sever()
+	s.sees(t, zk.StateExpired)
+	s.tunnel.Close()
+	if _, err := net.Dial("tcp", s.tunnel.Address()); err == nil {
+		t.Error("a closed tunnel listens")
+	}
+}
