@@ -75,6 +75,9 @@ func (s Scenario) conditions() map[Condition]string {
 	if s.AtMost > 0 {
 		out[Condition{LoadAspect, "at most"}] = s.AtMost.String()
 	}
+	if s.Tunnelled {
+		out[Condition{LoadAspect, "tunnelled"}] = "true"
+	}
 	if s.Roam {
 		out[Condition{LoadAspect, "roam"}] = "true"
 	}

@@ -62,6 +62,7 @@ type Document struct {
 	Open       *Open                `json:"open,omitempty"`       // nil unless the load is open
 	Stages     []Stage              `json:"stages,omitempty"`     // those of the scenario that have begun
 	Background *Background          `json:"background,omitempty"` // nil unless the scenario has one
+	Driver     *Driver              `json:"driver,omitempty"`     // nil for a variant in Go
 	// KnownBroken says which promise the variant is known to break, by itself or under this load; empty if it is known to break none.
 	KnownBroken string `json:"known_broken,omitempty"`
 	// Losses has what a load without faults lost because the variant does not promise otherwise; zero for what did not happen. It is
@@ -151,6 +152,8 @@ type Scenario struct {
 	Faults         []string      `json:"faults,omitempty"`
 	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
 	Roam           bool          `json:"roam,omitempty"`               // a client may connect to another server after a failure
+	// Tunnelled says that a variant of the scenario is in a driver, so that the requests of all variants pass through zkbench once more.
+	Tunnelled bool `json:"tunnelled,omitempty"`
 }
 
 // Environment describes the servers, the machine and the build that a measurement used.

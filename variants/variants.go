@@ -190,6 +190,9 @@ type Variant struct {
 	// nothing. It is called once, with a session that takes no part.
 	Prepare func(ctx context.Context, env Env) error
 
+	// Driver is the program that has the participants' sessions; nil for a variant in Go. It is that of a library.
+	Driver *Driver
+
 	// Join makes the participants.
 	Join JoinFunc
 }
@@ -307,6 +310,9 @@ type Env struct {
 
 	Session *Session // the participant's alone
 	Dial    DialFunc // opens a further session of the participant
+	// Driven is the client in the variant's driver, whose session takes the place of Session: nothing can be sent on that, which only says
+	// when the driver's is lost. It is nil without a driver.
+	Driven Caller
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap

@@ -107,6 +107,11 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 		a.say("S is the size: %s.", r.Size)
 	}
 	switch {
+	case v.Driver != nil:
+		a.say("It is in another language: its clients are in the program %s, see docs/drivers.md. It runs only where a scenario or a flag names it.", v.Driver.Program)
+		if missing := a.missing(v); len(missing) > 0 {
+			a.say("It is not available here: apt-get install --no-install-recommends %s", strings.Join(missing, " "))
+		}
 	case v.Kind == variants.Library:
 		a.say("zkbench cannot see when it waits, so that it cannot run in lockstep. It runs only where a scenario or a flag names it.")
 	case !v.HasLockstep():

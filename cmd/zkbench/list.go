@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -63,6 +65,9 @@ func (a *app) listVariants(recipes []variants.Recipe) error {
 			if v.Broken != "" {
 				how += "; known broken: " + v.Broken
 			}
+			if missing := a.missing(v); len(missing) > 0 {
+				how += "; not available here: apt-get install --no-install-recommends " + strings.Join(missing, " ")
+			}
 			if narrow {
 				t.Row(fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), how)
 			} else {
@@ -83,6 +88,14 @@ func (a *app) listScenarios() error {
 		t.Row(s.Name, s.Recipe, clientsColumn(s.Clients), s.Question)
 	}
 	return a.printTable(t)
+}
+
+// missing returns the packages without which a variant cannot run here.
+func (a *app) missing(v variants.Variant) []string {
+	if v.Driver == nil || a.everyLibrary {
+		return nil
+	}
+	return drivers.Missing(*v.Driver)
 }
 
 // newList returns a table whose last column holds sentences, which are wrapped.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 // command runs one command line and returns what it printed and its exit code.
 func command(ctx context.Context, args ...string) (stdout, stderr string, code int) {
 	var out, err bytes.Buffer
-	code = run(ctx, app{stdout: &out, stderr: &err, args: args})
+	code = run(ctx, app{stdout: &out, stderr: &err, args: args, everyLibrary: true})
 	return out.String(), err.String(), code
 }
 

@@ -21,6 +21,7 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	started        *started
+	everyLibrary   bool // lists show all libraries as available, so that a test has the same text everywhere
 }
 
 // run executes one command line and returns the exit code.

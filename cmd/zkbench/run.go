@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -296,9 +297,11 @@ func isGroup(names []string) bool {
 // possible returns the scenarios of a group that an engine can run, and names the others on standard error.
 func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []scenarios.Scenario {
 	var can []scenarios.Scenario
-	var cannot, large []string
+	var cannot, large, undriven []string
 	for _, s := range group {
 		switch {
+		case checkDrivers(s) != nil:
+			undriven = append(undriven, s.Name)
 		case unable(s, abilityOf(engine)) != nil:
 			cannot = append(cannot, s.Name)
 		case admit([]scenarios.Scenario{s}, engine) != nil:
@@ -306,6 +309,9 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 		default:
 			can = append(can, s)
 		}
+	}
+	if len(undriven) > 0 {
+		fmt.Fprintf(a.stderr, "left out, as libraries are not installed (`zkbench list variants` says which packages have them): %s\n", strings.Join(undriven, ", "))
 	}
 	if len(large) > 0 {
 		fmt.Fprintf(a.stderr, "left out, as they need more files or memory than zkbench may use: %s\n", strings.Join(large, ", "))
@@ -316,11 +322,25 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 	return can
 }
 
+// checkDrivers returns an error that says what to install unless all variants of a scenario can run here.
+func checkDrivers(s scenarios.Scenario) error {
+	var errs []error
+	for _, r := range catalog.Recipes() {
+		if r.Name != s.Recipe {
+			continue
+		}
+		for _, v := range s.Selected(r) {
+			errs = append(errs, drivers.CheckRunnable(r.Name, v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
 // process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := unable(s, abilityOf(engine)); err != nil {
+		if err := errors.Join(unable(s, abilityOf(engine)), checkDrivers(s)); err != nil {
 			return err
 		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {

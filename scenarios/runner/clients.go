@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -61,16 +62,18 @@ func (p *clientPool) since() time.Duration { return time.Since(p.epoch) }
 type setting struct {
 	servers    []ensemble.Server
 	clients    int
-	epoch      time.Time     // of the measurement's clock; set by connectAll
-	rate       int           // operations per second that an open load offers; 0 in other modes
-	repeat     int           // from 1 on; 0 in a rehearsal
-	size       int           // see [variants.Env]
-	timeout    time.Duration // the session timeout to ask for; 0 means the default
-	background int           // sessions of the background
-	faults     bool          // clients may fail
-	roam       bool          // a client whose server fails connects to another one
-	root       string        // an empty znode that only the participants use
-	bystander  string        // the small znode that bystanders read
+	epoch      time.Time        // of the measurement's clock; set by connectAll
+	rate       int              // operations per second that an open load offers; 0 in other modes
+	repeat     int              // from 1 on; 0 in a rehearsal
+	size       int              // see [variants.Env]
+	timeout    time.Duration    // the session timeout to ask for; 0 means the default
+	background int              // sessions of the background
+	faults     bool             // clients may fail
+	roam       bool             // a client whose server fails connects to another one
+	tunnelled  bool             // the requests of all clients take the way of those of a driver
+	driver     *drivers.Process // has the clients' sessions; nil for a variant in Go
+	root       string           // an empty znode that only the participants use
+	bystander  string           // the small znode that bystanders read
 
 	connecting   func(done, of int) // is called now and then with the number of sessions that are established; may be nil
 	connectTicks <-chan time.Time   // for [clientPool.watchConnecting]; nil means the clock's
@@ -165,7 +168,7 @@ func fenceAll(ctx context.Context, clients []*client, zxid int64) error {
 // the syncs of its own sessions before it has applied a transaction that followers have applied.
 func (c *client) fence(ctx context.Context, zxid int64) error {
 	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
-		_, err := c.session.Retry(ctx, func(variants.Conn) error { return ensemble.Fence(c.conn) })
+		_, err := c.session.Retry(ctx, func(variants.Conn) error { return c.own.Fence() })
 		if err != nil || c.ledger.LastZxid() >= zxid {
 			return err
 		}
@@ -247,9 +250,10 @@ func (p *clientPool) closeAll(ctx context.Context) {
 		}
 		c.monitor.Dismiss()
 		c.further.closeAll(ctx)
-		if c.conn != nil {
-			c.conn.Close()
+		if c.own != nil {
+			c.own.Close()
 		}
+		c.closeTunnel()
 		return err
 	})
 }
@@ -258,8 +262,8 @@ func (p *clientPool) closeAll(ctx context.Context) {
 // client library takes a second if the server does not answer.
 func (p *clientPool) closeConns() {
 	for _, c := range p.clients {
-		if c.conn != nil {
-			go c.conn.Close()
+		if c.own != nil {
+			go c.own.Close()
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (l FaultedLoad) Run(t *testing.T, e ensemble.Ensemble) (results.Oracle, wir
 	after := f.snapshot()
 	for _, c := range f.live {
 		c.monitor.Dismiss()
-		c.conn.Close()
+		c.own.Close()
 	}
 	counts := after.client
 	counts.Sub(before.client)
@@ -128,7 +128,7 @@ func (f *faulted) begin(i int) {
 		f.t.Error(err)
 		return
 	}
-	c.conn = conn
+	c.own = goSession{conn}
 	c.monitor.Guard(conn)
 	c.session = variants.NewSession(conn, c.monitor.Lost())
 	f.mu.Lock()
@@ -147,7 +147,7 @@ func (f *faulted) loop(ctx context.Context, i int) {
 			}
 		}
 		if errors.Is(err, variants.ErrSessionLost) {
-			f.live[i].conn.Close()
+			f.live[i].own.Close()
 			f.begin(i)
 		} else if ctx.Err() == nil {
 			f.t.Errorf("client %d: %v", i, err)

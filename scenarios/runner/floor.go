@@ -144,7 +144,7 @@ func (f *floorMeter) half(
 // createZnodes creates an ephemeral znode for each session, and returns when every server has applied them all.
 func (f *floorMeter) createZnodes(ctx context.Context) error {
 	err := f.sessions.each(func(m *client) error {
-		_, err := m.conn.Create(f.znode(m), make([]byte, bystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		_, err := m.session.Conn().Create(f.znode(m), make([]byte, bystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		return err
 	})
 	if err != nil {
@@ -221,18 +221,18 @@ func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) 
 func (f *floorMeter) round(ctx context.Context, from, to *client) (floorRound, error) {
 	var r floorRound
 	start := time.Now()
-	if _, _, err := from.conn.Get(f.znode(from)); err != nil {
+	if _, _, err := from.session.Conn().Get(f.znode(from)); err != nil {
 		return r, from.explain(fmt.Errorf("read: %w", err))
 	}
 	r.read = time.Since(start)
-	_, _, events, err := to.conn.GetW(f.znode(from))
+	_, _, events, err := to.session.Conn().GetW(f.znode(from))
 	if err != nil {
 		return r, to.explain(fmt.Errorf("set a watch: %w", err))
 	}
 	notified := make(chan notice, 1)
 	f.working.Go(func() { notified <- awaitNotice(ctx, events) })
 	start = time.Now()
-	if _, err := from.conn.Set(f.znode(from), make([]byte, bystanderBytes), -1); err != nil {
+	if _, err := from.session.Conn().Set(f.znode(from), make([]byte, bystanderBytes), -1); err != nil {
 		return r, from.explain(fmt.Errorf("write: %w", err))
 	}
 	r.write = time.Since(start)

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
@@ -19,7 +17,8 @@ type life struct {
 	number      int // from zero on
 	ledger      *wire.Ledger
 	link        *ensemble.Link
-	conn        *zk.Conn
+	own         ownSession       // nil before it is open
+	tunnel      *ensemble.Tunnel // nil unless its requests take the way of those of a driver
 	monitor     *variants.Monitor
 	session     *variants.Session
 	further     furtherSessions
@@ -186,28 +185,26 @@ func (c *client) envBeside(env variants.Env, number int, epoch time.Time) varian
 // begin opens the session of the client's present life and lets it join the recipe.
 func (c *client) begin(ctx context.Context, v variants.Variant, at setting) error {
 	asked := time.Now()
-	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
-		Servers: addresses(at.serversOf(c.server)), Timeout: at.timeout, Link: c.link, Observe: c.monitor.Observe,
-	})
+	session, driven, err := c.openSession(ctx, at)
 	if err != nil {
 		return err
 	}
 	if c.number == 0 {
 		c.established = time.Since(asked)
 	}
-	session, life := variants.NewMonitoredSession(conn, c.monitor), c.life
+	life := c.life
 	session.OrderBy(c.ledger)
 	c.mu.Lock()
-	c.conn, c.session = conn, session
+	c.session = session
 	c.mu.Unlock()
-	c.monitor.Guard(conn)
+	c.monitor.Guard(c.own)
 	c.monitor.SetTimeout(c.ledger.SessionTimeout())
 	if c.number > 0 {
 		c.log.Record(variants.Rejoined, int64(c.number))
 	}
 	env := variants.Env{
 		Clients: at.clients, Index: c.id, Life: c.number, Completed: c.completed, Size: at.size, Faults: at.faults,
-		Session: session, Dial: c.dial(life, at),
+		Session: session, Dial: c.dial(life, at), Driven: driven,
 		Root:   at.root,
 		Record: c.log.Record, RecordUnless: c.log.RecordUnless,
 		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, life, asked) },
@@ -275,10 +272,11 @@ func (c *client) retire(ctx context.Context) {
 	c.monitor.Dismiss()
 	c.further.closeAll(ctx)
 	c.kill()
-	if c.conn != nil {
-		go c.conn.Close()
+	if c.own != nil {
+		go c.own.Close()
 	}
 	_ = c.link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+	c.closeTunnel()
 }
 
 // errFailedOften is wrapped by the error of a client whose operations do nothing but fail.

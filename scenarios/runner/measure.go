@@ -60,6 +60,11 @@ const stuckAfter = 45 * time.Second
 // run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document holds
 // only the violations of the recipe's promise until then.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
+	m.setting.tunnelled = d.Scenario.Tunnelled
+	if m.setting.driver, d.Driver, err = startDriver(ctx, m.recipe, m.variant); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeDriver(m.setting.driver)) }()
 	if m.pool, err = connectAll(ctx, m.setting, m.variant); err != nil {
 		return err
 	}

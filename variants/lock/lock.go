@@ -34,7 +34,7 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-//go:embed naive_*.go optimized_*.go library_*.go
+//go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
 // Lock is an exclusive lock, not reentrant, of one client. Its methods may be called concurrently and then run one
@@ -68,7 +68,7 @@ func Recipe() variants.Recipe {
 		Summary:     "at most one holder at a time, each with a fencing token",
 		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant()},
-		Libraries:   []variants.Variant{zkLockVariant()},
+		Libraries:   []variants.Variant{zkLockVariant(), curatorMutexVariant(), curatorSemaphoreVariant(), kazooVariant()},
 		Broken:      []variants.Variant{writeLockVariant()},
 		Phases:      holding.Phases(),
 		Operation:   holding.PhaseRelease,

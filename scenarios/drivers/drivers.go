@@ -1,0 +1,254 @@
+// Package drivers runs programs through which clients of libraries in other languages take part in a recipe.
+//
+// It takes one position: of a driver, zkbench believes only that a call has returned. Requests are counted on their way to the servers,
+// and times are taken at the pipe. A driver is one process with all clients of a measurement, each with a session of its own, so that 50
+// clients of a Java library do not need 50 virtual machines. docs/drivers.md has the protocol.
+package drivers
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Process is a driver that runs. Its methods may be called concurrently.
+type Process struct {
+	name    string
+	command *exec.Cmd
+	dir     string // with the program
+	errors  *tail
+	ended   chan struct{} // closed when the process has ended and nothing more is read
+
+	writing sync.Mutex
+	calls   io.WriteCloser
+
+	mu      sync.Mutex
+	replies map[string]chan reply // by the client that waits
+	failure error                 // why no further call is answered
+}
+
+// reply is the answer to a call.
+type reply struct {
+	result string
+	err    error
+}
+
+// Start starts a driver, whose program is in code. The context bounds the start only: Close ends the process.
+func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error) {
+	platform, err := platformOf(d.Program)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := unpack(code, d.Program)
+	if err != nil {
+		return nil, err
+	}
+	args := slices.Concat(platform.command, []string{filepath.Join(dir, path.Base(d.Program))}, d.Args)
+	p := newProcess(path.Base(d.Program), dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
+	if err := p.run(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", p.name, err), os.RemoveAll(dir))
+	}
+	return p, nil
+}
+
+func newProcess(name, dir string, command *exec.Cmd) *Process {
+	p := &Process{name: name, dir: dir, command: command, errors: &tail{}, ended: make(chan struct{}), replies: map[string]chan reply{}}
+	command.Stderr, command.SysProcAttr = p.errors, childAttributes()
+	return p
+}
+
+// unpack writes a program to a folder of its own.
+func unpack(code fs.FS, program string) (dir string, err error) {
+	text, err := fs.ReadFile(code, program)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "zkbench-driver-"); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, path.Base(program)), text, 0o600); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
+
+// run starts the process, and reads its answers in the background.
+func (p *Process) run() (err error) {
+	if p.calls, err = p.command.StdinPipe(); err != nil {
+		return err
+	}
+	answers, err := p.command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := p.command.Start(); err != nil {
+		return err
+	}
+	go func() {
+		defer close(p.ended)
+		p.read(answers)
+		err := p.command.Wait()
+		p.fail(fmt.Errorf("%s has ended (%w)%s", p.name, cmp.Or(err, errors.New("exit status 0")), p.errors.text()))
+	}()
+	return nil
+}
+
+// read hands each answer to the client that waits for it.
+func (p *Process) read(answers io.Reader) {
+	lines := bufio.NewScanner(answers)
+	for lines.Scan() {
+		client, rest, _ := strings.Cut(lines.Text(), " ")
+		outcome, text, _ := strings.Cut(rest, " ")
+		r := reply{result: text}
+		switch outcome {
+		case "ok":
+		case "error":
+			r.err = errors.New(text)
+		default:
+			p.fail(fmt.Errorf("%s answered %q, which is no answer", p.name, lines.Text()))
+			continue
+		}
+		p.answer(client, r)
+	}
+}
+
+func (p *Process) answer(client string, r reply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if waiting := p.replies[client]; waiting != nil {
+		waiting <- r
+		delete(p.replies, client)
+	}
+}
+
+// fail answers all calls, and those that follow, with an error.
+func (p *Process) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure == nil {
+		p.failure = err
+	}
+	for client, waiting := range p.replies {
+		waiting <- reply{err: p.failure}
+		delete(p.replies, client)
+	}
+}
+
+// Client returns a client by its name, which has no space.
+func (p *Process) Client(name string) *Client { return &Client{p, name} }
+
+// Client is one client in a driver. It implements [variants.Caller].
+type Client struct {
+	process *Process
+	name    string
+}
+
+// Call implements [variants.Caller]. The verb may be followed by arguments.
+func (c *Client) Call(ctx context.Context, verb string) (string, error) {
+	answered, err := c.process.expect(c.name)
+	if err != nil {
+		return "", err
+	}
+	if err := c.process.send(c.name + " " + verb + "\n"); err != nil {
+		<-c.process.ended // the reason is in the answer
+	}
+	select {
+	case r := <-answered:
+		return r.result, r.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// expect returns the channel of the answer to a client's next call.
+func (p *Process) expect(client string) (<-chan reply, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failure != nil {
+		return nil, p.failure
+	}
+	if p.replies[client] != nil {
+		return nil, fmt.Errorf("%s: client %s has not answered the call before", p.name, client)
+	}
+	answered := make(chan reply, 1)
+	p.replies[client] = answered
+	return answered, nil
+}
+
+func (p *Process) send(line string) error {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	_, err := io.WriteString(p.calls, line)
+	return err
+}
+
+// Ping returns how long each of n calls that do nothing takes: what the pipe adds to every call.
+func (p *Process) Ping(ctx context.Context, n int) ([]time.Duration, error) {
+	c := p.Client("ping")
+	var took []time.Duration
+	for i := range n {
+		start := time.Now()
+		if _, err := c.Call(ctx, "ping "+strconv.Itoa(i)); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+	}
+	return took, nil
+}
+
+// endTimeout is how long a driver may take to end when its pipe is closed.
+const endTimeout = 5 * time.Second
+
+// Close ends the process, and removes its program.
+func (p *Process) Close() error {
+	_ = p.calls.Close()
+	select {
+	case <-p.ended:
+	case <-time.After(endTimeout):
+		_ = p.command.Process.Kill()
+		<-p.ended
+	}
+	return os.RemoveAll(p.dir)
+}
+
+// mostTail is how much of what a driver writes to its standard error is kept: the end.
+const mostTail = 2 << 10
+
+// tail keeps the end of what is written.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	t.kept = t.kept[max(len(t.kept)-mostTail, 0):]
+	return len(p), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.kept) == 0 {
+		return ""
+	}
+	return ": " + strings.TrimSpace(string(t.kept))
+}

@@ -1,0 +1,84 @@
+package drivers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Jars of Debian packages. Their manifests name what they need themselves.
+const (
+	curatorJar   = "/usr/share/java/curator-recipes.jar"
+	zooKeeperJar = "/usr/share/java/zookeeper.jar"
+	silentLogJar = "/usr/share/java/slf4j-nop.jar" // for the libraries' log, which nothing reads
+)
+
+// platform is how the programs of one language are run.
+type platform struct {
+	command []string // before the program
+	needs   []variants.Need
+}
+
+// platformOf returns the platform of a program, by the ending of its name.
+func platformOf(program string) (platform, error) {
+	switch path.Ext(program) {
+	case ".java": // compiled when it is started
+		return platform{
+			command: []string{"java", "-cp", strings.Join([]string{curatorJar, zooKeeperJar, silentLogJar}, ":")},
+			needs: []variants.Need{
+				{Path: "javac", Package: "default-jdk-headless"},
+				{Path: curatorJar, Package: "libcurator-recipes-java"},
+				{Path: zooKeeperJar, Package: "libzookeeper-java"},
+				{Path: silentLogJar, Package: "libslf4j-java"},
+			},
+		}, nil
+	case ".py":
+		return platform{
+			command: []string{"/usr/bin/python3"}, // Debian's own, which has Debian's packages
+			needs: []variants.Need{
+				{Path: "/usr/bin/python3", Package: "python3"},
+				{Path: "/usr/lib/python3/dist-packages/kazoo", Package: "python3-kazoo"},
+			},
+		}, nil
+	default:
+		return platform{}, fmt.Errorf("%s is neither a Java nor a Python program", program)
+	}
+}
+
+// Missing returns the Debian packages without which a driver cannot run here, sorted.
+func Missing(d variants.Driver) []string {
+	p, _ := platformOf(d.Program) // a test checks that each program has one
+	var packages []string
+	for _, need := range slices.Concat(p.needs, d.Needs) {
+		if !met(need) {
+			packages = append(packages, need.Package)
+		}
+	}
+	slices.Sort(packages)
+	return slices.Compact(packages)
+}
+
+func met(n variants.Need) bool {
+	if strings.Contains(n.Path, "/") {
+		_, err := os.Stat(n.Path)
+		return err == nil
+	}
+	_, err := exec.LookPath(n.Path)
+	return err == nil
+}
+
+// CheckRunnable returns an error that says what to install unless a variant can run here.
+func CheckRunnable(recipe string, v variants.Variant) error {
+	if v.Driver == nil {
+		return nil
+	}
+	if missing := Missing(*v.Driver); len(missing) > 0 {
+		return fmt.Errorf("%s/%s is not available here: apt-get install --no-install-recommends %s", recipe, v.Name, strings.Join(missing, " "))
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/drivers"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// ownSession is the session of a client, as far as the runner uses it.
+type ownSession interface {
+	// Fence is [ensemble.Fence].
+	Fence() error
+	Close()
+}
+
+// goSession is the session of a client of a variant in Go.
+type goSession struct{ *zk.Conn }
+
+// Fence implements [ownSession].
+func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
+
+// drivenSession is the session of a client in a driver.
+type drivenSession struct{ *drivers.Client }
+
+// drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
+const drivenTimeout = ensemble.SessionTimeout
+
+func (s drivenSession) call(verb string) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), drivenTimeout, fmt.Errorf("the driver did not answer within %s", drivenTimeout))
+	defer cancel()
+	_, err := s.Call(ctx, verb)
+	return err
+}
+
+// Fence implements [ownSession].
+func (s drivenSession) Fence() error { return s.call("sync " + wire.FencePath) }
+
+// Close implements [ownSession]. A driver that does not answer is ended at the end of the measurement.
+func (s drivenSession) Close() { _ = s.call("close") }
+
+// unusable is the connection of a handle on a session that is in a driver: nothing can be sent on it.
+type unusable struct{ variants.Conn }
+
+// openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the scenario has one for
+// any of its variants.
+func (c *client) openSession(ctx context.Context, at setting) (session *variants.Session, driven variants.Caller, err error) {
+	servers := addresses(at.serversOf(c.server))
+	config := ensemble.SessionConfig{Servers: servers, Timeout: at.timeout, Link: c.link, Observe: c.monitor.Observe}
+	if at.tunnelled {
+		observe := c.monitor.Observe
+		if at.driver == nil {
+			observe = nil // the client library reports the same
+		}
+		if c.tunnel, err = c.link.OpenTunnel(ctx, servers, observe); err != nil {
+			return nil, nil, err
+		}
+		config.Servers, config.Link = []string{c.tunnel.Address()}, nil
+	}
+	if at.driver != nil {
+		d, err := c.openDriven(ctx, at)
+		return variants.NewMonitoredSession(unusable{}, c.monitor), d, err
+	}
+	conn, err := ensemble.OpenSession(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.setOwn(goSession{conn})
+	return variants.NewMonitoredSession(conn, c.monitor), nil, nil
+}
+
+// openDriven opens the session in the driver.
+func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, error) {
+	timeout := at.timeout
+	if timeout == 0 {
+		timeout = ensemble.SessionTimeout
+	}
+	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
+	c.setOwn(drivenSession{d})
+	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d", c.tunnel.Address(), at.root, timeout.Milliseconds()))
+	return d, err
+}
+
+func (c *client) setOwn(s ownSession) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.own = s
+}
+
+func (l *life) closeTunnel() {
+	if l.tunnel != nil {
+		l.tunnel.Close()
+	}
+}
+
+// pings is how many calls that do nothing measure the pipe to a driver.
+const pings = 300
+
+// startDriver starts the driver of a variant that has one, and measures the pipe.
+func startDriver(ctx context.Context, r variants.Recipe, v variants.Variant) (*drivers.Process, *results.Driver, error) {
+	if v.Driver == nil {
+		return nil, nil, nil
+	}
+	if err := drivers.CheckRunnable(r.Name, v); err != nil {
+		return nil, nil, err
+	}
+	d, err := drivers.Start(ctx, r.Code, *v.Driver)
+	if err != nil {
+		return nil, nil, err
+	}
+	took, err := d.Ping(ctx, pings)
+	if err != nil {
+		return nil, nil, errors.Join(err, d.Close())
+	}
+	slices.Sort(took)
+	return d, &results.Driver{Program: path.Base(v.Driver.Program), PipeP50: took[pings/2], PipeP99: took[pings*99/100]}, nil
+}
+
+// closeDriver ends a driver, if there is one.
+func closeDriver(d *drivers.Process) error {
+	if d == nil {
+		return nil
+	}
+	return d.Close()
+}
+
+// tunnels reports whether a scenario has a variant with a driver, so that the requests of all variants take the same way.
+func tunnels(s scenarios.Scenario, r variants.Recipe) bool {
+	for _, v := range s.Selected(r) {
+		if v.Driver != nil {
+			return true
+		}
+	}
+	return false
+}

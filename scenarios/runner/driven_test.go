@@ -1,0 +1,97 @@
+package runner_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/drivers"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// driven returns a recipe's variants with a driver. It skips the test where their libraries are not installed.
+func driven(t *testing.T, recipe variants.Recipe) (names []string) {
+	t.Helper()
+	for _, v := range recipe.All() {
+		if v.Driver == nil {
+			continue
+		}
+		err := drivers.CheckRunnable(recipe.Name, v)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ensemble.ErrUnavailable, err)
+		}
+		ensembletest.Require(t, err)
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// Libraries in other languages cost what their formulas say: the requests are counted exactly, which the server confirms, their promise is
+// kept, and a variant in Go beside them takes the same way.
+func TestLiveDrivers(t *testing.T) {
+	for _, recipe := range catalog.Recipes() {
+		names := driven(t, recipe)
+		if len(names) == 0 {
+			continue
+		}
+		s := scenarios.Default()
+		s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "libraries", recipe.Name, []int{1, 10}, 100, 1
+		s.Variants = append(slices.Clone(names), recipe.Variants[len(recipe.Variants)-1].Name)
+		for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
+			label := fmt.Sprintf("%s/%s, %d clients", d.Recipe, d.Variant, d.Clients)
+			if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Checked || !d.Oracle.Agrees() || !d.Scenario.Tunnelled {
+				t.Errorf("%s: invalid %q, violations %v, oracle %+v, tunnelled %t", label, d.Invalid, d.Violations, d.Oracle, d.Scenario.Tunnelled)
+			}
+			if (d.Driver != nil) != (d.Kind == string(variants.Library)) || d.Driver != nil && (d.Driver.PipeP50 <= 0 || d.Driver.PipeP99 < d.Driver.PipeP50) {
+				t.Errorf("%s: driver %+v", label, d.Driver)
+			}
+			checkDrivenCosts(t, label, d)
+		}
+	}
+}
+
+// checkDrivenCosts holds counts to the formulas of a load that loops freely: exactly for one client, and as upper bounds otherwise.
+func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
+	t.Helper()
+	for metric, cost := range d.Expected.Costs {
+		got := d.Metrics[metric].Value
+		if got > cost.Value || d.Clients == 1 && metric != results.HerdMax && got != cost.Value {
+			t.Errorf("%s: %s is %v, by the formula %v", label, metric, got, cost.Value)
+		}
+	}
+}
+
+// When the session of a client of a library expires, when its process dies, and when a reply is lost, the promise is kept, and the client
+// comes back with a new session.
+func TestLiveDriversUnderFaults(t *testing.T) {
+	for _, recipe := range catalog.Recipes() {
+		names := driven(t, recipe)
+		if len(names) == 0 {
+			continue
+		}
+		for schedule, length := range map[string]time.Duration{ // a client that has stopped dead keeps the lock until its session has run out
+			"expire: holder, at: 500ms": 4 * time.Second, "stop: holder, at: 500ms": 12 * time.Second, "cut: any, after: delete, at: 500ms": 4 * time.Second,
+		} {
+			f, err := faults.Parse(schedule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := scenarios.Default()
+			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats, s.Faults = "failing libraries", recipe.Name, names, []int{4}, 1, []faults.Fault{f}
+			s.Duration, s.Hold, s.SessionTimeout = scenarios.Duration(length), scenarios.Duration(5*time.Millisecond), scenarios.Duration(4*time.Second)
+			for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
+				if len(d.Violations) > 0 || d.Failure == nil || len(d.Failure.Faults) != 1 {
+					t.Errorf("%s, %s: violations %v, failure %+v", d.Variant, schedule, d.Violations, d.Failure)
+				}
+			}
+		}
+	}
+}

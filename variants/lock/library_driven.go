@@ -1,0 +1,167 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// driven is a lock of a library in another language. The library is in a driver, and so is the client's session.
+type driven struct {
+	session *variants.Session // says when the driver's session is lost
+	driver  variants.Caller
+}
+
+// Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
+func (l driven) Acquire(ctx context.Context) (Grant, error) {
+	text, err := l.call(ctx, "acquire")
+	if err != nil {
+		return Grant{}, err
+	}
+	token, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return Grant{}, fmt.Errorf("the driver's answer to acquire is no token: %w", err)
+	}
+	return Grant{Token: token, Lost: l.session.Lost()}, nil
+}
+
+// Release implements [Lock].
+func (l driven) Release(ctx context.Context) error {
+	_, err := l.call(ctx, "release")
+	return err
+}
+
+// call lets the client in the driver do something, until its session is lost.
+func (l driven) call(ctx context.Context, verb string) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-l.session.Lost():
+			cancel(variants.ErrSessionLost)
+		case <-ctx.Done():
+		}
+	}()
+	text, err := l.driver.Call(ctx, verb)
+	if err != nil && l.session.Alive() != nil {
+		return "", variants.ErrSessionLost
+	}
+	return text, err
+}
+
+// joinDriven is the Join of all variants with a driver.
+func joinDriven() variants.JoinFunc {
+	return variants.JoinBy(func(_ context.Context, env variants.Env) (Lock, error) {
+		if env.Size > 1 {
+			return nil, errors.New("a client in a driver uses one lock: --size must be 1")
+		}
+		return driven{session: env.Session, driver: env.Driven}, nil
+	}, NewParticipant)
+}
+
+// CuratorMutex is InterProcessMutex of Apache Curator, the lock that most Java applications use. The algorithm is that of [PredecessorWatch].
+//
+//  1. Create <dir>/_c_<guid>-lock-, ephemeral and sequential. If the reply is lost, list <dir> and look for the GUID.
+//  2. List <dir>, without a watch. If its own znode is the lowest, the client holds the lock.
+//  3. Read the next lower znode with a watch. If it is gone, go to 2.
+//  4. Wait for the watch, then go to 2.
+//  5. To release, delete the client's own znode. In the background, remove the watch if it is still set.
+//
+// Curator hands out no fencing token. The driver takes the sequence number from the path of the lock's znode.
+//
+// Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and getChildren), 2 of them
+// writes. One release notifies one client.
+//
+// Source: as written: InterProcessMutex in Apache Curator 5.4.
+type CuratorMutex struct{ driven }
+
+func curatorMutexVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "curator-mutex",
+		Type:    "CuratorMutex",
+		Kind:    variants.Library,
+		Summary: "InterProcessMutex of Apache Curator: sequential znodes, each waiter watches the one just below its own",
+		Source:  "as written: InterProcessMutex in Apache Curator 5.4",
+		BadAt:   "lost connections: a release while the connection is lost leaves its znode behind (CURATOR-678)",
+		Free: variants.Cost{
+			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+		},
+		Driver: &variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"mutex"}},
+		Join:   joinDriven(),
+	}
+}
+
+// CuratorSemaphore is InterProcessSemaphoreMutex of Apache Curator, a lock that is not reentrant: a semaphore with one lease.
+//
+//  1. Acquire a [CuratorMutex] below <dir>/locks.
+//  2. Create <dir>/leases/_c_<guid>-lease-, ephemeral and sequential.
+//  3. List <dir>/leases with a watch. If there is more than one lease, wait for the watch and list again.
+//  4. Remove the watch on <dir>/leases, if it is set, and release the mutex of step 1. The client holds the lock.
+//  5. To release, delete the lease.
+//
+// Only the holder of the mutex watches the leases, so that a release notifies one client, which is the next holder. Each client that waits
+// behind it is notified when that one has its lease.
+//
+// Curator hands out no fencing token. The driver takes the sequence number from the lease.
+//
+// Cost of one acquire and release: 7 requests alone, 9 after a wait, 4 of them writes, and 2 notifications: of the mutex and of the lease. A
+// client that is alone is notified of the end of its own lease. Where a watch of step 3 fires before its removal, that costs one notification
+// and one request more.
+//
+// Source: as written: InterProcessSemaphoreMutex in Apache Curator 5.4.
+type CuratorSemaphore struct{ driven }
+
+func curatorSemaphoreVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "curator-semaphore",
+		Type:    "CuratorSemaphore",
+		Kind:    variants.Library,
+		Summary: "InterProcessSemaphoreMutex of Apache Curator: a mutex, behind which one client at a time waits for the lease",
+		Source:  "as written: InterProcessSemaphoreMutex in Apache Curator 5.4",
+		BadAt:   "rates: it costs two locks",
+		Free: variants.Cost{
+			Requests: "10 (7 for N=1)", Writes: "4", FailedWrites: "0",
+			Notifications: "3 (1 for N=1)", HerdMax: "1",
+		},
+		Driver: &variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"semaphore"}},
+		Join:   joinDriven(),
+	}
+}
+
+// Kazoo is the lock of kazoo, the ZooKeeper client for Python. The algorithm is that of [PredecessorWatch].
+//
+//  1. List <dir> and look for the GUID of this lock object: the object has been used before, and its znode may be there.
+//  2. Create <dir>/<guid>__lock__, ephemeral and sequential.
+//  3. List <dir>, without a watch. If its own znode is the lowest, the client holds the lock.
+//  4. Read the next lower znode with a watch. If it is gone, go to 3.
+//  5. Wait for the watch, then go to 3.
+//  6. To release, delete the client's own znode.
+//
+// Kazoo hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
+//
+// Cost of one acquire and release: 4 requests alone, 6 after a wait, 2 of them writes. One release notifies one client. Step 1 is one listing
+// more than the other locks need.
+//
+// Source: as written: Lock in kazoo 2.8.
+type Kazoo struct{ driven }
+
+func kazooVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "kazoo",
+		Type:    "Kazoo",
+		Kind:    variants.Library,
+		Summary: "Lock of kazoo: sequential znodes, each waiter watches the one just below its own",
+		Source:  "as written: Lock in kazoo 2.8",
+		BadAt:   "long lines: every client lists the whole line twice, and once more when its turn comes",
+		Free: variants.Cost{
+			Requests: "6 (4 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+		},
+		Driver: &variants.Driver{Program: "drivers/kazoo_lock.py"},
+		Join:   joinDriven(),
+	}
+}
