@@ -1,6 +1,11 @@
 package variants
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+)
 
 // Driver is a program through which clients of a library take part that is written in another language. docs/drivers.md has its protocol.
 type Driver struct {
@@ -20,4 +25,52 @@ type Caller interface {
 	// Call lets the client do something, and returns the result when it has. The error is the library's, as the driver reports it, or that
 	// of ctx: the client then goes on by itself.
 	Call(ctx context.Context, verb string) (result string, err error)
+}
+
+// Driven is a participant's client in a driver.
+type Driven struct {
+	session *Session // says when the driver's session is lost
+	driver  Caller
+}
+
+// NewDriven returns the client of a participant of a variant with a driver. It fails if the client is to take part several times.
+func NewDriven(env Env) (Driven, error) {
+	if env.Size > 1 {
+		return Driven{}, errors.New("a client in a driver takes part once: --size must be 1")
+	}
+	return Driven{env.Session, env.Driven}, nil
+}
+
+// Lost is [Session.Lost].
+func (d Driven) Lost() <-chan struct{} { return d.session.Lost() }
+
+// Call is [Caller.Call] until the session is lost, which is ErrSessionLost.
+func (d Driven) Call(ctx context.Context, verb string) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-d.session.Lost():
+			cancel(ErrSessionLost)
+		case <-ctx.Done():
+		}
+	}()
+	text, err := d.driver.Call(ctx, verb)
+	if err != nil && d.session.Alive() != nil {
+		return "", ErrSessionLost
+	}
+	return text, err
+}
+
+// CallForToken is Call for a verb that acquires something, and returns its fencing token.
+func (d Driven) CallForToken(ctx context.Context, verb string) (int64, error) {
+	text, err := d.Call(ctx, verb)
+	if err != nil {
+		return 0, err
+	}
+	token, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the driver's answer to %s is no token: %w", verb, err)
+	}
+	return token, nil
 }

@@ -2,63 +2,30 @@ package lock
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
-// driven is a lock of a library in another language. The library is in a driver, and so is the client's session.
-type driven struct {
-	session *variants.Session // says when the driver's session is lost
-	driver  variants.Caller
-}
+// driven is a lock of a library in another language.
+type driven struct{ variants.Driven }
 
 // Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
 func (l driven) Acquire(ctx context.Context) (Grant, error) {
-	text, err := l.call(ctx, "acquire")
-	if err != nil {
-		return Grant{}, err
-	}
-	token, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return Grant{}, fmt.Errorf("the driver's answer to acquire is no token: %w", err)
-	}
-	return Grant{Token: token, Lost: l.session.Lost()}, nil
+	token, err := l.CallForToken(ctx, "acquire")
+	return Grant{Token: token, Lost: l.Lost()}, err
 }
 
 // Release implements [Lock].
 func (l driven) Release(ctx context.Context) error {
-	_, err := l.call(ctx, "release")
+	_, err := l.Call(ctx, "release")
 	return err
-}
-
-// call lets the client in the driver do something, until its session is lost.
-func (l driven) call(ctx context.Context, verb string) (string, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-l.session.Lost():
-			cancel(variants.ErrSessionLost)
-		case <-ctx.Done():
-		}
-	}()
-	text, err := l.driver.Call(ctx, verb)
-	if err != nil && l.session.Alive() != nil {
-		return "", variants.ErrSessionLost
-	}
-	return text, err
 }
 
 // joinDriven is the Join of all variants with a driver.
 func joinDriven() variants.JoinFunc {
 	return variants.JoinBy(func(_ context.Context, env variants.Env) (Lock, error) {
-		if env.Size > 1 {
-			return nil, errors.New("a client in a driver uses one lock: --size must be 1")
-		}
-		return driven{session: env.Session, driver: env.Driven}, nil
+		client, err := variants.NewDriven(env)
+		return driven{client}, err
 	}, NewParticipant)
 }
 

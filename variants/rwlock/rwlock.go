@@ -37,7 +37,7 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-//go:embed naive_*.go optimized_*.go
+//go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
 // Mode is what a lock is wanted for.
@@ -93,6 +93,7 @@ func Recipe() variants.Recipe {
 		Summary:     "readers share, a writer is alone, no client overtakes",
 		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
 		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
+		Libraries:   []variants.Variant{curatorVariant()},
 		Phases:      phases(),
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,

@@ -53,11 +53,16 @@ const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 func join[L Lock](open func(*variants.Session, string) L) variants.JoinFunc {
 	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		l := open(env.Session, env.Root)
-		return holding.NewWorker(env, func(step int) holding.Operation {
-			mode := role(env, step)
-			return operation(env, mode, stamp(mode, 0), l.Acquire, l.Release)
-		}), nil
+		return newWorker(env, l.Acquire, l.Release), nil
 	}
+}
+
+// newWorker returns a participant whose modes follow its role.
+func newWorker(env variants.Env, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error) variants.Participant {
+	return holding.NewWorker(env, func(step int) holding.Operation {
+		mode := role(env, step)
+		return operation(env, mode, stamp(mode, 0), acquire, release)
+	})
 }
 
 // operation returns what a participant does in one step.

@@ -1,0 +1,63 @@
+package rwlock
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Curator is InterProcessReadWriteLock of Apache Curator. The algorithm is that of [FirstWriterWatch].
+//
+//  1. Create <dir>/_c_<guid>-__READ__ or <dir>/_c_<guid>-__WRIT__, ephemeral and sequential. If the reply is lost, list <dir> and look for the
+//     GUID.
+//  2. List <dir>, without a watch. A writer holds the lock if its znode is the lowest, a reader if no writer's znode is lower than its own.
+//  3. Read a lower znode with a watch: a writer the next lower one, a reader the lowest writer's. If it is gone, go to 2.
+//  4. Wait for the watch, then go to 2.
+//  5. To release, delete the client's own znode. In the background, remove the watch if it is still set.
+//
+// So all readers that wait behind several writers are woken by the release of each: a herd within a lock that is said to have none.
+//
+// Curator hands out no fencing token. The driver takes the sequence number from the path of the lock's znode.
+//
+// Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 2 of them writes. A delete notifies at most the N-1 others,
+// which have one watch each, and each then lists and watches once more.
+//
+// Source: as written: InterProcessReadWriteLock in Apache Curator 5.4.
+type Curator struct{ variants.Driven }
+
+// Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
+func (l Curator) Acquire(ctx context.Context, mode Mode) (Grant, error) {
+	verb := "acquire-read"
+	if mode == Write {
+		verb = "acquire-write"
+	}
+	token, err := l.CallForToken(ctx, verb)
+	return Grant{Mode: mode, Token: token, Lost: l.Lost()}, err
+}
+
+// Release implements [Lock].
+func (l Curator) Release(ctx context.Context) error {
+	_, err := l.Call(ctx, "release")
+	return err
+}
+
+func curatorVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "curator",
+		Type:    "Curator",
+		Kind:    variants.Library,
+		Summary: "InterProcessReadWriteLock of Apache Curator: readers watch the lowest writer, writers the znode just below their own",
+		Source:  "as written: InterProcessReadWriteLock in Apache Curator 5.4",
+		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
+		Free: variants.Cost{
+			Requests: "2N+1", Writes: "2", FailedWrites: "0",
+			Notifications: "N-1", HerdMax: "N-1",
+		},
+		Driver: &variants.Driver{Program: "drivers/CuratorReadWriteLock.java"},
+		Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
+			client, err := variants.NewDriven(env)
+			l := Curator{client}
+			return newWorker(env, l.Acquire, l.Release), err
+		},
+	}
+}
