@@ -31,7 +31,7 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-//go:embed naive_*.go optimized_*.go
+//go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
 // Election is one client's part in the elections to one office. Its methods may be called concurrently and then run one
@@ -68,6 +68,7 @@ func Recipe() variants.Recipe {
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
 			resignedMarkVariant(), acknowledgedVariant(),
 		},
+		Libraries:   []variants.Variant{curatorLatchVariant(), kazooVariant()},
 		Phases:      phases(),
 		Operation:   phaseResign,
 		CountFrom:   variants.FromLineUp,

@@ -1,0 +1,96 @@
+package election
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// driven is an election of a library in another language.
+type driven struct{ variants.Driven }
+
+// Campaign implements [Election]. A client that gives up stays in the line: its driver leads later, and keeps on.
+func (e driven) Campaign(ctx context.Context) (Term, error) {
+	epoch, err := e.CallForToken(ctx, "campaign")
+	return Term{Epoch: epoch, Lost: e.Lost()}, err
+}
+
+// Resign implements [Election].
+func (e driven) Resign(ctx context.Context) error {
+	_, err := e.Call(ctx, "resign")
+	return err
+}
+
+// joinDriven is the Join of all variants with a driver.
+func joinDriven() variants.JoinFunc {
+	return join(func(_ context.Context, env variants.Env) (Election, error) {
+		client, err := variants.NewDriven(env)
+		return driven{client}, err
+	})
+}
+
+// CuratorLatch is LeaderLatch of Apache Curator. The algorithm is that of [PredecessorWatch].
+//
+//  1. Create <dir>/_c_<guid>-latch-, ephemeral and sequential.
+//  2. List <dir>, without a watch. If its own znode is the lowest, the client leads.
+//  3. Read the next lower znode with a watch. If it is gone, go to 2.
+//  4. Wait for the watch, then go to 2.
+//  5. To resign, delete the client's own znode.
+//
+// Curator hands out no epoch. The driver takes the sequence number from the path of the latch's znode.
+//
+// Cost of one term: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and getChildren), 2 of them writes. One
+// resignation notifies one client.
+//
+// Source: as written: LeaderLatch in Apache Curator 5.4.
+type CuratorLatch struct{ driven }
+
+func curatorLatchVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "curator-latch",
+		Type:    "CuratorLatch",
+		Kind:    variants.Library,
+		Summary: "LeaderLatch of Apache Curator: sequential znodes, each candidate watches the one just before its own",
+		Source:  "as written: LeaderLatch in Apache Curator 5.4",
+		BadAt:   "lost connections: all candidates list the whole line when they are connected again",
+		Free: variants.Cost{
+			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+		},
+		Driver: &variants.Driver{Program: "drivers/CuratorLeaderLatch.java"},
+		Join:   joinDriven(),
+	}
+}
+
+// Kazoo is Election of kazoo, which is its lock with a function that is called while the lock is held.
+//
+//  1. List <dir> and look for the GUID of this object: it has been used before, and its znode may be there.
+//  2. Create <dir>/<guid>__lock__, ephemeral and sequential.
+//  3. List <dir>, without a watch. If its own znode is the lowest, the client leads.
+//  4. Read the next lower znode with a watch. If it is gone, go to 3.
+//  5. Wait for the watch, then go to 3.
+//  6. To resign, delete the client's own znode.
+//
+// Kazoo hands out no epoch. The driver takes the sequence number from the name of the lock's znode.
+//
+// Cost of one term: 4 requests alone, 6 after a wait, 2 of them writes. One resignation notifies one client.
+//
+// Source: as written: Election in kazoo 2.8.
+type Kazoo struct{ driven }
+
+func kazooVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "kazoo",
+		Type:    "Kazoo",
+		Kind:    variants.Library,
+		Summary: "Election of kazoo: sequential znodes, each candidate watches the one just before its own",
+		Source:  "as written: Election in kazoo 2.8",
+		BadAt:   "long lines: every candidate lists the whole line twice, and once more when its turn comes",
+		Free: variants.Cost{
+			Requests: "6 (4 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+		},
+		Driver: &variants.Driver{Program: "drivers/kazoo_election.py"},
+		Join:   joinDriven(),
+	}
+}
