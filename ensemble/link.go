@@ -64,6 +64,13 @@ func (l *Link) Address() string {
 	return l.address
 }
 
+// Established reports whether the session has a connection on which a server has answered the connect request.
+func (l *Link) Established() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current != nil && l.current.Established()
+}
+
 // dial opens a counted connection for the client library of zkbench. It is an argument for zk.WithDialer.
 func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := l.open(network, address, timeout)

@@ -64,6 +64,13 @@ func (c *Conn) count(p []byte) bool {
 	return true
 }
 
+// Established reports whether the server has answered the connect request and the connection has not ended.
+func (c *Conn) Established() bool {
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	return c.greetedIn && !c.ending.ended
+}
+
 // readSize is how much is read from the network at once. The client reads a frame in two pieces, its length and its
 // body. Both usually fit, which saves one of two system calls.
 const readSize = 4096

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -32,6 +33,36 @@ func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
 
 // drivenSession is the session of a client in a driver.
 type drivenSession struct{ *drivers.Client }
+
+// confirmed is a client in a driver whose answers count only if its session still exists. A library may answer before it knows, such as
+// LeaderLatch of Curator, which resigns in the background.
+type confirmed struct {
+	*drivers.Client
+	life *life
+}
+
+// confirmPoll is the time between two looks at a connection that is down.
+const confirmPoll = time.Millisecond
+
+// Call implements [variants.Caller].
+func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
+	result, err := c.Client.Call(ctx, verb)
+	if err != nil {
+		return "", err
+	}
+	for !c.life.over() {
+		switch established := c.life.link.Established(); {
+		case c.life.ledger.Over():
+			return "", variants.ErrSessionLost
+		case established:
+			return result, nil
+		}
+		if err := sleep(ctx, confirmPoll); err != nil {
+			return "", err
+		}
+	}
+	return "", variants.ErrSessionLost
+}
 
 // drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
 const drivenTimeout = ensemble.SessionTimeout
@@ -88,7 +119,7 @@ func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, e
 	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
 	c.setOwn(drivenSession{d})
 	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d", c.tunnel.Address(), at.root, timeout.Milliseconds()))
-	return d, err
+	return confirmed{d, c.life}, err
 }
 
 func (c *client) setOwn(s ownSession) {
