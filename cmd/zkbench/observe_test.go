@@ -287,8 +287,8 @@ func synthesizedReport() observe.Report {
 			{Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Because: "every waiter watches /app/lock"},
 			{Path: "/app/other", Variant: "lock/predecessor-watch", Because: "each waiter watches one znode such as /app/other/n-*"},
 		},
-		Recent:     observe.Recent{Length: 10 * time.Second, Writes: 2_040, Failed: 160, Notifications: 9_000, LargestHerd: 49},
-		Happenings: map[proxy.IncidentKind]int64{proxy.EndedServer: 3, proxy.Encrypted: 1},
+		Recent:         observe.Recent{Length: 10 * time.Second, Writes: 2_040, Failed: 160, Notifications: 9_000, LargestHerd: 49},
+		IncidentCounts: map[proxy.IncidentKind]int64{proxy.EndedServer: 3, proxy.Encrypted: 1},
 		Incidents: []proxy.Incident{
 			{At: 12 * time.Second, Kind: proxy.EndedServer, Server: "zk1:2181", Client: "127.0.0.1:50312", Session: 0x1000004a2d30005, Detail: "connection reset by peer", Unanswered: 2},
 			{At: 13 * time.Second, Kind: proxy.Encrypted, Server: "zk1:2181", Client: "127.0.0.1:50313"},

@@ -249,7 +249,7 @@ func incidentLines(r observe.Report, connections proxy.Stats) []string {
 		proxy.Encrypted:    "connections with TLS, forwarded and not counted", proxy.Unmatched: "connections with frames that could not be decoded, so that counts are too low",
 	}
 	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
-		if n := r.Happenings[kind]; n > 0 {
+		if n := r.IncidentCounts[kind]; n > 0 {
 			lines = append(lines, meanings[kind]+": "+table.Grouped(n))
 		}
 	}

@@ -382,8 +382,8 @@ func TestIncidents(t *testing.T) {
 		s.Happened(proxy.Incident{Kind: proxy.EndedServer, Unanswered: i})
 	}
 	r := s.Report()
-	if len(r.Incidents) != mostIncidents || r.Incidents[mostIncidents-1].Unanswered != mostIncidents+4 || r.Happenings[proxy.EndedServer] != mostIncidents+5 {
-		t.Errorf("%d incidents are listed, the last %+v, of %d", len(r.Incidents), r.Incidents[len(r.Incidents)-1], r.Happenings[proxy.EndedServer])
+	if len(r.Incidents) != mostIncidents || r.Incidents[mostIncidents-1].Unanswered != mostIncidents+4 || r.IncidentCounts[proxy.EndedServer] != mostIncidents+5 {
+		t.Errorf("%d incidents are listed, the last %+v, of %d", len(r.Incidents), r.Incidents[len(r.Incidents)-1], r.IncidentCounts[proxy.EndedServer])
 	}
 }
 

@@ -48,7 +48,7 @@ func New(epoch time.Time, version string) *Observer {
 func newObserver(clock func() time.Duration, version string) *Observer {
 	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}}
 	o.herds = openHerds{named: namesTransactions(version), open: map[herdKey]*herd{}}
-	o.begin(clock(), false)
+	o.begin(clock())
 	return o
 }
 
@@ -85,7 +85,7 @@ func (o *Observer) closed(h *herd) {
 func (o *Observer) Begin() {
 	now := o.lock()
 	defer o.mu.Unlock()
-	o.begin(now, true)
+	o.begin(now)
 }
 
 // End ends the window. A second call has no effect.
@@ -95,9 +95,9 @@ func (o *Observer) End() {
 	o.end(now)
 }
 
-func (o *Observer) begin(now time.Duration, marked bool) {
+func (o *Observer) begin(now time.Duration) {
 	o.herds.closeUntil(never, o.closed)
-	o.window = newWindow(now, o.version, marked)
+	o.window = newWindow(now, o.version)
 	o.window.sessions(o.alive())
 	for _, s := range o.sessions {
 		s.woken = map[*pathStats]bool{}
@@ -174,7 +174,7 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	defer o.mu.Unlock()
 	switch {
 	case strings.HasSuffix(e.Path, BeginMark):
-		o.begin(now, true)
+		o.begin(now)
 		return
 	case strings.HasSuffix(e.Path, EndMark):
 		o.end(now)

@@ -48,8 +48,8 @@ type Report struct {
 
 	Recent Recent `json:"-"` // the last seconds
 
-	Incidents  []proxy.Incident             `json:"incidents"` // the latest ones
-	Happenings map[proxy.IncidentKind]int64 `json:"happenings"`
+	Incidents      []proxy.Incident             `json:"incidents"` // the latest ones
+	IncidentCounts map[proxy.IncidentKind]int64 `json:"incident_counts"`
 }
 
 // Recent is what happened in the last whole seconds of a window that is open.
@@ -136,7 +136,7 @@ func (o *Observer) Report() Report {
 		Requests: c.all, Failed: c.allFailed, Writes: c.writes, FailedWrites: c.failedWrites, Notifications: c.notified,
 		BytesIn: c.bytesIn, BytesOut: c.bytesOut,
 		HerdP50: w.kinds.sizes.median(), HerdMax: w.kinds.sizes.largest(), HerdGuessed: !o.herds.named,
-		Looks: w.families.looks(), Incidents: slices.Clone(w.incidents), Happenings: maps.Clone(w.happenings),
+		Looks: w.families.looks(), Incidents: slices.Clone(w.incidents), IncidentCounts: maps.Clone(w.incidentCounts),
 	}
 	r.Herds, r.OtherHerds = w.kinds.report()
 	r.Paths, r.OtherPaths = w.paths.report()

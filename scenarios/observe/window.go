@@ -22,19 +22,18 @@ const (
 type window struct {
 	start, end time.Duration
 	open       bool
-	marked     bool // begun by a mark, and not with the observer
 
-	counts       counts
-	mostSessions int
-	expired      int64
-	stuckEnded   int64 // sessions that ended while they were stuck
-	paths        *paths
-	kinds        herdKinds
-	families     families
-	incidents    []proxy.Incident
-	happenings   map[proxy.IncidentKind]int64
-	record       *recorder.Recorder
-	passed       int64 // herds of all transactions up to it are complete
+	counts         counts
+	mostSessions   int
+	expired        int64
+	stuckEnded     int64 // sessions that ended while they were stuck
+	paths          *paths
+	kinds          herdKinds
+	families       families
+	incidents      []proxy.Incident
+	incidentCounts map[proxy.IncidentKind]int64
+	record         *recorder.Recorder
+	passed         int64 // herds of all transactions up to it are complete
 }
 
 // counts are sums over all sessions.
@@ -47,8 +46,11 @@ type counts struct {
 	all, allFailed       int64 // requests of any kind
 }
 
-func newWindow(now time.Duration, version string, marked bool) *window {
-	w := &window{start: now, open: true, marked: marked, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(), happenings: map[proxy.IncidentKind]int64{}}
+func newWindow(now time.Duration, version string) *window {
+	w := &window{
+		start: now, open: true,
+		paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(), incidentCounts: map[proxy.IncidentKind]int64{},
+	}
 	w.counts = counts{requests: map[wire.Opcode]int64{}, failed: map[wire.Opcode]int64{}, notifications: map[wire.EventType]int64{}}
 	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayEnd: true, MayRest: true})
 	w.record.Traffic(now, recorder.Traffic{})
@@ -140,7 +142,7 @@ func (w *window) herd(h *herd) {
 
 // happened keeps an incident.
 func (w *window) happened(i proxy.Incident) {
-	w.happenings[i.Kind]++
+	w.incidentCounts[i.Kind]++
 	if len(w.incidents) == mostIncidents {
 		w.incidents = w.incidents[1:]
 	}
