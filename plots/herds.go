@@ -23,7 +23,7 @@ func (s *set) herdSizes() []Figure {
 	if largest < 2 {
 		return nil
 	}
-	if !herdsDiffer(groups) {
+	if !herdsDiffer(groups) && groups[0][0].Kind != results.Application {
 		s.without("the herd sizes of all variants are alike, at most %d", largest)
 		return nil
 	}

@@ -276,3 +276,20 @@ func TestPublishedIsDrawn(t *testing.T) {
 		t.Error("published figures were drawn beside those of the embedded server")
 	}
 }
+
+// An application that was observed has a timeline and herd sizes of its own: there is no variant to set beside it.
+func TestApplicationAlone(t *testing.T) {
+	app := measured(t, "app", "naive", 4, 1)
+	app.Kind = results.Application
+	_, names := draw(t, []*results.Document{app}, "svg")
+	for _, want := range []string{"lock-contention-container-timeline-n4-app.svg", "lock-contention-container-herd-sizes-n4.svg"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not drawn, but %v", want, names)
+		}
+	}
+	alone := measured(t, "app", "naive", 4, 1)
+	_, names = draw(t, []*results.Document{alone}, "svg")
+	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "timeline") }) {
+		t.Errorf("a naive variant without an optimized one has a timeline: %v", names)
+	}
+}

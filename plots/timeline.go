@@ -34,7 +34,7 @@ func (s *set) timelines() []Figure {
 	if s.docs[0].Window.Lockstep {
 		return nil
 	}
-	var out []Figure
+	out := s.applicationTimelines()
 	for _, pair := range s.timelinePairs() {
 		upper, lower := middle(pair[0]), middle(pair[1])
 		if max(upper.Herd.Max(), lower.Herd.Max()) < 2 {
@@ -49,6 +49,22 @@ func (s *set) timelines() []Figure {
 			continue
 		}
 		out = append(out, s.timeline(upper, lower))
+	}
+	return out
+}
+
+// applicationTimelines draws the notifications of each application that was observed. There is no second one to set beside it.
+func (s *set) applicationTimelines() []Figure {
+	var out []Figure
+	for _, g := range s.atMost() {
+		d := middle(g)
+		if d.Kind != results.Application || d.Herd.Max() < 2 || len(shownDots(d)) == 0 {
+			continue
+		}
+		dots := s.dotsPanel(d)
+		showTimes(dots, "time, ms")
+		shows := fmt.Sprintf("Every notification of %s, %s", timelineShown, clientsText(d.Clients))
+		out = append(out, s.stackFigure(fmt.Sprintf("timeline-n%d-%s", d.Clients, d.Variant), shows, []*plot.Plot{dots}, []vg.Length{dotsHeight + timesHeight}, nil))
 	}
 	return out
 }

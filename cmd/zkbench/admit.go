@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/drivers"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// possible returns the scenarios of a group that an engine can run, and names the others on standard error.
+func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []scenarios.Scenario {
+	var can []scenarios.Scenario
+	var cannot, large, undriven []string
+	for _, s := range group {
+		switch {
+		case checkDrivers(s) != nil:
+			undriven = append(undriven, s.Name)
+		case unable(s, abilityOf(engine)) != nil:
+			cannot = append(cannot, s.Name)
+		case admit([]scenarios.Scenario{s}, engine) != nil:
+			large = append(large, s.Name)
+		default:
+			can = append(can, s)
+		}
+	}
+	if len(undriven) > 0 {
+		fmt.Fprintf(a.stderr, "left out, as libraries are not installed (`zkbench list variants` says which packages have them): %s\n", strings.Join(undriven, ", "))
+	}
+	if len(large) > 0 {
+		fmt.Fprintf(a.stderr, "left out, as they need more files or memory than zkbench may use: %s\n", strings.Join(large, ", "))
+	}
+	if len(cannot) > 0 {
+		fmt.Fprintf(a.stderr, "left out, as the servers of engine %s cannot fail as they ask: %s\n", engine, strings.Join(cannot, ", "))
+	}
+	return can
+}
+
+// checkDrivers returns an error that says what to install unless all variants of a scenario can run here.
+func checkDrivers(s scenarios.Scenario) error {
+	var errs []error
+	for _, r := range catalog.Recipes() {
+		if r.Name != s.Recipe {
+			continue
+		}
+		for _, v := range s.Selected(r) {
+			errs = append(errs, drivers.CheckRunnable(r.Name, v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
+// process may use.
+func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
+	for _, s := range selected {
+		if err := errors.Join(unable(s, abilityOf(engine)), checkDrivers(s)); err != nil {
+			return err
+		}
+		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {
+			return usage(err)
+		}
+	}
+	return nil
+}
