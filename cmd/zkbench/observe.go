@@ -225,6 +225,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags) (interr
 
 // finishObserving prints the report, writes the files, and ends the proxy.
 func (a *app) finishObserving(o *observation, f observeFlags) error {
+	o.observer.End() // unless a mark has, so that the latest herds are in the report
 	report := o.observer.Report()
 	connections := o.proxy.Stats()
 	var errs []error

@@ -80,7 +80,6 @@ func TestObserveAnApplication(t *testing.T) {
 		stdout, stderr, code = observed(t, func(address string, _ *lockedBuffer) {
 			_, ran, _ = command(t.Context(), "run", "lock-contention", "--variants", "children-watch", "--clients", "5", "--operations", "40",
 				"--warm-up", "0s", "--repeats", "1", "--servers", address, "--out", out+"-run")
-			time.Sleep(2500 * time.Millisecond) // herds are complete after two seconds of silence
 		}, "--servers", addr, "--json", report, "--out", out)
 		if code != outcome.CodePass {
 			t.Fatalf("exit code %d: %s%s%s", code, stderr, stdout, ran)

@@ -375,6 +375,37 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// A window that begins when most sessions have gone has a document that readers accept: the clients in it are numbered anew.
+func TestDocumentOfALaterWindow(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(50)
+	for id := int64(1); id <= 47; id++ {
+		s.Over(id, false)
+	}
+	s.Begin()
+	s.Connected(60, false, 4*time.Second)
+	for range 10 {
+		s.do(48, wire.OpSetData, "/a")
+		s.fire(wire.NodeDataChanged, "/a", 49, 50, 60)
+		s.now += 10 * time.Millisecond
+	}
+	d, err := s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := results.ReadAll([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if docs[0].Clients != 4 || len(docs[0].Timeline.Notifications) != 30 {
+		t.Errorf("%d clients, %d notifications in the timeline, want 4 and 30", docs[0].Clients, len(docs[0].Timeline.Notifications))
+	}
+}
+
 // Incidents are counted, and the latest are listed.
 func TestIncidents(t *testing.T) {
 	s := newScene("")

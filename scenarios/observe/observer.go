@@ -98,9 +98,11 @@ func (o *Observer) End() {
 func (o *Observer) begin(now time.Duration) {
 	o.herds.closeUntil(never, o.closed)
 	o.window = newWindow(now, o.version)
-	o.window.sessions(o.alive())
+	o.window.sessions(len(o.sessions))
+	o.free, o.slots = nil, 0
 	for _, s := range o.sessions {
-		s.woken = map[*pathStats]bool{}
+		s.slot = o.takeSlot() // so that the slots of a window are below the most sessions in it
+		clear(s.woken)
 	}
 }
 
@@ -117,7 +119,6 @@ func (o *Observer) Connected(id int64, _ bool, timeout time.Duration) {
 	defer o.mu.Unlock()
 	o.timeout = max(o.timeout, timeout)
 	o.session(id)
-	o.window.sessions(o.alive())
 }
 
 // session returns the state of a session, which is added if it is new.
@@ -126,6 +127,7 @@ func (o *Observer) session(id int64) *session {
 	if s == nil {
 		s = &session{id: id, slot: o.takeSlot(), woken: map[*pathStats]bool{}}
 		o.sessions[id] = s
+		o.window.sessions(len(o.sessions))
 	}
 	return s
 }
@@ -140,8 +142,6 @@ func (o *Observer) takeSlot() int {
 	o.slots++
 	return o.slots - 1
 }
-
-func (o *Observer) alive() int { return len(o.sessions) }
 
 // Over implements [wire.Tap].
 func (o *Observer) Over(id int64, expired bool) {
@@ -191,7 +191,7 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 		o.window.exchanged(now, s, e)
 	}
 	if written {
-		s.woken = map[*pathStats]bool{}
+		clear(s.woken)
 	}
 }
 

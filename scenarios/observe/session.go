@@ -40,7 +40,7 @@ type wait struct {
 const stuckAfter = time.Second
 
 // mostWaits bounds how many such watches of a session are kept.
-const mostWaits = 1000
+const mostWaits = 100
 
 // await keeps track of watches that cannot fire.
 func (s *session) await(now time.Duration, e wire.Exchange) {
