@@ -45,7 +45,7 @@ func TestLiveDrivers(t *testing.T) {
 		s := scenarios.Default()
 		s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "libraries", recipe.Name, []int{1, 10}, 100, 1
 		s.Variants = append(slices.Clone(names), recipe.Variants[len(recipe.Variants)-1].Name)
-		for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
+		for _, d := range undisturbed(t, s) {
 			label := fmt.Sprintf("%s/%s, %d clients", d.Recipe, d.Variant, d.Clients)
 			if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Checked || !d.Oracle.Agrees() || !d.Scenario.Tunnelled {
 				t.Errorf("%s: invalid %q, violations %v, oracle %+v, tunnelled %t", label, d.Invalid, d.Violations, d.Oracle, d.Scenario.Tunnelled)
@@ -54,6 +54,19 @@ func TestLiveDrivers(t *testing.T) {
 				t.Errorf("%s: driver %+v", label, d.Driver)
 			}
 			checkDrivenCosts(t, label, d)
+		}
+	}
+}
+
+// undisturbed measures a scenario, and again if a session had to reconnect: kazoo takes a connection for lost if it does not get a CPU for
+// long enough, as on a machine that is busy with other things.
+func undisturbed(t *testing.T, s scenarios.Scenario) []*results.Document {
+	t.Helper()
+	for attempt := 1; ; attempt++ {
+		docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes())
+		reconnected := func(d *results.Document) bool { return d.Health.Reconnects > 0 }
+		if attempt == 3 || !slices.ContainsFunc(docs, reconnected) {
+			return docs
 		}
 	}
 }
