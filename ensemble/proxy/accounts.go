@@ -8,11 +8,17 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// leastKept is the shortest time for which a session without a connection is kept, so that one that comes back joins its account.
-const leastKept = time.Minute
+const (
+	// leastKept is the shortest time for which a session without a connection is kept, so that one that comes back joins its account.
+	leastKept = time.Minute
+	// sweepEvery is how often the accounts are searched for sessions that have had no connection for too long.
+	sweepEvery = time.Second
+	// ticks is how much longer than its timeout a server may keep a session: it looks once a tick.
+	ticks = 3 * time.Second
+)
 
-// accounts holds a ledger for each session. A session without a connection is forgotten after twice its timeout, when no server knows
-// it any more; its counts stay in the total.
+// accounts holds a ledger for each session. A session that has had no connection for its timeout is reported as over. It is forgotten after
+// twice its timeout, and at least a minute; its counts stay in the total.
 type accounts struct {
 	epoch    time.Time
 	observer wire.Tap
@@ -21,7 +27,6 @@ type accounts struct {
 	all     map[*account]struct{}
 	byID    map[int64]*account
 	retired wire.Counts
-	swept   time.Time
 }
 
 // account is one session.
@@ -35,6 +40,7 @@ type account struct {
 	links     int
 	left      time.Time // when the last connection ended
 	unmatched int64     // that were reported
+	silent    bool      // it was reported as over, because it had no connection
 }
 
 func newAccounts(epoch time.Time, observer wire.Tap) *accounts {
@@ -43,7 +49,6 @@ func newAccounts(epoch time.Time, observer wire.Tap) *accounts {
 
 // join returns the account of the session that a client wants to resume, and a new one for id 0.
 func (as *accounts) join(id int64) *account {
-	as.sweep(time.Now())
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	a := as.byID[id]
@@ -53,6 +58,7 @@ func (as *accounts) join(id int64) *account {
 		as.all[a] = struct{}{}
 	}
 	a.links++
+	a.silent = false
 	return a
 }
 
@@ -86,25 +92,28 @@ func (as *accounts) retire(a *account) {
 	}
 }
 
-// sweep retires the sessions that have had no connection for too long, at most once a second.
+// sweep reports the sessions that have had no connection for too long, and forgets those that no server can have.
 func (as *accounts) sweep(now time.Time) {
-	for _, a := range as.forgotten(now) {
+	for _, a := range as.silent(now) {
 		as.observer.Over(a.id.Load(), true)
 	}
 }
 
-// forgotten retires and returns the sessions that have had no connection for too long.
-func (as *accounts) forgotten(now time.Time) (out []*account) {
+// silent returns the sessions that have had no connection for too long since the last call. It forgets those that no server can have.
+func (as *accounts) silent(now time.Time) (out []*account) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	if now.Sub(as.swept) < time.Second {
-		return nil
-	}
-	as.swept = now
 	for a := range as.all {
-		if a.links == 0 && now.Sub(a.left) > max(2*a.ledger.SessionTimeout(), leastKept) {
-			as.retire(a)
+		timeout, alone := a.ledger.SessionTimeout(), now.Sub(a.left)
+		if a.links > 0 {
+			continue
+		}
+		if alone > timeout+ticks && !a.silent {
+			a.silent = true
 			out = append(out, a)
+		}
+		if alone > max(2*timeout, leastKept) {
+			as.retire(a)
 		}
 	}
 	return out
@@ -123,12 +132,11 @@ func (as *accounts) counts() wire.Counts {
 
 // alive returns the number of sessions that are not over.
 func (as *accounts) alive() int {
-	as.sweep(time.Now())
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	n := 0
 	for a := range as.all {
-		if a.id.Load() != 0 && !a.over.Load() {
+		if a.id.Load() != 0 && !a.over.Load() && !a.silent {
 			n++
 		}
 	}

@@ -13,9 +13,9 @@ const (
 	acceptPause = 50 * time.Millisecond
 	// knockPause is the time between two attempts to connect to a server that takes no connections.
 	knockPause = 100 * time.Millisecond
-	// knockTimeout bounds such an attempt. A server that does not refuse a connection for so long may take it.
+	// knockTimeout bounds such an attempt. A server that has not refused by then is taken to be up.
 	knockTimeout = 100 * time.Millisecond
-	// secondLook is how long after the end of a connection a server that has ended no longer listens.
+	// secondLook is how long after the end of a connection the server is looked at again. A process that has ended no longer listens then.
 	secondLook = 20 * time.Millisecond
 )
 

@@ -211,7 +211,7 @@ func (l *link) over(kind IncidentKind, err error) (reported bool) {
 		return false
 	}
 	l.ended.Do(func() {
-		unanswered := c.End()
+		unanswered, closing := c.Unanswered()
 		detail := ""
 		if !errors.Is(err, io.EOF) {
 			detail = err.Error()
@@ -221,7 +221,7 @@ func (l *link) over(kind IncidentKind, err error) (reported bool) {
 			kind = Refused
 		case kind == EndedServer && c.account.id.Load() == 0:
 			kind, detail = Refused, fmt.Sprintf("session %#x does not exist any more", uint64(l.wanted))
-		case c.account.over.Load():
+		case c.account.over.Load() || closing && kind == EndedClient: // a client need not wait for the reply to its last request
 			return
 		}
 		l.happened(kind, detail, unanswered)
@@ -245,6 +245,7 @@ func (l *link) settle() {
 	if c == nil {
 		return
 	}
+	c.End()
 	if n := l.proxy.accounts.leave(c.account); n > 0 {
 		l.happened(Unmatched, fmt.Sprintf("%d frames that could not be decoded, or answer no request", n), 0)
 	}

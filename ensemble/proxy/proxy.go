@@ -102,7 +102,22 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	for _, d := range p.doors {
 		p.running.Go(d.serve)
 	}
+	p.running.Go(p.sweep)
 	return p, nil
+}
+
+// sweep looks for sessions without a connection until the proxy is closed.
+func (p *Proxy) sweep() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.dials.Done():
+			return
+		case now := <-ticker.C:
+			p.accounts.sweep(now)
+		}
+	}
 }
 
 // Addresses returns where clients reach each server through the proxy, in the order of the servers.
@@ -117,7 +132,7 @@ func (p *Proxy) Addresses() []string {
 // Counts returns the totals of all sessions so far.
 func (p *Proxy) Counts() wire.Counts { return p.accounts.counts() }
 
-// Sessions returns the number of sessions that exist, as far as their clients know.
+// Sessions returns the number of sessions that exist, as far as their clients know and their connections show.
 func (p *Proxy) Sessions() int { return p.accounts.alive() }
 
 // Stats returns the numbers of connections so far.

@@ -434,6 +434,56 @@ func TestServerThatGoesAway(t *testing.T) {
 	})
 }
 
+// A client that sends its last requests and ends its half without waiting is counted like any other: the replies are not lost, and the
+// session is closed.
+func TestClientThatDoesNotWait(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	p, n := start(t, server.Addr())
+	conn, err := net.Dial("tcp", p.Addresses()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
+	hello[19] = 0x10 // a timeout of 4 s
+	hello[18] = 0x10
+	exists := []byte{0, 0, 0, 14, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 1, '/', 0}
+	end := []byte{0, 0, 0, 8, 0, 0, 0, 2, 0xff, 0xff, 0xff, 0xf5}
+	_, _ = conn.Write(slices.Concat(hello, exists, end))
+	_ = conn.(*net.TCPConn).CloseWrite()
+	_, _ = io.ReadAll(conn)
+	awaitClosed(t, p)
+	if kinds := n.kinds(); len(kinds) > 0 || n.exchanges != 2 || len(n.over) != 1 || p.Sessions() != 0 {
+		t.Errorf("incidents %v, %d exchanges, %d sessions over, %d left", n.all(), n.exchanges, len(n.over), p.Sessions())
+	}
+}
+
+// A session whose client has vanished is over when its timeout has passed, although no other client connects.
+func TestSessionThatRanOut(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
+	p, n := start(t, server.Addr())
+	conn, err := net.Dial("tcp", p.Addresses()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
+	hello[19] = 1 // the shortest timeout that the server grants
+	_, _ = conn.Write(hello)
+	_, _ = conn.Read(make([]byte, 41))
+	conn.Close()
+	ensembletest.Await(t, func() string {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if len(n.over) == 0 {
+			return "the session is not over"
+		}
+		return ""
+	})
+	if p.Sessions() != 0 || !slices.Contains(n.kinds(), proxy.EndedClient) {
+		t.Errorf("%d sessions are left, incidents %v", p.Sessions(), n.all())
+	}
+}
+
 // Sessions that come and go leave nothing behind: neither accounts nor goroutines. Their counts stay.
 func TestNothingIsLeft(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})

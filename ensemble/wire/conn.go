@@ -122,6 +122,7 @@ type outstandingRequest struct {
 	last         bool     // its reply ends the connection
 	watch        watchKey // the watch that it sets; zero if it sets none
 	removes      watchKey // the watch that it removes; zero if it removes none
+	removesBoth  bool     // and the other kind of watch on the same path
 	exchange     *Exchange
 }
 
@@ -199,6 +200,11 @@ func parseRequest(body []byte) outstandingRequest {
 	r.housekeeping = r.xid < 0 || r.op.isHousekeeping() || r.op == OpSync && string(path) == FencePath
 	if can, _ := r.op.armsWatch(); can && len(rest) > 0 && rest[0] != 0 {
 		r.watch = newWatchKey(path, r.op == OpGetChildren || r.op == OpGetChildren2)
+	}
+	if r.op == OpRemoveWatches && len(rest) >= 4 {
+		const children, anyKind = 1, 3
+		kind := binary.BigEndian.Uint32(rest)
+		r.removes, r.removesBoth = newWatchKey(path, kind == children), kind == anyKind
 	}
 	return r
 }
@@ -281,6 +287,10 @@ func (c *Conn) notification(body []byte, length int) {
 
 func (c *Conn) answer(xid int32, body []byte, length int) {
 	l := c.ledger
+	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to those before it were not seen
+		l.unmatched++
+		c.outstanding = c.outstanding[1:]
+	}
 	if len(c.outstanding) == 0 || c.outstanding[0].xid != xid {
 		l.unmatched++
 		return
@@ -315,7 +325,15 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 		if armed {
 			l.watches.add(r.watch)
 		}
+		if r.op == OpRemoveWatches && code == OK {
+			l.watches.remove(r.removes, r.removesBoth)
+		}
 	}
+}
+
+// expects reports whether a request with this xid is outstanding.
+func (c *Conn) expects(xid int32) bool {
+	return slices.ContainsFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
 }
 
 // upkeep counts the reply to a request that no recipe causes.

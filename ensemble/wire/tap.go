@@ -22,16 +22,19 @@ type Tap interface {
 // Exchange is a request and its reply.
 type Exchange struct {
 	Op Opcode
-	// Path is the one that the request names, truncated to about a thousand bytes; of a create that succeeded, that of the new znode; of a
-	// multi, that of its first operation. It is empty for a request without one.
-	Path  string
-	Parts []Part        // of a multi, as far as they are within the first thousand bytes
-	Asked bool          // the request asks for a watch
-	Armed bool          // the watch is set
-	Code  Code          // of a multi that failed, that of the operation because of which it failed
-	Zxid  int64         // of a write, its transaction; otherwise, the last transaction that the server had applied
-	Sent  time.Duration // since the ledger's epoch, as the reply
-	Reply time.Duration
+	// Path is truncated to about a thousand bytes, and empty for a request without one. It is
+	//  - the path of the new znode for a create that succeeded,
+	//  - the path of the first operation for a multi,
+	//  - the path in the request otherwise.
+	Path       string
+	Parts      []Part        // of a multi, as far as they are within the first thousand bytes
+	Sequential bool          // a create that succeeded, to whose path the server has appended a number
+	Asked      bool          // the request asks for a watch
+	Armed      bool          // the watch is set
+	Code       Code          // of a multi that failed, that of the operation because of which it failed
+	Zxid       int64         // of a write, its transaction; otherwise, the last transaction that the server had applied
+	Sent       time.Duration // since the ledger's epoch, as the reply
+	Reply      time.Duration
 
 	BytesOut, BytesIn int64 // with their length prefixes
 }
@@ -75,18 +78,26 @@ func (t *Tapped) Received(p []byte) {
 // Greeted reports whether the server has answered the connect request.
 func (t *Tapped) Greeted() bool { return read(t.conn.ledger, &t.conn.greetedIn) }
 
-// End counts the end of the connection, and returns the number of requests without a reply. A second call has no effect.
-func (t *Tapped) End() (unanswered int) {
+// Unanswered returns the number of requests without a reply, and reports whether the one to close the session is among them.
+func (t *Tapped) Unanswered() (requests int, closing bool) {
 	c := &t.conn
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
-	if c.ending.ended {
-		return 0
+	for _, r := range c.outstanding {
+		closing = closing || r.op == OpClose
 	}
-	unanswered = len(c.outstanding)
-	c.end()
-	c.settle()
-	return unanswered
+	return len(c.outstanding), closing
+}
+
+// End counts the end of the connection, when nothing more passes in either direction. A second call has no effect.
+func (t *Tapped) End() {
+	c := &t.conn
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	if !c.ending.ended {
+		c.end()
+		c.settle()
+	}
 }
 
 // exchange returns what a tap is to know of a request; nil without a tap.
@@ -132,6 +143,7 @@ func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 		e.Code = multiCode(payload)
 	case e.Op.creates() && e.Code == OK:
 		path, _ := jutePath(payload)
+		e.Sequential = string(path) != e.Path
 		e.Path = string(path)
 	}
 	l.tap.Exchanged(l.session.ID, *e)

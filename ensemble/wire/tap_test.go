@@ -145,11 +145,13 @@ func TestTappedSessionMoves(t *testing.T) {
 	l := wire.NewTapped(time.Now(), log)
 	first := l.Tapped()
 	pass(first, join(connectRequest(), request(1, wire.OpDelete, "/a"), request(2, wire.OpDelete, "/b")), join(opened(9), reply(1, 3, 0)), whole)
-	if n := first.End(); n != 1 {
-		t.Errorf("%d requests without a reply, want 1", n)
+	if n, closing := first.Unanswered(); n != 1 || closing {
+		t.Errorf("%d requests without a reply, want 1; closing %t", n, closing)
 	}
-	if n := first.End(); n != 0 {
-		t.Errorf("a second end finds %d requests without a reply", n)
+	first.End()
+	first.End()
+	if c := l.Counts(); c.UnknownTransactions != 1 {
+		t.Errorf("%d transactions are in doubt, want the delete without a reply", c.UnknownTransactions)
 	}
 	resume := frame(make([]byte, 16), int64s(9), make([]byte, 20))
 	second := l.Tapped()
@@ -190,11 +192,38 @@ func TestManyOutstandingRequests(t *testing.T) {
 	}
 	pass(c, out, in, whole)
 	counts := l.Counts()
-	if got := counts.TotalRequests(); got != n || l.Unmatched() != 0 || c.End() != 0 {
-		t.Errorf("%d requests, %d unmatched", got, l.Unmatched())
+	unanswered, _ := c.Unanswered()
+	if got := counts.TotalRequests(); got != n || l.Unmatched() != 0 || unanswered != 0 {
+		t.Errorf("%d requests, %d unmatched, %d unanswered", got, l.Unmatched(), unanswered)
 	}
 	if got, want := log.lines[n], fmt.Sprintf("9 getData /%d [] OK zxid 1 asked false armed false bytes 21 20", n-1); got != want {
 		t.Errorf("the last one is %q, want %q", got, want)
+	}
+}
+
+// After a reply that was not seen, the next ones are matched again, and nothing piles up.
+func TestReplyThatIsMissing(t *testing.T) {
+	log := &tapLog{}
+	l := wire.NewTapped(time.Now(), log)
+	c := l.Tapped()
+	pass(c, join(connectRequest(), request(1, wire.OpGetData, "/a"), request(2, wire.OpGetData, "/b"), request(3, wire.OpGetData, "/c")),
+		join(opened(9), reply(2, 1, 0), reply(7, 1, 0), reply(3, 1, 0)), whole)
+	unanswered, _ := c.Unanswered()
+	if l.Unmatched() != 2 || unanswered != 0 || len(log.lines) != 3 || log.lines[2] != "9 getData /c [] OK zxid 1 asked false armed false bytes 18 20" {
+		t.Errorf("%d unmatched, %d unanswered, received %q", l.Unmatched(), unanswered, log.lines)
+	}
+}
+
+// A watch that the client removes is not set any more.
+func TestRemovedWatches(t *testing.T) {
+	for kind, want := range map[int32][]string{1: {"/a"}, 2: {"/a"}, 3: nil} { // children, data, any
+		l := wire.NewLedger(time.Now())
+		exchange(t, l, join(connectRequest(), request(1, wire.OpGetData, "/a", 1), request(2, wire.OpGetChildren2, "/a", 1),
+			request(3, wire.OpRemoveWatches, "/a", int32s(kind)...), request(4, wire.OpRemoveWatches, "/b", int32s(3)...)),
+			join(opened(9), reply(1, 1, 0), reply(2, 1, 0), reply(3, 1, 0), reply(4, 1, int32(wire.NoWatcher))), whole)
+		if got := l.Watched(); !slices.Equal(got, want) {
+			t.Errorf("kind %d: watched %v, want %v", kind, got, want)
+		}
 	}
 }
 

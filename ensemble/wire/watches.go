@@ -26,6 +26,15 @@ func (s *watchSet) add(k watchKey) {
 	(*s)[k] = struct{}{}
 }
 
+// remove removes a watch, and the one of the other kind on the same path if both are meant.
+func (s watchSet) remove(k watchKey, both bool) {
+	delete(s, k)
+	if both {
+		k.child = !k.child
+		delete(s, k)
+	}
+}
+
 // fire removes the watches that a notification ends.
 func (s watchSet) fire(typ EventType, path []byte) {
 	if len(s) == 0 {
