@@ -45,7 +45,8 @@ that wait for a notification that cannot come. The clients may use any library.
 
 Point the application at the addresses that the command prints. It observes
 until Ctrl-C or the end of --for, then prints its report and cuts the
-connections; the clients reconnect to any server that they know.
+connections. Before that, end the application or give it the servers' own
+addresses, too: it cannot connect to those of this command any more.
 
 A part of it can be marked: the report and the document are of the time from
 the last request for ` + observe.BeginMark + ` to the next one for ` + observe.EndMark + `, such as
@@ -124,17 +125,23 @@ type observation struct {
 	chosen   ensemble.Description
 }
 
+// mostMarks is how many signals may wait to be handled.
+const mostMarks = 16
+
 // observe runs the command. Without a limit, an interrupt is the end that the user wants.
 func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 	target, err := f.check(bounded)
 	if err != nil {
 		return err
 	}
+	marks := make(chan os.Signal, mostMarks)
+	signal.Notify(marks, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(marks)
 	o, err := a.startObserving(ctx, f, target)
 	if err != nil {
 		return err
 	}
-	interrupted := a.watch(ctx, o, f)
+	interrupted := a.watch(ctx, o, f, marks)
 	err = a.finishObserving(o, f)
 	if interrupted && bounded {
 		err = errors.Join(err, errInterrupted)
@@ -189,10 +196,7 @@ func describeTarget(ctx context.Context, target external.Target) (ensemble.Descr
 }
 
 // watch shows what is observed until the end of --for or of the context. It reports whether the context ended it.
-func (a *app) watch(ctx context.Context, o *observation, f observeFlags) (interrupted bool) {
-	marks := make(chan os.Signal, 1)
-	signal.Notify(marks, syscall.SIGUSR1, syscall.SIGUSR2)
-	defer signal.Stop(marks)
+func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <-chan os.Signal) (interrupted bool) {
 	var limit <-chan time.Time
 	if f.length > 0 {
 		timer := time.NewTimer(f.length)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -87,7 +89,7 @@ func TestObserveAnApplication(t *testing.T) {
 		checkReportFile(t, report)
 	}
 	for _, want := range []string{
-		"largest herds, cause first", "by session …", "NodeChildrenChanged of /zkbench-", "within 50 ms: ", "no write followed",
+		"largest herds, cause first", "by session 0x", "NodeChildrenChanged of /zkbench-", "within 50 ms: ", "no write followed",
 		"every waiter watches /zkbench-", "lock/children-watch; lock/predecessor-watch would need at most 5 requests and 1 notification per operation",
 		"zkbench explain lock/predecessor-watch", "four-letter commands, forwarded and not decoded",
 	} {
@@ -150,11 +152,23 @@ func TestObserveAStuckClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if _, _, _, err := conn.ExistsW("/lock/x-0000000007"); err != nil {
+		create := func(path string, flags int32) string {
+			made, err := conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		create("/lock", 0)
+		gone := create("/lock/x-", zk.FlagEphemeral|zk.FlagSequence)
+		if err := conn.Delete(gone, -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := conn.ExistsW(gone); err != nil {
 			t.Fatal(err)
 		}
 		ensembletest.Await(t, func() string {
-			if !strings.Contains(said.String(), "waits for /lock/x-0000000007, which is gone") {
+			if !strings.Contains(said.String(), "waits for /lock/x-0000000000, which is gone") {
 				return "not reported as stuck: " + said.String()
 			}
 			return ""

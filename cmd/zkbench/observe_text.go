@@ -128,9 +128,12 @@ func herdTitle(r observe.Report) string {
 // herdText returns the largest herd of a kind, and how many there were.
 func herdText(k observe.HerdKind) string {
 	h := k.Largest
-	cause := "no request through these addresses, such as the end of a session that ran out"
-	if h.Cause != "" {
-		cause = h.Cause + " by session " + shortSession(h.By)
+	cause := "transaction not known"
+	switch {
+	case h.Cause != "":
+		cause = h.Cause + " by session " + h.By
+	case h.Zxid != "":
+		cause = "no request through these addresses, such as the end of a session that ran out"
 	}
 	if h.Zxid != "" {
 		cause = "zxid " + h.Zxid + ": " + cause
@@ -144,9 +147,6 @@ func herdText(k observe.HerdKind) string {
 	}
 	return text
 }
-
-// shortSession returns the end of a session's id, which is what differs.
-func shortSession(id string) string { return "…" + id[max(len(id)-4, 0):] }
 
 func effectsText(effects []observe.Effect) string {
 	var parts []string
@@ -204,7 +204,7 @@ func failedText(failed map[string]int64) string {
 }
 
 func waiterText(w observe.Waiter) string {
-	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", shortSession(w.Session), w.Path, seconds(w.Since))
+	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", w.Session, w.Path, seconds(w.Since))
 }
 
 // lookText says what znodes are used like, and what a better variant would cost.

@@ -169,6 +169,17 @@ func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *he
 	return h
 }
 
+// oldest returns the first transaction whose herd may still grow.
+func (hs *openHerds) oldest() int64 {
+	first := int64(math.MaxInt64)
+	for _, h := range hs.open {
+		if h.zxid > 0 {
+			first = min(first, h.zxid)
+		}
+	}
+	return first
+}
+
 // detach gives a guessed herd, to which a later notification of its path does not belong, a key of its own.
 func (hs *openHerds) detach(key herdKey) {
 	h := hs.open[key]

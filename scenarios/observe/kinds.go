@@ -80,7 +80,7 @@ func (hk *herdKinds) sorted() []*herdKind {
 	return all
 }
 
-// sizes counts herds by their size. It has at most as many entries as there were sessions at a time, and watches of each.
+// sizes counts herds by their size. It has at most as many entries as there were watches at a time.
 type sizes map[int]int64
 
 func (s sizes) count() (n int64) {

@@ -211,8 +211,13 @@ func TestLooks(t *testing.T) {
 // A session is stuck when exists has set a watch on a sequential znode that is gone, and it has done nothing about it since.
 func TestStuckWaiters(t *testing.T) {
 	const gone = "/lock/x-0000000004"
+	missing := func(s *scene, path string) {
+		s.request(1, wire.Exchange{Op: wire.OpExists, Path: path, Asked: true, Armed: true, Code: wire.NoNode})
+	}
+	made := func(s *scene) { s.request(2, wire.Exchange{Op: wire.OpCreate, Path: gone, Sequential: true}) }
 	wait := func(s *scene) {
-		s.request(1, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode})
+		made(s)
+		missing(s, gone)
 	}
 	for _, tt := range []struct {
 		name        string
@@ -228,9 +233,16 @@ func TestStuckWaiters(t *testing.T) {
 		{"another session lists", func(s *scene) { wait(s); s.do(2, wire.OpGetChildren2, "/lock") }, 1, 0},
 		{"is over", func(s *scene) { wait(s); s.Over(1, false) }, 0, 0},
 		{"the znode is there", func(s *scene) { s.watch(1, wire.OpExists, gone) }, 0, 0},
-		{"the znode may come", func(s *scene) {
-			s.request(1, wire.Exchange{Op: wire.OpExists, Path: "/ready", Asked: true, Armed: true, Code: wire.NoNode})
-		}, 0, 0},
+		{"the znode may come", func(s *scene) { made(s); missing(s, "/lock/ready") }, 0, 0},
+		{"a name that ends in digits", func(s *scene) { made(s); missing(s, "/jobs/1700000000123") }, 0, 0},
+		{"after many that were left", func(s *scene) {
+			made(s)
+			for i := range 3 * mostWaits {
+				missing(s, fmt.Sprintf("/lock/x-%010d", i+10))
+				s.do(1, wire.OpGetChildren2, "/lock")
+			}
+			missing(s, gone)
+		}, 1, 3 * mostWaits},
 		{"without a watch", func(s *scene) { s.fail(1, wire.OpExists, gone, wire.NoNode) }, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -256,6 +268,60 @@ func TestStuckWaiters(t *testing.T) {
 	s.Over(1, false)
 	if r := s.Report(); r.StuckEnded != 1 {
 		t.Errorf("%d sessions ended while stuck, want 1", r.StuckEnded)
+	}
+}
+
+// What happens after the end of a window is not in its report, such as when a test ends its clients.
+func TestNothingAfterTheEnd(t *testing.T) {
+	const gone = "/lock/x-0000000004"
+	s := newScene("3.9.3")
+	s.request(2, wire.Exchange{Op: wire.OpCreate, Path: gone, Sequential: true})
+	s.request(1, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode})
+	s.now += 2 * time.Second
+	s.End()
+	s.Over(1, true)
+	s.request(3, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode})
+	s.now += 5 * time.Second
+	s.Happened(proxy.Incident{Kind: proxy.EndedClient})
+	r := s.Report()
+	if len(r.Stuck) != 1 || r.Stuck[0].Session != "0x1" || r.Stuck[0].Since > 3*time.Second || r.Expired+r.StuckEnded > 0 || len(r.Incidents) > 0 {
+		t.Errorf("after the end: %+v", r)
+	}
+}
+
+// A herd that still grows is not completed by a later one that is complete.
+func TestHerdThatGrowsSlowly(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(40)
+	s.do(1, wire.OpSetData, "/slow")
+	slow := s.zxid
+	notify := func(zxid int64, id int64) {
+		s.Notified(id, wire.Notification{At: s.now, Zxid: zxid, Type: wire.NodeDataChanged, Path: "/slow"})
+	}
+	notify(slow, 2)
+	s.do(1, wire.OpSetData, "/quick")
+	notify(s.zxid, 3)
+	for id := int64(4); id < 20; id++ { // each within the silence that completes a herd
+		s.now += time.Second
+		notify(slow, id)
+	}
+	d, err := s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Report(); d.Herd.Max() != 17 || r.HerdMax != 17 {
+		t.Errorf("the largest herd has %d in the document and %d in the report, want 17", d.Herd.Max(), r.HerdMax)
+	}
+}
+
+// A reader that never writes is remembered for a bounded number of paths.
+func TestReaderOfManyPaths(t *testing.T) {
+	s := newScene("3.9.3")
+	for i := range 3 * mostPaths {
+		s.fire(wire.NodeDataChanged, "/"+strings.Repeat("a", i%97)+string(rune('b'+i%20))+strings.Repeat("c", i/97), 1)
+	}
+	if n := len(s.sessions[1].woken); n > mostPaths {
+		t.Errorf("%d paths are remembered", n)
 	}
 }
 

@@ -34,6 +34,7 @@ type Observer struct {
 	slots    int
 	timeout  time.Duration // the longest session timeout that a server has granted
 	causes   causes
+	parents  map[string]bool // of sequential znodes
 	herds    openHerds
 	window   *window
 	next     time.Duration // of the next look at what may be complete
@@ -46,7 +47,7 @@ func New(epoch time.Time, version string) *Observer {
 }
 
 func newObserver(clock func() time.Duration, version string) *Observer {
-	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}}
+	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
 	o.herds = openHerds{named: namesTransactions(version), open: map[herdKey]*herd{}}
 	o.begin(clock())
 	return o
@@ -69,7 +70,7 @@ const lookEvery = 100 * time.Millisecond
 func (o *Observer) look(now time.Duration) {
 	o.herds.closeUntil(now-herdSilence, o.closed)
 	o.causes.forget(now - causeKept)
-	o.window.tick(now)
+	o.window.tick(now, o.herds.oldest())
 }
 
 // closed takes a herd that is complete.
@@ -109,6 +110,7 @@ func (o *Observer) begin(now time.Duration) {
 func (o *Observer) end(now time.Duration) {
 	if o.window.open {
 		o.herds.closeUntil(never, o.closed)
+		o.window.waits = o.waits(now)
 		o.window.close(now)
 	}
 }
@@ -153,12 +155,7 @@ func (o *Observer) Over(id int64, expired bool) {
 	}
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
-	if expired {
-		o.window.expired++
-	}
-	if s.isStuck(now) {
-		o.window.stuckEnded++
-	}
+	o.window.over(expired, s.isStuck(now))
 }
 
 // Happened implements [proxy.Observer].
@@ -186,13 +183,29 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 		o.causes.add(now, e.Zxid, cause{id, e.Op, e.Path, e.Parts})
 	}
 	s.follow(e)
-	s.await(now, e)
+	o.sequential(e)
+	s.await(now, e, o.parents)
 	if o.window.open && e.Op != wire.OpCloseSession {
 		o.window.exchanged(now, s, e)
 	}
 	if written {
 		clear(s.woken)
 	}
+}
+
+// mostParents bounds how many parents of sequential znodes are known. When there are more, all are forgotten, and found again by the next
+// creates.
+const mostParents = 1 << 14
+
+// sequential remembers the parent of a znode to whose name the server has appended a number.
+func (o *Observer) sequential(e wire.Exchange) {
+	if !e.Sequential {
+		return
+	}
+	if len(o.parents) == mostParents {
+		clear(o.parents)
+	}
+	o.parents[parentOf(e.Path)] = true
 }
 
 // Notified implements [wire.Tap].

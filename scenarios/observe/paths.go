@@ -131,6 +131,9 @@ func (p *pathStats) exchanged(e wire.Exchange) {
 // notified counts a notification to a session. The one before it was of no use if no successful write of the session followed.
 func (p *pathStats) notified(s *session) {
 	p.fired++
+	if len(s.woken) == mostPaths { // a reader that never writes, of paths that do not fold
+		clear(s.woken)
+	}
 	if s.woken[p] {
 		p.unfollowed++
 	}

@@ -72,7 +72,7 @@ type HerdKind struct {
 // Herd is the notifications that one transaction caused.
 type Herd struct {
 	Zxid          string        `json:"zxid"`  // in hexadecimal; empty if it is not known
-	Cause         string        `json:"cause"` // such as "delete /q/lock"; empty if no request through the proxy made the transaction
+	Cause         string        `json:"cause"` // such as "delete /q/lock"; empty if it is not known, or is no request through the proxy
 	By            string        `json:"by"`    // the session of the cause, in hexadecimal; empty if it is not known
 	Event         string        `json:"event"`
 	Path          string        `json:"path"` // of the notifications
@@ -140,30 +140,40 @@ func (o *Observer) Report() Report {
 	}
 	r.Herds, r.OtherHerds = w.kinds.report()
 	r.Paths, r.OtherPaths = w.paths.report()
-	o.reportWaits(now, &r)
+	r.addWaits(w.waits)
 	if w.open {
+		r.addWaits(o.waits(now))
 		l := w.record.LastSeconds(now)
 		r.Recent = Recent{l.Length, l.Operations, l.FailedRequests, l.Notifications, l.LargestHerd}
 	}
 	return r
 }
 
-// reportWaits adds the watches that cannot fire, those of the longest waits first.
-func (o *Observer) reportWaits(now time.Duration, r *Report) {
-	r.Stuck = []Waiter{}
+// waits is what is known of watches that cannot fire.
+type waits struct {
+	stuck []Waiter // those of the longest waits first
+	left  int
+}
+
+// waits returns the watches that cannot fire.
+func (o *Observer) waits(now time.Duration) (found waits) {
 	for _, s := range o.sessions {
+		found.left += s.left
 		for path, w := range s.waits {
-			switch {
-			case w.wentOn:
-				r.LeftWatches++
-			case w.stuck(now):
-				r.Stuck = append(r.Stuck, Waiter{sessionName(s.id), path, now - w.since})
+			if w.stuck(now) {
+				found.stuck = append(found.stuck, Waiter{sessionName(s.id), path, now - w.since})
 			}
 		}
 	}
-	slices.SortFunc(r.Stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
-	r.MoreStuck = max(len(r.Stuck)-reportedWaiters, 0)
-	r.Stuck = r.Stuck[:len(r.Stuck)-r.MoreStuck]
+	slices.SortFunc(found.stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
+	return found
+}
+
+// addWaits adds the first of them to a report.
+func (r *Report) addWaits(w waits) {
+	r.MoreStuck = max(len(w.stuck)-reportedWaiters, 0)
+	r.Stuck = append([]Waiter{}, w.stuck[:len(w.stuck)-r.MoreStuck]...)
+	r.LeftWatches = w.left
 }
 
 func sessionName(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }

@@ -18,6 +18,7 @@ type session struct {
 	notified time.Duration       // when that arrived
 	woken    map[*pathStats]bool // the paths of notifications that no successful write of the session has followed yet
 	waits    map[string]*wait    // by path
+	left     int                 // watches that cannot fire, of waits that the client has given up; the server keeps them
 }
 
 // follow books a request as an effect of the session's latest notification, if it was sent soon after that.
@@ -28,12 +29,11 @@ func (s *session) follow(e wire.Exchange) {
 	s.herd.follow(e)
 }
 
-// wait is a watch on a sequential znode that was gone already when exists set it. The servers never give a sequential name twice, so
-// that the watch does not fire.
+// wait is a watch on a sequential znode that was gone already when exists set it. The servers never give a sequential name twice, unless
+// the parent is made anew, so that the watch does not fire.
 type wait struct {
 	since  time.Duration
 	parent string
-	wentOn bool // the session has sent another request about the same znodes since
 }
 
 // stuckAfter is how long a session must have done nothing about a watch that cannot fire.
@@ -42,27 +42,30 @@ const stuckAfter = time.Second
 // mostWaits bounds how many such watches of a session are kept.
 const mostWaits = 100
 
-// await keeps track of watches that cannot fire.
-func (s *session) await(now time.Duration, e wire.Exchange) {
+// await keeps track of watches that cannot fire. sequences has the parents of sequential znodes.
+func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string]bool) {
 	for path, w := range s.waits {
-		if e.Path != "" && (e.Path == w.parent || parentOf(e.Path) == w.parent) {
-			w.wentOn = true
-		}
-		if e.Op == wire.OpRemoveWatches && e.Path == path {
+		switch {
+		case e.Op == wire.OpRemoveWatches && e.Path == path:
 			delete(s.waits, path)
+		case e.Path != "" && (e.Path == w.parent || parentOf(e.Path) == w.parent): // the client went on
+			delete(s.waits, path)
+			s.left++
 		}
 	}
-	if e.Op != wire.OpExists || !e.Armed || e.Code != wire.NoNode || !isSequential(e.Path) || len(s.waits) == mostWaits {
+	parent := parentOf(e.Path)
+	gone := e.Op == wire.OpExists && e.Armed && e.Code == wire.NoNode && isSequential(e.Path) && sequences[parent]
+	if !gone || len(s.waits) == mostWaits {
 		return
 	}
 	if s.waits == nil {
 		s.waits = map[string]*wait{}
 	}
-	s.waits[e.Path] = &wait{since: now, parent: parentOf(e.Path)}
+	s.waits[e.Path] = &wait{since: now, parent: parent}
 }
 
 // stuck reports whether the session has done nothing since about what it waits for.
-func (w *wait) stuck(now time.Duration) bool { return !w.wentOn && now-w.since >= stuckAfter }
+func (w *wait) stuck(now time.Duration) bool { return now-w.since >= stuckAfter }
 
 // isStuck reports whether one of the session's waits cannot end.
 func (s *session) isStuck(now time.Duration) bool {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"math"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
@@ -27,6 +28,7 @@ type window struct {
 	mostSessions   int
 	expired        int64
 	stuckEnded     int64 // sessions that ended while they were stuck
+	waits          waits // at the end; of no use while the window is open
 	paths          *paths
 	kinds          herdKinds
 	families       families
@@ -65,18 +67,18 @@ func (w *window) sessions(alive int) {
 	}
 }
 
-// tick moves the time series on, and completes the recorder's herds.
-func (w *window) tick(now time.Duration) {
+// tick moves the time series on, and completes the recorder's herds of transactions before the oldest one whose herd may still grow.
+func (w *window) tick(now time.Duration, oldest int64) {
 	if w.open {
 		c := w.counts
 		w.record.Traffic(now, recorder.Traffic{Requests: c.all, BytesIn: c.bytesIn, FailedRequests: c.allFailed})
-		w.record.Passed(w.passed)
+		w.record.Passed(min(w.passed, oldest-1))
 	}
 }
 
 // close ends the window.
 func (w *window) close(now time.Duration) {
-	w.tick(now)
+	w.tick(now, math.MaxInt64)
 	w.record.CloseWindow(now)
 	w.open, w.end = false, now
 }
@@ -140,8 +142,24 @@ func (w *window) herd(h *herd) {
 	w.passed = max(w.passed, h.zxid)
 }
 
+// over counts the end of a session.
+func (w *window) over(expired, stuck bool) {
+	if !w.open {
+		return
+	}
+	if expired {
+		w.expired++
+	}
+	if stuck {
+		w.stuckEnded++
+	}
+}
+
 // happened keeps an incident.
 func (w *window) happened(i proxy.Incident) {
+	if !w.open {
+		return
+	}
 	w.incidentCounts[i.Kind]++
 	if len(w.incidents) == mostIncidents {
 		w.incidents = w.incidents[1:]
