@@ -20,9 +20,9 @@ type Tunnel struct {
 	observe  func(zk.Event)
 	listener net.Listener
 	serving  sync.WaitGroup
-	next     int // index in servers; only accept uses it
 
 	mu     sync.Mutex
+	next   int // index in servers
 	closed bool
 	conns  map[net.Conn]bool // of the client
 }
@@ -72,14 +72,12 @@ func (t *Tunnel) accept() {
 			time.Sleep(settlePause)
 			continue
 		}
-		server := t.servers[t.next%len(t.servers)]
-		t.next++
 		if !t.add(client) {
 			return
 		}
 		t.serving.Go(func() {
 			defer t.remove(client)
-			t.serve(client, server)
+			t.serve(client)
 		})
 	}
 }
@@ -98,6 +96,15 @@ func (t *Tunnel) add(client net.Conn) bool {
 	return true
 }
 
+// turn returns the server of the next connection.
+func (t *Tunnel) turn() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	server := t.servers[t.next%len(t.servers)]
+	t.next++
+	return server
+}
+
 func (t *Tunnel) remove(client net.Conn) {
 	client.Close()
 	t.mu.Lock()
@@ -106,8 +113,12 @@ func (t *Tunnel) remove(client net.Conn) {
 }
 
 // serve forwards one connection of the client until it ends.
-func (t *Tunnel) serve(client net.Conn, address string) {
-	server, err := t.link.open("tcp", address, tunnelTimeout)
+func (t *Tunnel) serve(client net.Conn) {
+	hello, err := readFrame(client, nil)
+	if err != nil || t.isForeign(hello) {
+		return
+	}
+	server, err := t.link.open("tcp", t.turn(), tunnelTimeout)
 	if errors.Is(err, errOver) || errors.Is(err, errSevered) {
 		t.event(zk.StateExpired)
 	}
@@ -119,7 +130,9 @@ func (t *Tunnel) serve(client net.Conn, address string) {
 		defer client.Close()
 		t.receive(client, server)
 	})
-	forwardFrames(server, client)
+	if _, err := server.Write(hello); err == nil {
+		forwardFrames(server, client)
+	}
 	_ = server.Close()
 	replies.Wait()
 	t.event(zk.StateDisconnected)
@@ -157,24 +170,48 @@ const mostFrame = 16 << 20
 
 // forwardFrames copies a stream, with one write for each frame.
 func forwardFrames(to io.Writer, from io.Reader) {
-	frame := make([]byte, headerSize, tunnelBuffer)
+	var frame []byte
 	for {
-		if _, err := io.ReadFull(from, frame[:headerSize]); err != nil {
-			return
-		}
-		n := int(int32(binary.BigEndian.Uint32(frame[:headerSize])))
-		if n < 0 || n > mostFrame {
-			return
-		}
-		if need := headerSize + n; need > cap(frame) {
-			frame = append(make([]byte, 0, need), frame[:headerSize]...)
-		}
-		frame = frame[:headerSize+n]
-		if _, err := io.ReadFull(from, frame[headerSize:]); err != nil {
+		var err error
+		if frame, err = readFrame(from, frame); err != nil {
 			return
 		}
 		if _, err := to.Write(frame); err != nil {
 			return
 		}
 	}
+}
+
+// errFrame is the error of a frame that no server would accept.
+var errFrame = errors.New("a frame of an impossible length")
+
+// readFrame reads one frame with its length, into the memory of an earlier one if that is large enough.
+func readFrame(from io.Reader, frame []byte) ([]byte, error) {
+	if cap(frame) < tunnelBuffer {
+		frame = make([]byte, tunnelBuffer)
+	}
+	if _, err := io.ReadFull(from, frame[:headerSize]); err != nil {
+		return nil, err
+	}
+	n := int(int32(binary.BigEndian.Uint32(frame[:headerSize])))
+	if n < 0 || n > mostFrame {
+		return nil, errFrame
+	}
+	if need := headerSize + n; need > cap(frame) {
+		frame = append(make([]byte, 0, need), frame[:headerSize]...)
+	}
+	frame = frame[:headerSize+n]
+	_, err := io.ReadFull(from, frame[headerSize:])
+	return frame, err
+}
+
+// isForeign reports whether a connect request is for another session than the tunnel's, such as that of a client whose own tunnel had the
+// same port before.
+func (t *Tunnel) isForeign(hello []byte) bool {
+	const idAt = headerSize + 16 // after the version, the last zxid and the timeout
+	if len(hello) < idAt+8 {
+		return true
+	}
+	id := int64(binary.BigEndian.Uint64(hello[idAt:]))
+	return id != 0 && id != t.link.ledger.Session().ID
 }

@@ -107,6 +107,17 @@ func TestTunnelRoams(t *testing.T) {
 	if s.link.Address() != first.Addr() {
 		t.Errorf("the session began at %s, want its home %s", s.link.Address(), first.Addr())
 	}
+	stranger, err := net.Dial("tcp", s.tunnel.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
+	hello[27] = 7 // the session of another client
+	_, _ = stranger.Write(hello)
+	if _, err := stranger.Read(make([]byte, 1)); err == nil || s.link.Ledger().Over() {
+		t.Errorf("a client of another session gets an answer: %v", err)
+	}
 	s.link.Cut()
 	ensembletest.Await(t, func() string {
 		if got := s.link.Address(); got != second.Addr() {

@@ -114,18 +114,25 @@ func (p *Process) read(answers io.Reader) {
 	for lines.Scan() {
 		client, rest, _ := strings.Cut(lines.Text(), " ")
 		outcome, text, _ := strings.Cut(rest, " ")
-		r := reply{result: text}
 		switch outcome {
 		case "ok":
+			p.answer(client, reply{result: text})
 		case "error":
-			r.err = errors.New(text)
+			p.answer(client, reply{err: errors.New(text)})
+		case "closed":
+			p.answer(client+closing, reply{})
 		default:
 			p.fail(fmt.Errorf("%s answered %q, which is no answer", p.name, lines.Text()))
-			continue
 		}
-		p.answer(client, r)
 	}
+	if err := lines.Err(); err != nil {
+		p.fail(fmt.Errorf("%s: %w", p.name, err))
+	}
+	_, _ = io.Copy(io.Discard, answers) // so that it is not blocked before it ends
 }
+
+// closing follows the name of a client whose session is being closed, for which another call may wait at the same time.
+const closing = " closing"
 
 func (p *Process) answer(client string, r reply) {
 	p.mu.Lock()
@@ -160,13 +167,22 @@ type Client struct {
 
 // Call implements [variants.Caller]. The verb may be followed by arguments.
 func (c *Client) Call(ctx context.Context, verb string) (string, error) {
-	answered, err := c.process.expect(c.name)
+	return c.process.call(ctx, c.name, c.name+" "+verb)
+}
+
+// Close closes the client's session. It may be called while another call waits, such as one that was given up, which then fails.
+func (c *Client) Close(ctx context.Context) error {
+	_, err := c.process.call(ctx, c.name+closing, c.name+" close")
+	return err
+}
+
+// call sends a line, and waits for the answer under a name.
+func (p *Process) call(ctx context.Context, name, line string) (string, error) {
+	answered, err := p.expect(name)
 	if err != nil {
 		return "", err
 	}
-	if err := c.process.send(c.name + " " + verb + "\n"); err != nil {
-		<-c.process.ended // the reason is in the answer
-	}
+	_ = p.send(line + "\n") // an error is that of a process that has ended, which answers all calls with the reason
 	select {
 	case r := <-answered:
 		return r.result, r.err

@@ -52,6 +52,10 @@ func drive() {
 		case "exit":
 			fmt.Fprintln(os.Stderr, "the reason why")
 			os.Exit(3)
+		case "close":
+			say("%s closed", words[0])
+		case "long":
+			say("%s ok %s", words[0], strings.Repeat("x", 100_000))
 		case "hang":
 		}
 	}
@@ -101,6 +105,9 @@ func TestCalls(t *testing.T) {
 	if _, err := p.Client("2").Call(ctx, "echo"); err == nil || !strings.Contains(err.Error(), "client 2 has not answered the call before") {
 		t.Errorf("a call during a call: %v", err)
 	}
+	if err := p.Client("2").Close(ctx); err != nil {
+		t.Errorf("a client whose call hangs cannot be closed: %v", err)
+	}
 	var many sync.WaitGroup
 	for i := range 50 {
 		many.Go(func() {
@@ -120,6 +127,7 @@ func TestCalls(t *testing.T) {
 func TestDriverThatFails(t *testing.T) {
 	for _, tt := range []struct{ verb, want string }{
 		{"exit", "x.py has ended (exit status 3): the reason why"},
+		{"long", "x.py: bufio.Scanner: token too long"},
 		{"babble", `x.py answered "hello", which is no answer`},
 	} {
 		p := start(t)

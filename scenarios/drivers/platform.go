@@ -29,7 +29,10 @@ func platformOf(program string) (platform, error) {
 	switch path.Ext(program) {
 	case ".java": // compiled when it is started
 		return platform{
-			command: []string{"java", "-cp", strings.Join([]string{curatorJar, zooKeeperJar, silentLogJar}, ":")},
+			command: []string{
+				"java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr", // standard output is for answers
+				"-cp", strings.Join([]string{curatorJar, zooKeeperJar, silentLogJar}, ":"),
+			},
 			needs: []variants.Need{
 				{Path: "javac", Package: "default-jdk-headless"},
 				{Path: curatorJar, Package: "libcurator-recipes-java"},

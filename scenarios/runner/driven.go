@@ -67,18 +67,23 @@ func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 // drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
 const drivenTimeout = ensemble.SessionTimeout
 
-func (s drivenSession) call(verb string) error {
+// inTime calls a driver, which must answer soon.
+func inTime(call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), drivenTimeout, fmt.Errorf("the driver did not answer within %s", drivenTimeout))
 	defer cancel()
-	_, err := s.Call(ctx, verb)
-	return err
+	return call(ctx)
 }
 
 // Fence implements [ownSession].
-func (s drivenSession) Fence() error { return s.call("sync " + wire.FencePath) }
+func (s drivenSession) Fence() error {
+	return inTime(func(ctx context.Context) error {
+		_, err := s.Call(ctx, "sync "+wire.FencePath)
+		return err
+	})
+}
 
 // Close implements [ownSession]. A driver that does not answer is ended at the end of the measurement.
-func (s drivenSession) Close() { _ = s.call("close") }
+func (s drivenSession) Close() { _ = inTime(s.Client.Close) }
 
 // unusable is the connection of a handle on a session that is in a driver: nothing can be sent on it.
 type unusable struct{ variants.Conn }

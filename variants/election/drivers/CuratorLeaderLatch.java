@@ -26,7 +26,7 @@ public class CuratorLeaderLatch {
         return Long.toString(Long.parseLong(path.substring(path.length() - 10)));
     }
 
-    /** One client: its session, its lock, and the thread that does what it is told. */
+    /** One client: its session, its latch, and the thread that does what it is told. */
     static class Client {
         final ExecutorService thread = Executors.newSingleThreadExecutor();
         CuratorFramework curator;
@@ -52,9 +52,6 @@ public class CuratorLeaderLatch {
                 case "sync":
                     sync(words[2]);
                     return "";
-                case "close":
-                    curator.close();
-                    return "";
                 default:
                     throw new IllegalArgumentException("unknown verb " + words[1]);
             }
@@ -70,6 +67,14 @@ public class CuratorLeaderLatch {
             curator.start();
             if (!curator.blockUntilConnected(30, TimeUnit.SECONDS)) {
                 throw new IllegalStateException("no session within 30 s");
+            }
+        }
+
+        void close(String id) {
+            try {
+                curator.close();
+            } finally {
+                answer(id + " closed");
             }
         }
 
@@ -91,6 +96,10 @@ public class CuratorLeaderLatch {
         for (String line; (line = in.readLine()) != null; ) {
             String[] words = line.split(" ");
             Client client = clients.computeIfAbsent(words[0], id -> new Client());
+            if (words[1].equals("close")) { // also while another call waits
+                new Thread(() -> client.close(words[0])).start();
+                continue;
+            }
             client.thread.execute(() -> {
                 try {
                     answer(words[0] + " ok " + client.call(words));

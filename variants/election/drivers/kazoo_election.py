@@ -74,9 +74,12 @@ class Client(threading.Thread):
     def do_sync(self, path):
         self.zk.sync(path)
 
-    def do_close(self):
-        self.zk.stop()
-        self.zk.close()
+    def close(self):
+        try:
+            self.zk.stop()
+            self.zk.close()
+        finally:
+            answer("%s closed" % self.id)
 
 
 def main():
@@ -85,7 +88,10 @@ def main():
         name, *call = line.split()
         if name not in clients:
             clients[name] = Client(name)
-        clients[name].calls.put(call)
+        if call[0] == "close":  # also while another call waits
+            threading.Thread(target=clients[name].close, daemon=True).start()
+        else:
+            clients[name].calls.put(call)
 
 
 main()

@@ -83,9 +83,6 @@ public class CuratorLock {
                 case "sync":
                     sync(words[2]);
                     return "";
-                case "close":
-                    curator.close();
-                    return "";
                 default:
                     throw new IllegalArgumentException("unknown verb " + words[1]);
             }
@@ -101,6 +98,14 @@ public class CuratorLock {
             curator.start();
             if (!curator.blockUntilConnected(30, TimeUnit.SECONDS)) {
                 throw new IllegalStateException("no session within 30 s");
+            }
+        }
+
+        void close(String id) {
+            try {
+                curator.close();
+            } finally {
+                answer(id + " closed");
             }
         }
 
@@ -122,6 +127,10 @@ public class CuratorLock {
         for (String line; (line = in.readLine()) != null; ) {
             String[] words = line.split(" ");
             Client client = clients.computeIfAbsent(words[0], id -> new Client());
+            if (words[1].equals("close")) { // also while another call waits
+                new Thread(() -> client.close(words[0])).start();
+                continue;
+            }
             client.thread.execute(() -> {
                 try {
                     answer(words[0] + " ok " + client.call(args[0], words));

@@ -52,9 +52,6 @@ public class CuratorReadWriteLock {
                 case "sync":
                     sync(words[2]);
                     return "";
-                case "close":
-                    curator.close();
-                    return "";
                 default:
                     throw new IllegalArgumentException("unknown verb " + words[1]);
             }
@@ -79,6 +76,14 @@ public class CuratorReadWriteLock {
             }
         }
 
+        void close(String id) {
+            try {
+                curator.close();
+            } finally {
+                answer(id + " closed");
+            }
+        }
+
         void sync(String path) throws Exception {
             CountDownLatch done = new CountDownLatch(1);
             curator.sync().inBackground((client, event) -> done.countDown()).forPath(path);
@@ -97,6 +102,10 @@ public class CuratorReadWriteLock {
         for (String line; (line = in.readLine()) != null; ) {
             String[] words = line.split(" ");
             Client client = clients.computeIfAbsent(words[0], id -> new Client());
+            if (words[1].equals("close")) { // also while another call waits
+                new Thread(() -> client.close(words[0])).start();
+                continue;
+            }
             client.thread.execute(() -> {
                 try {
                     answer(words[0] + " ok " + client.call(words));
