@@ -13,16 +13,16 @@ import (
 // the session timeout that zkbench asks for. A session that has sent nothing for so long no longer exists.
 const herdGrace = time.Minute
 
-// guessGap is the silence that ends a herd where the server does not name transactions. Notifications of one path to
+// GuessGap is the silence that ends a herd where the server does not name transactions. Notifications of one path to
 // different clients that follow each other more closely are taken for one herd. The document says that this is a guess.
-const guessGap = 5 * time.Millisecond
+const GuessGap = 5 * time.Millisecond
 
 // peakWindow is the length of the window whose largest content is the notification peak.
 const peakWindow = 10 * time.Millisecond
 
-// namesTransactions reports whether servers of a version say which transaction caused a notification. An unknown version
+// NamesTransactions reports whether servers of a version say which transaction caused a notification. An unknown version
 // may be any.
-func namesTransactions(version string) bool {
+func NamesTransactions(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
 		return false
@@ -156,7 +156,7 @@ func newPathHerds(w *window, s *series) *pathHerds {
 // add puts a notification into the open herd of its path, or begins a new one, and returns how large that is by now.
 func (p *pathHerds) add(n results.Notification, r *recent) (size int) {
 	one := p.open[n.Path]
-	if one != nil && (n.At-one.last > guessGap || one.clients[n.Client]) {
+	if one != nil && (n.At-one.last > GuessGap || one.clients[n.Client]) {
 		p.complete(&one.herd)
 		one = nil
 	}
@@ -172,7 +172,7 @@ func (p *pathHerds) add(n results.Notification, r *recent) (size int) {
 
 // sweep completes the herds whose silence exceeds the gap.
 func (p *pathHerds) sweep(now time.Duration) {
-	p.completeIf(func(one *guess) bool { return now-one.last > guessGap })
+	p.completeIf(func(one *guess) bool { return now-one.last > GuessGap })
 }
 
 // completeAll completes every herd.

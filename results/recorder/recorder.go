@@ -94,7 +94,7 @@ func New(c Config) *Recorder {
 	r.window.stages = newStages(c.Stages)
 	r.failures = newFailures(c, &r.window)
 	r.byZxid = newZxidHerds(&r.window, &r.series)
-	if !namesTransactions(c.Version) {
+	if !NamesTransactions(c.Version) {
 		r.byPath = newPathHerds(&r.window, &r.series)
 	}
 	r.client(max(c.Clients, 1) - 1)

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/recorder"
 )
 
 const (
 	// herdSilence is the silence after which a herd is complete. Notifications that a server sends later are counted as another herd.
 	herdSilence = 2 * time.Second
-	// guessGap is the same where servers do not name transactions: notifications of one path that follow each other more closely are
-	// taken for one herd.
-	guessGap = 5 * time.Millisecond
 	// causeKept is how long a transaction is kept for the herd that it may cause.
 	causeKept = 3 * herdSilence
 	// mostCauses bounds how many transactions are kept.
@@ -21,13 +19,6 @@ const (
 
 	never = time.Duration(math.MaxInt64)
 )
-
-// namesTransactions reports whether notifications of servers of a version are known to name their transactions, as from 3.9 on.
-func namesTransactions(version string) bool {
-	var major, minor int
-	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
-	return err == nil && (major > 3 || major == 3 && minor >= 9)
-}
 
 // cause is a request that changed something.
 type cause struct {
@@ -153,7 +144,7 @@ func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *he
 		key = herdKey{path: n.Path}
 	}
 	h := hs.open[key]
-	if h != nil && n.Zxid <= 0 && (now-h.last > guessGap || s.herd == h) {
+	if h != nil && n.Zxid <= 0 && (now-h.last > recorder.GuessGap || s.herd == h) {
 		hs.detach(key)
 		h = nil
 	}

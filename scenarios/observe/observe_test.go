@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
 )
 
 // scene drives an observer by a clock of its own. Each request takes a millisecond.
@@ -343,7 +344,7 @@ func TestCausesThatAreNotKnown(t *testing.T) {
 	s.zxid = -1
 	for range 3 { // three herds of the same path, apart by more than the gap
 		s.fire(wire.NodeDeleted, "/gone", 1, 2, 3)
-		s.now += 2 * guessGap
+		s.now += 2 * recorder.GuessGap
 	}
 	s.fire(wire.NodeDeleted, "/gone", 1, 1) // a watch fires once, so that these are two
 	s.now += herdSilence + lookEvery

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/recorder"
 )
 
 // Paths whose requests are marks: a request for one of them, such as exists, begins or ends the stretch that is reported. The znodes
@@ -48,7 +49,7 @@ func New(epoch time.Time, version string) *Observer {
 
 func newObserver(clock func() time.Duration, version string) *Observer {
 	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
-	o.herds = openHerds{named: namesTransactions(version), open: map[herdKey]*herd{}}
+	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[herdKey]*herd{}}
 	o.begin(clock())
 	return o
 }
