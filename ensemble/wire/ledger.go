@@ -81,6 +81,15 @@ func (c *Counts) Traffic() Traffic {
 // TotalRequests returns the number of requests of any kind.
 func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }
 
+// CountNotification counts a notification.
+func (c *Counts) CountNotification(t EventType) {
+	if t > 0 && int(t) < len(c.Notifications) {
+		c.Notifications[t]++
+	} else {
+		c.Notifications[0]++
+	}
+}
+
 // TotalNotifications returns the number of notifications of any type.
 func (c *Counts) TotalNotifications() int64 { return sum(c.Notifications[:]) }
 
@@ -235,11 +244,7 @@ func (l *Ledger) record(n Notification, path []byte, length int) {
 		l.paths = append(l.paths, path...)
 		l.entries = append(l.entries, entry{at: n.At, zxid: n.Zxid, typ: n.Type, pathEnd: len(l.paths)})
 	}
-	if n.Type > 0 && int(n.Type) < len(l.counts.Notifications) {
-		l.counts.Notifications[n.Type]++
-	} else {
-		l.counts.Notifications[0]++
-	}
+	l.counts.CountNotification(n.Type)
 	l.counts.BytesIn += int64(length) + 4
 	l.watches.fire(n.Type, path)
 }

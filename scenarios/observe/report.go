@@ -130,14 +130,15 @@ func (o *Observer) Report() Report {
 	now := o.lock()
 	defer o.mu.Unlock()
 	w := o.window
-	c := w.counts
+	traffic := w.counts.Traffic()
 	r := Report{
 		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions, Expired: w.expired, StuckEnded: w.stuckEnded,
-		Requests: c.all, Failed: c.allFailed, Writes: c.writes, FailedWrites: c.failedWrites, Notifications: c.notified,
-		BytesIn: c.bytesIn, BytesOut: c.bytesOut,
+		Requests: traffic.Requests, Failed: traffic.FailedRequests, Notifications: w.counts.TotalNotifications(),
+		BytesIn: traffic.BytesIn, BytesOut: w.counts.BytesOut,
 		HerdP50: w.kinds.sizes.median(), HerdMax: w.kinds.sizes.largest(), HerdGuessed: !o.herds.named,
 		Looks: w.families.looks(), Incidents: slices.Clone(w.incidents), IncidentCounts: maps.Clone(w.incidentCounts),
 	}
+	r.Writes, r.FailedWrites = w.counts.Writes()
 	r.Herds, r.OtherHerds = w.kinds.report()
 	r.Paths, r.OtherPaths = w.paths.report()
 	r.addWaits(w.waits)

@@ -24,7 +24,7 @@ type window struct {
 	start, end time.Duration
 	open       bool
 
-	counts         counts
+	counts         wire.Counts
 	mostSessions   int
 	expired        int64
 	stuckEnded     int64 // sessions that ended while they were stuck
@@ -38,22 +38,11 @@ type window struct {
 	passed         int64 // herds of all transactions up to it are complete
 }
 
-// counts are sums over all sessions.
-type counts struct {
-	requests, failed     map[wire.Opcode]int64
-	writes, failedWrites int64
-	notifications        map[wire.EventType]int64
-	notified             int64
-	bytesIn, bytesOut    int64
-	all, allFailed       int64 // requests of any kind
-}
-
 func newWindow(now time.Duration, version string) *window {
 	w := &window{
 		start: now, open: true,
 		paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(), incidentCounts: map[proxy.IncidentKind]int64{},
 	}
-	w.counts = counts{requests: map[wire.Opcode]int64{}, failed: map[wire.Opcode]int64{}, notifications: map[wire.EventType]int64{}}
 	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayEnd: true, MayRest: true})
 	w.record.Traffic(now, recorder.Traffic{})
 	w.record.OpenWindow(now)
@@ -70,8 +59,7 @@ func (w *window) sessions(alive int) {
 // tick moves the time series on, and completes the recorder's herds of transactions before the oldest one whose herd may still grow.
 func (w *window) tick(now time.Duration, oldest int64) {
 	if w.open {
-		c := w.counts
-		w.record.Traffic(now, recorder.Traffic{Requests: c.all, BytesIn: c.bytesIn, FailedRequests: c.allFailed})
+		w.record.Traffic(now, recorder.Traffic(w.counts.Traffic()))
 		w.record.Passed(min(w.passed, oldest-1))
 	}
 }
@@ -93,7 +81,7 @@ func (w *window) length(now time.Duration) time.Duration {
 
 // exchanged counts a request.
 func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
-	w.counts.exchanged(e)
+	w.count(e)
 	w.paths.of(e.Path).exchanged(e)
 	w.families.exchanged(s, e)
 	if e.Code != wire.OK {
@@ -106,21 +94,13 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 	w.record.Span(phase, s.slot, now-(e.Reply-e.Sent), now)
 }
 
-func (c *counts) exchanged(e wire.Exchange) {
-	c.all++
-	c.requests[e.Op]++
-	c.bytesIn += e.BytesIn
-	c.bytesOut += e.BytesOut
-	failed := e.Code != wire.OK
-	if failed {
-		c.allFailed++
-		c.failed[e.Op]++
-	}
-	if e.Op.IsWrite() {
-		c.writes++
-		if failed {
-			c.failedWrites++
-		}
+// count counts a request and its reply.
+func (w *window) count(e wire.Exchange) {
+	w.counts.Requests[e.Op]++
+	w.counts.BytesIn += e.BytesIn
+	w.counts.BytesOut += e.BytesOut
+	if e.Code != wire.OK {
+		w.counts.Failed[e.Op]++
 	}
 }
 
@@ -129,9 +109,8 @@ const notificationSize = 4 + 16 + 4 + 4 + 4
 
 // notified counts a notification.
 func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
-	w.counts.notified++
-	w.counts.bytesIn += notificationSize + int64(len(n.Path))
-	w.counts.notifications[n.Type]++
+	w.counts.CountNotification(n.Type)
+	w.counts.BytesIn += notificationSize + int64(len(n.Path))
 	w.paths.of(n.Path).notified(s)
 	w.record.Notification(results.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
 }

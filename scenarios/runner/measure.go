@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
@@ -258,7 +257,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 // facts returns the part of the result that does not come from events: counts, health, and the servers' accounts.
 func (m *measurement) facts(o observation) recorder.Facts {
 	return recorder.Facts{
-		Counts:         countsOf(o.counts),
+		Counts:         scenarios.CountsOf(o.counts),
 		Heap:           o.heap,
 		Health:         o.health,
 		Oracle:         m.oracle(o),
@@ -283,30 +282,6 @@ func (p *clientPool) examine(o *observation) {
 		}
 	}
 	h.LeaderChanged = o.unfinished == nil && (o.begin.leader != o.end.leader || o.begin.leader == 0)
-}
-
-// countsOf returns the counts by the names of operations. The recorder adds the notifications, which it also needs with their
-// times.
-func countsOf(c wire.Counts) results.Counts {
-	out := results.Counts{
-		Requests:      map[string]int64{},
-		Failed:        map[string]int64{},
-		TotalRequests: c.TotalRequests(),
-		BytesOut:      c.BytesOut,
-		BytesIn:       c.BytesIn,
-		Housekeeping:  c.Housekeeping,
-	}
-	out.Writes, out.FailedWrites = c.Writes()
-	for op, n := range c.Requests {
-		if n > 0 {
-			out.Requests[wire.Opcode(op).String()] += n
-		}
-		if failed := c.Failed[op]; failed > 0 {
-			out.TotalFailed += failed
-			out.Failed[wire.Opcode(op).String()] += failed
-		}
-	}
-	return out
 }
 
 // contenders returns what N in the formulas is: the number of participants.
