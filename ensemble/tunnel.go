@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
 // Tunnel is an address at which a session of another program takes the way of a link: its frames are counted in the link's ledger, and the
@@ -208,10 +210,6 @@ func readFrame(from io.Reader, frame []byte) ([]byte, error) {
 // isForeign reports whether a connect request is for another session than the tunnel's, such as that of a client whose own tunnel had the
 // same port before.
 func (t *Tunnel) isForeign(hello []byte) bool {
-	const idAt = headerSize + 16 // after the version, the last zxid and the timeout
-	if len(hello) < idAt+8 {
-		return true
-	}
-	id := int64(binary.BigEndian.Uint64(hello[idAt:]))
-	return id != 0 && id != t.link.ledger.Session().ID
+	id, known := wire.SessionToResume(hello[headerSize:])
+	return !known || id != 0 && id != t.link.ledger.Session().ID
 }

@@ -130,19 +130,6 @@ func (as *accounts) counts() wire.Counts {
 	return total
 }
 
-// alive returns the number of sessions that are not over.
-func (as *accounts) alive() int {
-	as.mu.Lock()
-	defer as.mu.Unlock()
-	n := 0
-	for a := range as.all {
-		if a.id.Load() != 0 && !a.over.Load() && !a.silent {
-			n++
-		}
-	}
-	return n
-}
-
 // Connected implements [wire.Tap]. The ledger is locked, so that the accounts must not be.
 func (a *account) Connected(session int64, resumed bool, timeout time.Duration) {
 	a.id.Store(session)

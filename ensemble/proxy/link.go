@@ -184,7 +184,7 @@ func (l *link) admit(p []byte, end bool) []byte {
 func (l *link) begin(first []byte) {
 	switch l.kind {
 	case handshake:
-		l.wanted = sessionIn(first)
+		l.wanted, _ = wire.SessionToResume(first[lengthSize:]) // of a handshake, all of it is there
 		a := l.proxy.accounts.join(l.wanted)
 		l.counted.Store(&counting{Tapped: a.ledger.Tapped(), account: a})
 	case command:

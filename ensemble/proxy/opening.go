@@ -1,6 +1,10 @@
 package proxy
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
 
 // opening is what the first bytes of a connection show.
 type opening int
@@ -13,11 +17,8 @@ const (
 	foreign                  // something else
 )
 
-// The layout of a connect request: its length, the protocol's version, the last zxid seen, the timeout, and the session to resume.
 const (
-	lengthSize  = 4
-	sessionAt   = lengthSize + 4 + 8 + 4
-	sessionEnd  = sessionAt + 8
+	lengthSize  = 4       // of the length before a frame
 	mostOpening = 1 << 10 // a longer frame is no connect request: it has 44 or 45 bytes, with a password of 16
 )
 
@@ -36,9 +37,9 @@ func classify(first []byte) opening {
 	}
 	length := int(int32(binary.BigEndian.Uint32(first)))
 	switch {
-	case length < sessionEnd-lengthSize || length > mostOpening:
+	case length < wire.LeastConnectRequest || length > mostOpening:
 		return foreign
-	case len(first) < sessionEnd:
+	case len(first) < lengthSize+wire.LeastConnectRequest:
 		return undecided
 	default:
 		return handshake
@@ -55,6 +56,3 @@ func isCommand(word []byte) bool {
 }
 
 func isLetter(b byte) bool { return 'a' <= b && b <= 'z' }
-
-// sessionIn returns the session that a connect request wants to resume; zero for a new one.
-func sessionIn(first []byte) int64 { return int64(binary.BigEndian.Uint64(first[sessionAt:])) }

@@ -132,9 +132,6 @@ func (p *Proxy) Addresses() []string {
 // Counts returns the totals of all sessions so far.
 func (p *Proxy) Counts() wire.Counts { return p.accounts.counts() }
 
-// Sessions returns the number of sessions that exist, as far as their clients know and their connections show.
-func (p *Proxy) Sessions() int { return p.accounts.alive() }
-
 // Stats returns the numbers of connections so far.
 func (p *Proxy) Stats() Stats {
 	p.mu.Lock()

@@ -130,9 +130,8 @@ type outstandingRequest struct {
 func (c *Conn) request(body []byte, length int) {
 	l := c.ledger
 	if !c.greetedOut { // the connect request has no header
-		const idAt = 16 // after the version, the last zxid and the timeout
-		c.greetedOut = true
-		c.opens = len(body) >= idAt+8 && binary.BigEndian.Uint64(body[idAt:]) == 0
+		id, known := SessionToResume(body)
+		c.greetedOut, c.opens = true, known && id == 0
 		l.sessionRequest(c.opens, OpCreateSession, length)
 		return
 	}
@@ -159,6 +158,21 @@ func (c *Conn) request(body []byte, length int) {
 	l.inFlight++
 	l.counts.Requests[r.op]++
 	l.counts.BytesOut += int64(length) + 4
+}
+
+// LeastConnectRequest is how many bytes a connect request has up to the end of the session to resume: after the version, the last zxid and
+// the timeout.
+const LeastConnectRequest = idAt + 8
+
+const idAt = 4 + 8 + 4
+
+// SessionToResume returns the session that a connect request wants to resume, zero for a new one. known is false if there are too few bytes
+// of the request, which is without its length prefix.
+func SessionToResume(request []byte) (id int64, known bool) {
+	if len(request) < LeastConnectRequest {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint64(request[idAt:])), true
 }
 
 // expect appends to the outstanding requests. Their memory is used again when all of them have been answered.
