@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -68,7 +69,7 @@ func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error)
 
 func newProcess(name, dir string, command *exec.Cmd) *Process {
 	p := &Process{name: name, dir: dir, command: command, errors: &tail{}, ended: make(chan struct{}), replies: map[string]chan reply{}}
-	command.Stderr, command.SysProcAttr = p.errors, childAttributes()
+	command.Stderr, command.SysProcAttr = p.errors, ensemble.ChildAttributes() // Ctrl-C must not end it before its clients have closed their sessions
 	return p
 }
 
