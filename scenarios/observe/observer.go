@@ -128,7 +128,7 @@ func (o *Observer) Connected(id int64, _ bool, timeout time.Duration) {
 func (o *Observer) session(id int64) *session {
 	s := o.sessions[id]
 	if s == nil {
-		s = &session{id: id, slot: o.takeSlot(), woken: map[*pathStats]bool{}}
+		s = &session{id: id, slot: o.takeSlot(), woken: map[*pathStats]bool{}, waits: map[string]time.Duration{}}
 		o.sessions[id] = s
 		o.window.sessions(len(o.sessions))
 	}

@@ -160,9 +160,9 @@ type waits struct {
 func (o *Observer) waits(now time.Duration) (found waits) {
 	for _, s := range o.sessions {
 		found.left += s.left
-		for path, w := range s.waits {
-			if w.stuck(now) {
-				found.stuck = append(found.stuck, Waiter{sessionName(s.id), path, now - w.since})
+		for path, since := range s.waits {
+			if stuck(since, now) {
+				found.stuck = append(found.stuck, Waiter{sessionName(s.id), path, now - since})
 			}
 		}
 	}

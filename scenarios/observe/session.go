@@ -17,8 +17,10 @@ type session struct {
 	herd     *herd               // of the latest notification; nil before the first one
 	notified time.Duration       // when that arrived
 	woken    map[*pathStats]bool // the paths of notifications that no successful write of the session has followed yet
-	waits    map[string]*wait    // by path
-	left     int                 // watches that cannot fire, of waits that the client has given up; the server keeps them
+	// waits has, by path, since when a watch is set on a sequential znode that was gone already when exists set it. The servers never give a
+	// sequential name twice, unless the parent is made anew, so that the watch does not fire.
+	waits map[string]time.Duration
+	left  int // such watches that the client has given up; the server keeps them
 }
 
 // follow books a request as an effect of the session's latest notification, if it was sent soon after that.
@@ -29,13 +31,6 @@ func (s *session) follow(e wire.Exchange) {
 	s.herd.follow(e)
 }
 
-// wait is a watch on a sequential znode that was gone already when exists set it. The servers never give a sequential name twice, unless
-// the parent is made anew, so that the watch does not fire.
-type wait struct {
-	since  time.Duration
-	parent string
-}
-
 // stuckAfter is how long a session must have done nothing about a watch that cannot fire.
 const stuckAfter = time.Second
 
@@ -44,33 +39,29 @@ const mostWaits = 100
 
 // await keeps track of watches that cannot fire. sequences has the parents of sequential znodes.
 func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string]bool) {
-	for path, w := range s.waits {
-		switch {
+	parent := parentOf(e.Path)
+	for path := range s.waits {
+		switch waited := parentOf(path); {
 		case e.Op == wire.OpRemoveWatches && e.Path == path:
 			delete(s.waits, path)
-		case e.Path != "" && (e.Path == w.parent || parentOf(e.Path) == w.parent): // the client went on
+		case e.Path != "" && (e.Path == waited || parent == waited): // the client went on
 			delete(s.waits, path)
 			s.left++
 		}
 	}
-	parent := parentOf(e.Path)
 	gone := e.Op == wire.OpExists && e.Armed && e.Code == wire.NoNode && isSequential(e.Path) && sequences[parent]
-	if !gone || len(s.waits) == mostWaits {
-		return
+	if gone && len(s.waits) < mostWaits {
+		s.waits[e.Path] = now
 	}
-	if s.waits == nil {
-		s.waits = map[string]*wait{}
-	}
-	s.waits[e.Path] = &wait{since: now, parent: parent}
 }
 
-// stuck reports whether the session has done nothing since about what it waits for.
-func (w *wait) stuck(now time.Duration) bool { return now-w.since >= stuckAfter }
+// stuck reports whether a session has done nothing since about a watch that it set at a time.
+func stuck(since, now time.Duration) bool { return now-since >= stuckAfter }
 
 // isStuck reports whether one of the session's waits cannot end.
 func (s *session) isStuck(now time.Duration) bool {
-	for _, w := range s.waits {
-		if w.stuck(now) {
+	for _, since := range s.waits {
+		if stuck(since, now) {
 			return true
 		}
 	}
