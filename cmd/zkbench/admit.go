@@ -7,7 +7,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -18,7 +17,7 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 	var cannot, large, undriven []string
 	for _, s := range group {
 		switch {
-		case checkDrivers(s) != nil:
+		case runner.CheckDrivers(s, catalog.Recipes()) != nil:
 			undriven = append(undriven, s.Name)
 		case unable(s, abilityOf(engine)) != nil:
 			cannot = append(cannot, s.Name)
@@ -40,25 +39,11 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 	return can
 }
 
-// checkDrivers returns an error that says what to install unless all variants of a scenario can run here.
-func checkDrivers(s scenarios.Scenario) error {
-	var errs []error
-	for _, r := range catalog.Recipes() {
-		if r.Name != s.Recipe {
-			continue
-		}
-		for _, v := range s.Selected(r) {
-			errs = append(errs, drivers.CheckRunnable(r.Name, v))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
 // process may use.
 func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := errors.Join(unable(s, abilityOf(engine)), checkDrivers(s)); err != nil {
+		if err := errors.Join(unable(s, abilityOf(engine)), runner.CheckDrivers(s, catalog.Recipes())); err != nil {
 			return err
 		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,10 +118,7 @@ func (c *client) openSession(ctx context.Context, at setting) (session *variants
 
 // openDriven opens the session in the driver.
 func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, error) {
-	timeout := at.timeout
-	if timeout == 0 {
-		timeout = ensemble.SessionTimeout
-	}
+	timeout := cmp.Or(at.timeout, ensemble.SessionTimeout)
 	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
 	c.setOwn(drivenSession{d})
 	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d", c.tunnel.Address(), at.root, timeout.Milliseconds()))
@@ -137,6 +135,19 @@ func (l *life) closeTunnel() {
 	if l.tunnel != nil {
 		l.tunnel.Close()
 	}
+}
+
+// CheckDrivers returns an error that says what to install unless all variants of a scenario can run here.
+func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
+	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })
+	if i < 0 {
+		return nil // which is another error
+	}
+	var errs []error
+	for _, v := range s.Selected(recipes[i]) {
+		errs = append(errs, drivers.CheckRunnable(s.Recipe, v))
+	}
+	return errors.Join(errs...)
 }
 
 // pings is how many calls that do nothing measure the pipe to a driver.
@@ -172,10 +183,5 @@ func closeDriver(d *drivers.Process) error {
 
 // tunnels reports whether a scenario has a variant with a driver, so that the requests of all variants take the same way.
 func tunnels(s scenarios.Scenario, r variants.Recipe) bool {
-	for _, v := range s.Selected(r) {
-		if v.Driver != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Selected(r), func(v variants.Variant) bool { return v.Driver != nil })
 }

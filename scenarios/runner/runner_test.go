@@ -19,7 +19,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -129,7 +128,7 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Faults) > 0 || !available(s) {
+		if len(s.Faults) > 0 || runner.CheckDrivers(s, catalog.Recipes()) != nil { // TestLiveDrivers requires libraries where live tests are required
 			continue
 		}
 		s.Quick()
@@ -156,18 +155,6 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 			}
 		}
 	}
-}
-
-// available reports whether all libraries of a scenario are installed. TestLiveDrivers requires them where live tests are required.
-func available(s scenarios.Scenario) bool {
-	for _, r := range catalog.Recipes() {
-		for _, v := range s.Selected(r) {
-			if r.Name == s.Recipe && drivers.CheckRunnable(r.Name, v) != nil {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // measureBriefly measures for as long as it takes until every variant has completed something, which on a busy machine may
