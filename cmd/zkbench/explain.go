@@ -54,16 +54,26 @@ func subjects() []string {
 	return append(names, scenarios.Names()...)
 }
 
+// variantNamed returns the variant with a name such as "lock/znode", and its recipe.
+func variantNamed(name string) (r variants.Recipe, v variants.Variant, known bool) {
+	for _, r := range catalog.Recipes() {
+		for _, v := range r.All() {
+			if r.Name+"/"+v.Name == name {
+				return r, v, true
+			}
+		}
+	}
+	return r, v, false
+}
+
 func (a *app) explain(name string) error {
 	for _, r := range catalog.Recipes() {
 		if r.Name == name {
 			return a.explainRecipe(r)
 		}
-		for _, v := range r.All() {
-			if r.Name+"/"+v.Name == name {
-				return a.explainVariant(r, v)
-			}
-		}
+	}
+	if r, v, known := variantNamed(name); known {
+		return a.explainVariant(r, v)
 	}
 	if slices.Contains(scenarios.Names(), name) {
 		return a.explainScenario(name)

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/observe"
-	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // observeText returns the report of an observation for a terminal of so many columns.
@@ -213,13 +212,9 @@ func lookText(l observe.Look, sessions int) string {
 	if l.Better == "" {
 		return text + fmt.Sprintf("; see `zkbench explain %s`", l.Variant)
 	}
-	for _, r := range catalog.Recipes() {
-		for _, v := range r.All() {
-			if r.Name+"/"+v.Name == l.Better {
-				text += fmt.Sprintf("; %s would need at most %s and %s per operation with %d sessions", l.Better,
-					amount(v.Free.Requests.At(sessions), "request"), amount(v.Free.Notifications.At(sessions), "notification"), sessions)
-			}
-		}
+	if _, v, known := variantNamed(l.Better); known {
+		text += fmt.Sprintf("; %s would need at most %s and %s per operation with %d sessions", l.Better,
+			amount(v.Free.Requests.At(sessions), "request"), amount(v.Free.Notifications.At(sessions), "notification"), sessions)
 	}
 	return text + fmt.Sprintf("; see `zkbench explain %s`", l.Better)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -24,11 +23,8 @@ type observeView struct {
 }
 
 func newObserveView(out io.Writer) *observeView {
-	onScreen, ok := out.(*screen)
-	if !ok {
-		onScreen = &screen{out: out}
-	}
-	return &observeView{out: onScreen, terminal: isTerminal(out) && os.Getenv("TERM") != "dumb", stuck: map[string]bool{}}
+	s, terminal := onScreen(out)
+	return &observeView{out: s, terminal: terminal, stuck: map[string]bool{}}
 }
 
 // show shows the report so far.

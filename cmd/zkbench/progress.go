@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -31,12 +30,9 @@ type progress struct {
 }
 
 func newProgress(out io.Writer) *progress {
-	onScreen, ok := out.(*screen)
-	if !ok {
-		onScreen = &screen{out: out}
-	}
+	s, terminal := onScreen(out)
 	return &progress{
-		out: onScreen, terminal: isTerminal(out) && os.Getenv("TERM") != "dumb",
+		out: s, terminal: terminal,
 		size: func() (int, int) { return width(out), height(out) },
 	}
 }

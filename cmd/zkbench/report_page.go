@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/plots/page"
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/table"
-	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // writePage writes a page about runs to a file, and prints its name and size.
@@ -47,17 +46,10 @@ func (a *app) writePage(args []string, path string) error {
 
 // explanation returns what `zkbench explain` prints of a variant; empty for one that this zkbench does not know.
 func explanation(recipe, variant string) string {
-	for _, r := range catalog.Recipes() {
-		for _, v := range r.All() {
-			if r.Name != recipe || v.Name != variant {
-				continue
-			}
-			var text strings.Builder
-			if err := (&app{stdout: &text}).explainVariant(r, v); err != nil {
-				return ""
-			}
-			return text.String()
-		}
+	r, v, known := variantNamed(recipe + "/" + variant)
+	var text strings.Builder
+	if !known || (&app{stdout: &text}).explainVariant(r, v) != nil {
+		return ""
 	}
-	return ""
+	return text.String()
 }

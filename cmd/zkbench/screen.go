@@ -17,6 +17,15 @@ type screen struct {
 	drawn int // lines in place; the cursor is at the end of the last one
 }
 
+// onScreen returns a writer as a screen, and reports whether lines can be redrawn there.
+func onScreen(out io.Writer) (s *screen, redraws bool) {
+	s, ok := out.(*screen)
+	if !ok {
+		s = &screen{out: out}
+	}
+	return s, isTerminal(out) && os.Getenv("TERM") != "dumb"
+}
+
 // Write implements [io.Writer].
 func (s *screen) Write(text []byte) (int, error) {
 	s.mu.Lock()
