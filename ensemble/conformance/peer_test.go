@@ -492,12 +492,17 @@ func (p *peer) setWatches(since int64, data, exist, child []string) reply {
 	})
 }
 
-// The kinds of watches that removeWatches removes.
+// The kinds of watches that checkWatches finds and removeWatches removes.
 const (
 	childWatch = 1
 	dataWatch  = 2
 	anyWatch   = 3
 )
+
+func (p *peer) checkWatches(path string, kind int32) wire.Code {
+	p.t.Helper()
+	return p.call(wire.OpCheckWatches, putPathVersion(path, kind)).code
+}
 
 func (p *peer) removeWatches(path string, kind int32) wire.Code {
 	p.t.Helper()

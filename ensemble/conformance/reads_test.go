@@ -326,9 +326,22 @@ func removalCases() []namedCase {
 			p.mustCreate(s.at("x"), persistent)
 			s.want("events", p.events(), "")
 		}},
+		{"check, which leaves them", func(s *site) {
+			p, other := s.peer(), s.peer()
+			p.mustCreate(s.at("x"), persistent)
+			p.children(s.at("x"), true)
+			s.want("code", p.checkWatches(s.at("x"), childWatch), wire.OK)
+			s.want("code of any kind", p.checkWatches(s.at("x"), anyWatch), wire.OK)
+			s.want("code of the other kind", p.checkWatches(s.at("x"), dataWatch), wire.NoWatcher)
+			s.want("code of another connection", other.checkWatches(s.at("x"), anyWatch), wire.NoWatcher)
+			p.mustCreate(s.at("x/child"), persistent)
+			s.want("events", p.events(), "NodeChildrenChanged /x")
+			s.want("code after the event", p.checkWatches(s.at("x"), anyWatch), wire.NoWatcher)
+		}},
 		{"unknown kind", func(s *site) {
 			p := s.peer()
 			p.exists(s.at("x"), true)
+			s.want("code of a check", p.checkWatches(s.at("x"), 7), wire.MarshallingError)
 			s.want("code", p.removeWatches(s.at("x"), 7), wire.MarshallingError)
 		}},
 	}

@@ -6,8 +6,8 @@
 // it are exact. Latencies are not comparable with those of other engines.
 //
 // It speaks the wire protocol, so that any ZooKeeper client works against it: connect, ping, close, create in all modes
-// but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, removeWatches, and auth, which has no
-// effect. Other requests are answered with the protocol's Unimplemented. Faults can be injected at exact requests: see
+// but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, checkWatches, removeWatches, and auth,
+// which has no effect. Other requests are answered with the protocol's Unimplemented. Faults can be injected at exact requests: see
 // [Fault]. One lock is held while a request is served, as ZooKeeper also applies one transaction after the other.
 package embedded
 

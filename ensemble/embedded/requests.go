@@ -23,8 +23,10 @@ func (c *connection) answer(r request) bool {
 		c.serveMulti(r)
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.setWatches(r)
+	case wire.OpCheckWatches:
+		c.answerAboutWatches(r, c.server.watches.has)
 	case wire.OpRemoveWatches:
-		c.removeWatches(r)
+		c.answerAboutWatches(r, c.server.watches.remove)
 	case wire.OpAuth:
 		return c.authenticate(r)
 	case wire.OpClose:
@@ -42,8 +44,8 @@ func (c *connection) answer(r request) bool {
 // not exist. Requests that exist in ZooKeeper leave the connection open.
 func (c *connection) refuse(r request) bool {
 	switch r.op {
-	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opCheckWatches, opDeleteContainer, opMultiRead,
-		opGetEphemerals, opGetAllChildrenNumber, opAddWatch, opWhoAmI:
+	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opDeleteContainer, wire.OpMultiRead, wire.OpGetEphemerals, wire.OpCountChildren,
+		wire.OpAddWatch, wire.OpWhoAmI:
 		c.reply(r.xid, wire.Unimplemented, nil)
 		return true
 	default:
@@ -52,16 +54,8 @@ func (c *connection) refuse(r request) bool {
 	}
 }
 
-// The requests of ZooKeeper 3.9 that package wire has no name for.
-const (
-	opCheckWatches         wire.Opcode = 17
-	opDeleteContainer      wire.Opcode = 20
-	opMultiRead            wire.Opcode = 22
-	opGetEphemerals        wire.Opcode = 103
-	opGetAllChildrenNumber wire.Opcode = 104
-	opAddWatch             wire.Opcode = 106
-	opWhoAmI               wire.Opcode = 107
-)
+// opDeleteContainer is the request with which a server deletes a container. Clients have no name for it.
+const opDeleteContainer wire.Opcode = 20
 
 // malformed returns MarshallingError if the decoder has met an error.
 func malformed(d *jute.Decoder) wire.Code {
@@ -188,15 +182,15 @@ func (c *connection) rewatch(w rewatch) {
 	}
 }
 
-// removeWatches removes the connection's watches on a path.
-func (c *connection) removeWatches(r request) {
+// answerAboutWatches does something with the connection's watches of a kind on a path, and answers whether there were any.
+func (c *connection) answerAboutWatches(r request, do func(watchKind, string, *connection) bool) {
 	path, kind := r.body.Text(), watchKind(r.body.Int())
 	code := malformed(r.body)
 	switch {
 	case code != wire.OK:
 	case kind < childWatch || kind > anyWatch:
 		code = wire.MarshallingError
-	case !c.server.watches.remove(kind, path, c):
+	case !do(kind, path, c):
 		code = wire.NoWatcher
 	}
 	c.reply(r.xid, code, nil)

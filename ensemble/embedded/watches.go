@@ -45,7 +45,7 @@ func (w *watches) fire(e event) set[*connection] {
 	return watchers
 }
 
-// watchKind is the kind of watches that a client asks to remove, as the protocol numbers it.
+// watchKind is the kind of watches that a client asks for, or asks to remove, as the protocol numbers it.
 type watchKind int32
 
 // The kinds of watches.
@@ -54,6 +54,11 @@ const (
 	dataWatch  watchKind = 2
 	anyWatch   watchKind = 3
 )
+
+// has reports whether a connection has watches on a path.
+func (w *watches) has(kind watchKind, path string, c *connection) bool {
+	return kind != childWatch && w.data.has(path, c) || kind != dataWatch && w.child.has(path, c)
+}
 
 // remove removes the watches of a connection on a path, and reports whether there were any.
 func (w *watches) remove(kind watchKind, path string, c *connection) bool {
@@ -114,9 +119,14 @@ func (t watchTable) take(path string) set[*connection] {
 	return watchers
 }
 
+func (t watchTable) has(path string, c *connection) bool {
+	_, found := t.byPath[path][c]
+	return found
+}
+
 // remove removes one watch, and reports whether there was one.
 func (t watchTable) remove(path string, c *connection) bool {
-	_, found := t.byPath[path][c]
+	found := t.has(path, c)
 	t.byPath.remove(path, c)
 	t.byConnection.remove(c, path)
 	return found

@@ -67,17 +67,17 @@ func curatorMutexVariant() variants.Variant {
 //  1. Acquire a [CuratorMutex] below <dir>/locks.
 //  2. Create <dir>/leases/_c_<guid>-lease-, ephemeral and sequential.
 //  3. List <dir>/leases with a watch. If there is more than one lease, wait for the watch and list again.
-//  4. Remove the watch on <dir>/leases, if it is set, and release the mutex of step 1. The client holds the lock.
+//  4. Forget the watch on <dir>/leases, if it is set: the server confirms that it is (checkWatches), and keeps it. Release the mutex of
+//     step 1. The client holds the lock.
 //  5. To release, delete the lease.
 //
-// Only the holder of the mutex watches the leases, so that a release notifies one client, which is the next holder. Each client that waits
-// behind it is notified when that one has its lease.
+// Only the holder of the mutex waits for the lease, and the others wait in the line of the mutex.
 //
 // Curator hands out no fencing token. The driver takes the sequence number from the lease.
 //
-// Cost of one acquire and release: 7 requests alone, 9 after a wait, 4 of them writes, and 2 notifications: of the mutex and of the lease. A
-// client that is alone is notified of the end of its own lease. Where a watch of step 3 fires before its removal, that costs one notification
-// and one request more.
+// Cost of one acquire and release: 7 requests alone, 9 after a wait for the mutex, 4 of them writes, and 2 notifications: one of the mutex, and
+// one by the watch that the server keeps, when the next lease is created or the own one is deleted. If the lease of the holder before still
+// exists in step 3, it costs one request and one notification more.
 //
 // Source: as written: InterProcessSemaphoreMutex in Apache Curator 5.4.
 type CuratorSemaphore struct{ driven }
