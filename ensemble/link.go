@@ -192,12 +192,16 @@ func (l *Link) spring(op wire.Opcode) *Trap {
 	return t
 }
 
-// kind returns one opcode for all requests of a kind: getChildren has two versions.
+// kind returns one opcode for all requests of a kind: getChildren has two versions, and so has create, whose second one also returns the stat.
 func kind(op wire.Opcode) wire.Opcode {
-	if op == wire.OpGetChildren {
+	switch op {
+	case wire.OpGetChildren:
 		return wire.OpGetChildren2
+	case wire.OpCreate2:
+		return wire.OpCreate
+	default:
+		return op
 	}
-	return op
 }
 
 // trappedConn is a connection with the traps of its client's link.
