@@ -4,19 +4,21 @@ import "github.com/zkbench/zkbench/variants"
 
 // What a participant records. The value is the item's id, where there is one.
 const (
-	Putting   variants.EventKind = iota // just before the put is sent
-	Put                                 // acknowledged
-	Taking                              // begins to look for an item
-	Empty                               // found none, and looks again
-	Took                                // has one
-	Finishing                           // has processed it
-	Done                                // it is gone for good
-	GivenUp                             // just before it is given back; or its claim was lost
-	Unordered                           // the variant promises no order
-	Removes                             // the variant takes items out of the queue before they are processed
-	Scanning                            // begins to walk a list of the items, or what is left of one
-	Scanned                             // has an item, or is at the end of the list
-	InVain                              // right after Scanned: it is at the end of the list, without an item
+	Putting    variants.EventKind = iota // just before the put is sent
+	Put                                  // acknowledged
+	Taking                               // begins to look for an item
+	Empty                                // found none, and looks again
+	Took                                 // has one
+	Finishing                            // has processed it
+	Done                                 // it is gone for good
+	GivenUp                              // just before it is given back; or its claim was lost
+	Unordered                            // the variant promises no order
+	Removes                              // the variant takes items out of the queue before they are processed
+	Scanning                             // begins to walk a list of the items, or what is left of one
+	Scanned                              // has an item, or is at the end of the list
+	InVain                               // right after Scanned: it is at the end of the list, without an item
+	PutTwice                             // just before Put, or in place of it: the item may be there twice, or not at all
+	TookUnseen                           // just before Scanned, or in place of it: the client may have taken an item that it does not know of
 )
 
 // The phases that all these queues have.

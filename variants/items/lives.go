@@ -1,6 +1,7 @@
 package items
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 //     item is free.
 //   - An attempt that ended with the life of its client may have taken one item that was put before that. It did so if an item
 //     was passed over that no other attempt has taken.
+//   - A client of some libraries may take an item that it does not know of, because it repeats a delete whose reply was lost. Such an
+//     attempt is like one that ended with the client's life, but that the item is lost in any case.
+//   - It may also put an item twice, because it repeats a create whose reply was lost. That one item may be taken twice, and is then doubled.
 //
 // Other items may be lost, too, such as one that was removed by a request whose reply its client did not live to see, and that
 // no client was expected to find afterwards. They are not counted.
@@ -34,7 +38,8 @@ type ending struct {
 type broken struct {
 	attempt
 	*ending
-	spent bool // an item that it may have taken is attributed to it
+	spent  bool // an item that it may have taken is attributed to it
+	unseen bool // its client lives, and does not know of the item
 }
 
 // mayHaveTaken reports whether the attempt can be why an item was passed over at a moment.
@@ -171,12 +176,45 @@ func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
 	}
 	switch e := (variants.Event{At: taker.at, Client: taker.client}); {
 	case item.taken: // and given up, or lost with the session, so that another client could take it
+	case taker.unseen:
+		o.lose(e, item, "item %#x is lost: client %d has taken it without knowing, as its connection was lost", item.ID, e.Client)
 	case o.removes:
 		o.lose(e, item, "item %#x is lost: client %d was taking it when it failed", item.ID, e.Client)
 	default:
 		item.taken, item.forsaken = true, taker.at
 		o.freeLater(item, suspects...)
 	}
+	return true
+}
+
+// suspectUnseen records that a client may have taken an item that it does not know of. Where items are claimed, what is left of the attempt
+// may claim one later, too.
+func (o *Observer) suspectUnseen(c *client, e variants.Event) {
+	if !c.looking {
+		return
+	}
+	until := e.At
+	if !o.removes {
+		until = math.MaxInt64
+	}
+	o.pruneBroken()
+	o.broken = append(o.broken, &broken{attempt: c.attempt, ending: &ending{client: e.Client, at: until, unsure: true}, unseen: true})
+}
+
+// suspectTwice records that an item may have been put twice.
+func (o *Observer) suspectTwice(e variants.Event) {
+	if len(o.twice) < maxDoubts {
+		o.twice[e.Value] = true
+	}
+}
+
+// takesCopy reports whether a client has taken an item that was put twice, and was taken before.
+func (o *Observer) takesCopy(t *Take) bool {
+	if !t.Item.taken || !o.twice[t.Value] {
+		return false
+	}
+	delete(o.twice, t.Value)
+	o.out.Lose(t.Event, variants.ItemsDoubled, 1, "client %d took item %#x, which was put twice, as a connection was lost", t.Client, t.Value)
 	return true
 }
 
@@ -201,7 +239,7 @@ func (o *Observer) pruneBroken() {
 			oldest = min(oldest, item.PutBegun)
 		}
 	}
-	o.broken = slices.DeleteFunc(o.broken, func(b *broken) bool { return oldest < 0 || oldest >= b.at })
+	o.broken = slices.DeleteFunc(o.broken, func(b *broken) bool { return oldest < 0 && b.at <= o.now || oldest >= b.at || b.unseen && b.spent })
 }
 
 // reclaim reports how long it took until an item was taken again whose taker had failed.

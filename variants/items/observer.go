@@ -35,6 +35,7 @@ type Observer struct {
 	broken  []*broken      // attempts that ended with their client's life, and may have taken an item
 	freeing []freeing      // items whose takers have died
 	again   []repeatedWork // that waits for a failure that explains it
+	twice   map[int64]bool // ids of items that may be there twice
 }
 
 // Order is a recipe's rule for which item is next.
@@ -102,7 +103,7 @@ type client struct {
 
 // NewObserver returns an observer of a queue.
 func NewObserver(out variants.Findings, order Order) *Observer {
-	return &Observer{out: out, order: order, items: map[int64]*Stored{}, clients: map[int]*client{}}
+	return &Observer{out: out, order: order, items: map[int64]*Stored{}, clients: map[int]*client{}, twice: map[int64]bool{}}
 }
 
 // Observe implements [variants.Observer].
@@ -112,6 +113,9 @@ func (o *Observer) Observe(e variants.Event) {
 	o.freeDue()
 	switch e.Kind {
 	case Putting:
+		if c.put != nil { // it was given up
+			c.put.unanswered = true
+		}
 		c.putting, c.put = e.At, &Stored{ID: e.Value, PutBy: e.Client, PutBegun: e.At}
 		o.items[e.Value] = c.put
 	case Put:
@@ -143,6 +147,10 @@ func (o *Observer) Observe(e variants.Event) {
 		o.unordered = true
 	case Removes:
 		o.removes = true
+	case PutTwice:
+		o.suspectTwice(e)
+	case TookUnseen:
+		o.suspectUnseen(c, e)
 	case variants.SessionLost, variants.Died, variants.Rejoined:
 		o.observeLife(c, e)
 	}
@@ -183,6 +191,10 @@ func (o *Observer) take(c *client, e variants.Event) {
 	c.held, c.known = t, max(c.known, t.Begun)
 	if t.Item == nil {
 		o.out.Breach(e, "client %d took item %#x, which was never put", e.Client, e.Value)
+		return
+	}
+	if o.takesCopy(t) {
+		t.Item = nil // which is not followed any further
 		return
 	}
 	o.reclaim(t)

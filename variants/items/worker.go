@@ -17,6 +17,19 @@ type Worker struct {
 	Env     variants.Env
 	puts    int64
 	removes bool // it has recorded so
+	unseen  int  // items that it may have taken without knowing, and that it has not counted as taken
+}
+
+// Unsure is a Taker that repeats requests whose replies are lost, or gives up, although they may have taken effect.
+type Unsure interface {
+	// Unsure reports whether this may have been so in the last put or scan.
+	Unsure() bool
+}
+
+// unsure reports whether the last put or scan may have had another effect than it has reported.
+func (w *Worker) unsure() bool {
+	q, ok := w.Queue.(Unsure)
+	return ok && q.Unsure()
 }
 
 // idBytes is the length of an item's data, which is its id.
@@ -57,19 +70,29 @@ func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Cont
 	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
 	w.Env.Record(Putting, id)
-	if err := put(ctx, binary.BigEndian.AppendUint64(nil, uint64(id))); err != nil {
+	err := put(ctx, binary.BigEndian.AppendUint64(nil, uint64(id)))
+	if w.unsure() {
+		w.Env.Record(PutTwice, id)
+	}
+	if err != nil {
 		return fmt.Errorf("put: %w", err)
 	}
 	w.Env.Record(Put, id)
 	return nil
 }
 
-// process takes one item and holds it. If the run ends meanwhile, the item is given back. A client that has lost its claim
+// process takes one item and holds it, unless it may have taken one without knowing, which counts as this one. If the run ends meanwhile, the item is given back. A client that has lost its claim
 // stops processing the item.
 func (w *Worker) process(ctx context.Context) error {
+	if w.countUnseen() {
+		return nil
+	}
 	w.Env.Record(Taking, 0)
 	id, lost, err := w.take(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, errUnseen):
+		return nil
+	case err != nil:
 		return fmt.Errorf("take: %w", err)
 	}
 	if lost == nil && !w.removes {
@@ -84,6 +107,19 @@ func (w *Worker) process(ctx context.Context) error {
 		return w.giveBack(ctx, id, held)
 	}
 	return w.finish(ctx, id, lost)
+}
+
+// errUnseen ends a search for an item in which the client may have taken one without knowing.
+var errUnseen = errors.New("an item may have been taken unseen")
+
+// countUnseen counts an item that the client may have taken without knowing as taken, if there is one. Other clients would otherwise
+// wait for ever for as many items as were lost.
+func (w *Worker) countUnseen() bool {
+	if w.unseen == 0 {
+		return false
+	}
+	w.unseen--
+	return true
 }
 
 // finish says that an item has been processed, unless its claim was lost before.
@@ -121,6 +157,9 @@ func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err 
 			return 0, nil, err
 		case !ok:
 			w.Env.Record(Empty, 0)
+			if w.countUnseen() {
+				return 0, nil, errUnseen
+			}
 		case len(item.Data) != idBytes:
 			return 0, nil, fmt.Errorf("an item has %d bytes, want %d: no participant has put it", len(item.Data), idBytes)
 		default:
@@ -137,6 +176,12 @@ func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err 
 func (w *Worker) scan(ctx context.Context) (Item, bool, error) {
 	w.Env.Record(Scanning, 0)
 	item, ok, err := w.Queue.Scan(ctx)
+	if w.unsure() {
+		w.Env.Record(TookUnseen, 0)
+		if err == nil { // else the client takes none of the items that are left of its batch
+			w.unseen++
+		}
+	}
 	if err != nil && !errors.Is(err, ErrScanAgain) {
 		return item, ok, err
 	}

@@ -1,0 +1,79 @@
+package items_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/queue"
+)
+
+// An item is lost, or doubled, if a client took or put it without knowing. One lost connection explains one item, and no other.
+func TestObserverOfRepeatedRequests(t *testing.T) {
+	const a, b, c = 1, 2, 3
+	put := func(id int64) []variants.Event {
+		return []variants.Event{{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}}
+	}
+	take := func(id int64) []variants.Event {
+		return by(1, items.Taking, 0, items.Removes, 0, items.Took, id, items.Finishing, id, items.Done, id)
+	}
+	unseen := by(2, items.Taking, 0, items.TookUnseen, 0, items.Empty, 0)
+	again := by(2, items.Took, a, items.Finishing, a, items.Done, a)
+	twice := []variants.Event{{Kind: items.Putting, Value: a}, {Kind: items.PutTwice, Value: a}, {Kind: items.Put, Value: a}}
+	for name, test := range map[string]struct {
+		history       [][]variants.Event
+		lost, doubled int64
+		violation     string
+	}{
+		"taken unseen":                 {history: [][]variants.Event{put(a), put(b), put(c), take(a), unseen, take(c)}, lost: 1},
+		"not taken at all":             {history: [][]variants.Event{put(a), put(b), unseen, take(a), take(b)}},
+		"passed over":                  {history: [][]variants.Event{put(a), put(b), take(b)}, violation: "although item 0x1 had been put before"},
+		"one attempt, two items":       {history: [][]variants.Event{put(a), put(b), put(c), unseen, take(c)}, lost: 1, violation: "although item 0x2 had"},
+		"put after the attempt":        {history: [][]variants.Event{put(a), take(a), unseen, put(b), put(c), take(c)}, violation: "although item 0x2 had"},
+		"claimed after the attempt":    {history: [][]variants.Event{unseen, put(a), put(b), take(b)}, lost: 1},
+		"put twice":                    {history: [][]variants.Event{twice, take(a), unseen, again}, doubled: 1},
+		"put twice, taken three times": {history: [][]variants.Event{twice, take(a), take(a), unseen, again}, doubled: 1, violation: "which client 1 had taken"},
+		"put once":                     {history: [][]variants.Event{put(a), take(a), unseen, again}, violation: "which client 1 had taken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			losses, violations := map[variants.Loss]int64{}, []variants.Violation(nil)
+			o := queue.Recipe().NewObserver(variants.Findings{
+				Span:      func(variants.Span) {},
+				Damage:    func(d variants.Damage) { losses[d.Loss] += d.Amount },
+				Violation: func(v variants.Violation) { violations = append(violations, v) },
+			})
+			var now time.Duration
+			for _, events := range append(test.history, by(2, items.Taking, 0)) { // which ends an attempt that has found nothing
+				for _, e := range events {
+					now += time.Millisecond
+					e.At = now
+					o.Observe(e)
+				}
+			}
+			o.Complete()
+			if losses[variants.ItemsLost] != test.lost || losses[variants.ItemsDoubled] != test.doubled {
+				t.Errorf("losses %v, want %d lost and %d doubled", losses, test.lost, test.doubled)
+			}
+			if got := len(violations) > 0; got != (test.violation != "") || got && !strings.Contains(violations[0].Text, test.violation) {
+				t.Errorf("violations %v, want one that says %q", violations, test.violation)
+			}
+		})
+	}
+}
+
+// by returns a client's events, given as their kinds and values.
+func by(client int, kindsAndValues ...any) (events []variants.Event) {
+	for i := 0; i < len(kindsAndValues); i += 2 {
+		e := variants.Event{Client: client, Kind: kindsAndValues[i].(variants.EventKind)}
+		switch v := kindsAndValues[i+1].(type) {
+		case int:
+			e.Value = int64(v)
+		case int64:
+			e.Value = v
+		}
+		events = append(events, e)
+	}
+	return events
+}
