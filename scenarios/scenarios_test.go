@@ -171,12 +171,12 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
-// A variant of a client library runs only where it is named, and a recipe lists exactly these as such.
+// A variant of a client library runs only where it is named, and a recipe lists exactly these as such, or among those that are broken.
 func TestLibraryVariantsAreNamed(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
 			listed := slices.ContainsFunc(recipe.Libraries, func(l variants.Variant) bool { return l.Name == v.Name })
-			if (v.Kind == variants.Library) != listed {
+			if (v.Kind == variants.Library) != listed && v.Broken == "" {
 				t.Errorf("%s/%s is of kind %s; listed among those of libraries: %t", recipe.Name, v.Name, v.Kind, listed)
 			}
 			for _, named := range []bool{false, true} {

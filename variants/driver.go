@@ -25,6 +25,8 @@ type Caller interface {
 	// Call lets the client do something, and returns the result when it has. The error is the library's, as the driver reports it, or that
 	// of ctx: the client then goes on by itself.
 	Call(ctx context.Context, verb string) (result string, err error)
+	// Reconnects returns how many times the client's session has moved to another connection.
+	Reconnects() int
 }
 
 // Driven is a participant's client in a driver.
@@ -60,6 +62,14 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 		return "", ErrSessionLost
 	}
 	return text, err
+}
+
+// CallUnsure is Call. It reports whether more may have happened than the result says: the connection was lost meanwhile, so that the library
+// may have repeated a request whose reply was lost, or has given up.
+func (d Driven) CallUnsure(ctx context.Context, verb string) (result string, unsure bool, err error) {
+	before := d.driver.Reconnects()
+	result, err = d.Call(ctx, verb)
+	return result, err != nil || d.driver.Reconnects() != before, err
 }
 
 // CallForToken is Call for a verb that acquires something, and returns its fencing token.

@@ -160,13 +160,13 @@ func (p *Process) fail(err error) {
 // Client returns a client by its name, which has no space.
 func (p *Process) Client(name string) *Client { return &Client{p, name} }
 
-// Client is one client in a driver. It implements [variants.Caller].
+// Client is one client in a driver.
 type Client struct {
 	process *Process
 	name    string
 }
 
-// Call implements [variants.Caller]. The verb may be followed by arguments.
+// Call is that of [variants.Caller]. The verb may be followed by arguments.
 func (c *Client) Call(ctx context.Context, verb string) (string, error) {
 	return c.process.call(ctx, c.name, c.name+" "+verb)
 }

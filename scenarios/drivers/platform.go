@@ -15,7 +15,9 @@ import (
 const (
 	curatorJar   = "/usr/share/java/curator-recipes.jar"
 	zooKeeperJar = "/usr/share/java/zookeeper.jar"
-	silentLogJar = "/usr/share/java/slf4j-nop.jar" // for the libraries' log, which nothing reads
+	lockJar      = "/usr/share/java/zookeeper-recipes-lock.jar"  // of the same package
+	queueJar     = "/usr/share/java/zookeeper-recipes-queue.jar" // of the same package
+	silentLogJar = "/usr/share/java/slf4j-nop.jar"               // for the libraries' log, which nothing reads
 )
 
 // platform is how the programs of one language are run.
@@ -31,7 +33,7 @@ func platformOf(program string) (platform, error) {
 		return platform{
 			command: []string{
 				"java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr", // standard output is for answers
-				"-cp", strings.Join([]string{curatorJar, zooKeeperJar, silentLogJar}, ":"),
+				"-cp", strings.Join([]string{curatorJar, zooKeeperJar, lockJar, queueJar, silentLogJar}, ":"),
 			},
 			needs: []variants.Need{
 				{Path: "javac", Package: "default-jdk-headless"},

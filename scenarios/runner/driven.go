@@ -65,6 +65,9 @@ func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 	return "", variants.ErrSessionLost
 }
 
+// Reconnects implements [variants.Caller].
+func (c confirmed) Reconnects() int { return c.life.ledger.Reconnects() }
+
 // drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
 const drivenTimeout = ensemble.SessionTimeout
 
@@ -121,7 +124,7 @@ func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, e
 	timeout := cmp.Or(at.timeout, ensemble.SessionTimeout)
 	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
 	c.setOwn(drivenSession{d})
-	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d", c.tunnel.Address(), at.root, timeout.Milliseconds()))
+	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.root, timeout.Milliseconds(), at.clients))
 	return confirmed{d, c.life}, err
 }
 

@@ -17,10 +17,10 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// driven returns a recipe's variants with a driver. It skips the test where their libraries are not installed.
-func driven(t *testing.T, recipe variants.Recipe) (names []string) {
+// driven returns those of a recipe's variants that have a driver. It skips the test where their libraries are not installed.
+func driven(t *testing.T, recipe variants.Recipe, among []variants.Variant) (names []string) {
 	t.Helper()
-	for _, v := range recipe.All() {
+	for _, v := range among {
 		if v.Driver == nil {
 			continue
 		}
@@ -38,23 +38,31 @@ func driven(t *testing.T, recipe variants.Recipe) (names []string) {
 // kept, and a variant in Go beside them takes the same way.
 func TestLiveDrivers(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
-		names := driven(t, recipe)
-		if len(names) == 0 {
-			continue
+		t.Run(recipe.Name, func(t *testing.T) {
+			checkDriven(t, recipe, driven(t, recipe, recipe.Libraries), 1, 10)
+			checkDriven(t, recipe, driven(t, recipe, recipe.Broken), 1) // more clients may break the promise
+		})
+	}
+}
+
+// checkDriven measures variants with a driver, each with these numbers of clients.
+func checkDriven(t *testing.T, recipe variants.Recipe, names []string, clients ...int) {
+	t.Helper()
+	if len(names) == 0 {
+		return
+	}
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "libraries", recipe.Name, clients, 100, 1
+	s.Variants = append(slices.Clone(names), recipe.Variants[len(recipe.Variants)-1].Name)
+	for _, d := range undisturbed(t, s) {
+		label := fmt.Sprintf("%s/%s, %d clients", d.Recipe, d.Variant, d.Clients)
+		if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Checked || !d.Oracle.Agrees() || !d.Scenario.Tunnelled {
+			t.Errorf("%s: invalid %q, violations %v, oracle %+v, tunnelled %t", label, d.Invalid, d.Violations, d.Oracle, d.Scenario.Tunnelled)
 		}
-		s := scenarios.Default()
-		s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "libraries", recipe.Name, []int{1, 10}, 100, 1
-		s.Variants = append(slices.Clone(names), recipe.Variants[len(recipe.Variants)-1].Name)
-		for _, d := range undisturbed(t, s) {
-			label := fmt.Sprintf("%s/%s, %d clients", d.Recipe, d.Variant, d.Clients)
-			if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Checked || !d.Oracle.Agrees() || !d.Scenario.Tunnelled {
-				t.Errorf("%s: invalid %q, violations %v, oracle %+v, tunnelled %t", label, d.Invalid, d.Violations, d.Oracle, d.Scenario.Tunnelled)
-			}
-			if (d.Driver != nil) != (d.Kind == string(variants.Library)) || d.Driver != nil && (d.Driver.PipeP50 <= 0 || d.Driver.PipeP99 < d.Driver.PipeP50) {
-				t.Errorf("%s: driver %+v", label, d.Driver)
-			}
-			checkDrivenCosts(t, label, d)
+		if (d.Driver != nil) != (d.Kind == string(variants.Library)) || d.Driver != nil && (d.Driver.PipeP50 <= 0 || d.Driver.PipeP99 < d.Driver.PipeP50) {
+			t.Errorf("%s: driver %+v", label, d.Driver)
 		}
+		checkDrivenCosts(t, label, d)
 	}
 }
 
@@ -82,29 +90,36 @@ func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
 	}
 }
 
-// When the session of a client of a library expires, when its process dies, and when a reply is lost, the promise is kept, and the client
+// When the session of a client of a library expires, when replies are lost, and when its process dies, the promise is kept, and the client
 // comes back with a new session.
 func TestLiveDriversUnderFaults(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
-		names := driven(t, recipe)
-		if len(names) == 0 {
-			continue
+		t.Run(recipe.Name, func(t *testing.T) { failDriven(t, recipe, driven(t, recipe, recipe.Libraries)) })
+	}
+}
+
+// failDriven measures variants with a driver under faults.
+func failDriven(t *testing.T, recipe variants.Recipe, names []string) {
+	t.Helper()
+	if len(names) == 0 {
+		return
+	}
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "failing libraries", recipe.Name, names, []int{4}, 1
+	s.Hold, s.SessionTimeout = scenarios.Duration(5*time.Millisecond), scenarios.Duration(4*time.Second)
+	s.Duration = scenarios.Duration(14 * time.Second) // a client that has stopped dead keeps the lock until its session has run out
+	for _, schedule := range []string{
+		"expire: holder, at: 500ms", "cut: any, after: delete, at: 1500ms", "cut: any, after: create, at: 2500ms", "stop: holder, at: 3500ms",
+	} {
+		f, err := faults.Parse(schedule)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for schedule, length := range map[string]time.Duration{ // a client that has stopped dead keeps the lock until its session has run out
-			"expire: holder, at: 500ms": 4 * time.Second, "stop: holder, at: 500ms": 12 * time.Second, "cut: any, after: delete, at: 500ms": 4 * time.Second,
-		} {
-			f, err := faults.Parse(schedule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := scenarios.Default()
-			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats, s.Faults = "failing libraries", recipe.Name, names, []int{4}, 1, []faults.Fault{f}
-			s.Duration, s.Hold, s.SessionTimeout = scenarios.Duration(length), scenarios.Duration(5*time.Millisecond), scenarios.Duration(4*time.Second)
-			for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
-				if len(d.Violations) > 0 || d.Failure == nil || len(d.Failure.Faults) != 1 {
-					t.Errorf("%s, %s: violations %v, failure %+v", d.Variant, schedule, d.Violations, d.Failure)
-				}
-			}
+		s.Faults = append(s.Faults, f)
+	}
+	for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
+		if len(d.Violations) > 0 || d.Failure == nil || len(d.Failure.Faults) != len(s.Faults) {
+			t.Errorf("%s: violations %v, failure %+v", d.Variant, d.Violations, d.Failure)
 		}
 	}
 }

@@ -34,7 +34,7 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-//go:embed naive_*.go optimized_*.go
+//go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
 // Queue is one client's end of a queue.
@@ -57,6 +57,7 @@ func Recipe() variants.Recipe {
 			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(), markAndRequeueVariant(),
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
+		Libraries:   []variants.Variant{curatorSimpleVariant(), contribVariant(), kazooVariant(), kazooLockingVariant()},
 		Phases:      phases(),
 		Operation:   items.PhaseTake,
 		Batch:       batch,

@@ -40,7 +40,7 @@ class Client(threading.Thread):
     def do_ping(self, _):
         pass
 
-    def do_open(self, address, path, timeout_millis):
+    def do_open(self, address, path, timeout_millis, _):
         self.zk = KazooClient(hosts=address, timeout=int(timeout_millis) / 1000)
         self.zk.start(timeout=30)
         self.lock = self.zk.Lock(path)

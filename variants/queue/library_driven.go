@@ -1,0 +1,253 @@
+package queue
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/items"
+)
+
+// driven is a queue of a library in another language, which deletes an item when it is taken.
+type driven struct {
+	variants.Driven
+	held   []byte // the item taken last; nil if it is done
+	unsure bool
+}
+
+// Unsure implements [items.Unsure].
+func (q *driven) Unsure() bool { return q.unsure }
+
+// call calls the driver for a put or a scan.
+func (q *driven) call(ctx context.Context, verb string) (result string, err error) {
+	result, q.unsure, err = q.CallUnsure(ctx, verb)
+	return result, err
+}
+
+// Put implements [Queue].
+func (q *driven) Put(ctx context.Context, data []byte) error {
+	_, err := q.call(ctx, "put "+hex.EncodeToString(data))
+	return err
+}
+
+// Take implements [items.Taker].
+func (q *driven) Take(ctx context.Context) (items.Item, bool, error) { return q.Scan(ctx) }
+
+// Scan implements [items.Taker]. A library does not say whether it has found an empty queue or lost the race for all items.
+func (q *driven) Scan(ctx context.Context) (items.Item, bool, error) {
+	if q.held != nil {
+		return items.Item{}, false, items.ErrHeld
+	}
+	text, err := q.call(ctx, "take")
+	if err != nil || text == "" {
+		return items.Item{}, false, err
+	}
+	data, err := hex.DecodeString(text)
+	if err != nil {
+		return items.Item{}, false, fmt.Errorf("the driver's answer to take is no item: %w", err)
+	}
+	q.held = data
+	return items.Item{Data: data}, true, nil
+}
+
+// Done implements [items.Taker].
+func (q *driven) Done(context.Context) error {
+	q.held = nil
+	return nil
+}
+
+// Return implements [items.Taker]. The libraries have no way back but to put the item again, behind all others.
+func (q *driven) Return(ctx context.Context) error {
+	data := q.held
+	if q.held = nil; data == nil {
+		return nil
+	}
+	return q.Put(ctx, data)
+}
+
+// drivenClaims is a queue of a library in another language, in which an item that is taken is claimed, and deleted when it is done.
+type drivenClaims struct{ driven }
+
+// Scan implements [items.Taker].
+func (q *drivenClaims) Scan(ctx context.Context) (items.Item, bool, error) {
+	item, ok, err := q.driven.Scan(ctx)
+	item.Lost = q.Lost()
+	return item, ok, err
+}
+
+// Take implements [items.Taker].
+func (q *drivenClaims) Take(ctx context.Context) (items.Item, bool, error) { return q.Scan(ctx) }
+
+// Done implements [items.Taker].
+func (q *drivenClaims) Done(ctx context.Context) error { return q.end(ctx, "done") }
+
+// Return implements [items.Taker].
+func (q *drivenClaims) Return(ctx context.Context) error { return q.end(ctx, "return") }
+
+// end finishes the held item, if there is one, or gives it back.
+func (q *drivenClaims) end(ctx context.Context, verb string) error {
+	if q.held == nil {
+		return nil
+	}
+	q.held = nil
+	_, err := q.Call(ctx, verb)
+	return err
+}
+
+// joinDriven is the Join of the variants whose driver deletes an item when it is taken.
+func joinDriven() variants.JoinFunc {
+	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
+		client, err := variants.NewDriven(env)
+		return &driven{Driven: client}, err
+	}, newWorker)
+}
+
+// joinDrivenClaims is the Join of the variants whose driver claims an item when it is taken.
+func joinDrivenClaims() variants.JoinFunc {
+	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
+		client, err := variants.NewDriven(env)
+		return &drivenClaims{driven{Driven: client}}, err
+	}, newWorker)
+}
+
+// CuratorSimple is SimpleDistributedQueue of Apache Curator. The algorithm is that of [ListAndDelete], without the journal.
+//
+//  1. To put, create <dir>/qn-, persistent and sequential.
+//  2. To take, list <dir>. If there is no item, there is nothing to take.
+//  3. Read the lowest item. If it is gone, continue with the next one; after the last, there is nothing to take.
+//  4. Delete it. If it is gone, another client was faster: continue with the next one; after the last, there is nothing to take.
+//
+// Cost of an item: 1 create, 1 listing, 1 get and 1 delete alone. Among N clients at most one listing, one get and one delete by each, of which
+// N-1 deletes fail.
+//
+// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item, and if the
+// reply to a delete is lost: Curator repeats the delete, finds no znode, and takes that for another client's success. If the reply to a create
+// is lost, Curator repeats it, and the item is there twice.
+//
+// Source: as written: SimpleDistributedQueue in Apache Curator 5.4.
+type CuratorSimple struct{ driven }
+
+func curatorSimpleVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "curator-simple",
+		Type:    "CuratorSimple",
+		Kind:    variants.Library,
+		Summary: "SimpleDistributedQueue of Apache Curator: every take lists the queue, then reads and deletes the first item",
+		Source:  "as written: SimpleDistributedQueue in Apache Curator 5.4",
+		BadAt:   "lost replies: a create that is repeated puts the item twice, a delete that is repeated loses it",
+		Forgoes: []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
+		Free:    raceForFirst(),
+		Driver:  &variants.Driver{Program: "drivers/CuratorQueue.java"},
+		Join:    joinDriven(),
+	}
+}
+
+// raceForFirst returns the bounds of a queue in which all clients race for the first item, as in [ListAndDelete].
+func raceForFirst() variants.Cost {
+	return variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"}
+}
+
+// Contrib is DistributedQueue of ZooKeeper's own recipes. The algorithm is that of [ListAndDelete], without the journal.
+//
+//  1. To put, create <dir>/qn-, persistent and sequential.
+//  2. To take, list <dir>. If there is no item, there is nothing to take.
+//  3. Read the lowest item. If it is gone, continue with the next one; after the last, go to 2.
+//  4. Delete it. If it is gone, another client was faster: continue with the next one; after the last, go to 2.
+//
+// Cost of an item: 1 create, 1 listing, 1 get and 1 delete alone. Among N clients at most one listing, one get and one delete by each, of which
+// N-1 deletes fail.
+//
+// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item. If a connection is
+// lost, the error is the application's, which cannot know whether the item was put or taken.
+//
+// Source: as written: DistributedQueue in ZooKeeper's recipes.
+type Contrib struct{ driven }
+
+func contribVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "contrib",
+		Type:    "Contrib",
+		Kind:    variants.Library,
+		Summary: "DistributedQueue of ZooKeeper's recipes: every take lists the queue, then reads and deletes the first item",
+		Source:  "as written: DistributedQueue in ZooKeeper's recipes",
+		BadAt:   "lost connections: it leaves them to the application, which cannot know what has become of the item",
+		Forgoes: []variants.Loss{variants.ItemsLost},
+		Free:    raceForFirst(),
+		Driver:  &variants.Driver{Program: "drivers/ZooKeeperQueue.java"},
+		Join:    joinDriven(),
+	}
+}
+
+// Kazoo is Queue of kazoo, the ZooKeeper client for Python. The algorithm is that of [CachedList], but a client that was too late for an item
+// drops its list, and waits before it lists again.
+//
+//  1. To put, create <dir>/entry-<priority>-, persistent and sequential.
+//  2. To take, if the list is empty, list <dir>. If there is no item, there is nothing to take.
+//  3. Read the first item of the list, and delete it.
+//  4. If it is gone, drop the list, wait for about 100 ms, twice as long each time in a row, and go to 2.
+//
+// Cost of an item: 1 create, 1 get, 1 delete and a tenth of a listing alone. Among N clients at most one listing, one get and one delete by each,
+// of which N-1 deletes fail. What a client loses is time.
+//
+// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item, and if the reply
+// to a delete is lost: kazoo repeats the delete, finds no znode, and takes that for another client's success.
+//
+// Source: as written: Queue in kazoo 2.8.
+type Kazoo struct{ driven }
+
+func kazooVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "kazoo",
+		Type:    "Kazoo",
+		Kind:    variants.Library,
+		Summary: "Queue of kazoo: lists the queue again when its list is exhausted, and after a pause when another client was faster",
+		Source:  "as written: Queue in kazoo 2.8",
+		BadAt:   "several consumers: one that was too late for an item sleeps for 100 ms, then twice as long, and so on",
+		Forgoes: []variants.Loss{variants.ItemsLost},
+		Free:    cachedFree(),
+		Driver:  &variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}},
+		Join:    joinDriven(),
+	}
+}
+
+// KazooLocking is LockingQueue of kazoo, whose items are claimed first, and deleted when they have been processed.
+//
+//  1. To put, create <dir>/entries/entry-<priority>-, persistent and sequential.
+//  2. To take, list <dir>/entries and <dir>/taken, both with a watch.
+//  3. Create <dir>/taken/<name>, ephemeral, for the first item that has none.
+//  4. If it exists, or all items are taken, wait for any of the watches, then go to 2.
+//  5. Read the item. If it is gone, delete <dir>/taken/<name>, wait for any of the watches, and go to 2.
+//  6. To finish, sync, read <dir>/taken/<name>, and delete it and the item in one multi, if the claim is the client's own.
+//
+// Watches stay when a client has found an item. So each put, each claim and each finished item may notify all clients, those that process an
+// item included, and each one that waits lists both directories and tries the first item, which one of them gets.
+//
+// Cost of an item: 1 create to put, 2 listings, 1 create and 1 get to take, and 1 sync, 1 get and 1 multi to finish, which is 8 requests alone, with
+// 2 notifications. Among N clients, the 4 changes of each item notify each client at most, and each notification costs at most 2 listings, a
+// create, a get and a delete.
+//
+// A claim ends with the session of its client: the item is free again, and is processed twice if that client goes on with it. If a connection
+// is lost in steps 2 to 5, get fails, but its watches remain: the next notification makes the client claim an item that no get returns, and that
+// stays claimed as long as the client lives.
+//
+// Source: as written: LockingQueue in kazoo 2.8.
+type KazooLocking struct{ drivenClaims }
+
+func kazooLockingVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "kazoo-locking",
+		Type:    "KazooLocking",
+		Kind:    variants.Library,
+		Summary: "LockingQueue of kazoo: clients that wait watch the items and the claims, and all race for the first free item",
+		Source:  "as written: LockingQueue in kazoo 2.8",
+		BadAt:   "many consumers: each change of the queue notifies all of them, and all but one list both directories in vain",
+		Forgoes: []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
+		Free: variants.Cost{
+			Requests: "20N+9 (8 for N=1)", Writes: "8N+4 (3 for N=1)", FailedWrites: "4N+1 (0 for N=1)",
+			Notifications: "4N (2 for N=1)", HerdMax: "2N (1 for N=1)",
+		},
+		Driver: &variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}},
+		Join:   joinDrivenClaims(),
+	}
+}
