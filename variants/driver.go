@@ -12,6 +12,9 @@ type Driver struct {
 	Program string   // its file in the recipe's Code, such as "drivers/CuratorLock.java"
 	Args    []string // for the program, such as which of its locks to use
 	Needs   []Need
+	// Notified reports whether a client that waits goes on only when it is notified, so that the runner can say at once that a load stands
+	// still. It is for variants that are known to be broken; other libraries may look again after some time.
+	Notified bool
 }
 
 // Need is something that a driver cannot run without.

@@ -156,6 +156,7 @@ func (c *Conn) request(body []byte, length int) {
 		return
 	}
 	l.inFlight++
+	l.notified = false
 	l.counts.Requests[r.op]++
 	l.counts.BytesOut += int64(length) + 4
 }

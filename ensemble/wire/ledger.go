@@ -131,6 +131,7 @@ type Ledger struct {
 	watches        watchSet // that the client holds
 	resumed        bool     // the watches are set on the current connection
 	inFlight       int      // requests without a reply on the current connection; housekeeping is left out
+	notified       bool     // since the last request was sent
 	connected      bool     // there was a connection
 	sessionTimeout time.Duration
 	lastZxid       int64   // the largest zxid in the header of a reply
@@ -247,6 +248,7 @@ func (l *Ledger) record(n Notification, path []byte, length int) {
 	l.counts.CountNotification(n.Type)
 	l.counts.BytesIn += int64(length) + 4
 	l.watches.fire(n.Type, path)
+	l.notified = true
 }
 
 // Closed records that the session has been closed by another connection.
@@ -301,7 +303,17 @@ func (l *Ledger) TakeNotifications(dst []Notification) []Notification {
 func (l *Ledger) Idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.inFlight == 0 && len(l.watches) > 0 && l.resumed
+	return l.idle()
+}
+
+func (l *Ledger) idle() bool { return l.inFlight == 0 && len(l.watches) > 0 && l.resumed }
+
+// Undisturbed is Idle, and false from a notification until the next request. It is for clients of which nothing is known but their frames:
+// such a client may be about to act on the notification.
+func (l *Ledger) Undisturbed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.idle() && !l.notified
 }
 
 // Watched returns the paths of the watches that are set and have not fired, sorted. Very long paths are truncated.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -237,7 +238,8 @@ func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
 	}
 }
 
-// A session is idle while nothing is outstanding and a watch is armed. A notification removes the watch.
+// A session is idle while nothing is outstanding and a watch is armed. A notification removes the watch, and disturbs the session until the
+// next request, even if another watch is armed.
 func TestIdle(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	in := &pipe{step: func() int { return 1 << 20 }}
@@ -256,6 +258,8 @@ func TestIdle(t *testing.T) {
 		{"plain read", request(3, wire.OpGetData, "/a", 0), reply(3, 2, 0), false},
 		{"re-armed", request(4, wire.OpGetChildren2, "/", 1), reply(4, 2, 0), true},
 		{"fence under way", request(5, wire.OpSync, wire.FencePath), nil, true},
+		{"second watch", request(6, wire.OpGetData, "/a", 1), reply(6, 2, 0), true},
+		{"notified, with a watch left", nil, notification(3, wire.NodeDataChanged, "/a"), true},
 	} {
 		if _, err := conn.Write(step.out); err != nil {
 			t.Fatal(err)
@@ -265,6 +269,9 @@ func TestIdle(t *testing.T) {
 		}
 		if got := l.Idle(); got != step.want {
 			t.Errorf("%s: idle = %v, want %v", step.name, got, step.want)
+		}
+		if got, want := l.Undisturbed(), step.want && !strings.HasPrefix(step.name, "notified"); got != want {
+			t.Errorf("%s: undisturbed = %v, want %v", step.name, got, want)
 		}
 	}
 }

@@ -41,8 +41,17 @@ type client struct {
 
 // atRest reports whether the client waits for a watch that has not fired, with nothing outstanding.
 func (c *client) atRest() bool {
+	if c.calling.Load() {
+		return c.ledger.Undisturbed()
+	}
 	wait, _ := c.session.Waiting()
 	return wait != nil && !wait.Fired() && c.ledger.Idle()
+}
+
+// waits returns a number that grows when the client begins to wait again. A client in a driver sends requests before it does.
+func (c *client) waits() int64 {
+	_, begun := c.session.Waiting()
+	return begun + c.ledger.Traffic().Requests
 }
 
 // clientPool holds the clients of one measurement, which share a clock.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -39,7 +40,8 @@ type drivenSession struct{ *drivers.Client }
 // LeaderLatch of Curator, which resigns in the background.
 type confirmed struct {
 	*drivers.Client
-	life *life
+	life    *life
+	calling *atomic.Bool
 }
 
 // confirmPoll is the time between two looks at a connection that is down.
@@ -47,7 +49,9 @@ const confirmPoll = time.Millisecond
 
 // Call implements [variants.Caller].
 func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
+	c.calling.Store(true)
 	result, err := c.Client.Call(ctx, verb)
+	c.calling.Store(false)
 	if err != nil {
 		return "", err
 	}
@@ -125,7 +129,7 @@ func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, e
 	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
 	c.setOwn(drivenSession{d})
 	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.root, timeout.Milliseconds(), at.clients))
-	return confirmed{d, c.life}, err
+	return confirmed{d, c.life, &c.calling}, err
 }
 
 func (c *client) setOwn(s ownSession) {

@@ -19,6 +19,7 @@ type life struct {
 	link        *ensemble.Link
 	own         ownSession       // nil before it is open
 	tunnel      *ensemble.Tunnel // nil unless its requests take the way of those of a driver
+	calling     atomic.Bool      // it is in a driver, which has not answered its last call
 	monitor     *variants.Monitor
 	session     *variants.Session
 	further     furtherSessions

@@ -40,7 +40,11 @@ const standstillLook = time.Second
 // lost may still notify others when it runs out, so that such loads are left to watchProgress.
 func (m *measurement) mayStandStill() bool {
 	threads := m.recipe.Threaded && m.setting.size > 1
-	return m.recipe.SingleThreaded && !threads && m.faults == nil && m.scenario.Mode == scenarios.Closed
+	notified := m.recipe.SingleThreaded && !threads
+	if d := m.variant.Driver; d != nil {
+		notified = d.Notified
+	}
+	return notified && m.faults == nil && m.scenario.Mode == scenarios.Closed
 }
 
 // watchStandstill ends a load that stands still. The caller ends the watching with stop.
@@ -76,7 +80,7 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 func (m *measurement) standing(ctx context.Context) []*client {
 	before := m.waits()
 	waiting := m.allAtRest()
-	if len(waiting) == 0 || m.pool.fence(ctx) != nil {
+	if len(waiting) == 0 || m.fence(ctx) != nil {
 		return nil
 	}
 	if !slices.Equal(m.allAtRest(), waiting) || !slices.Equal(m.waits(), before) {
@@ -85,12 +89,19 @@ func (m *measurement) standing(ctx context.Context) []*client {
 	return waiting
 }
 
+// fence is that of the clients. Those in a driver cannot send one while they wait, but the replies to their pings show the same.
+func (m *measurement) fence(ctx context.Context) error {
+	if m.setting.driver != nil {
+		return m.pool.awaitPings(ctx)
+	}
+	return m.pool.fence(ctx)
+}
+
 // waits returns how many waits each client has begun.
 func (m *measurement) waits() []int64 {
 	var all []int64
 	for _, c := range m.pool.clients {
-		_, begun := c.session.Waiting()
-		all = append(all, begun)
+		all = append(all, c.waits())
 	}
 	return all
 }

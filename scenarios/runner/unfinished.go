@@ -48,11 +48,7 @@ func (m *measurement) endByBreach(ctx context.Context, err error) {
 	default:
 		return
 	}
-	reached := m.pool.fence
-	if m.setting.driver != nil { // whose clients may still wait in the call that was given up
-		reached = m.pool.awaitPings
-	}
-	if reached(ctx) != nil || slices.ContainsFunc(m.pool.clients, (*client).over) {
+	if m.fence(ctx) != nil || slices.ContainsFunc(m.pool.clients, (*client).over) {
 		return
 	}
 	m.cutShort("ended by an error (" + err.Error() + ") after")
