@@ -3,6 +3,7 @@ package runner_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,23 @@ func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
 		got := d.Metrics[metric].Value
 		if got > cost.Value || d.Clients == 1 && metric != results.HerdMax && got != cost.Value {
 			t.Errorf("%s: %s is %v, by the formula %v", label, metric, got, cost.Value)
+		}
+	}
+}
+
+// A library that is known to be broken is found to stand still where it does. The readers of kazoo's lock wait for later writers, so that
+// ten clients never get far.
+func TestLiveDriversThatStandStill(t *testing.T) {
+	i := slices.IndexFunc(catalog.Recipes(), func(r variants.Recipe) bool { return r.Name == "rwlock" })
+	recipe := catalog.Recipes()[i]
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "broken library", recipe.Name, []int{10}, 1000, 1
+	s.Variants = driven(t, recipe, recipe.Broken)
+	s.Broken = s.Variants
+	for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
+		stuck := func(v results.Violation) bool { return strings.Contains(v.Text, "stuck: 10 of 10 clients wait for notifications") }
+		if d.Unfinished == nil || !slices.ContainsFunc(d.Violations, stuck) {
+			t.Errorf("%s: violations %v, unfinished %+v; want a load that stands still", d.Variant, d.Violations, d.Unfinished)
 		}
 	}
 }

@@ -38,7 +38,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-//go:embed naive_*.go optimized_*.go
+//go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
 // Group says which clients a barrier is for.
@@ -80,6 +80,7 @@ func Recipe() variants.Recipe {
 		Summary:     "no client starts before all have entered, none leaves before all have finished",
 		Source:      "ZooKeeper recipes page, Double Barriers",
 		Variants:    []variants.Variant{childrenWatchVariant(), readyRaceVariant(), readyNodeVariant(), countedVariant()},
+		Broken:      []variants.Variant{curatorVariant(), kazooVariant()},
 		Phases:      phases(),
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,

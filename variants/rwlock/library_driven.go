@@ -6,6 +6,32 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
+// driven is a read/write lock of a library in another language.
+type driven struct{ variants.Driven }
+
+// Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
+func (l driven) Acquire(ctx context.Context, mode Mode) (Grant, error) {
+	verb := "acquire-read"
+	if mode == Write {
+		verb = "acquire-write"
+	}
+	token, err := l.CallForToken(ctx, verb)
+	return Grant{Mode: mode, Token: token, Lost: l.Lost()}, err
+}
+
+// Release implements [Lock].
+func (l driven) Release(ctx context.Context) error {
+	_, err := l.Call(ctx, "release")
+	return err
+}
+
+// joinDriven is the Join of all variants with a driver.
+func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
+	client, err := variants.NewDriven(env)
+	l := driven{client}
+	return newWorker(env, l.Acquire, l.Release), err
+}
+
 // Curator is InterProcessReadWriteLock of Apache Curator. The algorithm is that of [FirstWriterWatch].
 //
 //  1. Create <dir>/_c_<guid>-__READ__ or <dir>/_c_<guid>-__WRIT__, ephemeral and sequential. If the reply is lost, list <dir> and look for the
@@ -23,23 +49,7 @@ import (
 // which have one watch each, and each then lists and watches once more.
 //
 // Source: as written: InterProcessReadWriteLock in Apache Curator 5.4.
-type Curator struct{ variants.Driven }
-
-// Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
-func (l Curator) Acquire(ctx context.Context, mode Mode) (Grant, error) {
-	verb := "acquire-read"
-	if mode == Write {
-		verb = "acquire-write"
-	}
-	token, err := l.CallForToken(ctx, verb)
-	return Grant{Mode: mode, Token: token, Lost: l.Lost()}, err
-}
-
-// Release implements [Lock].
-func (l Curator) Release(ctx context.Context) error {
-	_, err := l.Call(ctx, "release")
-	return err
-}
+type Curator struct{ driven }
 
 func curatorVariant() variants.Variant {
 	return variants.Variant{
@@ -54,10 +64,44 @@ func curatorVariant() variants.Variant {
 			Notifications: "N-1", HerdMax: "N-1",
 		},
 		Driver: &variants.Driver{Program: "drivers/CuratorReadWriteLock.java"},
-		Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
-			client, err := variants.NewDriven(env)
-			l := Curator{client}
-			return newWorker(env, l.Acquire, l.Release), err
+		Join:   joinDriven,
+	}
+}
+
+// Kazoo is the read/write lock of kazoo, the ZooKeeper client for Python: ReadLock and WriteLock at the same path.
+//
+//  1. List <dir> and look for the GUID of this lock object, unless the object is new: its znode of before may be there.
+//  2. Create <dir>/<guid>__rlock__ or <dir>/<guid>__lock__, ephemeral and sequential.
+//  3. List <dir>, without a watch. A writer whose znode is the lowest holds the lock, and so does a reader if there is no writer's znode.
+//  4. Read a znode with a watch: a writer the next lower one, a reader that of the highest writer. If it is gone, go to 3.
+//  5. Wait for the watch, then go to 3.
+//  6. To release, delete the client's own znode.
+//
+// The mistake is in steps 3 and 4: a reader looks for the writers below its own znode, but does not find its own among those of the writers, so
+// that it waits for writers that have come later, too. Such a writer waits for the reader.
+//
+// Kazoo hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
+//
+// Cost of one acquire and release: 4 requests alone, 2 of them writes. A delete notifies at most the N-1 others, which have one watch each, and
+// each then lists and watches once more.
+//
+// Source: as written: ReadLock and WriteLock in kazoo 2.8.
+type Kazoo struct{ driven }
+
+func kazooVariant() variants.Variant {
+	return variants.Variant{
+		Name:    "kazoo",
+		Type:    "Kazoo",
+		Kind:    variants.Library,
+		Summary: "ReadLock and WriteLock of kazoo: readers watch the highest writer, writers the znode just below their own",
+		Source:  "as written: ReadLock and WriteLock in kazoo 2.8",
+		BadAt:   "any contention: a reader waits for a writer that has come later, and that waits for the reader",
+		Broken:  "all clients wait for ever, because a reader that lists late waits for a later writer, which waits for the reader",
+		Free: variants.Cost{
+			Requests: "2N+2 (4 for N=1)", Writes: "2", FailedWrites: "0",
+			Notifications: "N-1", HerdMax: "N-1",
 		},
+		Driver: &variants.Driver{Program: "drivers/kazoo_rwlock.py", Notified: true},
+		Join:   joinDriven,
 	}
 }
