@@ -9,7 +9,7 @@ import (
 
 // Driver is a program through which clients of a library take part that is written in another language. docs/drivers.md has its protocol.
 type Driver struct {
-	Program string   // its file in the recipe's Code, such as "drivers/CuratorLock.java"
+	Program string   // its file in the recipe's Code, such as "drivers/CuratorLock.java", or the absolute path of a user's own
 	Args    []string // for the program, such as which of its locks to use
 	Needs   []Need
 	// Notified reports whether a client that waits goes on only when it is notified, so that the runner can say at once that a load stands

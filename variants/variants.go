@@ -34,6 +34,8 @@ type Recipe struct {
 	// Libraries are those that come with a client library. They run only where they are named: what they do when something fails
 	// is theirs, so that the rules for a recipe's own variants do not apply.
 	Libraries []Variant
+	// JoinDriven is the Join of a variant whose driver the user gives. It is nil if none can be given.
+	JoinDriven JoinFunc
 	// Broken are variants that are known to break the promise, such as an algorithm that is in use and has a fault. They run only
 	// where they are named. See [Variant.Broken].
 	Broken []Variant

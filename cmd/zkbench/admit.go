@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
-	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // possible returns the scenarios of a group that an engine can run, and names the others on standard error.
@@ -17,11 +16,11 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 	var cannot, large, undriven []string
 	for _, s := range group {
 		switch {
-		case runner.CheckDrivers(s, catalog.Recipes()) != nil:
+		case runner.CheckDrivers(s, a.recipes()) != nil:
 			undriven = append(undriven, s.Name)
 		case unable(s, abilityOf(engine)) != nil:
 			cannot = append(cannot, s.Name)
-		case admit([]scenarios.Scenario{s}, engine) != nil:
+		case a.admit([]scenarios.Scenario{s}, engine) != nil:
 			large = append(large, s.Name)
 		default:
 			can = append(can, s)
@@ -41,9 +40,9 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
 // process may use.
-func admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
+func (a *app) admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
 	for _, s := range selected {
-		if err := errors.Join(unable(s, abilityOf(engine)), runner.CheckDrivers(s, catalog.Recipes())); err != nil {
+		if err := errors.Join(unable(s, abilityOf(engine)), runner.CheckDrivers(s, a.recipes())); err != nil {
 			return err
 		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // defaultCampaigns is the folder for pairs of runs.
@@ -287,7 +288,7 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 	if err := f.ensemble.check(); err != nil {
 		return nil, err
 	}
-	if _, err := f.load.scenario(cmd, scenario); err != nil {
+	if _, err := f.load.scenario(cmd, scenario, catalog.Recipes()); err != nil {
 		return nil, usage(err)
 	}
 	own, err := os.Executable()

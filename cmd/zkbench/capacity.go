@@ -185,7 +185,7 @@ func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	c.scenario.Expect, c.scenario.Published, c.scenario.Overview = nil, nil, "" // they are about the scenario's own load
-	if c.scenario, err = c.flags.load.override(cmd, c.pace(c.scenario)); err != nil {
+	if c.scenario, err = c.flags.load.override(cmd, c.pace(c.scenario), catalog.Recipes()); err != nil {
 		return err
 	}
 	return c.checkMetric()

@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // scenarioOf returns the scenario that `zkbench run` makes of flags.
@@ -22,7 +23,7 @@ func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, 
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return f.scenario(cmd, name)
+	return f.scenario(cmd, name, catalog.Recipes())
 }
 
 func TestFaultFlags(t *testing.T) {

@@ -36,7 +36,7 @@ func (f *runFlags) matrix(cmd *cobra.Command) ([]scenarios.Scenario, error) {
 	var selected []scenarios.Scenario
 	var errs []error
 	for _, s := range scenarios.Matrix(catalog.Recipes(), nil) {
-		s, err := f.override(cmd, s)
+		s, err := f.override(cmd, s, catalog.Recipes())
 		errs = append(errs, err)
 		selected = append(selected, s)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 func reportCommand(a *app) *cobra.Command {
@@ -115,7 +114,7 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 // it again.
 func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress) {
 	first := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != s.Name || d.Repeat != 1 })
-	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(catalog.Recipes()) {
+	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(a.recipes()) {
 		return
 	}
 	p.pause()

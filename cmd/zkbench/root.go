@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/scenarios/drivers"
 )
 
 // app is what commands use of the process that they run in.
@@ -21,7 +22,8 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	started        *started
-	everyLibrary   bool // lists show all libraries as available, so that a test has the same text everywhere
+	drivers        []drivers.Own // that the command line gives
+	everyLibrary   bool          // lists show all libraries as available, so that a test has the same text everywhere
 }
 
 // run executes one command line and returns the exit code.

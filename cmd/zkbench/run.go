@@ -19,7 +19,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
-	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants"
 )
 
 // defaultRuns is the folder that has a folder for each run.
@@ -49,6 +49,7 @@ type runFlags struct {
 	summary    string
 	metrics    string
 	quick      bool
+	drivers    []string
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -110,6 +111,7 @@ an ensemble.`,
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.summary, "summary", "", "also write all metrics to this JSON `file`")
 	flags.StringVar(&f.metrics, "metrics", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
+	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\nwith its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
 	return cmd
@@ -142,6 +144,12 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkEmpty(cmd); err != nil {
 		return err
 	}
+	if len(f.drivers) > 0 && isGroup(names) {
+		return usage(fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0]))
+	}
+	if err := a.useDrivers(f.drivers); err != nil {
+		return usage(err)
+	}
 	var errs []error
 	selected, err := a.selected(cmd, names, &f)
 	errs = append(errs, err)
@@ -163,7 +171,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if isGroup(names) {
 		selected = a.possible(selected, engine)
 	}
-	if err := admit(selected, engine); err != nil {
+	if err := a.admit(selected, engine); err != nil {
 		return err
 	}
 	run := newRun()
@@ -199,7 +207,10 @@ func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scena
 	var selected []scenarios.Scenario
 	var errs []error
 	for _, name := range names {
-		s, err := f.scenario(cmd, name)
+		s, err := f.scenario(cmd, name, a.recipes())
+		if err == nil {
+			err = a.addDrivers(&s)
+		}
 		errs = append(errs, err)
 		selected = append(selected, s)
 		if line := s.OldNames.Line(name); line != "" {
@@ -210,17 +221,16 @@ func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scena
 }
 
 // scenario loads a scenario and overrides its fields with the flags that were given.
-func (f *runFlags) scenario(cmd *cobra.Command, name string) (scenarios.Scenario, error) {
-	recipes := catalog.Recipes()
+func (f *runFlags) scenario(cmd *cobra.Command, name string, recipes []variants.Recipe) (scenarios.Scenario, error) {
 	s, err := scenarios.Load(name, recipes)
 	if err != nil {
 		return s, err
 	}
-	return f.override(cmd, s)
+	return f.override(cmd, s, recipes)
 }
 
 // override changes a scenario by the flags that were given, and checks the result.
-func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenarios.Scenario, err error) {
+func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario, recipes []variants.Recipe) (_ scenarios.Scenario, err error) {
 	if f.quick {
 		s.Quick()
 	}
@@ -270,7 +280,7 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario) (_ scenari
 		return s, err
 	}
 	var errs []error
-	for _, p := range s.Validate(catalog.Recipes()) {
+	for _, p := range s.Validate(recipes) {
 		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text))
 	}
 	return s, errors.Join(errs...)
@@ -312,6 +322,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	progress := newProgress(a.stderr)
 	defer progress.close()
 	runner := newRunner(e, run, progress, exporter)
+	runner.Recipes = a.recipes()
 	var partial *results.Document // the latest checkpoint of the measurement under way
 	runner.Checkpoint = func(d *results.Document) error {
 		err := save(d, f.out)

@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -31,7 +32,7 @@ import (
 type Process struct {
 	name    string
 	command *exec.Cmd
-	dir     string // with the program
+	dir     string // with the program; empty for a user's own
 	errors  *tail
 	ended   chan struct{} // closed when the process has ended and nothing more is read
 
@@ -49,17 +50,20 @@ type reply struct {
 	err    error
 }
 
-// Start starts a driver, whose program is in code. The context bounds the start only: Close ends the process.
+// Start starts a driver, whose program is in code, or is a file of the user's own. The context bounds the start only: Close ends the process.
 func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error) {
 	platform, err := platformOf(d.Program)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := unpack(code, d.Program)
-	if err != nil {
-		return nil, err
+	file, dir := d.Program, ""
+	if !path.IsAbs(file) {
+		if dir, err = unpack(code, d.Program); err != nil {
+			return nil, err
+		}
+		file = filepath.Join(dir, path.Base(d.Program))
 	}
-	args := slices.Concat(platform.command, []string{filepath.Join(dir, path.Base(d.Program))}, d.Args)
+	args := slices.Concat(platform.command, []string{file}, d.Args)
 	p := newProcess(path.Base(d.Program), dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
 	if err := p.run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", p.name, err), os.RemoveAll(dir))
@@ -214,8 +218,14 @@ func (p *Process) send(line string) error {
 	return err
 }
 
-// Ping returns how long each of n calls that do nothing takes: what the pipe adds to every call.
+// startTimeout is how long a driver may take until it answers, such as a JVM that compiles it on a busy machine.
+const startTimeout = time.Minute
+
+// Ping returns how long each of n calls that do nothing takes: what the pipe adds to every call. The driver may just have been started.
 func (p *Process) Ping(ctx context.Context, n int) ([]time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf(
+		"%s has not answered within %s: it must read a line, and write the answer at once", p.name, startTimeout))
+	defer cancel()
 	c := p.Client("ping")
 	var took []time.Duration
 	for i := range n {
@@ -237,8 +247,11 @@ func (p *Process) Close() error {
 	select {
 	case <-p.ended:
 	case <-time.After(endTimeout):
-		_ = p.command.Process.Kill()
-		<-p.ended
+		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL) // its children, too
+		select {
+		case <-p.ended:
+		case <-time.After(endTimeout): // a child that has left its group keeps the pipe open
+		}
 	}
 	return os.RemoveAll(p.dir)
 }

@@ -26,8 +26,21 @@ type platform struct {
 	needs   []variants.Need
 }
 
-// platformOf returns the platform of a program, by the ending of its name.
+// platformOf returns the platform of a program: by the ending of its name, unless it is a user's own and can be run as it is.
 func platformOf(program string) (platform, error) {
+	own := path.IsAbs(program)
+	if own && isExecutable(program) {
+		return platform{}, nil
+	}
+	p, err := platformByEnding(program)
+	if own && err == nil {
+		p.needs = p.needs[:1] // the libraries are the user's
+	}
+	return p, err
+}
+
+// platformByEnding returns the platform of a program of a language. The first of its needs is what runs it.
+func platformByEnding(program string) (platform, error) {
 	switch path.Ext(program) {
 	case ".java": // compiled when it is started
 		return platform{

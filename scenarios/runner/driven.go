@@ -128,8 +128,13 @@ func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, e
 	timeout := cmp.Or(at.timeout, ensemble.SessionTimeout)
 	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
 	c.setOwn(drivenSession{d})
-	_, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.root, timeout.Milliseconds(), at.clients))
-	return confirmed{d, c.life, &c.calling}, err
+	if _, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.root, timeout.Milliseconds(), at.clients)); err != nil {
+		return nil, err
+	}
+	if c.ledger.Session().ID == 0 {
+		return nil, fmt.Errorf("the driver has opened no session at %s, but answered that it has", c.tunnel.Address())
+	}
+	return confirmed{d, c.life, &c.calling}, nil
 }
 
 func (c *client) setOwn(s ownSession) {

@@ -80,6 +80,7 @@ func Recipe() variants.Recipe {
 		Summary:     "no client starts before all have entered, none leaves before all have finished",
 		Source:      "ZooKeeper recipes page, Double Barriers",
 		Variants:    []variants.Variant{childrenWatchVariant(), readyRaceVariant(), readyNodeVariant(), countedVariant()},
+		JoinDriven:  joinDriven(),
 		Broken:      []variants.Variant{curatorVariant(), kazooVariant()},
 		Phases:      phases(),
 		Operation:   phaseLeave,

@@ -69,6 +69,7 @@ func Recipe() variants.Recipe {
 			resignedMarkVariant(), acknowledgedVariant(),
 		},
 		Libraries:   []variants.Variant{curatorLatchVariant(), kazooVariant()},
+		JoinDriven:  joinDriven(),
 		Phases:      phases(),
 		Operation:   phaseResign,
 		CountFrom:   variants.FromLineUp,

@@ -69,6 +69,7 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant()},
 		Libraries:   []variants.Variant{zkLockVariant(), curatorMutexVariant(), curatorSemaphoreVariant(), kazooVariant()},
+		JoinDriven:  joinDriven(),
 		Broken:      []variants.Variant{writeLockVariant(), contribVariant()},
 		Phases:      holding.Phases(),
 		Operation:   holding.PhaseRelease,

@@ -58,6 +58,7 @@ func Recipe() variants.Recipe {
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
 		Libraries:   []variants.Variant{curatorSimpleVariant(), contribVariant(), kazooVariant(), kazooLockingVariant()},
+		JoinDriven:  joinDriven(),
 		Phases:      phases(),
 		Operation:   items.PhaseTake,
 		Batch:       batch,

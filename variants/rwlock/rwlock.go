@@ -94,6 +94,7 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
 		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
 		Libraries:   []variants.Variant{curatorVariant()},
+		JoinDriven:  joinDriven,
 		Broken:      []variants.Variant{kazooVariant()},
 		Phases:      phases(),
 		Operation:   holding.PhaseRelease,

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// A driver that the command line gives runs beside the scenario's variants, or the reason why not is told.
+func TestDriverFlag(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "my_lock.py")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var a app
+	if err := a.useDrivers([]string{file, file + " fair"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"lock-crash":      "my-lock my-lock-fair",
+		"rwlock-mixed":    "my-lock my-lock-fair",
+		"queue-libraries": "my-lock my-lock-fair",
+		"lock-drain":      "in which no driver can take part",
+		"barrier-rounds":  "takes no drivers; these do: lock, rwlock",
+	} {
+		s, err := scenarios.Load(name, a.recipes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := s.Selected(recipeNamed(a.recipes(), s.Recipe))
+		if err = a.addDrivers(&s); err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+			continue
+		}
+		var added []string
+		selected := s.Selected(recipeNamed(a.recipes(), s.Recipe))
+		for _, v := range selected {
+			if v.Source != "" && strings.HasPrefix(v.Source, file) {
+				added = append(added, v.Name)
+			}
+		}
+		if !slices.Equal(added, strings.Fields(want)) || len(selected) != len(before)+len(added) || len(s.Expect) > 0 {
+			t.Errorf("%s: %d variants with %v, %d before; claims %v", name, len(selected), added, len(before), s.Expect)
+		}
+	}
+}
