@@ -22,6 +22,7 @@ type Tunnel struct {
 	observe  func(zk.Event)
 	listener net.Listener
 	serving  sync.WaitGroup
+	single   sync.Mutex // held by the connection that is forwarded, so that its end is reported before the next one begins
 
 	mu     sync.Mutex
 	next   int // index in servers
@@ -114,12 +115,26 @@ func (t *Tunnel) remove(client net.Conn) {
 	delete(t.conns, client)
 }
 
+// closeOthers closes the connections of the client but the latest one: it has given them up.
+func (t *Tunnel) closeOthers(latest net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for conn := range t.conns {
+		if conn != latest {
+			conn.Close()
+		}
+	}
+}
+
 // serve forwards one connection of the client until it ends.
 func (t *Tunnel) serve(client net.Conn) {
 	hello, err := readFrame(client, nil)
 	if err != nil || t.isForeign(hello) {
 		return
 	}
+	t.closeOthers(client)
+	t.single.Lock()
+	defer t.single.Unlock()
 	server, err := t.link.open("tcp", t.turn(), tunnelTimeout)
 	if errors.Is(err, errOver) || errors.Is(err, errSevered) {
 		t.event(zk.StateExpired)

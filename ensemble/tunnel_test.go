@@ -3,6 +3,7 @@ package ensemble_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"reflect"
 	"testing"
@@ -130,5 +131,40 @@ func TestTunnelRoams(t *testing.T) {
 	s.tunnel.Close()
 	if _, err := net.Dial("tcp", s.tunnel.Address()); err == nil {
 		t.Error("a closed tunnel listens")
+	}
+}
+
+// A client that connects again before its former connection has ended is not taken for one that has lost the latest.
+func TestTunnelOfTwoConnections(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	seen := make(chan zk.State, 10)
+	link := ensemble.NewLink(wire.NewLedger(time.Now()))
+	tunnel, err := link.OpenTunnel(t.Context(), []string{server.Addr()}, func(e zk.Event) { seen <- e.State })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tunnel.Close)
+	session := make([]byte, 8+4+16) // the id, and the password with its length
+	session[11] = 16
+	for range 3 {
+		conn, err := net.Dial("tcp", tunnel.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		hello := append([]byte{0, 0, 0, 44, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x75, 0x30}, session...)
+		answer := make([]byte, 4+4+4+len(session))
+		if _, err := conn.Write(hello); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(conn, answer); err != nil {
+			t.Fatal(err)
+		}
+		session = answer[12:]
+	}
+	for i, want := range []zk.State{zk.StateHasSession, zk.StateDisconnected, zk.StateHasSession, zk.StateDisconnected, zk.StateHasSession} {
+		if got := <-seen; got != want {
+			t.Errorf("event %d is %s, want %s", i, got, want)
+		}
 	}
 }
