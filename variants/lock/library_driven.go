@@ -99,9 +99,17 @@ func curatorSemaphoreVariant() variants.Variant {
 	}
 }
 
-// Contrib is the lock that comes with ZooKeeper, in its recipes. [WriteLock] is the same algorithm in Go, with its steps, its mistake and its
-// cost. It looks for its own znode of before, creates one, and lists; if it must wait, it asks with exists whether the next lower one is there,
-// and waits for the watch even if it is gone.
+// Contrib is the lock that comes with ZooKeeper, in its recipes. [WriteLock] is the same algorithm in Go.
+//
+//  1. Ask whether <dir> exists.
+//  2. List <dir>. If a znode of this session is there, an earlier attempt has left it: take it as the client's own, go to 4.
+//  3. Create <dir>/x-<session id>-, ephemeral and sequential.
+//  4. List <dir>, without a watch. If its own znode has the lowest number, the client holds the lock.
+//  5. Ask with exists whether the next lower znode is there, with a watch, and wait for the watch, even if it is gone.
+//  6. When the watch has fired, do 1, then go to 4.
+//  7. To release, delete the client's own znode.
+//
+// The mistake is in step 5. If the predecessor has gone since the listing, the watch never fires.
 //
 // WriteLock hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
 //
