@@ -67,11 +67,14 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 	return text, err
 }
 
-// CallUnsure is Call. It reports whether more may have happened than the result says: the connection was lost meanwhile, so that the library
-// may have repeated a request whose reply was lost, or has given up.
+// CallUnsure calls like Call, and reports whether more may have happened than the result says: the connection was lost meanwhile, so that the
+// library may have repeated a request whose reply was lost, or has given up. The end of the session or of ctx is another matter.
 func (d Driven) CallUnsure(ctx context.Context, verb string) (result string, unsure bool, err error) {
 	before := d.driver.Reconnects()
 	result, err = d.Call(ctx, verb)
+	if errors.Is(err, ErrSessionLost) || ctx.Err() != nil {
+		return result, false, err
+	}
 	return result, err != nil || d.driver.Reconnects() != before, err
 }
 

@@ -20,7 +20,8 @@ import (
 //   - An attempt that ended with the life of its client may have taken one item that was put before that. It did so if an item
 //     was passed over that no other attempt has taken.
 //   - A client of some libraries may take an item that it does not know of, because it repeats a delete whose reply was lost. Such an
-//     attempt is like one that ended with the client's life, but that the item is lost in any case.
+//     attempt is like one that ended with the client's life. An item that it removed is lost, and one that it claimed, too, unless another
+//     client has it in the end, as the session has ended.
 //   - It may also put an item twice, because it repeats a create whose reply was lost. That one item may be taken twice, and is then doubled.
 //
 // Other items may be lost, too, such as one that was removed by a request whose reply its client did not live to see, and that
@@ -176,6 +177,8 @@ func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
 	}
 	switch e := (variants.Event{At: taker.at, Client: taker.client}); {
 	case item.taken: // and given up, or lost with the session, so that another client could take it
+	case taker.unseen && !o.removes:
+		o.withhold(item, taker)
 	case taker.unseen:
 		o.lose(e, item, "item %#x is lost: client %d has taken it without knowing, as its connection was lost", item.ID, e.Client)
 	case o.removes:
@@ -187,33 +190,59 @@ func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
 	return true
 }
 
-// suspectUnseen records that a client may have taken an item that it does not know of. Where items are claimed, what is left of the attempt
-// may claim one later, too.
+// suspectUnseen records that a client may have taken an item that it does not know of. Where items are claimed, it may have claimed one, and what
+// is left of the attempt, such as a watch that still acts, another one at any later time.
 func (o *Observer) suspectUnseen(c *client, e variants.Event) {
 	if !c.looking {
 		return
 	}
-	until := e.At
-	if !o.removes {
-		until = math.MaxInt64
-	}
 	o.pruneBroken()
-	o.broken = append(o.broken, &broken{attempt: c.attempt, ending: &ending{client: e.Client, at: until, unsure: true}, unseen: true})
+	suspect := func(until time.Duration) {
+		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: &ending{client: e.Client, at: until, unsure: true}, unseen: true})
+	}
+	suspect(e.At)
+	if !o.removes {
+		suspect(math.MaxInt64)
+	}
+}
+
+// withhold records that an attempt may have claimed an item without its client's knowledge.
+func (o *Observer) withhold(item *Stored, taker *broken) {
+	item.taken, item.withheld = true, taker
+	if o.withheld = append(o.withheld, item); len(o.withheld) > maxDoubts {
+		latest := o.withheld[1:]
+		o.withheld = o.withheld[:1]
+		o.loseWithheld()
+		o.withheld = latest
+	}
+}
+
+// loseWithheld reports the items that clients have claimed without knowing, and that no other client has had since: they are free again only when
+// the sessions of these clients end.
+func (o *Observer) loseWithheld() {
+	for _, item := range o.withheld {
+		if o.items[item.ID] == item && len(item.takes) == 0 && item.processed == nil {
+			e := variants.Event{At: item.withheld.Begun, Client: item.withheld.client}
+			o.lose(e, item, "item %#x is lost: client %d has claimed it without knowing, as its connection was lost", item.ID, e.Client)
+		}
+	}
 }
 
 // suspectTwice records that an item may have been put twice.
 func (o *Observer) suspectTwice(e variants.Event) {
-	if len(o.twice) < maxDoubts {
-		o.twice[e.Value] = true
+	if len(o.twice) == maxDoubts {
+		o.twice = o.twice[1:] // the oldest, which has been taken twice by now if it is there twice
 	}
+	o.twice = append(o.twice, e.Value)
 }
 
 // takesCopy reports whether a client has taken an item that was put twice, and was taken before.
 func (o *Observer) takesCopy(t *Take) bool {
-	if !t.Item.taken || !o.twice[t.Value] {
+	i := slices.Index(o.twice, t.Value)
+	if i < 0 || len(t.Item.takes) == 0 {
 		return false
 	}
-	delete(o.twice, t.Value)
+	o.twice = slices.Delete(o.twice, i, i+1)
 	o.out.Lose(t.Event, variants.ItemsDoubled, 1, "client %d took item %#x, which was put twice, as a connection was lost", t.Client, t.Value)
 	return true
 }

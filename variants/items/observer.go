@@ -28,14 +28,15 @@ type Observer struct {
 	doubts    []*doubt
 	unordered bool
 
-	now     time.Duration  // of the current event
-	before  time.Duration  // of the one before
-	failed  bool           // a client has failed
-	removes bool           // items are out of the queue before they are processed
-	broken  []*broken      // attempts that ended with their client's life, and may have taken an item
-	freeing []freeing      // items whose takers have died
-	again   []repeatedWork // that waits for a failure that explains it
-	twice   map[int64]bool // ids of items that may be there twice
+	now      time.Duration  // of the current event
+	before   time.Duration  // of the one before
+	failed   bool           // a client has failed
+	removes  bool           // items are out of the queue before they are processed
+	broken   []*broken      // attempts that ended with their client's life, and may have taken an item
+	freeing  []freeing      // items whose takers have died
+	again    []repeatedWork // that waits for a failure that explains it
+	withheld []*Stored      // that clients may have claimed without knowing
+	twice    []int64        // ids of items that may be there twice, the oldest first
 }
 
 // Order is a recipe's rule for which item is next.
@@ -59,6 +60,7 @@ type Stored struct {
 	unanswered bool          // its put never ends, because its client has failed
 	processed  *Take         // the last one whose client has processed it
 	forsaken   time.Duration // when the client that had taken it failed; zero if none did since it was taken last
+	withheld   *broken       // the attempt that may have claimed it without its client's knowledge
 	freed      bool          // it must be free again because the session of the client that had taken it has ended
 }
 
@@ -103,7 +105,7 @@ type client struct {
 
 // NewObserver returns an observer of a queue.
 func NewObserver(out variants.Findings, order Order) *Observer {
-	return &Observer{out: out, order: order, items: map[int64]*Stored{}, clients: map[int]*client{}, twice: map[int64]bool{}}
+	return &Observer{out: out, order: order, items: map[int64]*Stored{}, clients: map[int]*client{}}
 }
 
 // Observe implements [variants.Observer].
@@ -223,6 +225,7 @@ func (o *Observer) end(t *Take, e variants.Event) {
 	switch {
 	case item == nil:
 	case e.Kind == GivenUp:
+		o.failed = o.failed || item.processed == t // it could not finish the item, which explains that it is processed again
 		item.takes = slices.DeleteFunc(item.takes, func(other *Take) bool { return other == t })
 	default:
 		t.done = e.At
@@ -291,6 +294,7 @@ func (o *Observer) Complete() {
 		}
 		d.conclude(func(item *Stored) bool { return excused[item] })
 	}
+	o.loseWithheld()
 	slices.SortFunc(held, func(a, b *Take) int { return cmp.Compare(a.At, b.At) })
 	for _, t := range held {
 		o.checkTakes(t.Item)

@@ -10,7 +10,8 @@ import (
 	"github.com/zkbench/zkbench/variants/queue"
 )
 
-// An item is lost, or doubled, if a client took or put it without knowing. One lost connection explains one item, and no other.
+// An item is lost, or doubled, if a client took or put it without knowing. One lost connection explains one item, or two where items are
+// claimed, and no other.
 func TestObserverOfRepeatedRequests(t *testing.T) {
 	const a, b, c = 1, 2, 3
 	put := func(id int64) []variants.Event {
@@ -19,6 +20,10 @@ func TestObserverOfRepeatedRequests(t *testing.T) {
 	take := func(id int64) []variants.Event {
 		return by(1, items.Taking, 0, items.Removes, 0, items.Took, id, items.Finishing, id, items.Done, id)
 	}
+	claim := func(id int64) []variants.Event {
+		return by(1, items.Taking, 0, items.Took, id, items.Finishing, id, items.Done, id)
+	}
+	removes := by(1, items.Removes, 0)
 	unseen := by(2, items.Taking, 0, items.TookUnseen, 0, items.Empty, 0)
 	again := by(2, items.Took, a, items.Finishing, a, items.Done, a)
 	twice := []variants.Event{{Kind: items.Putting, Value: a}, {Kind: items.PutTwice, Value: a}, {Kind: items.Put, Value: a}}
@@ -30,9 +35,12 @@ func TestObserverOfRepeatedRequests(t *testing.T) {
 		"taken unseen":                 {history: [][]variants.Event{put(a), put(b), put(c), take(a), unseen, take(c)}, lost: 1},
 		"not taken at all":             {history: [][]variants.Event{put(a), put(b), unseen, take(a), take(b)}},
 		"passed over":                  {history: [][]variants.Event{put(a), put(b), take(b)}, violation: "although item 0x1 had been put before"},
-		"one attempt, two items":       {history: [][]variants.Event{put(a), put(b), put(c), unseen, take(c)}, lost: 1, violation: "although item 0x2 had"},
+		"one attempt, two items":       {history: [][]variants.Event{removes, put(a), put(b), put(c), unseen, take(c)}, lost: 1, violation: "although item 0x2 had"},
 		"put after the attempt":        {history: [][]variants.Event{put(a), take(a), unseen, put(b), put(c), take(c)}, violation: "although item 0x2 had"},
-		"claimed after the attempt":    {history: [][]variants.Event{unseen, put(a), put(b), take(b)}, lost: 1},
+		"claimed after the attempt":    {history: [][]variants.Event{unseen, put(a), put(b), claim(b)}, lost: 1},
+		"claimed in it and after it":   {history: [][]variants.Event{put(a), unseen, put(b), put(c), claim(c)}, lost: 2},
+		"claimed three items":          {history: [][]variants.Event{put(a), put(b), unseen, put(c), put(4), claim(4)}, lost: 2, violation: "had been put before"},
+		"claimed, then free again":     {history: [][]variants.Event{unseen, put(a), put(b), claim(b), by(2, items.Taking, 0), claim(a)}},
 		"put twice":                    {history: [][]variants.Event{twice, take(a), unseen, again}, doubled: 1},
 		"put twice, taken three times": {history: [][]variants.Event{twice, take(a), take(a), unseen, again}, doubled: 1, violation: "which client 1 had taken"},
 		"put once":                     {history: [][]variants.Event{put(a), take(a), unseen, again}, violation: "which client 1 had taken"},

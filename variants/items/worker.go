@@ -81,8 +81,8 @@ func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Cont
 	return nil
 }
 
-// process takes one item and holds it, unless it may have taken one without knowing, which counts as this one. If the run ends meanwhile, the item is given back. A client that has lost its claim
-// stops processing the item.
+// process takes one item and holds it. An item that the client may have taken without knowing counts as one of those that it takes. If the
+// run ends meanwhile, the item is given back. A client that has lost its claim stops processing the item.
 func (w *Worker) process(ctx context.Context) error {
 	if w.countUnseen() {
 		return nil
@@ -131,9 +131,7 @@ func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) err
 	default:
 	}
 	if err := w.Queue.Done(ctx); err != nil {
-		if errors.Is(err, variants.ErrSessionLost) {
-			w.Env.Record(GivenUp, id)
-		}
+		w.Env.Record(GivenUp, id)
 		return fmt.Errorf("done: %w", err)
 	}
 	w.Env.Record(Done, id)
