@@ -27,7 +27,9 @@ type Tunnel struct {
 	mu     sync.Mutex
 	next   int // index in servers
 	closed bool
-	conns  map[net.Conn]bool // of the client
+	conns  map[net.Conn]int // of the client, with their numbers in the order in which they were made
+	made   int              // connections so far
+	latest int              // the largest number of a connection that has asked for the session
 }
 
 // tunnelTimeout is how long a server may take to accept a connection of a tunnel.
@@ -45,7 +47,7 @@ func (l *Link) OpenTunnel(ctx context.Context, servers []string, observe func(zk
 		return nil, err
 	}
 	l.serve(servers)
-	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, conns: map[net.Conn]bool{}}
+	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, conns: map[net.Conn]int{}}
 	t.serving.Go(t.accept)
 	return t, nil
 }
@@ -95,7 +97,8 @@ func (t *Tunnel) add(client net.Conn) bool {
 		client.Close()
 		return false
 	}
-	t.conns[client] = true
+	t.made++
+	t.conns[client] = t.made
 	return true
 }
 
@@ -115,15 +118,24 @@ func (t *Tunnel) remove(client net.Conn) {
 	delete(t.conns, client)
 }
 
-// closeOthers closes the connections of the client but the latest one: it has given them up.
-func (t *Tunnel) closeOthers(latest net.Conn) {
+// supersede closes the connections that the client has made before this one: it has given them up.
+func (t *Tunnel) supersede(client net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for conn := range t.conns {
-		if conn != latest {
+	number := t.conns[client]
+	t.latest = max(t.latest, number)
+	for conn, other := range t.conns {
+		if other < number {
 			conn.Close()
 		}
 	}
+}
+
+// isSuperseded reports whether a connection is not to be forwarded: the client has made a later one, or the tunnel is closed.
+func (t *Tunnel) isSuperseded(client net.Conn) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed || t.conns[client] < t.latest
 }
 
 // serve forwards one connection of the client until it ends.
@@ -132,9 +144,12 @@ func (t *Tunnel) serve(client net.Conn) {
 	if err != nil || t.isForeign(hello) {
 		return
 	}
-	t.closeOthers(client)
+	t.supersede(client)
 	t.single.Lock()
 	defer t.single.Unlock()
+	if t.isSuperseded(client) {
+		return
+	}
 	server, err := t.link.open("tcp", t.turn(), tunnelTimeout)
 	if errors.Is(err, errOver) || errors.Is(err, errSevered) {
 		t.event(zk.StateExpired)
