@@ -176,6 +176,12 @@ func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	return out
 }
 
+// HasDriver reports whether the scenario compares a variant whose clients are in a driver, so that the requests of all variants take the same
+// way.
+func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
+	return slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Driver != nil })
+}
+
 // Measurements returns how many measurements one repeat consists of.
 func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 	recipe := s.recipeAmong(recipes)

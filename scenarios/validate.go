@@ -97,6 +97,9 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 			p.add(brokenField, "recipe %s has no variant %q%s", s.Recipe, v, strict.Nearest(v, names))
 		}
 	}
+	if s.Size > 1 && s.HasDriver(recipe) {
+		p.add("size", "must be 1 with a driver, in which a client takes part once")
+	}
 	if s.Size > 1 && recipe.Size == "" {
 		p.add("size", "means nothing to recipe %s", s.Recipe)
 	}

@@ -36,6 +36,10 @@ type Recipe struct {
 	Libraries []Variant
 	// JoinDriven is the Join of a variant whose driver the user gives. It is nil if none can be given.
 	JoinDriven JoinFunc
+	// DrivenForgoes are the losses that no such variant can avoid.
+	DrivenForgoes []Loss
+	// DrivenFixed reports whether no client in any driver can join again, see Fixed.
+	DrivenFixed bool
 	// Broken are variants that are known to break the promise, such as an algorithm that is in use and has a fault. They run only
 	// where they are named. See [Variant.Broken].
 	Broken []Variant

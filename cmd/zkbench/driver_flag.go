@@ -67,7 +67,11 @@ func (a *app) addDrivers(s *scenarios.Scenario) error {
 		}
 	}
 	s.Expect = nil // claims are about the scenario's own load
-	return nil
+	var errs []error
+	for _, p := range s.Validate(a.recipes()) {
+		errs = append(errs, fmt.Errorf("--driver in %s: %s: %s", s.Name, p.Field, p.Text))
+	}
+	return errors.Join(errs...)
 }
 
 // recipeNamed returns the recipe of that name, which there is.

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// A driver that the command line gives runs beside the scenario's variants, or the reason why not is told.
+// A driver that the command line gives runs beside the scenario's variants, or the error says why it cannot.
 func TestDriverFlag(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my_lock.py")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -21,11 +21,13 @@ func TestDriverFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"lock-crash":      "my-lock my-lock-fair",
-		"rwlock-mixed":    "my-lock my-lock-fair",
-		"queue-libraries": "my-lock my-lock-fair",
-		"lock-drain":      "in which no driver can take part",
-		"barrier-rounds":  "takes no drivers; these do: lock, rwlock",
+		"lock-crash":          "my-lock my-lock-fair",
+		"rwlock-mixed":        "my-lock my-lock-fair",
+		"queue-libraries":     "my-lock my-lock-fair",
+		"lock-drain":          "in which no driver can take part",
+		"lock-threads":        "size: must be 1",
+		"doublebarrier-crash": "no client of the recipe can join again",
+		"barrier-rounds":      "takes no drivers; these do: lock, rwlock",
 	} {
 		s, err := scenarios.Load(name, a.recipes())
 		if err != nil {

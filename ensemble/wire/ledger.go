@@ -308,8 +308,8 @@ func (l *Ledger) Idle() bool {
 
 func (l *Ledger) idle() bool { return l.inFlight == 0 && len(l.watches) > 0 && l.resumed }
 
-// Undisturbed is Idle, and false from a notification until the next request. It is for clients of which nothing is known but their frames:
-// such a client may be about to act on the notification.
+// Undisturbed reports whether the session is idle, see [Ledger.Idle], and no notification has come since its last request. It is for clients of
+// which nothing is known but their frames: one that has been notified may be about to act on it.
 func (l *Ledger) Undisturbed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

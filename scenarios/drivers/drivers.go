@@ -170,7 +170,7 @@ type Client struct {
 	name    string
 }
 
-// Call is that of [variants.Caller]. The verb may be followed by arguments.
+// Call lets the client do something, see [variants.Caller]. The verb may be followed by arguments.
 func (c *Client) Call(ctx context.Context, verb string) (string, error) {
 	return c.process.call(ctx, c.name, c.name+" "+verb)
 }

@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,15 +19,18 @@ type Own struct {
 	driver variants.Driver
 }
 
-// noName is what cannot be in the name of a variant.
-var noName = regexp.MustCompile(`[^a-z0-9]+`)
+// unnamable matches text that cannot be in the name of a variant.
+var unnamable = regexp.MustCompile(`[^a-z0-9]+`)
 
-// OwnDriver returns the driver that a user gives as its file and arguments, with spaces between. The file is run where it is. If it is
+// OwnDriver returns the driver that a user gives as its file, or as its file and arguments with spaces between. The file is run where it is. If it is
 // executable, it is run as it is, and else as a Java or Python program. It is an error if that is not possible.
 func OwnDriver(command string) (Own, error) {
 	words := strings.Fields(command)
+	if _, err := os.Stat(command); err == nil { // a path with spaces
+		words = []string{command}
+	}
 	if len(words) == 0 {
-		return Own{}, fmt.Errorf("which program? such as ./my_lock.py")
+		return Own{}, errors.New("the program is missing, such as ./my_lock.py")
 	}
 	file, err := filepath.Abs(words[0])
 	if err != nil {
@@ -41,7 +45,7 @@ func OwnDriver(command string) (Own, error) {
 	}
 	own := Own{text: command, driver: variants.Driver{Program: file, Args: words[1:]}}
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	own.name = strings.Trim(noName.ReplaceAllString(strings.ToLower(strings.Join(append([]string{base}, words[1:]...), "-")), "-"), "-")
+	own.name = strings.Trim(unnamable.ReplaceAllString(strings.ToLower(strings.Join(append([]string{base}, words[1:]...), "-")), "-"), "-")
 	if own.name == "" {
 		return Own{}, fmt.Errorf("%s: the name of the program must have letters or digits, as the variant is named after it", words[0])
 	}
@@ -68,6 +72,7 @@ func (o Own) AddTo(r variants.Recipe) (variants.Recipe, error) {
 		Kind:    variants.Library,
 		Summary: "a driver that was given with --driver: " + o.text,
 		Source:  o.text,
+		Forgoes: r.DrivenForgoes,
 		Driver:  &o.driver,
 		Join:    r.JoinDriven,
 	})

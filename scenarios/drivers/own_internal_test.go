@@ -28,6 +28,7 @@ func TestOwnDriver(t *testing.T) {
 	script(t, dir, "My_Lock.py", "", 0o600)
 	script(t, dir, "run", "#!/bin/sh", 0o700)
 	script(t, dir, "notes.txt", "", 0o600)
+	script(t, dir, "my file.py", "", 0o600)
 	script(t, dir, "kazoo.py", "", 0o600)
 	script(t, dir, "___.py", "", 0o600)
 	for command, want := range map[string]string{
@@ -37,7 +38,8 @@ func TestOwnDriver(t *testing.T) {
 		"notes.txt":         "neither executable",
 		"missing.py":        "no such file",
 		".":                 "a folder",
-		" ":                 "which program",
+		" ":                 "the program is missing",
+		"./my file.py":      "my-file",
 		"kazoo.py":          "rename the program",
 		"___.py":            "letters or digits",
 	} {

@@ -15,8 +15,8 @@ import (
 const (
 	curatorJar   = "/usr/share/java/curator-recipes.jar"
 	zooKeeperJar = "/usr/share/java/zookeeper.jar"
-	lockJar      = "/usr/share/java/zookeeper-recipes-lock.jar"  // of the same package
-	queueJar     = "/usr/share/java/zookeeper-recipes-queue.jar" // of the same package
+	lockJar      = "/usr/share/java/zookeeper-recipes-lock.jar"  // of libzookeeper-java, too
+	queueJar     = "/usr/share/java/zookeeper-recipes-queue.jar" // of libzookeeper-java, too
 	silentLogJar = "/usr/share/java/slf4j-nop.jar"               // for the libraries' log, which nothing reads
 )
 

@@ -192,8 +192,3 @@ func closeDriver(d *drivers.Process) error {
 	}
 	return d.Close()
 }
-
-// tunnels reports whether a scenario has a variant with a driver, so that the requests of all variants take the same way.
-func tunnels(s scenarios.Scenario, r variants.Recipe) bool {
-	return slices.ContainsFunc(s.Selected(r), func(v variants.Variant) bool { return v.Driver != nil })
-}

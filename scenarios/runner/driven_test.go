@@ -101,7 +101,9 @@ func TestLiveDriversThatStandStill(t *testing.T) {
 	s.Variants = driven(t, recipe, recipe.Broken)
 	s.Broken = s.Variants
 	for _, d := range mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes()) {
-		stuck := func(v results.Violation) bool { return strings.Contains(v.Text, "stuck: 10 of 10 clients wait for notifications") }
+		stuck := func(v results.Violation) bool {
+			return strings.Contains(v.Text, "stuck: 10 of 10 clients wait for notifications")
+		}
 		if d.Unfinished == nil || !slices.ContainsFunc(d.Violations, stuck) {
 			t.Errorf("%s: violations %v, unfinished %+v; want a load that stands still", d.Variant, d.Violations, d.Unfinished)
 		}

@@ -358,7 +358,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Invalid:       []string{},
 		Violations:    []results.Violation{},
 	}
-	d.Scenario.Tunnelled = tunnels(s, p.recipe)
+	d.Scenario.Tunnelled = s.HasDriver(p.recipe)
 	d.Environment.Engine = string(e.Engine)
 	d.Environment.ZooKeeper = e.Version
 	d.Environment.Image = e.Image

@@ -77,6 +77,10 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 // So all of them waited at the same time, with no request under way, and the fence proves that no notification is on its way either. In
 // a recipe that is [variants.Recipe.SingleThreaded], nothing else could make a client go on. How long this takes does not
 // matter.
+//
+// Of a client in a driver, only its frames are known. It counts as waiting if it has not answered, has a watch set, no request under way, and
+// sends none until it has sent a ping, which is seconds later. It could still be about to go on, if its thread did not run all that time while
+// the one that pings did. So this is for libraries that are known to stand still, see [variants.Driver].
 func (m *measurement) standing(ctx context.Context) []*client {
 	before := m.waits()
 	waiting := m.allAtRest()
@@ -89,7 +93,7 @@ func (m *measurement) standing(ctx context.Context) []*client {
 	return waiting
 }
 
-// fence is that of the clients. Those in a driver cannot send one while they wait, but the replies to their pings show the same.
+// fence fences all sessions. Clients in a driver cannot send a sync while they wait, but the replies to their pings show the same.
 func (m *measurement) fence(ctx context.Context) error {
 	if m.setting.driver != nil {
 		return m.pool.awaitPings(ctx)

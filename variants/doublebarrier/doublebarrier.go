@@ -81,6 +81,7 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Double Barriers",
 		Variants:    []variants.Variant{childrenWatchVariant(), readyRaceVariant(), readyNodeVariant(), countedVariant()},
 		JoinDriven:  joinDriven(),
+		DrivenFixed: true, // nothing tells a client that comes back which round the others are in
 		Broken:      []variants.Variant{curatorVariant(), kazooVariant()},
 		Phases:      phases(),
 		Operation:   phaseLeave,

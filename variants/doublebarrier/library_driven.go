@@ -59,7 +59,7 @@ func joinDriven() variants.JoinFunc {
 //  1. To enter, look for <dir>/ready with a watch.
 //  2. Create <dir>/<guid>, ephemeral. If ready existed in step 1, all have entered.
 //  3. List <dir>. If there are N znodes, create ready, which another client may have done: all have entered.
-//  4. Otherwise wait for a notification: all have entered.
+//  4. Otherwise wait for a notification, even if one has come before step 3: all have entered.
 //  5. To leave, list <dir>. If there is no client's znode, go to 8. If there is one, delete it if it is the client's own, and go to 8.
 //  6. If its own znode is the lowest, look for the highest with a watch. Otherwise look for the lowest with a watch, and delete its own one
 //     unless that has been done.
@@ -68,6 +68,7 @@ func joinDriven() variants.JoinFunc {
 //
 // A client that created ready in step 3 may be notified of that when it waits in step 7, as all its watches wake the same wait. If all but one
 // have deleted their znodes by then, it finds a single one in step 5, which is not its own, and leaves although that client is still inside.
+// And a client that is notified before step 3, and lists when others have already left, waits for ever, and all others wait for it.
 //
 // Cost of one round: 7 requests alone. With N clients:
 //
@@ -86,7 +87,7 @@ func curatorVariant() variants.Variant {
 		Summary: "DistributedDoubleBarrier of Apache Curator: clients that see that all have entered create a znode that says so",
 		Source:  "as written, but with two znodes in turns: DistributedDoubleBarrier in Apache Curator 5.4",
 		BadAt:   "short rounds: a client that is notified late of the beginning may leave before the others have finished",
-		Broken:  "a client may leave before another has finished, because a late notification of the beginning wakes it when it waits for the end",
+		Broken:  "a client may leave before another has finished, because a late notification of the beginning wakes it when it waits for the end, or all wait for ever, because one was notified before it began to wait",
 		Free: variants.Cost{
 			Requests: "(14N-4)/N (7 for N=1)", Writes: "4", FailedWrites: "2(N-1)/N", Notifications: "(3N-2)/N", HerdMax: "N",
 		},
@@ -105,7 +106,7 @@ func curatorVariant() variants.Variant {
 //  5. To leave, delete ready, which another client may have done.
 //  6. List <dir>. If there is no znode, all have left. If the client's own one is the only one, delete it: all have left.
 //  7. If its own znode is the lowest, look for the highest with a watch. Otherwise delete its own one, and look for the lowest with a watch.
-//  8. If the znode that it looked for exists, wait until it is gone. Go to 6.
+//  8. If the znode that it looked for exists, wait until it is gone. Go to 6. If its own one is to be deleted again in step 7, it has left.
 //
 // A client that is slow between steps 1 and 3 may find ready in step 2, or none as others have deleted it, and in step 3 fewer than N znodes, as
 // others have left. It then waits for ever, and all others wait for it.

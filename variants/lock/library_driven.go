@@ -109,7 +109,8 @@ func curatorSemaphoreVariant() variants.Variant {
 //  6. When the watch has fired, do 1, then go to 4.
 //  7. To release, delete the client's own znode.
 //
-// The mistake is in step 5. If the predecessor has gone since the listing, the watch never fires.
+// The mistake is in step 5. If the predecessor has gone since the listing, the watch never fires. Another one is in step 2: the client keeps the
+// name without the directory, compares it with a whole path, and never holds the lock.
 //
 // WriteLock hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
 //

@@ -185,13 +185,13 @@ func contribVariant() variants.Variant {
 //  1. To put, create <dir>/entry-<priority>-, persistent and sequential.
 //  2. To take, if the list is empty, list <dir>. If there is no item, there is nothing to take.
 //  3. Read the first item of the list, and delete it.
-//  4. If it is gone, drop the list, wait for about 100 ms, twice as long each time in a row, and go to 2.
+//  4. If it is gone, drop the list, wait for 60 to 140 ms, twice as long each time in a row, and go to 2.
 //
 // Cost of an item: 1 create, 1 get, 1 delete and a tenth of a listing alone. Among N clients at most one listing, one get and one delete by each,
 // of which N-1 deletes fail. What a client loses is time.
 //
 // Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item, and if the reply
-// to a delete is lost: kazoo repeats the delete, finds no znode, and takes that for another client's success.
+// to a delete is lost: kazoo repeats step 3, finds no znode, and takes that for another client's success.
 //
 // Source: as written: Queue in kazoo 2.8.
 type Kazoo struct{ driven }
@@ -227,9 +227,10 @@ func kazooVariant() variants.Variant {
 // 2 notifications. Among N clients, the 4 changes of each item notify each client at most, and each notification costs at most 2 listings, a
 // create, a get and a delete.
 //
-// A claim ends with the session of its client: the item is free again, and is processed twice if that client goes on with it. If a connection
-// is lost in steps 2 to 5, get fails, but its watches remain: the next notification makes the client claim an item that no get returns, and that
-// stays claimed as long as the client lives.
+// A claim ends with the session of its client: the item is free again, and is processed twice if that client goes on with it. If the reply to
+// the create of step 3 is lost, the item stays claimed as long as the client lives, and no get returns it. If no watch has fired before, get
+// fails, but its watches remain: the next notification makes the client claim another item that no get returns. The same goes for the delete
+// of step 5.
 //
 // Source: as written: LockingQueue in kazoo 2.8.
 type KazooLocking struct{ drivenClaims }

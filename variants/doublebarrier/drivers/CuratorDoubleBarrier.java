@@ -10,6 +10,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.retry.RetryNTimes;
+import org.apache.zookeeper.KeeperException.NodeExistsException;
 
 /**
  * Members of the double barrier of Apache Curator, DistributedDoubleBarrier. Each has a session of its own. A barrier object is good for one
@@ -33,8 +34,8 @@ public class CuratorDoubleBarrier {
                     open(words[2], Integer.parseInt(words[4]));
                     path = words[3];
                     members = Integer.parseInt(words[5]);
-                    curator.createContainers(path + "/even"); // else the first to enter creates them
-                    curator.createContainers(path + "/odd");
+                    create(path + "/even"); // so that no round creates them; a server removes containers that are empty
+                    create(path + "/odd");
                     return "";
                 case "enter":
                     barrier = new DistributedDoubleBarrier(curator, path + (round++ % 2 == 0 ? "/even" : "/odd"), members);
@@ -48,6 +49,14 @@ public class CuratorDoubleBarrier {
                     return "";
                 default:
                     throw new IllegalArgumentException("unknown verb " + words[1]);
+            }
+        }
+
+        void create(String path) throws Exception {
+            try {
+                curator.create().forPath(path);
+            } catch (NodeExistsException e) {
+                // another client was faster
             }
         }
 

@@ -33,7 +33,7 @@ class Client(threading.Thread):
             verb, *args = self.calls.get()
             try:
                 answer("%s ok %s" % (self.id, getattr(self, "do_" + verb)(*args) or ""))
-            except Exception as e:  # whichever it is, zkbench reports it
+            except Exception as e:  # of any kind: zkbench reports it
                 answer("%s error %s" % (self.id, repr(e).replace("\n", " ")))
 
     def do_ping(self, _):
@@ -45,7 +45,7 @@ class Client(threading.Thread):
         self.barriers = [self.zk.DoubleBarrier(path + name, int(members)) for name in ("/even", "/odd")]
         for barrier in self.barriers:
             self.zk.ensure_path(barrier.path)
-            barrier.assured_path = True  # else the first to enter looks for it
+            barrier.assured_path = True  # so that no round looks for it
 
     def do_enter(self):
         self.barriers[0].enter()

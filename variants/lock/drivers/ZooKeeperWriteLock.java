@@ -43,8 +43,11 @@ public class ZooKeeperWriteLock {
                     lock = new WriteLock(zooKeeper, words[3], Ids.OPEN_ACL_UNSAFE, this);
                     return "";
                 case "acquire":
+                    acquired.drainPermits(); // a reconnected client may have been told twice
                     lock.lock();
-                    acquired.acquire();
+                    do {
+                        acquired.acquire();
+                    } while (!lock.isOwner());
                     String id = lock.getId();
                     return Long.toString(Long.parseLong(id.substring(id.length() - 10)));
                 case "release":

@@ -29,7 +29,7 @@ public class CuratorQueue {
                 case "open":
                     open(words[2], Integer.parseInt(words[4]));
                     queue = new SimpleDistributedQueue(curator, words[3]);
-                    queue.peek(); // else the first take looks for the queue's znode
+                    queue.peek(); // looks for the queue's znode, which is not to be counted
                     return "";
                 case "put":
                     queue.offer(HEX.parseHex(words[2]));

@@ -33,7 +33,7 @@ class Client(threading.Thread):
             verb, *args = self.calls.get()
             try:
                 answer("%s ok %s" % (self.id, getattr(self, "do_" + verb)(*args) or ""))
-            except Exception as e:  # whichever it is, zkbench reports it
+            except Exception as e:  # of any kind: zkbench reports it
                 answer("%s error %s" % (self.id, repr(e).replace("\n", " ")))
 
     def do_ping(self, _):
@@ -43,7 +43,7 @@ class Client(threading.Thread):
         self.zk = KazooClient(hosts=address, timeout=int(timeout_millis) / 1000)
         self.zk.start(timeout=30)
         self.queue = self.zk.LockingQueue(path) if sys.argv[1] == "locking" else self.zk.Queue(path)
-        len(self.queue)  # else the first put creates the queue's znodes
+        len(self.queue)  # creates the queue's znodes, which is not to be counted
 
     def do_put(self, item):
         self.queue.put(bytes.fromhex(item))

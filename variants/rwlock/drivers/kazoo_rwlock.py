@@ -34,7 +34,7 @@ class Client(threading.Thread):
             verb, *args = self.calls.get()
             try:
                 answer("%s ok %s" % (self.id, getattr(self, "do_" + verb.replace("-", "_"))(*args) or ""))
-            except Exception as e:  # whichever it is, zkbench reports it
+            except Exception as e:  # of any kind: zkbench reports it
                 answer("%s error %s" % (self.id, repr(e).replace("\n", " ")))
 
     def do_ping(self, _):
