@@ -253,14 +253,22 @@ func revocableSparesWhoWaits(t *testing.T, v venue) {
 	patient := revocable.NewDataWatch(cs[1].session(), dir)
 	revocableMustAcquire(t, holder)
 	granted := revocableWant(t, cs[1], patient)
-	last := revocableWant(t, cs[2], revocable.NewForced(cs[2].session(), dir, shortGrace))
+	ctx, withdraw := context.WithCancel(testContext(t))
+	withdrawn := make(chan error, 1)
+	go func() {
+		_, err := revocable.NewForced(cs[2].session(), dir, shortGrace).Acquire(ctx)
+		withdrawn <- err
+	}()
 	eventually(t, "three graces did not pass", func() bool { return cs[2].ledger.Counts().Requests[wire.OpGetChildren2] >= 4 })
 	if n := len(children(t, cs[0], dir)); n != 3 {
 		t.Errorf("%d znodes stand for a holder and two who wait", n)
 	}
+	withdraw() // else it may use force on the patient one as soon as that one is the first, before it has noticed
+	if err := <-withdrawn; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one who withdrew: %v", err)
+	}
 	revocableMustRelease(t, holder)
 	<-granted
-	<-last // by force
 }
 
 // revocableRun is several participants who take the lock at once, several times each.
