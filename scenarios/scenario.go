@@ -122,8 +122,8 @@ func (s *Scenario) Claims() []results.Claim {
 	return claims
 }
 
-// recipeAmong returns the scenario's recipe; nil if there is none of that name.
-func (s *Scenario) recipeAmong(recipes []variants.Recipe) *variants.Recipe {
+// RecipeAmong returns the scenario's recipe; nil if there is none of that name.
+func (s *Scenario) RecipeAmong(recipes []variants.Recipe) *variants.Recipe {
 	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })
 	if i < 0 {
 		return nil
@@ -133,7 +133,7 @@ func (s *Scenario) recipeAmong(recipes []variants.Recipe) *variants.Recipe {
 
 // defaultSize returns the size of a file that states none.
 func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
-	if recipe := s.recipeAmong(recipes); recipe != nil {
+	if recipe := s.RecipeAmong(recipes); recipe != nil {
 		return recipe.UsualSize()
 	}
 	return 1
@@ -184,7 +184,7 @@ func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
 
 // Measurements returns how many measurements one repeat consists of.
 func (s *Scenario) Measurements(recipes []variants.Recipe) int {
-	recipe := s.recipeAmong(recipes)
+	recipe := s.RecipeAmong(recipes)
 	if recipe == nil {
 		return 0
 	}

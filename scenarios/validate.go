@@ -50,7 +50,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	if len(s.Name) > maxName {
 		p.add("name", "wants at most %d characters, not %d: it is part of the names of files", maxName, len(s.Name))
 	}
-	if recipe := s.recipeAmong(recipes); recipe != nil {
+	if recipe := s.RecipeAmong(recipes); recipe != nil {
 		s.validateVariants(&p, *recipe)
 		s.validateClaims(&p, recipe)
 	} else {
@@ -77,7 +77,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	s.validateLoad(&p)
 	s.validateAtMost(&p, s.defaultSize(recipes))
 	s.validateBackground(&p)
-	s.validateFaults(&p, s.recipeAmong(recipes))
+	s.validateFaults(&p, s.RecipeAmong(recipes))
 	s.validatePublished(&p)
 	s.validateProducts(&p, recipes)
 	return p
@@ -238,7 +238,7 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 			maxUnits/clients, clients, s.Size, maxUnits)
 	}
 	each := cmp.Or(s.Measurements(recipes), len(s.Clients))
-	if s.recipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats > maxMeasurements/each) {
+	if s.RecipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats > maxMeasurements/each) {
 		p.add("repeats", "wants at most %d, not %d: each has %d measurements, and a run makes at most %d",
 			maxMeasurements/each, s.Repeats, each, maxMeasurements)
 	}

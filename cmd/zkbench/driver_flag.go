@@ -44,7 +44,7 @@ func (a *app) addDrivers(s *scenarios.Scenario) error {
 	if len(a.drivers) == 0 {
 		return nil
 	}
-	recipe := recipeNamed(catalog.Recipes(), s.Recipe)
+	recipe := *s.RecipeAmong(catalog.Recipes())
 	if recipe.JoinDriven == nil {
 		return fmt.Errorf("--driver: %s is a scenario of recipe %s, which takes no drivers; these do: %s", s.Name, s.Recipe, strings.Join(drivenRecipes(), ", "))
 	}
@@ -67,16 +67,7 @@ func (a *app) addDrivers(s *scenarios.Scenario) error {
 		}
 	}
 	s.Expect = nil // claims are about the scenario's own load
-	var errs []error
-	for _, p := range s.Validate(a.recipes()) {
-		errs = append(errs, fmt.Errorf("--driver in %s: %s: %s", s.Name, p.Field, p.Text))
-	}
-	return errors.Join(errs...)
-}
-
-// recipeNamed returns the recipe of that name, which there is.
-func recipeNamed(recipes []variants.Recipe, name string) variants.Recipe {
-	return recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == name })]
+	return checked(*s, a.recipes())
 }
 
 // drivenRecipes returns the names of the recipes that take drivers.

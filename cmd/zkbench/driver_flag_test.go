@@ -33,7 +33,7 @@ func TestDriverFlag(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := s.Selected(recipeNamed(a.recipes(), s.Recipe))
+		before := s.Selected(*s.RecipeAmong(a.recipes()))
 		if err = a.addDrivers(&s); err != nil {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", name, err, want)
@@ -41,7 +41,7 @@ func TestDriverFlag(t *testing.T) {
 			continue
 		}
 		var added []string
-		selected := s.Selected(recipeNamed(a.recipes(), s.Recipe))
+		selected := s.Selected(*s.RecipeAmong(a.recipes()))
 		for _, v := range selected {
 			if v.Source != "" && strings.HasPrefix(v.Source, file) {
 				added = append(added, v.Name)

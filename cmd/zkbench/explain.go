@@ -188,8 +188,7 @@ func (a *app) explainScenario(name string) error {
 	a.say("%s: %s", s.Name, s.Question)
 	size := ""
 	if s.Size > 1 {
-		i := slices.IndexFunc(catalog.Recipes(), func(r variants.Recipe) bool { return r.Name == s.Recipe })
-		size = fmt.Sprintf(", size %d (%s)", s.Size, catalog.Recipes()[i].Size)
+		size = fmt.Sprintf(", size %d (%s)", s.Size, s.RecipeAmong(catalog.Recipes()).Size)
 	}
 	a.say("Recipe %s, %s, %s clients%s, repeats: %d.", s.Recipe, s.Load(), joined(s.Clients, ", "), size, s.Repeats)
 	if s.Published != nil {

@@ -279,11 +279,16 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario, recipes []
 	if err := errors.Join(f.stages.override(&s, given), f.background.override(&s, given), f.faults.override(&s, given)); err != nil {
 		return s, err
 	}
+	return s, checked(s, recipes)
+}
+
+// checked returns every mistake in a scenario, by the flags that change its fields.
+func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
 	var errs []error
 	for _, p := range s.Validate(recipes) {
 		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text))
 	}
-	return s, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // loadFlags returns the names of the flags that change a scenario's load.

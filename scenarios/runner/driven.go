@@ -151,12 +151,12 @@ func (l *life) closeTunnel() {
 
 // CheckDrivers returns an error that says what to install unless all variants of a scenario can run here.
 func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
-	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })
-	if i < 0 {
+	recipe := s.RecipeAmong(recipes)
+	if recipe == nil {
 		return nil // which is another error
 	}
 	var errs []error
-	for _, v := range s.Selected(recipes[i]) {
+	for _, v := range s.Selected(*recipe) {
 		errs = append(errs, drivers.CheckRunnable(s.Recipe, v))
 	}
 	return errors.Join(errs...)

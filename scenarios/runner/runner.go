@@ -129,8 +129,8 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 // and those before it stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All
 // znodes are removed in any case. If that fails, the error wraps a [LeftError].
 func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err error) {
-	i := slices.IndexFunc(r.Recipes, func(recipe variants.Recipe) bool { return recipe.Name == s.Recipe })
-	if i < 0 {
+	recipe := s.RecipeAmong(r.Recipes)
+	if recipe == nil {
 		return fmt.Errorf("there is no recipe %q", s.Recipe)
 	}
 	description, err := r.Ensemble.Describe(ctx)
@@ -144,7 +144,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	defer func() { err = errors.Join(err, r.closeRoot(context.WithoutCancel(ctx), root)) }()
 	ctx, cancel := root.whileOwned(ctx)
 	defer cancel()
-	p := scenarioRun{Runner: r, scenario: s, recipe: r.Recipes[i], description: description, root: root}
+	p := scenarioRun{Runner: r, scenario: s, recipe: *recipe, description: description, root: root}
 	if err := p.prepareBackground(ctx); err != nil {
 		return err
 	}

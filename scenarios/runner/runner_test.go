@@ -161,9 +161,7 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 // dropBrokenLibraries leaves out the variants of libraries whose breach a scenario expects. It takes tens of seconds until such a load
 // is known to stand still, which TestLiveDriversThatStandStill shows once.
 func dropBrokenLibraries(s *scenarios.Scenario) {
-	recipes := catalog.Recipes()
-	recipe := recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })]
-	for _, v := range recipe.Broken {
+	for _, v := range s.RecipeAmong(catalog.Recipes()).Broken {
 		if isV := func(name string) bool { return name == v.Name }; v.Driver != nil {
 			s.Variants, s.Broken = slices.DeleteFunc(s.Variants, isV), slices.DeleteFunc(s.Broken, isV)
 		}
