@@ -141,6 +141,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		o, err = m.unloaded(), nil
 	}
 	err = errors.Join(err, m.faults.finish(ctx))
+	err = errors.Join(err, m.drainUnfinished(ctx, o))
 	o.health = takeVitals().since(m.vitals)
 	m.background.close()
 	bystanders.finish()

@@ -27,7 +27,6 @@ type breached struct {
 
 // cutShort ends the window of a load that a breach of the promise ends.
 func (m *measurement) cutShort(what string) {
-	m.background.leave()
 	window, _ := m.stream.cutWindow()
 	m.breached = &breached{what: what, window: window, all: m.pool.counts()}
 	m.breached.all.Sub(m.first.client)

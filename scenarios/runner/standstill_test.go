@@ -81,6 +81,7 @@ func observed(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) []*
 // A closed load in which all clients wait for what no client does is ended, and the breach is in a document that has no numbers.
 func TestStandstill(t *testing.T) {
 	const forever = scenarios.Duration(time.Hour)
+	busy := results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 10} // so that requests are under way when the load is ended
 	for _, tt := range []struct {
 		name   string
 		change func(*scenarios.Scenario)
@@ -96,8 +97,12 @@ func TestStandstill(t *testing.T) {
 			s.Duration = forever
 		}},
 		{"beside a background", func(s *scenarios.Scenario) {
-			s.Duration, s.Background = forever, &results.BackgroundLoad{Reads: 100, Bytes: 10, Znodes: 10}
+			s.Duration, s.Background = forever, &busy
 		}},
+		{"in the warm-up beside a background", func(s *scenarios.Scenario) {
+			s.Duration, s.WarmUp, s.Background = forever, forever, &busy
+		}},
+		{"in a number of operations beside a background", func(s *scenarios.Scenario) { s.Operations, s.Background = 10, &busy }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := scenarios.Default()

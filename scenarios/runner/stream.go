@@ -174,14 +174,12 @@ const (
 // openWindow begins the window, and returns the time at which it begins and the clients' counts before it. It has no effect on
 // a window that has been cut.
 func (s *stream) openWindow() (at time.Duration, counts wire.Counts) {
-	defer s.background.enter(windowStretch)
 	return s.mark(s.open)
 }
 
 // closeWindow ends the window, and returns the time at which it ends and the clients' counts by then. It has no effect on a
 // window that has been cut.
 func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
-	s.background.leave()
 	return s.mark(s.close)
 }
 
@@ -198,9 +196,10 @@ func (s *stream) cutWindow() (counts wire.Counts, cut bool) {
 	return counts, cut
 }
 
-// open and close change the state of the window. Their caller holds the mutex.
+// open and close change the state of the window, and with it the background's stretch. Their caller holds the mutex.
 func (s *stream) open(at time.Duration, counts wire.Counts) {
 	if s.window == windowAhead {
+		s.background.enter(windowStretch)
 		s.recorder.OpenWindow(at)
 		s.window, s.opened = windowOpen, counts
 	}
@@ -208,6 +207,7 @@ func (s *stream) open(at time.Duration, counts wire.Counts) {
 
 func (s *stream) close(at time.Duration, counts wire.Counts) {
 	if s.window == windowOpen {
+		s.background.leave()
 		s.recorder.CloseWindow(at)
 		s.window, s.closed = windowClosed, counts
 	}

@@ -117,13 +117,24 @@ func (m *measurement) operations() int64 {
 	return int64(m.setting.clients) * int64(max(m.scenario.Operations, 1))
 }
 
+// drainUnfinished lets the background finish what was due when its load was ended. A load that was finished has done so already, and one
+// that was not applied has left more than the servers can answer.
+func (m *measurement) drainUnfinished(ctx context.Context, o observation) error {
+	if o.unfinished == nil {
+		return nil
+	}
+	return m.background.drain(ctx)
+}
+
 // uncheckedOracle returns the oracle of a load that was ended. The servers' counters are not compared: they include what the
 // clients still cause while they withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
 	all := m.pool.counts()
+	background := m.background.counts()
 	writes, _ := all.Writes()
+	beside, _ := background.Writes()
 	return results.Oracle{
 		Why:                 "the load was not finished",
-		ClientNotifications: all.TotalNotifications(), ClientWrites: writes,
+		ClientNotifications: all.TotalNotifications(), ClientWrites: writes, BackgroundWrites: beside,
 	}
 }
