@@ -163,8 +163,13 @@ func TestTunnelOfTwoConnections(t *testing.T) {
 		session = answer[12:]
 	}
 	for i, want := range []zk.State{zk.StateHasSession, zk.StateDisconnected, zk.StateHasSession, zk.StateDisconnected, zk.StateHasSession} {
-		if got := <-seen; got != want {
-			t.Errorf("event %d is %s, want %s", i, got, want)
+		select {
+		case got := <-seen:
+			if got != want {
+				t.Errorf("event %d is %s, want %s", i, got, want)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("event %d, %s, is missing", i, want)
 		}
 	}
 }

@@ -8,7 +8,8 @@ const backgroundSlack = time.Second
 // validateBackground compares the stretches of the background with its load and with the window.
 func (d *Document) validateBackground(p *problems) {
 	l, b := d.Scenario.Background, d.Background
-	p.unless((l != nil) == (b != nil) || d.Partial && b == nil, "scenario.background is there: %t, and background: %t", l != nil, b != nil)
+	endedEarly := d.EndedByBreach() && d.Window.Operations == 0 // in the warm-up, before the background began
+	p.unless((l != nil) == (b != nil) || b == nil && (d.Partial || endedEarly), "scenario.background is there: %t, and background: %t", l != nil, b != nil)
 	p.unless(l != nil || d.Oracle.BackgroundWrites == 0, "oracle.background_writes is %d, and there is no scenario.background", d.Oracle.BackgroundWrites)
 	if l == nil || b == nil {
 		return

@@ -12,8 +12,12 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// useDrivers takes the drivers that the command line gives: from now on, they are variants of all recipes that take drivers.
-func (a *app) useDrivers(commands []string) error {
+// useDrivers takes the drivers that the command line gives beside the names of scenarios: from now on, they are variants of all recipes that take
+// drivers.
+func (a *app) useDrivers(commands, names []string) error {
+	if len(commands) > 0 && isGroup(names) {
+		return fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0])
+	}
 	var errs []error
 	for _, command := range commands {
 		own, err := drivers.OwnDriver(command)

@@ -17,7 +17,7 @@ func TestDriverFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a app
-	if err := a.useDrivers([]string{file, file + " fair"}); err != nil {
+	if err := a.useDrivers([]string{file, file + " fair"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{

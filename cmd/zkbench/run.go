@@ -144,10 +144,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkEmpty(cmd); err != nil {
 		return err
 	}
-	if len(f.drivers) > 0 && isGroup(names) {
-		return usage(fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0]))
-	}
-	if err := a.useDrivers(f.drivers); err != nil {
+	if err := a.useDrivers(f.drivers, names); err != nil {
 		return usage(err)
 	}
 	var errs []error

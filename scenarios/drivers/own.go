@@ -3,6 +3,7 @@ package drivers
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,11 +20,15 @@ type Own struct {
 	driver variants.Driver
 }
 
+// longestName is how long the name of a driver's variant may be: the names of files contain it.
+const longestName = 80
+
 // unnamable matches text that cannot be in the name of a variant.
 var unnamable = regexp.MustCompile(`[^a-z0-9]+`)
 
 // OwnDriver returns the driver that a user gives as its file, or as its file and arguments with spaces between. The file is run where it is. If it is
-// executable, it is run as it is, and else as a Java or Python program. It is an error if that is not possible.
+// executable, it is run as it is, and else as a Java or Python program; a file of these that is executable must begin with `#!` to be run as it is. It
+// is an error if that is not possible.
 func OwnDriver(command string) (Own, error) {
 	words := strings.Fields(command)
 	if _, err := os.Stat(command); err == nil { // a path with spaces
@@ -48,6 +53,10 @@ func OwnDriver(command string) (Own, error) {
 	own.name = strings.Trim(unnamable.ReplaceAllString(strings.ToLower(strings.Join(append([]string{base}, words[1:]...), "-")), "-"), "-")
 	if own.name == "" {
 		return Own{}, fmt.Errorf("%s: the name of the program must have letters or digits, as the variant is named after it", words[0])
+	}
+	if len(own.name) > longestName {
+		return Own{}, fmt.Errorf("%s: the variant is named after the program and its arguments, and %s is longer than %d characters: put the arguments into a script",
+			words[0], own.name, longestName)
 	}
 	if _, err := platformOf(file); err != nil {
 		return Own{}, fmt.Errorf("%s is neither executable, nor a Java or Python program", words[0])
@@ -79,8 +88,26 @@ func (o Own) AddTo(r variants.Recipe) (variants.Recipe, error) {
 	return r, nil
 }
 
-// isExecutable reports whether a file may be run as it is.
-func isExecutable(file string) bool {
+// runsAsItIs reports whether a file is a program by itself. A Java or Python program without a first line that says what runs it is none,
+// even if it is executable, like all files on some file systems.
+func runsAsItIs(file string) bool {
 	info, err := os.Stat(file)
-	return err == nil && info.Mode()&0o111 != 0
+	if err != nil || info.Mode()&0o111 == 0 {
+		return false
+	}
+	if _, err := platformByEnding(file); err != nil {
+		return true
+	}
+	return beginsWith(file, "#!")
+}
+
+func beginsWith(file, text string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	first := make([]byte, len(text))
+	_, err = io.ReadFull(f, first)
+	return err == nil && string(first) == text
 }

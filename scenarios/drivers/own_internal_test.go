@@ -31,27 +31,26 @@ func TestOwnDriver(t *testing.T) {
 	script(t, dir, "my file.py", "", 0o600)
 	script(t, dir, "kazoo.py", "", 0o600)
 	script(t, dir, "___.py", "", 0o600)
-	for command, want := range map[string]string{
-		"./My_Lock.py":      "my-lock",
-		"My_Lock.py fair 2": "my-lock-fair-2",
-		"./run":             "run",
-		"notes.txt":         "neither executable",
-		"missing.py":        "no such file",
-		".":                 "a folder",
-		" ":                 "the program is missing",
-		"./my file.py":      "my-file",
-		"kazoo.py":          "rename the program",
-		"___.py":            "letters or digits",
+	for command, want := range map[string]struct{ name, refusal string }{
+		"./My_Lock.py":                    {name: "my-lock"},
+		"My_Lock.py fair 2":               {name: "my-lock-fair-2"},
+		"./run":                           {name: "run"},
+		"./my file.py":                    {name: "my-file"},
+		"notes.txt":                       {refusal: "neither executable"},
+		"missing.py":                      {refusal: "no such file"},
+		".":                               {refusal: "a folder"},
+		" ":                               {refusal: "the program is missing"},
+		"kazoo.py":                        {refusal: "rename the program"},
+		"___.py":                          {refusal: "letters or digits"},
+		"run " + strings.Repeat("x", 100): {refusal: "longer than 80 characters"},
 	} {
 		own, err := OwnDriver(command)
 		if err == nil {
 			_, err = own.AddTo(lock.Recipe())
 		}
-		switch {
-		case err != nil && !strings.Contains(err.Error(), want):
-			t.Errorf("%q: %v, want %q", command, err, want)
-		case err == nil && own.Name() != want:
-			t.Errorf("%q: the variant is %q, want %q", command, own.Name(), want)
+		refused := err != nil && want.refusal != "" && strings.Contains(err.Error(), want.refusal)
+		if accepted := err == nil && own.Name() == want.name; !refused && !accepted {
+			t.Errorf("%q: the variant is %q, and the error %v; want %+v", command, own.Name(), err, want)
 		}
 	}
 	unchanged, err := Own{name: "x"}.AddTo(variants.Recipe{Name: "barrier"})
@@ -69,8 +68,14 @@ func TestNeedsOfOwnDriver(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
-	if p, err := platformOf(script(t, dir, "lock", "", 0o700)); err != nil || len(p.needs)+len(p.command) != 0 {
-		t.Errorf("an executable program: %+v, %v", p, err)
+	for _, tt := range []struct {
+		name, text string
+		asItIs     bool
+	}{{"lock", "", true}, {"named.py", "#!/usr/bin/env python3\n", true}, {"unnamed.py", "import sys\n", false}} {
+		p, err := platformOf(script(t, dir, tt.name, tt.text, 0o700))
+		if err != nil || (len(p.needs)+len(p.command) == 0) != tt.asItIs {
+			t.Errorf("executable %s: %+v, %v; want it run as it is: %t", tt.name, p, err, tt.asItIs)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ type platform struct {
 // platformOf returns the platform of a program: by the ending of its name, unless it is a user's own and can be run as it is.
 func platformOf(program string) (platform, error) {
 	own := path.IsAbs(program)
-	if own && isExecutable(program) {
+	if own && runsAsItIs(program) {
 		return platform{}, nil
 	}
 	p, err := platformByEnding(program)

@@ -6,9 +6,10 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// report returns what became of the requests; nil without a background. It must be called after close.
+// report returns what became of the requests; nil without a background, or if the load was ended before the background began. It must be
+// called after close.
 func (b *background) report() (*results.Background, error) {
-	if b == nil {
+	if b == nil || !b.started {
 		return nil, nil
 	}
 	alone, err := b.reportStretch(b.stretches[aloneStretch])

@@ -30,6 +30,7 @@ type client struct {
 	settled     atomic.Bool   // it has held, or completed a step
 	stopped     atomic.Bool   // it takes no further step of the load
 	completed   int           // steps in all its lives; only the client's own goroutine uses it
+	opened      int           // sessions that its driver was told to open, likewise
 	established time.Duration // how long its first session took to be established
 
 	beside []*variants.Log // of further participants on its session; guarded by mu
@@ -174,14 +175,19 @@ func fenceAll(ctx context.Context, clients []*client, zxid int64) error {
 }
 
 // awaitPings waits until each session has sent a ping from now on, and a reply shows that its server has applied the last transaction, so that
-// the notifications of it have arrived. It takes the place of fence, but sends nothing: it waits up to a third of the session timeout.
+// the notifications of it have arrived. It takes the place of fence, but sends nothing: it waits up to a third of the session timeout. It is an
+// error if a session is so busy that it needs no ping within [ensemble.SessionTimeout].
 func (p *clientPool) awaitPings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
 	defer cancel()
 	zxid := p.latest()
+	const exchange = 2           // frames
+	until := map[*client]int64{} // frames of housekeeping
+	for _, c := range p.clients {
+		until[c] = c.ledger.Counts().Housekeeping + exchange
+	}
 	return p.each(func(c *client) error {
-		const exchange = 2 // frames
-		for until := c.ledger.Counts().Housekeeping + exchange; c.ledger.Counts().Housekeeping < until || c.ledger.LastZxid() < zxid; {
+		for c.ledger.Counts().Housekeeping < until[c] || c.ledger.LastZxid() < zxid {
 			if c.ledger.Over() {
 				return variants.ErrSessionLost
 			}

@@ -126,7 +126,8 @@ func (c *client) openSession(ctx context.Context, at setting) (session *variants
 // openDriven opens the session in the driver.
 func (c *client) openDriven(ctx context.Context, at setting) (variants.Caller, error) {
 	timeout := cmp.Or(at.timeout, ensemble.SessionTimeout)
-	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.number))
+	d := at.driver.Client(fmt.Sprintf("%d.%d", c.id, c.opened)) // another one than before, whose session may still be closing
+	c.opened++
 	c.setOwn(drivenSession{d})
 	if _, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.root, timeout.Milliseconds(), at.clients)); err != nil {
 		return nil, err

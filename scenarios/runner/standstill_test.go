@@ -78,14 +78,16 @@ func observed(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) []*
 	return docs
 }
 
-// A closed load in which all clients wait for what no client does is ended, and the breach is in a document that has no numbers.
-func TestStandstill(t *testing.T) {
+// standstill is a load that stands still.
+type standstill struct {
+	name   string
+	change func(*scenarios.Scenario)
+}
+
+func standstills() []standstill {
 	const forever = scenarios.Duration(time.Hour)
 	busy := results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 10} // so that requests are under way when the load is ended
-	for _, tt := range []struct {
-		name   string
-		change func(*scenarios.Scenario)
-	}{
+	return []standstill{
 		{"in the window", func(s *scenarios.Scenario) { s.Duration = forever }},
 		{"in the warm-up", func(s *scenarios.Scenario) { s.Duration, s.WarmUp = forever, forever }},
 		{"in a number of operations", func(s *scenarios.Scenario) { s.Operations = 10 }},
@@ -102,8 +104,16 @@ func TestStandstill(t *testing.T) {
 		{"in the warm-up beside a background", func(s *scenarios.Scenario) {
 			s.Duration, s.WarmUp, s.Background = forever, forever, &busy
 		}},
+		{"before a background begins", func(s *scenarios.Scenario) {
+			s.Operations, s.WarmUp, s.Background = 10, forever, &busy
+		}},
 		{"in a number of operations beside a background", func(s *scenarios.Scenario) { s.Operations, s.Background = 10, &busy }},
-	} {
+	}
+}
+
+// A closed load in which all clients wait for what no client does is ended, and the breach is in a document that has no numbers.
+func TestStandstill(t *testing.T) {
+	for _, tt := range standstills() {
 		t.Run(tt.name, func(t *testing.T) {
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "hanging", "lock", []string{"predecessor-watch"}, []int{3}, 1

@@ -191,7 +191,7 @@ func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
 }
 
 // suspectUnseen records that a client may have taken an item that it does not know of. Where items are claimed, it may have claimed one, and what
-// is left of the attempt, such as a watch that still acts, another one at any later time.
+// is left of the attempt, such as a watch that still acts, another one at any later time: kazoo's LockingQueue does.
 func (o *Observer) suspectUnseen(c *client, e variants.Event) {
 	if !c.looking {
 		return
@@ -288,7 +288,7 @@ func (o *Observer) process(t *Take, e variants.Event) {
 	if earlier := t.Item.processed; earlier != nil && len(o.again) < maxDoubts {
 		o.again = append(o.again, repeatedWork{e, earlier.Client})
 	}
-	t.Item.processed = t
+	t.Item.processed, t.worked = t, true
 	if o.failed {
 		o.reportAgain()
 	}

@@ -77,6 +77,7 @@ type Take struct {
 	Item     *Stored       // nil if it was never put
 	unsure   bool          // its server may not know of the client's own puts
 	done     time.Duration // zero if it is not
+	worked   bool          // its client has processed the item
 	kept     bool          // the client has the item for good
 	reported bool
 }
@@ -225,7 +226,10 @@ func (o *Observer) end(t *Take, e variants.Event) {
 	switch {
 	case item == nil:
 	case e.Kind == GivenUp:
-		o.failed = o.failed || item.processed == t // it could not finish the item, which explains that it is processed again
+		if t.worked { // it could not finish the item, which explains that it is processed again
+			o.failed = true
+			o.reportAgain()
+		}
 		item.takes = slices.DeleteFunc(item.takes, func(other *Take) bool { return other == t })
 	default:
 		t.done = e.At

@@ -43,7 +43,10 @@ func TestObserverOfRepeatedRequests(t *testing.T) {
 		"claimed, then free again":     {history: [][]variants.Event{unseen, put(a), put(b), claim(b), by(2, items.Taking, 0), claim(a)}},
 		"put twice":                    {history: [][]variants.Event{twice, take(a), unseen, again}, doubled: 1},
 		"put twice, taken three times": {history: [][]variants.Event{twice, take(a), take(a), unseen, again}, doubled: 1, violation: "which client 1 had taken"},
-		"put once":                     {history: [][]variants.Event{put(a), take(a), unseen, again}, violation: "which client 1 had taken"},
+		"processed twice, not finished": {history: [][]variants.Event{
+			put(a), by(1, items.Taking, 0, items.Took, a, items.Finishing, a), by(2, items.Taking, 0), again[:2], by(1, items.GivenUp, a), again[2:],
+		}, doubled: 1},
+		"put once": {history: [][]variants.Event{put(a), take(a), unseen, again}, violation: "which client 1 had taken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			losses, violations := map[variants.Loss]int64{}, []variants.Violation(nil)

@@ -38,11 +38,12 @@ public class CuratorDoubleBarrier {
                     create(path + "/odd");
                     return "";
                 case "enter":
-                    barrier = new DistributedDoubleBarrier(curator, path + (round++ % 2 == 0 ? "/even" : "/odd"), members);
+                    barrier = new DistributedDoubleBarrier(curator, path + (round % 2 == 0 ? "/even" : "/odd"), members);
                     barrier.enter();
                     return "";
                 case "leave":
                     barrier.leave();
+                    round++; // after a failure, the same round is tried again
                     return "";
                 case "sync":
                     sync(words[2]);
