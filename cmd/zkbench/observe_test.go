@@ -295,6 +295,7 @@ func synthesizedReport() observe.Report {
 		},
 		OtherPaths: &observe.PathReport{Operations: []observe.OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
 		Stuck:      []observe.Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
+		Learned:    3,
 		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,
 		Looks: []observe.Look{
 			{Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Because: "every waiter watches /app/lock"},

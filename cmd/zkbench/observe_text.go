@@ -237,6 +237,10 @@ func incidentLines(r observe.Report, connections proxy.Stats) []string {
 	if r.Expired > 0 {
 		lines = append(lines, "sessions that ran out: "+table.Grouped(r.Expired))
 	}
+	if r.Learned > 0 {
+		lines = append(lines, "sessions whose client has read the servers' own addresses: "+table.Grouped(r.Learned)+
+			"; it may connect to these, past zkbench, as Curator does unless its ensemble tracker is off")
+	}
 	meanings := map[proxy.IncidentKind]string{
 		proxy.Unreachable: "connections that a server did not take", proxy.EndedServer: "connections that a server ended, with their sessions still open",
 		proxy.EndedClient: "connections that a client ended without closing its session", proxy.Refused: "connect requests that a server refused",

@@ -570,3 +570,18 @@ func FuzzFold(f *testing.F) {
 		}
 	})
 }
+
+// A session whose client reads the servers' own addresses is counted once, and a mark does not forget it.
+func TestLearnedServers(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(3)
+	for range 2 {
+		s.watch(1, wire.OpGetData, configPath)
+	}
+	s.do(2, wire.OpGetData, "/config")
+	s.fail(3, wire.OpGetData, configPath, wire.NoNode)
+	s.Begin()
+	if r := s.Report(); r.Learned != 1 {
+		t.Errorf("%d sessions have read the servers' addresses, want 1", r.Learned)
+	}
+}

@@ -34,6 +34,7 @@ type Observer struct {
 	free     []int // slots of sessions that are over
 	slots    int
 	timeout  time.Duration // the longest session timeout that a server has granted
+	learned  int64         // sessions that have read the servers' own addresses
 	causes   causes
 	parents  map[string]bool // of sequential znodes
 	herds    openHerds
@@ -184,6 +185,7 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 		o.causes.add(now, e.Zxid, cause{id, e.Op, e.Path, e.Parts})
 	}
 	s.follow(e)
+	o.learn(s, e)
 	o.sequential(e)
 	s.await(now, e, o.parents)
 	if o.window.open && e.Op != wire.OpCloseSession {
@@ -191,6 +193,17 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	}
 	if written {
 		clear(s.woken)
+	}
+}
+
+// configPath is the znode in which servers keep their own addresses. It has this path for clients with a chroot, too.
+const configPath = "/zookeeper/config"
+
+// learn counts a session whose client reads the servers' own addresses.
+func (o *Observer) learn(s *session, e wire.Exchange) {
+	if e.Op == wire.OpGetData && e.Path == configPath && e.Code == wire.OK && !s.learned {
+		s.learned = true
+		o.learned++
 	}
 }
 

@@ -22,6 +22,8 @@ type Report struct {
 	Sessions     int           `json:"sessions"` // that exist now
 	MostSessions int           `json:"most_sessions"`
 	Expired      int64         `json:"expired_sessions"`
+	// Learned is the number of sessions since zkbench listens whose clients have read the servers' own addresses, and may connect to them.
+	Learned int64 `json:"learned_sessions"`
 
 	Requests      int64 `json:"requests"`
 	Failed        int64 `json:"failed"`
@@ -132,7 +134,7 @@ func (o *Observer) Report() Report {
 	w := o.window
 	traffic := w.counts.Traffic()
 	r := Report{
-		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions, Expired: w.expired, StuckEnded: w.stuckEnded,
+		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions, Expired: w.expired, Learned: o.learned, StuckEnded: w.stuckEnded,
 		Requests: traffic.Requests, Failed: traffic.FailedRequests, Notifications: w.counts.TotalNotifications(),
 		BytesIn: traffic.BytesIn, BytesOut: w.counts.BytesOut,
 		HerdP50: w.kinds.sizes.median(), HerdMax: w.kinds.sizes.largest(), HerdGuessed: !o.herds.named,

@@ -21,6 +21,8 @@ type session struct {
 	// sequential name twice, unless the parent is made anew, so that the watch does not fire.
 	waits map[string]time.Duration
 	left  int // such watches that the client has given up; the server keeps them
+	// learned reports whether the client has read the servers' own addresses.
+	learned bool
 }
 
 // follow books a request as an effect of the session's latest notification, if it was sent soon after that.
