@@ -76,7 +76,7 @@ func curatorMutexVariant() variants.Variant {
 // Curator hands out no fencing token. The driver takes the sequence number from the lease.
 //
 // Cost of one acquire and release: 7 requests alone, 9 after a wait for the mutex, 4 of them writes, and 2 notifications: one of the mutex, and
-// one by the watch that the server keeps, when the next lease is created or the own one is deleted. If the lease of the holder before still
+// one by the watch that the server keeps, when the next lease is created or the client's own one is deleted. If the lease of the holder before still
 // exists in step 3, it costs one request and one notification more.
 //
 // Source: as written: InterProcessSemaphoreMutex in Apache Curator 5.4.

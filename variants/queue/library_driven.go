@@ -203,7 +203,7 @@ func kazooVariant() variants.Variant {
 		Kind:    variants.Library,
 		Summary: "Queue of kazoo: lists the queue again when its list is exhausted, and after a pause when another client was faster",
 		Source:  "as written: Queue in kazoo 2.8",
-		BadAt:   "several consumers: one that was too late for an item sleeps for 100 ms, then twice as long, and so on",
+		BadAt:   "several consumers: one that was too late for an item sleeps for 60 to 140 ms, then twice as long, and so on",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Free:    cachedFree(),
 		Driver:  &variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}},
