@@ -10,9 +10,14 @@ import (
 	"github.com/zkbench/zkbench/variants/queue"
 )
 
-// An item is lost, or doubled, if a client took or put it without knowing. One lost connection explains one item, or two where items are
-// claimed, and no other.
-func TestObserverOfRepeatedRequests(t *testing.T) {
+// repeated is a history in which requests were repeated, and what the observer reports of it.
+type repeated struct {
+	history       [][]variants.Event
+	lost, doubled int64
+	violation     string
+}
+
+func repeatedRequests() map[string]repeated {
 	const a, b, c = 1, 2, 3
 	put := func(id int64) []variants.Event {
 		return []variants.Event{{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}}
@@ -27,11 +32,7 @@ func TestObserverOfRepeatedRequests(t *testing.T) {
 	unseen := by(2, items.Taking, 0, items.TookUnseen, 0, items.Empty, 0)
 	again := by(2, items.Took, a, items.Finishing, a, items.Done, a)
 	twice := []variants.Event{{Kind: items.Putting, Value: a}, {Kind: items.PutTwice, Value: a}, {Kind: items.Put, Value: a}}
-	for name, test := range map[string]struct {
-		history       [][]variants.Event
-		lost, doubled int64
-		violation     string
-	}{
+	return map[string]repeated{
 		"taken unseen":                 {history: [][]variants.Event{put(a), put(b), put(c), take(a), unseen, take(c)}, lost: 1},
 		"not taken at all":             {history: [][]variants.Event{put(a), put(b), unseen, take(a), take(b)}},
 		"passed over":                  {history: [][]variants.Event{put(a), put(b), take(b)}, violation: "although item 0x1 had been put before"},
@@ -47,7 +48,13 @@ func TestObserverOfRepeatedRequests(t *testing.T) {
 			put(a), by(1, items.Taking, 0, items.Took, a, items.Finishing, a), by(2, items.Taking, 0), again[:2], by(1, items.GivenUp, a), again[2:],
 		}, doubled: 1},
 		"put once": {history: [][]variants.Event{put(a), take(a), unseen, again}, violation: "which client 1 had taken"},
-	} {
+	}
+}
+
+// An item is lost, or doubled, if a client took or put it without knowing. One lost connection explains one item, or two where items are
+// claimed, and no other.
+func TestObserverOfRepeatedRequests(t *testing.T) {
+	for name, test := range repeatedRequests() {
 		t.Run(name, func(t *testing.T) {
 			losses, violations := map[variants.Loss]int64{}, []variants.Violation(nil)
 			o := queue.Recipe().NewObserver(variants.Findings{
