@@ -13,8 +13,9 @@ type Failure struct {
 	Faults     []Fault `json:"faults"` // in order of time, the first MaxFaults
 	MoreFaults int64   `json:"more_faults,omitempty"`
 	Missed     int64   `json:"missed"` // times at which a fault was due and met no victim, such as no holder
-	// Recovery has the time from each fault to the next operation completed by a client that is not a victim. If every client
-	// is a victim, it is the next operation that a client began after the fault. A recovery may end after the window.
+	// Recovery has the time from each fault to the next operation completed by a client that is not a victim, whose last phase began after the
+	// fault. Where that phase waits for other clients, it may have begun before, unless every client is a victim. A recovery may end after the
+	// window.
 	Recovery Histogram `json:"recovery"`
 	// Unrecovered is the number of faults without such an operation before the load ended, and LongestUnrecovered the time from
 	// the first of these faults to the end of the load.

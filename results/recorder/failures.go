@@ -15,6 +15,7 @@ const noFault = -1
 type failures struct {
 	window  *window
 	faulty  bool
+	waits   bool // the phase that completes an operation waits for other clients
 	clients int
 	longest []string      // losses of which the largest amount counts
 	last    time.Duration // the latest event
@@ -39,7 +40,7 @@ type unresolved struct {
 }
 
 func newFailures(c Config, w *window) failures {
-	f := failures{window: w, faulty: c.Faulty, clients: max(c.Clients, 1), longest: c.LongestLosses}
+	f := failures{window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1), longest: c.LongestLosses}
 	f.doc = results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
 	for _, loss := range c.Losses {
 		f.doc.Losses[loss] = 0
@@ -158,7 +159,7 @@ func (f *failures) operation(client int, s stretch) {
 	f.unavailableUntil(s.end)
 	f.draw(results.TimelineDot{At: s.end, Client: client})
 	f.unresolved = slices.DeleteFunc(f.unresolved, func(one unresolved) bool {
-		if !one.endsWith(client, s) {
+		if !one.endsWith(client, s, f.waits) {
 			return false
 		}
 		f.recovered(one.id, s.end-one.at)
@@ -166,12 +167,13 @@ func (f *failures) operation(client int, s stretch) {
 	})
 }
 
-// endsWith reports whether a completed operation ends the recovery from a fault.
-func (u unresolved) endsWith(client int, s stretch) bool {
-	if u.all {
-		return s.start >= u.at
+// endsWith reports whether a completed operation, of whose last phase s is the stretch, ends the recovery from a fault. One whose last phase was
+// under way before shows nothing, such as the release by which the victim itself was granted the lock, unless that phase waits for others.
+func (u unresolved) endsWith(client int, s stretch, waits bool) bool {
+	if s.start < u.at && (u.all || !waits) {
+		return false
 	}
-	return !slices.Contains(u.victims, client)
+	return u.all || !slices.Contains(u.victims, client)
 }
 
 func (f *failures) recovered(id int, took time.Duration) {

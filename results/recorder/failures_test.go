@@ -58,11 +58,9 @@ func (r raw) failure(t *testing.T) *results.Failure {
 // recovery returns when the first operation ended that shows that others can proceed after a fault.
 func (r raw) recovery(f recordertest.Fault) (at time.Duration, ok bool) {
 	for _, s := range r.spans {
-		victim := slices.Contains(f.Victims, s.Client)
-		if len(f.Victims) == r.config.Clients {
-			victim = s.Start < f.Start
-		}
-		if s.Phase == r.config.Operation && s.End >= f.Start && !victim && (!ok || s.End < at) {
+		all, waits := len(f.Victims) == r.config.Clients, slices.Contains(r.config.Waiting, r.config.Operation)
+		counts := (all || !slices.Contains(f.Victims, s.Client)) && (s.Start >= f.Start || waits && !all)
+		if s.Phase == r.config.Operation && s.End >= f.Start && counts && (!ok || s.End < at) {
 			at, ok = s.End, true
 		}
 	}
@@ -170,21 +168,28 @@ func TestRecovery(t *testing.T) {
 	const none = -1
 	for _, tt := range []struct {
 		name        string
+		waits       bool // the phase that completes an operation waits for others
 		victims     []int
 		completions map[time.Duration]int // clients by time; each operation takes a second
 		want        time.Duration
 		unavailable time.Duration
 	}{
-		{"another client", []int{0}, map[time.Duration]int{3 * s: 1}, s, 8 * s},
-		{"the victim first", []int{0}, map[time.Duration]int{3 * s: 0, 4 * s: 1}, 2 * s, 7 * s},
-		{"the victim alone", []int{0}, map[time.Duration]int{3 * s: 0}, none, 8 * s},
-		{"a server", nil, map[time.Duration]int{3 * s: 0}, s, 8 * s},
-		{"all, in an operation from before", []int{2, 0, 1}, map[time.Duration]int{2500 * ms: 1, 4 * s: 1}, 2 * s, 7 * s},
-		{"before the fault", []int{0}, map[time.Duration]int{1500 * ms: 1}, none, 9500 * ms},
-		{"after the window", []int{0}, map[time.Duration]int{12 * s: 1}, 10 * s, 10 * s},
-		{"never", nil, nil, none, 10 * s},
+		{"another client", false, []int{0}, map[time.Duration]int{3 * s: 1}, s, 8 * s},
+		{"the victim first", false, []int{0}, map[time.Duration]int{3 * s: 0, 4 * s: 1}, 2 * s, 7 * s},
+		{"the victim alone", false, []int{0}, map[time.Duration]int{3 * s: 0}, none, 8 * s},
+		{"a server", false, nil, map[time.Duration]int{3 * s: 0}, s, 8 * s},
+		{"all, in an operation from before", false, []int{2, 0, 1}, map[time.Duration]int{2500 * ms: 1, 4 * s: 1}, 2 * s, 7 * s},
+		{"under way before the fault", false, []int{0}, map[time.Duration]int{2500 * ms: 1, 4 * s: 2}, 2 * s, 7 * s},
+		{"waiting before the fault", true, []int{0}, map[time.Duration]int{2500 * ms: 1, 4 * s: 2}, 500 * ms, 7 * s},
+		{"all, waiting before the fault", true, []int{2, 0, 1}, map[time.Duration]int{2500 * ms: 1, 4 * s: 1}, 2 * s, 7 * s},
+		{"before the fault", false, []int{0}, map[time.Duration]int{1500 * ms: 1}, none, 9500 * ms},
+		{"after the window", false, []int{0}, map[time.Duration]int{12 * s: 1}, 10 * s, 10 * s},
+		{"never", false, nil, nil, none, 10 * s},
 	} {
 		r := faulty(recordertest.Fault{Kind: "expire", Target: "holder", Victims: tt.victims, Start: 2 * s})
+		if tt.waits {
+			r.config.Waiting = []string{r.config.Operation}
+		}
 		for at, client := range tt.completions {
 			r.spans = append(r.spans, span{"release", client, at - s, at})
 		}

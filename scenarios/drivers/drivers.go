@@ -127,7 +127,7 @@ func (p *Process) read(answers io.Reader) {
 		case "closed":
 			p.answer(client+closing, reply{})
 		default:
-			p.fail(fmt.Errorf("%s answered %q, which is no answer", p.name, lines.Text()))
+			p.fail(fmt.Errorf("%s wrote %q to standard output, which is only for answers, such as \"0.0 ok\": write to standard error instead", p.name, lines.Text()))
 		}
 	}
 	if err := lines.Err(); err != nil {

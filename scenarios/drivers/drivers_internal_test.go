@@ -128,7 +128,7 @@ func TestDriverThatFails(t *testing.T) {
 	for _, tt := range []struct{ verb, want string }{
 		{"exit", "x.py has ended (exit status 3): the reason why"},
 		{"long", "x.py: bufio.Scanner: token too long"},
-		{"babble", `x.py answered "hello", which is no answer`},
+		{"babble", `x.py wrote "hello" to standard output, which is only for answers`},
 	} {
 		p := start(t)
 		waits := make(chan error, 1)
