@@ -93,7 +93,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		Roles:          recipe.Roles,
 		Holds:          !recipe.NeverHolds,
 		Asks:           recipe.Revocable,
-		Fixed:          recipe.Fixed || recipe.DrivenFixed && s.HasDriver(*recipe),
+		Fixed:          recipe.Fixed || slices.ContainsFunc(s.Selected(*recipe), recipe.IsFixed),
 		Roam:           s.Roam,
 		QuorumLoss:     s.QuorumLoss,
 	}

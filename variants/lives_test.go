@@ -69,3 +69,22 @@ func TestRepeatedDeletes(t *testing.T) {
 		}
 	}
 }
+
+// Clients of a recipe that is fixed only for drivers can join again in Go, and not in a driver.
+func TestFixed(t *testing.T) {
+	driven := variants.Variant{Driver: &variants.Driver{}}
+	for _, tt := range []struct {
+		recipe  variants.Recipe
+		variant variants.Variant
+		want    bool
+	}{
+		{variants.Recipe{}, driven, false},
+		{variants.Recipe{Fixed: true}, variants.Variant{}, true},
+		{variants.Recipe{DrivenFixed: true}, variants.Variant{}, false},
+		{variants.Recipe{DrivenFixed: true}, driven, true},
+	} {
+		if got := tt.recipe.IsFixed(tt.variant); got != tt.want {
+			t.Errorf("fixed %t, fixed for drivers %t, in a driver %t: %t, want %t", tt.recipe.Fixed, tt.recipe.DrivenFixed, tt.variant.Driver != nil, got, tt.want)
+		}
+	}
+}

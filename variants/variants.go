@@ -142,6 +142,9 @@ func (r Recipe) UsualSize() int { return max(r.DefaultSize, 1) }
 // All returns all variants of the recipe, those that run only where they are named last.
 func (r Recipe) All() []Variant { return slices.Concat(r.Variants, r.Libraries, r.Broken) }
 
+// IsFixed reports whether no participant of a variant can join again.
+func (r Recipe) IsFixed(v Variant) bool { return r.Fixed || r.DrivenFixed && v.Driver != nil }
+
 // PhasesWhere returns the names of some of the phases, in their order.
 func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 	names := []string{}

@@ -290,11 +290,6 @@ var errCannotRejoin = errors.New("a client's session was lost, and no client of 
 // mostFailures is how many operations of a client may fail in a row.
 const mostFailures = 1000
 
-// isFixed reports whether no client of the variant can join again.
-func (m *measurement) isFixed() bool {
-	return m.recipe.Fixed || m.recipe.DrivenFixed && m.variant.Driver != nil
-}
-
 // step lets a client take one step. In a run with faults, the step ends when the client stops dead.
 func (m *measurement) step(ctx context.Context, c *client) error {
 	if m.faults == nil {
@@ -321,7 +316,7 @@ func (m *measurement) recover(ctx context.Context, c *client, failures int, err 
 	}
 	m.stream.note(func(at time.Duration) { m.stream.recorder.FailedOperation(at, c.id) })
 	if c.over() {
-		if m.isFixed() {
+		if m.recipe.IsFixed(m.variant) {
 			return c.explain(fmt.Errorf("%w: choose a longer session-timeout, or roam", errCannotRejoin))
 		}
 		return m.rejoin(ctx, c)

@@ -140,8 +140,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if m.background.saturates() {
 		o, err = m.unloaded(), nil
 	}
-	err = errors.Join(err, m.faults.finish(ctx))
-	err = errors.Join(err, m.drainUnfinished(ctx, o))
+	err = errors.Join(err, m.faults.finish(ctx), m.drainUnfinished(ctx, o)) // in this order: servers that are paused answer nothing
 	o.health = takeVitals().since(m.vitals)
 	m.background.close()
 	bystanders.finish()

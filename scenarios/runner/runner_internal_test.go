@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -272,26 +271,6 @@ func TestRehearsal(t *testing.T) {
 		tasks := rehearsal(s, recipe)
 		if len(tasks) != tt.want || len(tasks) > 0 && (tasks[0].repeat != 0 || tasks[0].clients != 10) {
 			t.Errorf("%s: %d measurements, want %d with 10 clients", tt.name, len(tasks), tt.want)
-		}
-	}
-}
-
-// Clients of a recipe that is fixed only for drivers can join again in Go, and not in a driver.
-func TestFixed(t *testing.T) {
-	driven := variants.Variant{Driver: &variants.Driver{}}
-	for _, tt := range []struct {
-		recipe  variants.Recipe
-		variant variants.Variant
-		want    bool
-	}{
-		{variants.Recipe{}, driven, false},
-		{variants.Recipe{Fixed: true}, variants.Variant{}, true},
-		{variants.Recipe{DrivenFixed: true}, variants.Variant{}, false},
-		{variants.Recipe{DrivenFixed: true}, driven, true},
-	} {
-		m := &measurement{recipe: tt.recipe, variant: tt.variant}
-		if got := m.isFixed(); got != tt.want {
-			t.Errorf("fixed %t, fixed for drivers %t, in a driver %t: %t, want %t", tt.recipe.Fixed, tt.recipe.DrivenFixed, tt.variant.Driver != nil, got, tt.want)
 		}
 	}
 }

@@ -73,8 +73,7 @@ type repeatedWork struct {
 
 // observeLife takes an event of a client's life.
 func (o *Observer) observeLife(c *client, e variants.Event) {
-	o.failed = true
-	o.reportAgain()
+	o.fail()
 	switch e.Kind {
 	case variants.SessionLost: // the client library opens another one, whose server may lag behind
 		c.known, c.attempt.Known, c.unsure = 0, 0, true
@@ -292,6 +291,12 @@ func (o *Observer) process(t *Take, e variants.Event) {
 	if o.failed {
 		o.reportAgain()
 	}
+}
+
+// fail records that a client has failed, which explains items that were processed again.
+func (o *Observer) fail() {
+	o.failed = true
+	o.reportAgain()
 }
 
 // reportAgain reports the items that were processed again.

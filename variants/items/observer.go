@@ -226,9 +226,8 @@ func (o *Observer) end(t *Take, e variants.Event) {
 	switch {
 	case item == nil:
 	case e.Kind == GivenUp:
-		if t.worked { // it could not finish the item, which explains that it is processed again
-			o.failed = true
-			o.reportAgain()
+		if t.worked { // it could not finish the item
+			o.fail()
 		}
 		item.takes = slices.DeleteFunc(item.takes, func(other *Take) bool { return other == t })
 	default:
