@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -16,10 +15,11 @@ const commandTimeout = 5 * time.Second
 
 // Command sends one of ZooKeeper's four-letter commands and returns the answer. If the server answers that it does not
 // allow the command, or serves no requests, Command returns that as an error.
-func Command(ctx context.Context, addr, word string) (string, error) {
+func Command(ctx context.Context, s Server, word string) (string, error) {
+	addr := s.Addr
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("no answer within %s", commandTimeout))
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	conn, err := s.Dial(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -81,8 +81,8 @@ type Status struct {
 }
 
 // Srvr returns a server's status by `srvr` alone, which servers allow by default. It leaves the number of watches Unknown.
-func Srvr(ctx context.Context, addr string) (Status, error) {
-	text, err := Command(ctx, addr, "srvr")
+func Srvr(ctx context.Context, server Server) (Status, error) {
+	text, err := Command(ctx, server, "srvr")
 	if err != nil {
 		return Status{}, err
 	}
@@ -98,18 +98,18 @@ func Srvr(ctx context.Context, addr string) (Status, error) {
 		Watches:  Unknown,
 	}
 	if s.Role == "" || s.Version == "" {
-		return Status{}, fmt.Errorf("%s: %w: it answered %.60q to srvr", addr, ErrNotZooKeeper, text)
+		return Status{}, fmt.Errorf("%s: %w: it answered %.60q to srvr", server.Addr, ErrNotZooKeeper, text)
 	}
 	return s, nil
 }
 
 // Probe returns a server's status. The number of watches is Unknown unless the server allows `mntr`.
-func Probe(ctx context.Context, addr string) (Status, error) {
-	s, err := Srvr(ctx, addr)
+func Probe(ctx context.Context, server Server) (Status, error) {
+	s, err := Srvr(ctx, server)
 	if err != nil {
 		return Status{}, err
 	}
-	if counters, err := Monitor(ctx, addr); err == nil {
+	if counters, err := Monitor(ctx, server); err == nil {
 		if watches, ok := counters["zk_watch_count"]; ok {
 			s.Watches = watches
 		}
@@ -137,8 +137,8 @@ func number(text string) int64 {
 }
 
 // Monitor returns the whole numbers among a server's `mntr` counters.
-func Monitor(ctx context.Context, addr string) (map[string]int64, error) {
-	text, err := Command(ctx, addr, "mntr")
+func Monitor(ctx context.Context, s Server) (map[string]int64, error) {
+	text, err := Command(ctx, s, "mntr")
 	if err != nil {
 		return nil, err
 	}
@@ -168,16 +168,16 @@ func NotificationsIn(counters map[string]int64) (int64, error) {
 }
 
 // Config returns a server's settings by its `conf` command, or an empty map if the server does not allow it.
-func Config(ctx context.Context, addr string) map[string]string {
-	text, _ := Command(ctx, addr, "conf") // empty after an error
+func Config(ctx context.Context, s Server) map[string]string {
+	text, _ := Command(ctx, s, "conf") // empty after an error
 	return keyValues(text, "=")
 }
 
 // DescribeServers returns the version and the settings that the first server reports.
 func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Description, error) {
-	status, err := Probe(ctx, servers[0].Addr)
+	status, err := Probe(ctx, servers[0])
 	if err != nil {
 		return Description{}, err
 	}
-	return Description{Engine: engine, Version: status.Version, Config: Config(ctx, servers[0].Addr)}, nil
+	return Description{Engine: engine, Version: status.Version, Config: Config(ctx, servers[0])}, nil
 }

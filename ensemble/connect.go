@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +28,9 @@ const SessionTimeout = 30 * time.Second
 
 // SessionConfig says how a session is opened.
 type SessionConfig struct {
-	// Servers are the addresses to connect to. The first one is the session's home. With more, a session whose connection has
+	// Servers are those to connect to. The first one is the session's home. With more, a session whose connection has
 	// ended moves to the next one in turn, as the client library does.
-	Servers []string
+	Servers []Server
 	Timeout time.Duration  // the session timeout to ask for; 0 means [SessionTimeout]
 	Link    *Link          // the session's way to the servers; a Link serves one session; nil if the servers are a [Tunnel]
 	Observe func(zk.Event) // is called with every event, and must not block; may be nil
@@ -39,10 +40,10 @@ type SessionConfig struct {
 // if not nil, is called with every event and must not block. Each participant has its own session: servers key watches by
 // connection, so that participants with a common session would share notifications and hide the herd. If the session expires,
 // the client library opens a new one.
-func Connect(ctx context.Context, addr string, ledger *wire.Ledger, observe func(zk.Event)) (*zk.Conn, error) {
+func Connect(ctx context.Context, s Server, ledger *wire.Ledger, observe func(zk.Event)) (*zk.Conn, error) {
 	link := NewLink(ledger)
 	link.renews = true
-	return OpenSession(ctx, SessionConfig{Servers: []string{addr}, Link: link, Observe: observe})
+	return OpenSession(ctx, SessionConfig{Servers: []Server{s}, Link: link, Observe: observe})
 }
 
 // OpenSession opens one session, and returns when it exists. When it has expired, all operations fail.
@@ -50,30 +51,60 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	if len(c.Servers) == 0 {
 		return nil, errors.New("connect: no servers")
 	}
-	home := c.Servers[0]
+	home := c.Servers[0].Addr
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", home, context.Cause(ctx))
 	}
-	dial := net.DialTimeout
+	way := c.dial
 	if c.Link != nil {
 		c.Link.serve(c.Servers)
-		dial = c.Link.dial
+		way = c.Link.dial
 	}
 	opening := &opening{ready: make(chan struct{}), refusals: newRefusals(), observer: c.Observe}
-	conn, _, err := zk.Connect(c.Servers, cmp.Or(c.Timeout, SessionTimeout),
-		zk.WithHostProvider(newTurns(c.Servers)),
-		zk.WithDialer(dial),
+	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
+		zk.WithHostProvider(newTurns(addressesOf(c.Servers))),
+		zk.WithDialer(way),
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),
 		zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", home, err)
 	}
-	if err := awaitSession(ctx, opening.ready, opening.refusals); err != nil {
+	if err := awaitSession(ctx, c.Servers, opening); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("no session at %s: %w", home, err)
 	}
 	return conn, nil
+}
+
+// dial opens a connection that is not counted. It is an argument for zk.WithDialer.
+func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := dialOne(c.Servers, address, timeout)
+	return &thriftyConn{Conn: conn}, err
+}
+
+// dialOne opens a connection to the one of some servers that has this address.
+func dialOne(servers []Server, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return withAddress(servers, address).Dial(ctx)
+}
+
+// withAddress returns the one of some servers that has this address.
+func withAddress(servers []Server, address string) Server {
+	if i := slices.IndexFunc(servers, func(s Server) bool { return s.Addr == address }); i >= 0 {
+		return servers[i]
+	}
+	return Server{Addr: address}
+}
+
+// addressesOf returns the addresses of servers.
+func addressesOf(servers []Server) []string {
+	var out []string
+	for _, s := range servers {
+		out = append(out, s.Addr)
+	}
+	return out
 }
 
 // opening observes a session until it exists, and passes every event on.
@@ -132,18 +163,18 @@ func (t *turns) Connected() {
 // awaitSession returns when the session exists. It is an error if a server closes connections although no election or failure
 // explains it. A server that serves when it is asked may have elected a leader just before. It has another reason only if it
 // then closes further connections and still serves.
-func awaitSession(ctx context.Context, ready <-chan struct{}, refusals *refusals) error {
+func awaitSession(ctx context.Context, servers []Server, o *opening) error {
 	served := false // when a server was last asked
 	for {
 		select {
-		case <-ready:
+		case <-o.ready:
 			return nil
-		case addr := <-refusals.enough:
-			_, err := Srvr(ctx, addr)
+		case addr := <-o.refusals.enough:
+			_, err := Srvr(ctx, withAddress(servers, addr))
 			serves := err == nil
 			if errors.Is(err, ErrUnanswered) || serves && served {
 				select {
-				case <-ready: // while the server was asked
+				case <-o.ready: // while the server was asked
 					return nil
 				default:
 					return refusedWithoutFailure(addr)

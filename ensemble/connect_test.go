@@ -53,7 +53,7 @@ func TestConnectNamesALimitOfConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addr := doorkeeper(t, 1000, answer, "")
-			_, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+			_, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
 			if err == nil || !strings.Contains(err.Error(), "maxClientCnxns") || !strings.Contains(err.Error(), addr+" closes") {
 				t.Errorf("error = %v, want it to name the limit and the server", err)
 			}
@@ -75,7 +75,7 @@ func TestConnectWaitsForAnElection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addr := doorkeeper(t, tt.closes, tt.answer, backend)
-			conn, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+			conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestConnectAsksTheServerThatRefuses(t *testing.T) {
 	down.Close()
 	open := func(servers ...string) error {
 		link := ensemble.NewLink(wire.NewLedger(time.Now()))
-		conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: servers, Link: link})
+		conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: ensembletest.At(servers...), Link: link})
 		if err == nil {
 			conn.Close()
 		}
@@ -114,7 +114,7 @@ func TestConnectAsksTheServerThatRefuses(t *testing.T) {
 func TestConnectHeedsItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ensemble.Connect(ctx, "127.0.0.1:1", wire.NewLedger(time.Now()), nil); err == nil {
+	if _, err := ensemble.Connect(ctx, ensemble.Server{Addr: "127.0.0.1:1"}, wire.NewLedger(time.Now()), nil); err == nil {
 		t.Error("connected to nothing")
 	}
 }

@@ -10,7 +10,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 // Engine is the way in which the servers are run. Results have it, because those of different engines are not comparable.
@@ -36,7 +39,12 @@ type Server struct {
 	// Second is another address of the same server; empty without one. Docker forwards each published port by a process of its
 	// own, which can forward only some thousand connections.
 	Second string
+
+	Dialer dial.Dialer // the way to the server; nil means TCP
 }
+
+// Dial opens a connection to the server.
+func (s Server) Dial(ctx context.Context) (net.Conn, error) { return dial.To(ctx, s.Dialer, s.Addr) }
 
 // Description is the part of a result that describes the ensemble.
 type Description struct {

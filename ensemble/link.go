@@ -29,23 +29,25 @@ type Link struct {
 	mu      sync.Mutex
 	current *wire.Conn // nil before the first connection
 	address string     // the server of the current connection
-	servers []string   // of the session
+	servers []Server   // of the session
 	severed bool
 	renews  bool // the client may open a new session when the first has ended
 	traps   []*Trap
 	client  *Link          // of the client's first session, unless this is the one; see Further
 	further map[*Link]bool // of the client's further sessions, until they are detached
-	dialing sync.Mutex     // is locked while a connection begins, and while none may begin
+	dialing chan struct{}  // holds a token while a connection begins, and while none may begin
 }
 
 // NewLink returns a link whose frames are counted in ledger.
-func NewLink(ledger *wire.Ledger) *Link { return &Link{ledger: ledger} }
+func NewLink(ledger *wire.Ledger) *Link {
+	return &Link{ledger: ledger, dialing: make(chan struct{}, 1)}
+}
 
 // Ledger returns the ledger in which the link's frames are counted.
 func (l *Link) Ledger() *wire.Ledger { return l.ledger }
 
 // serve sets the servers of the link's session.
-func (l *Link) serve(servers []string) {
+func (l *Link) serve(servers []Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.servers = slices.Clone(servers)
@@ -72,8 +74,8 @@ func (l *Link) Established() bool {
 }
 
 // dial opens a counted connection for the client library of zkbench. It is an argument for zk.WithDialer.
-func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := l.open(network, address, timeout)
+func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := l.open(address, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -81,16 +83,18 @@ func (l *Link) dial(network, address string, timeout time.Duration) (net.Conn, e
 }
 
 // open opens a counted connection, when the last one has ended at the server.
-func (l *Link) open(network, address string, timeout time.Duration) (*trappedConn, error) {
-	l.dialing.Lock()
-	defer l.dialing.Unlock()
+func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error) {
+	defer l.holdDials()()
 	if err := l.awaitEnd(context.Background()); err != nil {
 		return nil, err
 	}
 	if l.ledger.Over() && !l.renews {
 		return nil, errOver
 	}
-	conn, err := net.DialTimeout(network, address, timeout)
+	l.mu.Lock()
+	servers := l.servers
+	l.mu.Unlock()
+	conn, err := dialOne(servers, address, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +106,14 @@ func (l *Link) open(network, address string, timeout time.Duration) (*trappedCon
 	}
 	l.current, l.address = l.ledger.Wrap(conn), address
 	return &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}, nil
+}
+
+// holdDials lets no other connection begin until release is called.
+//
+// Note: a mutex would do, but for tests in virtual time: in a bubble of testing/synctest, a wait for a mutex stops the clock.
+func (l *Link) holdDials() (release func()) {
+	l.dialing <- struct{}{}
+	return func() { <-l.dialing }
 }
 
 // awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
@@ -236,8 +248,7 @@ func (c *trappedConn) Write(p []byte) (int, error) {
 // connect again, and learn of the end of its session, when Expire returns. Servers close all connections while they elect a
 // leader: Expire tries again for up to 30 seconds.
 func (l *Link) Expire(ctx context.Context) error {
-	l.dialing.Lock()
-	defer l.dialing.Unlock()
+	defer l.holdDials()()
 	s := l.ledger.Session()
 	if s.ID == 0 {
 		return ErrNoSession
@@ -280,15 +291,17 @@ func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 // closeSomewhere asks each of the session's servers once, until one has closed the session.
 func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
 	l.mu.Lock()
-	servers := append([]string{l.address}, slices.DeleteFunc(slices.Clone(l.servers), func(a string) bool { return a == l.address })...)
+	servers := slices.Clone(l.servers)
+	last := withAddress(servers, l.address)
 	l.mu.Unlock()
+	servers = append([]Server{last}, slices.DeleteFunc(servers, func(o Server) bool { return o == last })...)
 	var errs []error
-	for _, address := range servers {
-		err := closeSession(ctx, address, s)
+	for _, server := range servers {
+		err := closeSession(ctx, server, s)
 		if err == nil || errors.Is(err, ErrNoSession) {
 			return err
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", address, err))
+		errs = append(errs, fmt.Errorf("%s: %w", server.Addr, err))
 	}
 	return errors.Join(errs...)
 }
@@ -303,10 +316,10 @@ const maxReply = 1 << 20
 const closeTimeout = 5 * time.Second
 
 // closeSession resumes a session on a new connection to a server, and closes it.
-func closeSession(ctx context.Context, address string, s wire.Session) error {
+func closeSession(ctx context.Context, server Server, s wire.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, closeTimeout, fmt.Errorf("the session was not closed within %s", closeTimeout))
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	conn, err := server.Dial(ctx)
 	if err != nil {
 		return err
 	}

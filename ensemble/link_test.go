@@ -33,7 +33,7 @@ func openOn(t *testing.T, link *ensemble.Link, servers ...string) linked {
 	t.Helper()
 	l := linked{link: link, states: make(chan zk.State, 1000)}
 	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
-		Servers: servers, Link: l.link, Timeout: 4 * time.Second,
+		Servers: ensembletest.At(servers...), Link: l.link, Timeout: 4 * time.Second,
 		Observe: func(e zk.Event) {
 			if e.Type == zk.EventSession {
 				l.states <- e.State

@@ -18,11 +18,11 @@ import (
 // link can cut, sever and expire it. Everything else is forwarded unchanged. Like its link, a tunnel serves one session.
 type Tunnel struct {
 	link     *Link
-	servers  []string
+	servers  []Server
 	observe  func(zk.Event)
 	listener net.Listener
 	serving  sync.WaitGroup
-	single   sync.Mutex // held by the connection that is forwarded, so that its end is reported before the next one begins
+	single   chan struct{} // holds a token of the connection that is forwarded, so that its end is reported before the next one begins
 
 	mu     sync.Mutex
 	next   int // index in servers
@@ -38,7 +38,7 @@ const tunnelTimeout = 5 * time.Second
 // OpenTunnel listens on loopback, until Close. The servers are those of the session, its home first; a client that connects again gets the
 // next one. observe, if not nil, is called when the session has a connection, loses it, or has ended, as it is for a session of
 // [OpenSession], and must not block.
-func (l *Link) OpenTunnel(ctx context.Context, servers []string, observe func(zk.Event)) (*Tunnel, error) {
+func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk.Event)) (*Tunnel, error) {
 	if observe == nil {
 		observe = func(zk.Event) {}
 	}
@@ -47,7 +47,7 @@ func (l *Link) OpenTunnel(ctx context.Context, servers []string, observe func(zk
 		return nil, err
 	}
 	l.serve(servers)
-	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, conns: map[net.Conn]int{}}
+	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, single: make(chan struct{}, 1), conns: map[net.Conn]int{}}
 	t.serving.Go(t.accept)
 	return t, nil
 }
@@ -103,7 +103,7 @@ func (t *Tunnel) add(client net.Conn) bool {
 }
 
 // turn returns the server of the next connection.
-func (t *Tunnel) turn() string {
+func (t *Tunnel) turn() Server {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	server := t.servers[t.next%len(t.servers)]
@@ -145,12 +145,12 @@ func (t *Tunnel) serve(client net.Conn) {
 		return
 	}
 	t.supersede(client)
-	t.single.Lock()
-	defer t.single.Unlock()
+	t.single <- struct{}{}
+	defer func() { <-t.single }()
 	if t.isSuperseded(client) {
 		return
 	}
-	server, err := t.link.open("tcp", t.turn(), tunnelTimeout)
+	server, err := t.link.open(t.turn().Addr, tunnelTimeout)
 	if errors.Is(err, errOver) || errors.Is(err, errSevered) {
 		t.event(zk.StateExpired)
 	}

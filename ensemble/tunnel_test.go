@@ -29,7 +29,7 @@ func openThrough(t *testing.T, servers ...string) through {
 	t.Helper()
 	s := through{seen: make(chan zk.State, 1000), own: wire.NewLedger(time.Now())}
 	link := ensemble.NewLink(wire.NewLedger(time.Now()))
-	tunnel, err := link.OpenTunnel(t.Context(), servers, func(e zk.Event) { s.seen <- e.State })
+	tunnel, err := link.OpenTunnel(t.Context(), ensembletest.At(servers...), func(e zk.Event) { s.seen <- e.State })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestTunnelOfTwoConnections(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	seen := make(chan zk.State, 10)
 	link := ensemble.NewLink(wire.NewLedger(time.Now()))
-	tunnel, err := link.OpenTunnel(t.Context(), []string{server.Addr()}, func(e zk.Event) { seen <- e.State })
+	tunnel, err := link.OpenTunnel(t.Context(), server.Servers(), func(e zk.Event) { seen <- e.State })
 	if err != nil {
 		t.Fatal(err)
 	}

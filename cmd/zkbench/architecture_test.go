@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -44,14 +47,15 @@ var mayImport = map[string][]string{
 	"results/capacity":      {"results", "results/table", "results/outcome"},
 	"plots":                 {"results", "results/compare", "results/scaling", "results/table"}, // a plot cannot see ZooKeeper
 	"plots/page":            {"plots", "results", "results/compare", "results/outcome"},
+	"ensemble/dial":         {},
 	"ensemble/wire":         {},
-	"ensemble/proxy":        {"ensemble/wire"},
-	"ensemble":              {"ensemble/wire", "ensemble/jute"},
+	"ensemble/proxy":        {"ensemble/dial", "ensemble/wire"},
+	"ensemble":              {"ensemble/dial", "ensemble/wire", "ensemble/jute"},
 	"ensemble/namespace":    {"ensemble", "ensemble/wire"},
 	"ensemble/container":    {"ensemble"},
 	"ensemble/process":      {"ensemble"},
-	"ensemble/external":     {"ensemble", "ensemble/wire"},
-	"ensemble/embedded":     {"ensemble", "ensemble/wire", "ensemble/jute"},
+	"ensemble/external":     {"ensemble", "ensemble/dial", "ensemble/wire"},
+	"ensemble/embedded":     {"ensemble", "ensemble/dial", "ensemble/wire", "ensemble/jute"},
 	"ensemble/jute":         {},
 	"ensemble/auto":         {"ensemble", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/embedded"},
 	"ensemble/ensembletest": {"ensemble", "ensemble/auto", "ensemble/embedded", "ensemble/namespace"},
@@ -72,6 +76,23 @@ var mayImport = map[string][]string{
 	"variants/priorityqueue":  {"variants", "variants/items", "variants/line"},
 	"variants/revocable":      {"variants", "variants/holding", "variants/line", "variants/revoking"},
 	"variants/revoking":       {"variants", "variants/holding"},
+}
+
+// Connections are made in one package, so that what lies between zkbench and the servers is decided there.
+func TestOnePackageDials(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || strings.HasPrefix(path, "ensemble/dial/") {
+			return err
+		}
+		text, err := os.ReadFile("../../" + path)
+		if i := bytes.Index(text, []byte("net.Dial")); i >= 0 {
+			t.Errorf("%s:%d uses net.Dial…: use ensemble.Server.Dial, or dial.To", path, 1+bytes.Count(text[:i], []byte("\n")))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestImportDirections(t *testing.T) {

@@ -230,7 +230,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 			missing(fault.Condition())
 			continue
 		}
-		status, err := ensemble.Probe(ctx, s.Addr)
+		status, err := ensemble.Probe(ctx, s)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 			if errors.Is(err, ensemble.ErrNotServing) {

@@ -178,7 +178,7 @@ func resolveServer(ctx context.Context, servers []ensemble.Server, faults map[st
 			seen = append(seen, s.Name+" is "+f.Condition())
 			continue
 		}
-		switch status, err := ensemble.Srvr(ctx, s.Addr); {
+		switch status, err := ensemble.Srvr(ctx, s); {
 		case err != nil:
 			seen = append(seen, fmt.Sprintf("%s: %v", s.Name, err))
 		case string(status.Role) == whom:

@@ -50,7 +50,7 @@ func TestServersAreTriedFirst(t *testing.T) {
 func TestRunBelowAChroot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	conn, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+	conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

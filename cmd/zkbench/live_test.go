@@ -27,7 +27,7 @@ func servers(t *testing.T) string {
 	t.Helper()
 	var addrs []string
 	for _, s := range live.Get(t).Servers() {
-		conn, err := ensemble.Connect(t.Context(), s.Addr, wire.NewLedger(time.Now()), nil)
+		conn, err := ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

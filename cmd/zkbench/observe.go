@@ -178,11 +178,14 @@ func describeTarget(ctx context.Context, target external.Target) (ensemble.Descr
 	var errs []error
 	d := ensemble.Description{Engine: ensemble.External}
 	for _, addr := range target.Addresses {
-		found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{{Addr: addr}})
+		server := ensemble.Server{Addr: addr}
+		found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server})
 		if err == nil {
 			return found, nil
 		}
-		conn, dialErr := (&net.Dialer{Timeout: ensemble.SessionTimeout}).DialContext(ctx, "tcp", addr)
+		dialing, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
+		conn, dialErr := server.Dial(dialing)
+		cancel()
 		if dialErr != nil {
 			errs = append(errs, dialErr)
 			continue

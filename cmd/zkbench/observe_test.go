@@ -147,7 +147,7 @@ func TestObserveNothing(t *testing.T) {
 func TestObserveAStuckClient(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	stdout, stderr, code := observed(t, func(address string, said *lockedBuffer) {
-		conn, err := ensemble.Connect(t.Context(), address, wire.NewLedger(time.Now()), nil)
+		conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestObserveAStuckClient(t *testing.T) {
 func TestObserveBetweenSignals(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	use := func(t *testing.T, address string, n int) {
-		conn, err := ensemble.Connect(t.Context(), address, wire.NewLedger(time.Now()), nil)
+		conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

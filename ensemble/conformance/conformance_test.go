@@ -119,7 +119,7 @@ func prepare(t *testing.T, servers []ensemble.Server) *site {
 	for _, server := range servers {
 		s.addrs = append(s.addrs, server.Addr)
 	}
-	status, err := ensemble.Probe(t.Context(), s.addrs[0])
+	status, err := ensemble.Probe(t.Context(), servers[0])
 	if err != nil {
 		t.Fatal(err)
 	}

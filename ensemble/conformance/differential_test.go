@@ -98,7 +98,7 @@ func compare(t *testing.T, seed uint64, script []action, real, ours func(*testin
 func awaitQuiet(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * patience); ; time.Sleep(100 * time.Millisecond) {
-		counters, err := ensemble.Monitor(t.Context(), servers[0].Addr)
+		counters, err := ensemble.Monitor(t.Context(), servers[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ func (s *site) sent() int64 {
 	s.Helper()
 	var total int64
 	for _, addr := range s.addrs {
-		counters, err := ensemble.Monitor(s.Context(), addr)
+		counters, err := ensemble.Monitor(s.Context(), ensemble.Server{Addr: addr})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -151,16 +151,16 @@ func wireCases() []namedCase {
 			}
 		}},
 		{"ruok", func(s *site) {
-			answer, err := ensemble.Command(s.Context(), s.addr(), "ruok")
+			answer, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addr()}, "ruok")
 			s.want("error", err, nil)
 			s.want("answer", answer, "imok")
 		}},
 		{"srvr", func(s *site) {
-			before, err := ensemble.Probe(s.Context(), s.addrs[0])
+			before, err := ensemble.Probe(s.Context(), ensemble.Server{Addr: s.addrs[0]})
 			s.want("error", err, nil)
 			p := s.open(s.addrs[0], handshake{})
 			_, st, _ := p.create2(wire.OpCreate2, s.at("x"), nil, persistent)
-			after, err := ensemble.Probe(s.Context(), s.addrs[0])
+			after, err := ensemble.Probe(s.Context(), ensemble.Server{Addr: s.addrs[0]})
 			s.want("error", err, nil)
 			s.want("znodes after a create", after.Znodes, before.Znodes+1)
 			s.want("zxid", after.Zxid, st.Czxid)
@@ -171,7 +171,7 @@ func wireCases() []namedCase {
 			p.exists(s.at("x"), true)
 			p.children(s.root, true)
 			p.mustCreate(s.at("e"), ephemeral)
-			counters, err := ensemble.Monitor(s.Context(), s.addrs[0])
+			counters, err := ensemble.Monitor(s.Context(), ensemble.Server{Addr: s.addrs[0]})
 			s.want("error", err, nil)
 			s.want("watches", counters["zk_watch_count"], int64(1))
 			s.want("ephemerals", counters["zk_ephemerals_count"], int64(1))
@@ -183,7 +183,7 @@ func wireCases() []namedCase {
 		}},
 		{"cons", func(s *site) {
 			p := s.open(s.addrs[0], handshake{})
-			answer, err := ensemble.Command(s.Context(), s.addrs[0], "cons")
+			answer, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addrs[0]}, "cons")
 			s.want("error", err, nil)
 			lines := slices.Collect(strings.Lines(answer))
 			i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, fmt.Sprintf("sid=0x%x,", p.hello.id)) })
@@ -196,14 +196,14 @@ func wireCases() []namedCase {
 			p.exists(s.at("x"), true)
 			p.exists(s.at("y"), true)
 			p.children(s.root, true) // not counted: it is no data watch
-			answer, err := ensemble.Command(s.Context(), s.addrs[0], "wchs")
+			answer, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addrs[0]}, "wchs")
 			s.want("error", err, nil)
 			if !strings.Contains(answer, " connections watching 2 paths\nTotal watches:2\n") {
 				s.Errorf("wchs says\n%s", answer)
 			}
 		}},
 		{"conf", func(s *site) {
-			answer, err := ensemble.Command(s.Context(), s.addr(), "conf")
+			answer, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addr()}, "conf")
 			s.want("error", err, nil)
 			for _, setting := range []string{"tickTime=2000\n", "minSessionTimeout=4000\n", "maxSessionTimeout=40000\n", "maxClientCnxns=0\n"} {
 				if !strings.Contains(answer, setting) {
@@ -212,7 +212,7 @@ func wireCases() []namedCase {
 			}
 		}},
 		{"a command that is not allowed", func(s *site) {
-			_, err := ensemble.Command(s.Context(), s.addr(), "dump")
+			_, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addr()}, "dump")
 			if err == nil || !strings.Contains(err.Error(), "whitelist") {
 				s.Errorf("error = %v, want that it is not in the whitelist", err)
 			}

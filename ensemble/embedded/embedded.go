@@ -1,4 +1,4 @@
-// Package embedded is one in-memory ZooKeeper server in this process, on a loopback port.
+// Package embedded is one in-memory ZooKeeper server in this process, on a loopback port or, for tests in virtual time, without one.
 //
 // It takes one position: it is an instrument, not a database. Clients observe the same replies, stats, sequence numbers,
 // watches, order and sessions as from ZooKeeper 3.9, which one table of cases and one randomized comparison verify on both.
@@ -45,7 +45,11 @@ func Up(opts ensemble.Options) (*Ensemble, error) {
 
 // Servers implements [ensemble.Ensemble].
 func (e *Ensemble) Servers() []ensemble.Server {
-	return []ensemble.Server{{ID: 1, Name: "embedded", Addr: e.Addr()}}
+	server := ensemble.Server{ID: 1, Name: "embedded", Addr: e.Addr()}
+	if e.listener == nil {
+		server.Dialer = e.Server
+	}
+	return []ensemble.Server{server}
 }
 
 // Owned implements [ensemble.Ensemble]: no other program knows the port.

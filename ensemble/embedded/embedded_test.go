@@ -38,7 +38,7 @@ func connect(t testing.TB, s *embedded.Ensemble) *client {
 	c := &client{states: make(chan zk.State, 1000), ledger: wire.NewLedger(time.Now())}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := ensemble.Connect(ctx, s.Addr(), c.ledger, func(e zk.Event) {
+	conn, err := ensemble.Connect(ctx, ensemble.Server{Addr: s.Addr()}, c.ledger, func(e zk.Event) {
 		if e.Type == zk.EventSession {
 			c.states <- e.State
 		}
@@ -436,7 +436,7 @@ func TestThousandSessions(t *testing.T) {
 		})
 		ask(t, conns[i], wire.OpExists, func(out *jute.Encoder) { out.Text("/gate"); out.Bool(true) })
 	}
-	status, err := ensemble.Probe(t.Context(), s.Addr())
+	status, err := ensemble.Probe(t.Context(), s.Servers()[0])
 	if err != nil || status.Sessions != n+1 || status.Watches != n {
 		t.Errorf("status %+v, %v; want %d sessions and %d watches", status, err, n+1, n)
 	}

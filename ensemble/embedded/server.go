@@ -2,13 +2,16 @@ package embedded
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -32,14 +35,14 @@ const (
 type Server struct {
 	config   Config
 	limits   limits
-	listener net.Listener
+	listener net.Listener // nil in memory
 	now      func() time.Time
 	sleep    func(time.Duration)
 	started  time.Time
 	stop     chan struct{}
 	running  sync.WaitGroup
 
-	mu                sync.Mutex // guards everything below, and is held while a request is served
+	mu                lock // guards everything below, and is held while a request is served
 	closed            bool
 	zxid              int64
 	tree              *tree
@@ -71,6 +74,32 @@ type session struct {
 	connection *connection // nil while the client is disconnected
 }
 
+// lock is a mutex. Unlike a wait for a [sync.Mutex], a wait for it is durable in a bubble of testing/synctest: a server may hold it while
+// it sleeps, see [Config].
+type lock chan struct{}
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
+
+// Memory starts a server without a port. Connections to it are in memory, and are made by its DialContext. Close ends it.
+func Memory(config Config) *Server {
+	s := newServer(config)
+	s.running.Go(s.runTimers)
+	return s
+}
+
+// memoryAddr is the address of servers without a port, one that is reserved for documentation.
+const memoryAddr = "192.0.2.1:2181"
+
+// DialContext implements [dial.Dialer] for a server without a port.
+func (s *Server) DialContext(context.Context, string, string) (net.Conn, error) {
+	client, server := dial.Pipe()
+	if !s.serve(server) {
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
+	}
+	return client, nil
+}
+
 // Listen starts a server on a free port of the loopback address. Close ends it.
 func Listen(config Config) (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,6 +118,7 @@ func newServer(config Config) *Server {
 	now := time.Now()
 	return &Server{
 		config:      config,
+		mu:          make(lock, 1),
 		limits:      defaultLimits(),
 		now:         time.Now,
 		sleep:       time.Sleep,
@@ -103,11 +133,19 @@ func newServer(config Config) *Server {
 }
 
 // Addr returns the server's address.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
+func (s *Server) Addr() string {
+	if s.listener == nil {
+		return memoryAddr
+	}
+	return s.listener.Addr().String()
+}
 
 // Close ends all connections and returns when all goroutines of the server have ended.
 func (s *Server) Close() error {
-	err := s.listener.Close()
+	var err error
+	if s.listener != nil {
+		err = s.listener.Close()
+	}
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
@@ -138,14 +176,14 @@ func (s *Server) accept() {
 	}
 }
 
-// serve starts the two goroutines of a connection.
-func (s *Server) serve(conn net.Conn) {
+// serve starts the two goroutines of a connection. It returns false if the server is closed.
+func (s *Server) serve(conn net.Conn) bool {
 	c := &connection{server: s, conn: conn, out: newOutbox(conn, s.limits)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		conn.Close()
-		return
+		return false
 	}
 	s.connections.add(c)
 	s.running.Go(c.read)
@@ -155,6 +193,7 @@ func (s *Server) serve(conn net.Conn) {
 		defer s.mu.Unlock()
 		s.drop(c) // removes it before the client sees its end
 	})
+	return true
 }
 
 // drop ends a connection at once, without its session.

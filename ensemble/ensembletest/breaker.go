@@ -98,7 +98,7 @@ func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
 func awaitSilence(t *testing.T, s ensemble.Server) {
 	t.Helper()
 	Await(t, func() string {
-		if _, err := ensemble.Srvr(t.Context(), s.Addr); !errors.Is(err, ensemble.ErrNotServing) {
+		if _, err := ensemble.Srvr(t.Context(), s); !errors.Is(err, ensemble.ErrNotServing) {
 			return fmt.Sprintf("%s: %v, want it to serve no requests", s.Name, err)
 		}
 		return ""
@@ -168,7 +168,7 @@ func awaitRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) {
 	Await(t, func() string {
 		found := 0
 		for _, s := range servers {
-			status, err := ensemble.Srvr(t.Context(), s.Addr)
+			status, err := ensemble.Srvr(t.Context(), s)
 			if err != nil {
 				return fmt.Sprintf("%s: %v", s.Name, err)
 			}

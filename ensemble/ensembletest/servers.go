@@ -41,7 +41,7 @@ func Connections(t testing.TB, servers []ensemble.Server) int64 {
 
 func probe(t testing.TB, s ensemble.Server) ensemble.Status {
 	t.Helper()
-	status, err := ensemble.Probe(t.Context(), s.Addr)
+	status, err := ensemble.Probe(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,4 +110,13 @@ func Znodes(t testing.TB, addr string) []string {
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "zookeeper" })
+}
+
+// At returns servers at addresses that are reached by TCP.
+func At(addrs ...string) []ensemble.Server {
+	var servers []ensemble.Server
+	for i, addr := range addrs {
+		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
+	}
+	return servers
 }

@@ -252,7 +252,7 @@ func grant(t *testing.T, conn net.Conn, server string) {
 
 func session(t *testing.T, addr string) *zk.Conn {
 	t.Helper()
-	conn, err := ensemble.Connect(t.Context(), addr, wire.NewLedger(time.Now()), nil)
+	conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestOpenLeavesNothing(t *testing.T) {
 		}
 	}
 	ensembletest.AwaitConnections(t, e.Servers(), 1)
-	counters, err := ensemble.Monitor(t.Context(), addr)
+	counters, err := ensemble.Monitor(t.Context(), ensemble.Server{Addr: addr})
 	if sessions := counters["zk_global_sessions"]; err != nil || sessions != 1 {
 		t.Errorf("%d sessions, %v; want the test's alone", sessions, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 // The timeouts for one server. Users learn of errors within five seconds.
@@ -74,7 +75,7 @@ func reach(ctx context.Context, name string) (peer, error) {
 		return p, err
 	}
 	for _, p.Addr = range addrs {
-		if err = dial(asking, p.Addr); err == nil {
+		if err = tryDial(asking, p.Addr); err == nil {
 			break
 		}
 	}
@@ -84,7 +85,7 @@ func reach(ctx context.Context, name string) (peer, error) {
 	if err := p.ask(asking); err != nil {
 		return p, err
 	}
-	p.config = ensemble.Config(asking, p.Addr)
+	p.config = ensemble.Config(asking, p.Server)
 	return p, nil
 }
 
@@ -109,7 +110,7 @@ func (p *peer) ask(ctx context.Context) error {
 		sniffed <- found
 	})
 	var err error
-	p.status, err = ensemble.Srvr(asking, p.Addr)
+	p.status, err = ensemble.Srvr(asking, p.Server)
 	switch neverSilent := silence.Stop(); {
 	case err == nil:
 		return nil
@@ -146,9 +147,9 @@ func resolve(ctx context.Context, name string) ([]string, error) {
 	return addrs, nil
 }
 
-// dial returns nil if the server accepts a connection, or an error that advises what to do.
-func dial(ctx context.Context, addr string) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+// tryDial returns nil if the server accepts a connection, or an error that advises what to do.
+func tryDial(ctx context.Context, addr string) error {
+	conn, err := dial.To(ctx, nil, addr)
 	switch {
 	case err == nil:
 		conn.Close()

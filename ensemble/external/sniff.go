@@ -8,6 +8,8 @@ import (
 	"net"
 	"strings"
 	"sync"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 // port is the protocol of a port that does not answer like a ZooKeeper client port.
@@ -38,7 +40,7 @@ func sniff(ctx context.Context, addr string) port {
 
 // connected connects and returns the result of speaks, or false without a connection.
 func connected(ctx context.Context, addr string, speaks func(context.Context, net.Conn) bool) bool {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	conn, err := dial.To(ctx, nil, addr)
 	if err != nil {
 		return false
 	}

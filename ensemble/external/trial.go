@@ -61,7 +61,7 @@ func (t *trial) stalled(ctx context.Context, i int, what string) error {
 
 func (t *trial) connect(ctx context.Context, i int) error {
 	var err error
-	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Addr, wire.NewLedger(time.Now()), nil)
+	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Server, wire.NewLedger(time.Now()), nil)
 	switch {
 	case err == nil:
 		return nil

@@ -55,7 +55,7 @@ func TestLiveNamespace(t *testing.T) {
 func connect(t *testing.T, e ensemble.Ensemble) (namespace.Client, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
-	conn, err := ensemble.Connect(t.Context(), e.Servers()[0].Addr, ledger, nil)
+	conn, err := ensemble.Connect(t.Context(), e.Servers()[0], ledger, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 	granted := make(chan result, len(servers))
 	for _, s := range servers {
 		go func() {
-			conn, err := ensemble.Connect(ctx, s.Addr, wire.NewLedger(time.Now()), nil)
+			conn, err := ensemble.Connect(ctx, s, wire.NewLedger(time.Now()), nil)
 			granted <- result{conn, err}
 		}()
 	}

@@ -1,11 +1,14 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 const (
@@ -115,9 +118,16 @@ func (d *door) awaitServer() bool {
 	}
 }
 
+// dial opens a connection to the server.
+func (d *door) dial(timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(d.proxy.dials, timeout)
+	defer cancel()
+	return dial.To(ctx, nil, d.server)
+}
+
 // knock connects to the server, and returns why that is not possible.
 func (d *door) knock() error {
-	conn, err := (&net.Dialer{Timeout: knockTimeout}).DialContext(d.proxy.dials, "tcp", d.server)
+	conn, err := d.dial(knockTimeout)
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():

@@ -93,7 +93,7 @@ func (l *link) serve() {
 
 // dial opens the connection to the server.
 func (l *link) dial() error {
-	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(l.proxy.dials, "tcp", l.door.server)
+	conn, err := l.door.dial(dialTimeout)
 	if err != nil {
 		return err
 	}

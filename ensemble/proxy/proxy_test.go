@@ -86,7 +86,7 @@ func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 func openSession(t *testing.T, addr string) (*zk.Conn, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
-	conn, err := ensemble.Connect(t.Context(), addr, ledger, nil)
+	conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, ledger, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestSessionJoinsItsAccount(t *testing.T) {
 	p, n := start(t, server.Addr(), server.Addr())
 	ledger := wire.NewLedger(time.Now())
 	link := ensemble.NewLink(ledger)
-	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: p.Addresses(), Link: link})
+	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: ensembletest.At(p.Addresses()...), Link: link})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,15 +176,6 @@ func (l *Ledger) Further() *Ledger {
 	return &Ledger{tally: l.tally, epoch: l.epoch, further: true, sends: map[string]chan struct{}{}}
 }
 
-// Dial opens a TCP connection whose frames the ledger counts. It is an argument for zk.WithDialer.
-func (l *Ledger) Dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, address, timeout)
-	if err != nil {
-		return nil, err
-	}
-	return l.Wrap(conn), nil
-}
-
 // Wrap returns conn with its frames counted. Nothing may have been sent on conn before.
 func (l *Ledger) Wrap(conn net.Conn) *Conn {
 	l.mu.Lock()

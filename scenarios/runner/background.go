@@ -117,7 +117,7 @@ func (b *background) open(ctx context.Context, epoch time.Time, servers []ensemb
 	for i := range b.load.Sessions {
 		s := &backgroundSession{ledger: wire.NewLedger(epoch), slots: make(chan struct{}, bound)}
 		var err error
-		if s.conn, err = ensemble.Connect(ctx, servers[i%len(servers)].Addr, s.ledger, nil); err != nil {
+		if s.conn, err = ensemble.Connect(ctx, servers[i%len(servers)], s.ledger, nil); err != nil {
 			b.closeSessions()
 			return fmt.Errorf("session %d of the background: %w", i, err)
 		}

@@ -51,7 +51,7 @@ func (f *failing) brokeAt(ctx context.Context, breaker ensemble.Breaker, server 
 
 // clientsOf returns the clients that a server's failure hits: those that are connected to it, or all of them if it leads.
 func (f *failing) clientsOf(ctx context.Context, server ensemble.Server) []int {
-	status, err := ensemble.Srvr(ctx, server.Addr)
+	status, err := ensemble.Srvr(ctx, server)
 	leads := err == nil && status.Role == ensemble.Leader
 	var ids []int
 	for _, c := range f.m.pool.clients {
@@ -87,7 +87,7 @@ func (f *failing) candidates(ctx context.Context, whom string) []ensemble.Server
 		case faults.Any:
 			found = append(found, s)
 		case faults.Leader, faults.Follower:
-			if status, err := ensemble.Srvr(ctx, s.Addr); err == nil && string(status.Role) == whom {
+			if status, err := ensemble.Srvr(ctx, s); err == nil && string(status.Role) == whom {
 				found = append(found, s)
 			}
 		default:

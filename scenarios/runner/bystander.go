@@ -44,7 +44,7 @@ func (b *bystanders) start(ctx context.Context, servers []ensemble.Server) error
 	connect, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	for _, s := range servers {
-		conn, err := ensemble.Connect(connect, s.Addr, wire.NewLedger(b.epoch), nil)
+		conn, err := ensemble.Connect(connect, s, wire.NewLedger(b.epoch), nil)
 		if err != nil {
 			b.closeAll()
 			return err

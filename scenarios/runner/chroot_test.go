@@ -27,7 +27,7 @@ func (l lodger) Chroot() string { return l.chroot }
 // Everything that a run creates stands below the chroot, and nothing stays.
 func TestChroot(t *testing.T) {
 	e := ensembletest.Embedded(t, embedded.Config{})
-	conn, err := ensemble.Connect(t.Context(), e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
+	conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (c *client) dial(l *life, at setting) variants.DialFunc {
 }
 
 // openFurther opens a further session. It gives up when the first one is lost.
-func (l *life) openFurther(ctx context.Context, servers []string, timeout time.Duration) (*furtherSession, error) {
+func (l *life) openFurther(ctx context.Context, servers []ensemble.Server, timeout time.Duration) (*furtherSession, error) {
 	opening, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -65,11 +65,11 @@ func (l *life) openFurther(ctx context.Context, servers []string, timeout time.D
 	return s, nil
 }
 
-// nearest returns the addresses to which a client of a server may connect, the one to which it is connected first: what a further
+// nearest returns the servers to which a client of a server may connect, the one to which it is connected first: what a further
 // session writes is then at the first session's server when the reply comes.
-func (at setting) nearest(home ensemble.Server, connected string) []string {
-	all := addresses(at.serversOf(home))
-	if i := slices.Index(all, connected); i > 0 {
+func (at setting) nearest(home ensemble.Server, connected string) []ensemble.Server {
+	all := slices.Clone(at.serversOf(home))
+	if i := slices.IndexFunc(all, func(s ensemble.Server) bool { return s.Addr == connected }); i > 0 {
 		all[0], all[i] = all[i], all[0]
 	}
 	return all

@@ -99,7 +99,7 @@ type unusable struct{ variants.Conn }
 // openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the scenario has one for
 // any of its variants.
 func (c *client) openSession(ctx context.Context, at setting) (session *variants.Session, driven variants.Caller, err error) {
-	servers := addresses(at.serversOf(c.server))
+	servers := at.serversOf(c.server)
 	config := ensemble.SessionConfig{Servers: servers, Timeout: at.timeout, Link: c.link, Observe: c.monitor.Observe}
 	if at.tunnelled {
 		observe := c.monitor.Observe
@@ -109,7 +109,7 @@ func (c *client) openSession(ctx context.Context, at setting) (session *variants
 		if c.tunnel, err = c.link.OpenTunnel(ctx, servers, observe); err != nil {
 			return nil, nil, err
 		}
-		config.Servers, config.Link = []string{c.tunnel.Address()}, nil
+		config.Servers, config.Link = []ensemble.Server{{Addr: c.tunnel.Address()}}, nil
 	}
 	if at.driver != nil {
 		d, err := c.openDriven(ctx, at)

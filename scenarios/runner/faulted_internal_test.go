@@ -83,7 +83,7 @@ func (f *faulted) load() {
 }
 
 func (f *faulted) makeDir() {
-	conn, err := ensemble.Connect(f.t.Context(), f.ensemble.Servers()[0].Addr, wire.NewLedger(f.epoch), nil)
+	conn, err := ensemble.Connect(f.t.Context(), f.ensemble.Servers()[0], wire.NewLedger(f.epoch), nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -117,9 +117,9 @@ func (f *faulted) begin(i int) {
 	f.mu.Lock()
 	f.lives = append(f.lives, link)
 	f.mu.Unlock()
-	var servers []string
+	var servers []ensemble.Server
 	for j := range f.ensemble.Servers() {
-		servers = append(servers, f.ensemble.Servers()[(i+j)%len(f.ensemble.Servers())].Addr)
+		servers = append(servers, f.ensemble.Servers()[(i+j)%len(f.ensemble.Servers())])
 	}
 	conn, err := ensemble.OpenSession(f.t.Context(), ensemble.SessionConfig{
 		Servers: servers, Timeout: timeout, Link: link, Observe: c.monitor.Observe,

@@ -71,7 +71,7 @@ func (p *heapProbe) read(ctx context.Context) (readings []int64, watches int64, 
 		readings = append(readings, used)
 	}
 	for _, server := range p.ensemble.Servers() {
-		status, err := ensemble.Probe(ctx, server.Addr)
+		status, err := ensemble.Probe(ctx, server)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -39,7 +39,7 @@ func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	}
 	ledger, monitor := wire.NewLedger(time.Now()), variants.NewMonitor(ensemble.SessionTimeout)
 	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
-		Servers: addresses(own), Link: ensemble.NewLink(ledger), Observe: monitor.Observe,
+		Servers: own, Link: ensemble.NewLink(ledger), Observe: monitor.Observe,
 	})
 	if err != nil {
 		return nil, err
@@ -65,15 +65,6 @@ func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 		r.closeSession()
 		return nil, err
 	}
-}
-
-// addresses returns the addresses of servers.
-func addresses(servers []ensemble.Server) []string {
-	var out []string
-	for _, s := range servers {
-		out = append(out, s.Addr)
-	}
-	return out
 }
 
 // closeSession closes the session that owns the root.
@@ -193,7 +184,7 @@ func (r *runRoot) closeElsewhere(ctx context.Context) error {
 // electing reports whether a server runs that serves no session.
 func (r *runRoot) electing(ctx context.Context) bool {
 	return slices.ContainsFunc(r.servers, func(s ensemble.Server) bool {
-		_, err := ensemble.Srvr(ctx, s.Addr)
+		_, err := ensemble.Srvr(ctx, s)
 		return errors.Is(err, ensemble.ErrNotServing)
 	})
 }

@@ -56,7 +56,7 @@ func TestProxyCountsWhatClientsCount(t *testing.T) {
 func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, n int) (total wire.Counts) {
 	t.Helper()
 	root := fmt.Sprintf("/%s-%d", v.Name, n)
-	conn, err := ensemble.Connect(t.Context(), server, wire.NewLedger(time.Now()), nil)
+	conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: server}, wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

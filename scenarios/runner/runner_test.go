@@ -331,7 +331,7 @@ func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
 			if err != nil {
 				return nil, err
 			}
-			conn, err := ensemble.Connect(ctx, e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
+			conn, err := ensemble.Connect(ctx, e.Servers()[0], wire.NewLedger(time.Now()), nil)
 			return bypass{p, conn, env.Root}, err
 		}
 	}))
@@ -372,7 +372,7 @@ func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
 // nothingLeft checks that no znode is left but ZooKeeper's own.
 func nothingLeft(t *testing.T, e ensemble.Ensemble) {
 	t.Helper()
-	conn, err := ensemble.Connect(t.Context(), e.Servers()[0].Addr, wire.NewLedger(time.Now()), nil)
+	conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +418,7 @@ type meteredHeap struct {
 }
 
 func (w meteredHeap) HeapUsed(ctx context.Context) (int64, error) {
-	status, err := ensemble.Probe(ctx, w.Addr())
+	status, err := ensemble.Probe(ctx, w.Servers()[0])
 	return 1<<20 + 30_000*status.Watches, errors.Join(err, w.broken)
 }
 

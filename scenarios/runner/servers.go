@@ -46,9 +46,9 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 	r := serverReading{Server: s}
 	for deadline := time.Now().Add(readPatience); ; {
 		r.asked = time.Now()
-		r.counters, r.unread = ensemble.Monitor(ctx, s.Addr)
+		r.counters, r.unread = ensemble.Monitor(ctx, s)
 		r.answered = time.Now()
-		r.status, r.err = ensemble.Probe(ctx, s.Addr)
+		r.status, r.err = ensemble.Probe(ctx, s)
 		if r.err == nil && owned {
 			r.err = r.unread
 		}

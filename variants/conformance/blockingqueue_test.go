@@ -315,7 +315,7 @@ func queueSurvivesACrashWhileWaiting(t *testing.T, q queues) {
 // A consumer that has seen an item and crashes before it claims it takes nothing along.
 func queueSurvivesACrashBeforeTheClaim(t *testing.T, q queues) {
 	producer, _ := q.new()
-	c := connect(t, q.venue.Servers()[0].Addr, q.venue.shortest, nil) // it is soon taken for lost
+	c := connect(t, q.venue.Servers()[0], q.venue.shortest, nil) // it is soon taken for lost
 	crashing := q.of(c)
 	q.put(producer, "a")
 	item := q.peek(crashing)

@@ -314,7 +314,7 @@ func configFinishesWhatItBegan(t *testing.T, v venue, dir string, open configOpe
 // A writer that closes its session between two writes tears nothing, and its successor puts everything right. Readers
 // may have to wait for that.
 func configSurvivesAWriterThatDies(t *testing.T, v venue, dir string, open configOpener) {
-	dying := connect(t, v.Servers()[0].Addr, v.shortest, nil)
+	dying := connect(t, v.Servers()[0], v.shortest, nil)
 	configSurvives(t, v, dir, open, dying, dying.conn.Close)
 }
 

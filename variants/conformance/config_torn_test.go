@@ -51,7 +51,7 @@ func configIsTornBetweenTwoWrites(t *testing.T, v venue, dir string, open config
 
 // The successor of a writer that dies between two znodes makes the configuration whole.
 func configIsTornByAWriterThatDies(t *testing.T, v venue, dir string, open configOpener) {
-	dying := connect(t, v.Servers()[0].Addr, v.shortest, nil)
+	dying := connect(t, v.Servers()[0], v.shortest, nil)
 	if err := configUpdateHooked(testContext(t), dying, dir, open, dying.conn.Close); err == nil {
 		t.Fatal("the update of a writer that died succeeded: the test tests nothing")
 	}

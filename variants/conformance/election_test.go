@@ -152,7 +152,7 @@ func (s succession) awaitLost(t *testing.T) {
 
 // A leader that closes its session has a successor, and learns that it no longer leads.
 func electionSucceedsACrash(t *testing.T, v venue, dir string, open opener) {
-	crashing, other := connect(t, v.Servers()[0].Addr, v.shortest, nil), clients(t, v, 1)[0]
+	crashing, other := connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]
 	s := arrange(t, crashing, other, dir, open)
 	crashing.conn.Close()
 	s.awaitSuccessor(t)
@@ -186,12 +186,12 @@ func oblivious(t *testing.T, v venue, cable *cable) *client {
 	t.Helper()
 	c := &client{ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(v.shortest)}
 	conn, events, err := zk.Connect([]string{v.Servers()[0].Addr}, v.shortest, zk.WithLogger(quiet{}),
-		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
-			conn, err := c.ledger.Dial(network, address, timeout)
+		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
+			conn, err := v.Servers()[0].Dial(t.Context())
 			if err != nil {
 				return nil, err
 			}
-			return cable.wrap(conn)
+			return cable.wrap(c.ledger.Wrap(conn))
 		}))
 	if err != nil {
 		t.Fatal(err)

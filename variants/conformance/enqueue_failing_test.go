@@ -52,7 +52,7 @@ func TestEnqueueTriedAgainWithANewSession(t *testing.T) {
 			t.Run(variant.name, func(t *testing.T) {
 				v.begin(t)
 				e := enqueuingOn(t, v, variant)
-				c := connect(t, v.Servers()[0].Addr, ensemble.SessionTimeout, nil)
+				c := connect(t, v.Servers()[0], ensemble.SessionTimeout, nil)
 				p := e.open(c, c.conn)
 				trap := inject(embeddedServer(t, v), c, tt.op, tt.do)
 				if err := p.Enqueue(testContext(t), "x", []byte("x")); !errors.Is(err, variants.ErrSessionLost) {

@@ -97,7 +97,7 @@ func (r *failingRun) loop(index, steps int, fail func(*cabledClient, *variants.L
 		r.logs = append(r.logs, log)
 		r.mu.Unlock()
 		c := &cabledClient{cable: &cable{}}
-		c.client = connect(r, r.v.Servers()[0].Addr, ensemble.SessionTimeout, c.cable.wrap)
+		c.client = connect(r, r.v.Servers()[0], ensemble.SessionTimeout, c.cable.wrap)
 		c.monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(life)) })
 		if life > 0 {
 			log.Record(variants.Rejoined, int64(life))
@@ -204,7 +204,7 @@ func (r *failingRun) missing(h variants.History, dir string, put, processed vari
 			delete(open, e.Value)
 		}
 	}
-	reader := connect(r, r.v.Servers()[0].Addr, r.v.shortest, nil)
+	reader := connect(r, r.v.Servers()[0], r.v.shortest, nil)
 	for _, name := range children(r, reader, dir) {
 		if data, _, err := reader.conn.Get(dir + "/" + name); err == nil && len(data) >= 8 { // a mark stands before the id
 			delete(open, int64(binary.BigEndian.Uint64(data[len(data)-8:])))
@@ -276,7 +276,7 @@ func TestEnqueueClientFailsAnywhere(t *testing.T) {
 			t.Errorf("damage %v; a duplicate is expected: %v", damage, want)
 		}
 		env := r.env
-		env.Session = connect(t, v.Servers()[0].Addr, v.shortest, nil).handle
+		env.Session = connect(t, v.Servers()[0], v.shortest, nil).handle
 		left, err := enqueue.Recipe().Orphans(testContext(t), env)
 		must(t, err)
 		if left > 1 || left > 0 && !variant.Forgone(variants.Orphans) {

@@ -44,7 +44,7 @@ func (c *cutter) wrap(conn net.Conn) (net.Conn, error) { return &cutConn{Conn: c
 func cutting(t testing.TB, e ensemble.Ensemble, fault fault) (*client, *cutter) {
 	t.Helper()
 	cutter := &cutter{fault: fault}
-	return connect(t, e.Servers()[0].Addr, ensemble.SessionTimeout, cutter.wrap), cutter
+	return connect(t, e.Servers()[0], ensemble.SessionTimeout, cutter.wrap), cutter
 }
 
 // cutOnce is cutting that checks at the end that it came to that, once.
@@ -123,7 +123,7 @@ func (c *cable) wrap(conn net.Conn) (net.Conn, error) {
 func cabled(t testing.TB, e ensemble.Ensemble, timeout time.Duration) (*client, *cable) {
 	t.Helper()
 	cable := &cable{}
-	return connect(t, e.Servers()[0].Addr, timeout, cable.wrap), cable
+	return connect(t, e.Servers()[0], timeout, cable.wrap), cable
 }
 
 // unplug cuts the connection and refuses all later ones.

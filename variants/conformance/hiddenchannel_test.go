@@ -225,7 +225,7 @@ func hiddenWantsOneWriter(t *testing.T, s hiddenSite) {
 func hiddenSurvivesAWriterThatDies(t *testing.T, s hiddenSite) {
 	reader := s.value(t, clients(t, s, 1)[0])
 	hiddenMustRead(t, reader, 0, "0")
-	closing := connect(t, s.Servers()[0].Addr, s.shortest, nil)
+	closing := connect(t, s.Servers()[0], s.shortest, nil)
 	writer := s.valueOver(t, closing, hooked{closing.conn, func(op, _ string) {
 		if op == "set" {
 			closing.conn.Close()

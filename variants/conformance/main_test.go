@@ -172,17 +172,21 @@ func (c *client) waits() bool {
 }
 
 // connect opens a session through a dialer, which is the ledger's own if nil.
-func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
+func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
 	t.Helper()
 	c := &client{ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(timeout)}
 	ready := make(chan struct{}, 1)
-	conn, _, err := zk.Connect([]string{addr}, timeout,
-		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
-			conn, err := c.ledger.Dial(network, address, timeout)
-			if err != nil || wrap == nil {
-				return conn, err
+	conn, _, err := zk.Connect([]string{server.Addr}, timeout,
+		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
+			conn, err := server.Dial(t.Context())
+			if err != nil {
+				return nil, err
 			}
-			return wrap(conn)
+			counted := c.ledger.Wrap(conn)
+			if wrap == nil {
+				return counted, nil
+			}
+			return wrap(counted)
 		}),
 		zk.WithEventCallback(func(e zk.Event) {
 			c.monitor.Observe(e)
@@ -204,7 +208,7 @@ func connect(t testing.TB, addr string, timeout time.Duration, wrap func(net.Con
 	select {
 	case <-ready:
 	case <-time.After(patience):
-		t.Fatalf("no session at %s", addr)
+		t.Fatalf("no session at %s", server.Addr)
 	}
 	c.conn = conn
 	c.handle = variants.NewMonitoredSession(conn, c.monitor)
@@ -223,7 +227,7 @@ func clients(t testing.TB, e ensemble.Ensemble, n int) []*client {
 	servers := e.Servers()
 	out := make([]*client, n)
 	for i := range out {
-		out[i] = connect(t, servers[i%len(servers)].Addr, ensemble.SessionTimeout, nil)
+		out[i] = connect(t, servers[i%len(servers)], ensemble.SessionTimeout, nil)
 	}
 	return out
 }
@@ -231,7 +235,7 @@ func clients(t testing.TB, e ensemble.Ensemble, n int) []*client {
 // directory creates an empty znode for one test and removes it, with whatever is in it, at the end.
 func directory(t testing.TB, e ensemble.Ensemble) string {
 	t.Helper()
-	c := connect(t, e.Servers()[0].Addr, ensemble.SessionTimeout, nil)
+	c := connect(t, e.Servers()[0], ensemble.SessionTimeout, nil)
 	dir, err := c.conn.Create(fmt.Sprintf("/conformance-%d", time.Now().UnixNano()), nil, 0, zk.WorldACL(zk.PermAll))
 	if err != nil {
 		t.Fatal(err)

@@ -199,7 +199,7 @@ func membershipForgetsWhoLeavesWhileItReads(t *testing.T, v venue, dir string, o
 }
 
 func membershipSurvivesAMemberThatDies(t *testing.T, v venue, dir string, open membershipOpener) {
-	dying := connect(t, v.Servers()[0].Addr, v.shortest, nil)
+	dying := connect(t, v.Servers()[0], v.shortest, nil)
 	membershipSurvives(t, v, dir, open, dying, dying.conn.Close)
 }
 

@@ -112,7 +112,7 @@ func (m *mortals) left(p variants.Participant, steps int) int {
 func (m *mortals) begin(client int, number int64) (context.Context, *mortal) {
 	ctx, stop := context.WithCancel(m.ctx)
 	l := &mortal{number: number, log: variants.NewLog(m.epoch, client), cable: &cable{}, stop: stop}
-	l.client = connect(m.t, m.v.Servers()[0].Addr, m.v.shortest, l.cable.wrap)
+	l.client = connect(m.t, m.v.Servers()[0], m.v.shortest, l.cable.wrap)
 	if m.begun != nil {
 		m.begun(client, l)
 	}

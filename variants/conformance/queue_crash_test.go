@@ -89,7 +89,7 @@ func cutAway(t testing.TB, v venue, fault fault) (c *client, cut *cutter, comeBa
 	cut = &cutter{fault: fault}
 	gate := make(chan struct{})
 	var dials atomic.Int64
-	c = connect(t, v.Servers()[0].Addr, ensemble.SessionTimeout, func(conn net.Conn) (net.Conn, error) {
+	c = connect(t, v.Servers()[0], ensemble.SessionTimeout, func(conn net.Conn) (net.Conn, error) {
 		if dials.Add(1) > 1 {
 			<-gate
 		}

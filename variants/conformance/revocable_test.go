@@ -204,7 +204,7 @@ func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant 
 // A holder whose session is closed is told so, whether it was asked before or not.
 func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant revocableVariant) {
 	for _, asked := range []bool{false, true} {
-		cs := []*client{connect(t, v.Servers()[0].Addr, v.shortest, nil), clients(t, v, 1)[0]}
+		cs := []*client{connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]}
 		holder, next := variant.open(cs[0], dir), variant.open(cs[1], dir)
 		grant := revocableMustAcquire(t, holder)
 		var granted <-chan revocable.Grant
