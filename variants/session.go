@@ -110,13 +110,13 @@ func (s *Session) Once(ctx context.Context, op func(Conn) error) error {
 	return s.attempt(op)
 }
 
-// attempt makes one attempt at an operation. It counts an unknown outcome, and translates an expired session.
+// attempt makes one attempt at an operation. It counts an unknown outcome, and translates an expired session and one that is being closed.
 func (s *Session) attempt(op func(Conn) error) error {
 	err := op(s.conn)
 	if OutcomeUnknown(err) {
 		s.outages.Add(1)
 	}
-	if errors.Is(err, zk.ErrSessionExpired) {
+	if errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrClosing) {
 		return ErrSessionLost
 	}
 	return err

@@ -43,14 +43,19 @@ type Conn struct {
 }
 
 // Write counts the frames in p, then sends them: a reply cannot overtake the count of its request. After the end of the
-// connection, it has no effect, as when a network loses what is sent.
+// connection, it has no effect, as when a network loses what is sent. A write that fails ends the connection, which the next read reports.
+//
+// Note: it returns no error, because go-zookeeper 1.0.4 answers a request whose write fails up to three times while the session is being
+// closed. The channel has room for two answers, so that the third would block its main loop, and leak 3 MB of buffers with it.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if !c.count(p) {
-		return len(p), nil
+	if c.count(p) {
+		if _, err := c.Conn.Write(p); err != nil {
+			_ = c.Close()
+		}
 	}
-	return c.Conn.Write(p)
+	return len(p), nil
 }
 
 // count counts the frames of the client, and returns false if the connection has ended.
