@@ -18,7 +18,7 @@ var ErrUnmonitored = errors.New("no monitor observes the session's events")
 // again. Its methods may be called concurrently.
 //
 // When the connection is made again, the client library sends its watches to the server, and the server answers with what
-// the client has missed. That is not certain if an attempt met the lost connection, see [Watch] and [Session.Outages].
+// the client has missed. That is not certain if a request overtakes the watches: see [Session.Overtakes].
 type Events struct {
 	more chan struct{} // capacity 1: receives after an event has been added
 

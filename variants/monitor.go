@@ -21,17 +21,34 @@ type Monitor struct {
 	over     bool
 	session  interface{ Close() }
 	tell     func()
-	down     bool // the connection is lost
+	down     bool          // the connection is lost
+	made     time.Time     // when the connection was made again last; zero before
+	again    chan struct{} // closed when it is made again the next time
 	events   []*Events
 }
 
 // NewMonitor returns a monitor for a session that will be granted the given timeout.
 func NewMonitor(timeout time.Duration) *Monitor {
-	return &Monitor{patience: timeout / 3, lost: make(chan struct{})}
+	return &Monitor{patience: timeout / 3, lost: make(chan struct{}), again: make(chan struct{})}
 }
 
 // Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
 func (m *Monitor) Lost() <-chan struct{} { return m.lost }
+
+// RewatchPause is how long the client library may take, after the connection is made again, to look up the zxid that it sends with its
+// watches: the server notifies of what has happened since then.
+const RewatchPause = 50 * time.Millisecond
+
+// connection returns a channel that is closed when the connection has been lost and made again, and reports whether that happened less than
+// a RewatchPause ago. A nil monitor observes no connection.
+func (m *Monitor) connection() (again <-chan struct{}, recent bool) {
+	if m == nil {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.again, !m.made.IsZero() && time.Since(m.made) < RewatchPause
+}
 
 // WhenLost sets a function that is called when the session is lost, just after Lost is closed. It must not block. Set it before
 // the session is opened.
@@ -48,7 +65,7 @@ func (m *Monitor) Lose() {
 	m.end()
 }
 
-// Guard makes the monitor close the session as soon as it is lost. What the session held is then given up by the
+// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session. What the session held is then given up by the
 // server, too, at the latest when the session timeout has passed there; without it, a session that comes back after its
 // holder was told to stop would hold on for ever.
 func (m *Monitor) Guard(session interface{ Close() }) {
@@ -112,8 +129,12 @@ func (m *Monitor) forward(e zk.Event) {
 	case e.Type == zk.EventNotWatching:
 		return // the client library gave the watch up with the session
 	case e.Type != zk.EventSession:
-	case lost, made:
-		m.down = lost
+	case lost:
+		m.down = true
+	case made:
+		m.down, m.made = false, time.Now()
+		close(m.again)
+		m.again = make(chan struct{})
 	default:
 		return
 	}

@@ -39,23 +39,28 @@ type Session struct {
 
 // sessionState holds the state that all handles of one session share.
 type sessionState struct {
-	conn    Conn
-	monitor *Monitor // nil if the session's events are not observed
-	lost    <-chan struct{}
-	sends   SendAwaiter          // nil if it is not known when requests are sent
-	outages atomic.Int64         // the number of attempts with an unknown outcome
-	waiting atomic.Pointer[Wait] // nil while the session does not wait
-	waits   atomic.Int64         // the number of waits that have begun
+	conn      Conn
+	monitor   *Monitor // nil if the session's events are not observed
+	lost      <-chan struct{}
+	sends     SendAwaiter          // nil if it is not known when requests are sent
+	outages   atomic.Int64         // the number of attempts with an unknown outcome
+	overtakes atomic.Int64         // see Overtakes
+	waiting   atomic.Pointer[Wait] // nil while the session does not wait
+	waits     atomic.Int64         // the number of waits that have begun
 }
 
-// NewSession returns a handle. The channel lost is closed when the session is lost, as by a [Monitor]. If it is nil,
-// the session never counts as lost.
+// NewSession returns a handle on a session whose events are not observed, so that a watch may be lost with a connection. The channel lost
+// is closed when the session is lost, as by a [Monitor]. If it is nil, the session never counts as lost.
 func NewSession(conn Conn, lost <-chan struct{}) *Session {
 	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
 }
 
-// NewMonitoredSession returns a handle on a session whose events a monitor observes.
+// NewMonitoredSession returns a handle on a session whose events a monitor observes. When the session is lost, the monitor closes it if
+// it can be closed: see [Monitor.Guard].
 func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
+	if session, ok := conn.(interface{ Close() }); ok {
+		monitor.Guard(session)
+	}
 	return (&Session{sessionState: &sessionState{conn: conn, lost: monitor.Lost(), monitor: monitor}}).Fork()
 }
 
@@ -70,6 +75,11 @@ func (s *Session) Background() *Session {
 	b := s.Fork()
 	b.background = true
 	return b
+}
+
+// Through returns a handle on the same session whose operations go through another connection, such as one that counts them.
+func (s *Session) Through(conn Conn) *Session {
+	return (&Session{sessionState: &sessionState{conn: conn, monitor: s.monitor, lost: s.lost, sends: s.sends}}).Fork()
 }
 
 // ID returns the session's id, which the server assigns. After an expiry the client library opens a new session with a
@@ -101,6 +111,11 @@ func (s *Session) Waiting() (wait *Wait, begun int64) { return s.waiting.Load(),
 // Outages returns the number of attempts so far whose outcome is unknown because the connection was lost.
 func (s *Session) Outages() int64 { return s.outages.Load() }
 
+// Overtakes returns the number of requests so far that may have overtaken the watches when the connection was made again: they were under
+// way then, or were sent within a [RewatchPause]. After the reply to such a request, the server may not notify the session of what has
+// happened before.
+func (s *Session) Overtakes() int64 { return s.overtakes.Load() }
+
 // Once makes one attempt at an operation. If the outcome is unknown, it returns the client library's error, which
 // [OutcomeUnknown] recognizes. Once does not check whether the session is lost.
 func (s *Session) Once(ctx context.Context, op func(Conn) error) error {
@@ -112,9 +127,13 @@ func (s *Session) Once(ctx context.Context, op func(Conn) error) error {
 
 // attempt makes one attempt at an operation. It counts an unknown outcome, and translates an expired session and one that is being closed.
 func (s *Session) attempt(op func(Conn) error) error {
+	again, recent := s.monitor.connection()
 	err := op(s.conn)
-	if OutcomeUnknown(err) {
+	switch {
+	case OutcomeUnknown(err):
 		s.outages.Add(1)
+	case recent || isClosed(again):
+		s.overtakes.Add(1)
 	}
 	if errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrClosing) {
 		return ErrSessionLost
@@ -208,14 +227,14 @@ func (s *Session) ChildrenW(ctx context.Context, path string) (names []string, s
 	return names, stat, watch, err
 }
 
-// watched makes a read that sets a watch. It gives the watch the number of outages before the attempt that set it.
+// watched makes a read that sets a watch. The watch counts as fired when the connection is made again after the attempt has begun.
 func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event, error)) (*Watch, error) {
 	var watch *Watch
 	_, err := s.Retry(ctx, func(c Conn) error {
-		outages := s.outages.Load()
+		again, _ := s.monitor.connection()
 		events, err := read(c)
 		if err == nil && events != nil {
-			watch = newWatch(s.sessionState, outages, events)
+			watch = newWatch(events, again)
 		}
 		return err
 	})

@@ -273,22 +273,18 @@ func TestMonitorClosesALostSession(t *testing.T) {
 type fakeConn struct {
 	variants.Conn
 	watches chan (<-chan zk.Event)
-	err     error // of the next read
+	monitor *variants.Monitor
 }
 
 func (c *fakeConn) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	if err := c.err; err != nil {
-		c.err = nil
-		return nil, nil, nil, err
-	}
 	return nil, &zk.Stat{}, <-c.watches, nil
 }
 
 // watching returns a session and watches that it has set, each on one of the channels.
 func watching(t *testing.T, channels ...chan zk.Event) (*variants.Session, *fakeConn, []*variants.Watch) {
 	t.Helper()
-	conn := &fakeConn{watches: make(chan (<-chan zk.Event), len(channels))}
-	s := variants.NewSession(conn, nil)
+	conn := &fakeConn{watches: make(chan (<-chan zk.Event), len(channels)), monitor: variants.NewMonitor(time.Hour)}
+	s := variants.NewMonitoredSession(conn, conn.monitor)
 	var all []*variants.Watch
 	for _, c := range channels {
 		conn.watches <- c
@@ -382,24 +378,41 @@ func TestAwaitAnyOfMany(t *testing.T) {
 	}
 }
 
-// A watch that was set before an attempt that met a lost connection may never fire: it counts as fired, and a wait for it is
+// A watch counts as fired once the connection has been made again, also if it was set while the connection was lost, and a wait for it is
 // over at once. A watch that is set after that is trusted.
 func TestWatchesDoNotSurviveOutages(t *testing.T) {
 	s, conn, w := watching(t, make(chan zk.Event))
-	if w[0].Fired() {
-		t.Error("the watch has fired before the outage")
+	get := func() *variants.Watch {
+		conn.watches <- make(chan zk.Event)
+		_, _, watch, err := s.GetW(t.Context(), "/z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return watch
 	}
-	conn.err = zk.ErrConnectionClosed
-	conn.watches <- make(chan zk.Event)
-	_, _, later, err := s.GetW(t.Context(), "/z")
-	if err != nil {
-		t.Fatal(err)
+	done := make(chan error, 1)
+	go func() { done <- s.Await(t.Context(), w[0]) }()
+	awaitWait(t, s)
+	conn.monitor.Observe(zk.Event{Type: zk.EventSession, State: zk.StateDisconnected})
+	queued := get()
+	if w[0].Fired() || queued.Fired() || s.Overtakes() != 0 {
+		t.Errorf("fired before the connection was made again: %v, %v; %d overtakes", w[0].Fired(), queued.Fired(), s.Overtakes())
 	}
-	if !w[0].Fired() || later.Fired() {
-		t.Errorf("fired after the outage: %v, set after it: %v; want only the first", w[0].Fired(), later.Fired())
+	conn.monitor.Observe(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
+	later := get()
+	if err := <-done; err != nil || !w[0].Fired() || !queued.Fired() || later.Fired() {
+		t.Errorf("%v; fired after the outage: %v, %v, set after it: %v; want only the last not", err, w[0].Fired(), queued.Fired(), later.Fired())
 	}
-	if err := s.Await(t.Context(), w[0]); err != nil {
-		t.Error(err)
+	if s.Overtakes() != 1 {
+		t.Errorf("%d overtakes, want the read that was made right after the connection", s.Overtakes())
+	}
+}
+
+// A request of a session that is being closed has met its end.
+func TestClosingSessionIsLost(t *testing.T) {
+	_, err := variants.NewSession(nil, nil).Retry(t.Context(), func(variants.Conn) error { return zk.ErrClosing })
+	if !errors.Is(err, variants.ErrSessionLost) {
+		t.Errorf("error %v, want that the session is lost", err)
 	}
 }
 

@@ -11,23 +11,20 @@ import (
 
 // Watch is a one-shot watch that a session has set. Its methods may be called concurrently.
 //
-// A watch does not survive every outage. When the client library reconnects, it asks the server which of its watches have
-// missed something since the last reply; but a request that is sent again at that moment may be answered first, and its
-// reply hides what came before it. Such a watch would never fire. So a watch that was set before an attempt that met a
-// lost connection counts as fired: the recipe reads again, which is always safe.
+// A watch counts as fired when the connection has been made again since it was set, because a reply that overtakes the watches on the new
+// connection may hide what they have missed: the recipe reads again, which is always safe.
 type Watch struct {
-	session *sessionState
-	outages int64 // before it was set
-	events  <-chan zk.Event
-	stale   chan struct{} // closed by Invalidate
+	events <-chan zk.Event
+	again  <-chan struct{} // closed when the connection has been made again; nil if that is not observed
+	stale  chan struct{}   // closed by Invalidate
 
 	mu    sync.Mutex
 	fired bool
 	event zk.Event // received by Fired in place of the client that waits, or by that client
 }
 
-func newWatch(s *sessionState, outages int64, events <-chan zk.Event) *Watch {
-	return &Watch{session: s, outages: outages, events: events, stale: make(chan struct{})}
+func newWatch(events <-chan zk.Event, again <-chan struct{}) *Watch {
+	return &Watch{events: events, again: again, stale: make(chan struct{})}
 }
 
 // Invalidate makes the watch count as fired, as when the client itself changes what it watches. It may be called on nil.
@@ -37,9 +34,7 @@ func (w *Watch) Invalidate() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	select {
-	case <-w.stale:
-	default:
+	if !isClosed(w.stale) {
 		close(w.stale)
 	}
 }
@@ -51,12 +46,17 @@ func (w *Watch) Fired() bool {
 	if w == nil {
 		return false
 	}
+	return w.notified() || isClosed(w.stale) || isClosed(w.again)
+}
+
+// isClosed reports whether a channel on which nothing is sent is closed; nil is not.
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-w.stale:
+	case <-c:
 		return true
 	default:
+		return false
 	}
-	return w.session.outages.Load() != w.outages || w.notified()
 }
 
 // notified reports whether the notification has arrived, even if the client that waits for it has not run since.
@@ -90,13 +90,16 @@ func (w *Watch) keep(event zk.Event, ok bool) {
 	}
 }
 
-// channels returns what a wait for the watch selects on; two nil channels for a nil watch.
-func (w *Watch) channels() (events <-chan zk.Event, stale <-chan struct{}) {
+// cases returns the cases of a select that waits for the watch; nil channels for a nil watch.
+func (w *Watch) cases() [casesOfWatch]reflect.SelectCase {
 	if w == nil {
-		return nil, nil
+		w = &Watch{}
 	}
-	return w.events, w.stale
+	return [casesOfWatch]reflect.SelectCase{receive(w.events), receive[struct{}](w.stale), receive(w.again)}
 }
+
+// casesOfWatch is how many cases a watch has in a select. The first one receives its event.
+const casesOfWatch = 3
 
 // Wait is a wait for the first of several watches, any of which may be nil, or for an event of the session.
 type Wait struct {
@@ -148,7 +151,7 @@ func (s *Session) report(w *Wait) (end func()) {
 	return func() { s.waiting.Store(nil) }
 }
 
-// awaitFirst selects on the ends of the session and of ctx, and on two channels for each watch.
+// awaitFirst selects on the ends of the session and of ctx, and on the channels of each watch.
 func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 	for _, watch := range w.watches {
 		if watch.Fired() {
@@ -157,20 +160,22 @@ func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 	}
 	cases := []reflect.SelectCase{receive(s.lost), receive(ctx.Done())}
 	for _, watch := range w.watches {
-		events, stale := watch.channels()
-		cases = append(cases, receive(events), receive(stale))
+		of := watch.cases()
+		cases = append(cases, of[:]...)
 	}
-	switch chosen, value, ok := reflect.Select(cases); {
-	case chosen == 0:
+	chosen, value, ok := reflect.Select(cases)
+	switch chosen {
+	case 0:
 		return zk.Event{}, ErrSessionLost
-	case chosen == 1:
+	case 1:
 		return zk.Event{}, ctx.Err()
-	case chosen%2 == 0:
-		event, _ := value.Interface().(zk.Event)
-		return w.watches[chosen/2-1].take(event, ok), nil
-	default:
+	}
+	watch, of := (chosen-2)/casesOfWatch, (chosen-2)%casesOfWatch
+	if of != 0 {
 		return zk.Event{}, nil
 	}
+	event, _ := value.Interface().(zk.Event)
+	return w.watches[watch].take(event, ok), nil
 }
 
 // receive returns the case of a select that receives from a channel, which may be nil.

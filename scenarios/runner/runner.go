@@ -274,7 +274,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		return err
 	}
 	if prepare := t.variant.Prepare; prepare != nil {
-		session := variants.NewSession(p.root.Conn, p.root.monitor.Lost())
+		session := variants.NewMonitoredSession(p.root.Conn, p.root.monitor)
 		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: session})
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
@@ -294,7 +294,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		limit:      p.limit,
 		look:       p.look,
 		tick:       tickOf(p.description),
-		onlooker:   variants.NewSession(p.root.Conn, p.root.monitor.Lost()),
+		onlooker:   variants.NewMonitoredSession(p.root.Conn, p.root.monitor),
 		live:       p.Live,
 		what:       Measured{p.scenario.Name, p.recipe.Name, t.variant.Name, t.clients, t.rate, t.repeat},
 		next:       t.next,

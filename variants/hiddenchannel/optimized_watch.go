@@ -3,6 +3,8 @@ package hiddenchannel
 import (
 	"context"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -48,15 +50,18 @@ func NewWatch(ctx context.Context, session *variants.Session, znode string) (*Wa
 	return &Watch{f}, nil
 }
 
-// awaitChange waits for the watch, which fires when there is a version after the one that was read. Without a watch, there
-// is something to be read.
+// awaitChange waits for the watch, which fires when there is a version after the one that was read. If it only counts as fired, or without
+// a watch, there may be something to be read.
 func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 	if f.watch != nil {
-		if err := f.session.Await(ctx, f.watch); err != nil {
+		event, err := f.session.AwaitEvent(ctx, f.watch)
+		if err != nil {
 			return 0, err
 		}
 		f.watch = nil
-		f.known++
+		if event.Type == zk.EventNodeDataChanged {
+			f.known++
+		}
 	}
 	return f.known, nil
 }

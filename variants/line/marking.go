@@ -115,9 +115,8 @@ func (m *Marking) AwaitEachMark(ctx context.Context, next Next) error {
 
 // AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.
 //
-// The ticket must stand before the client's own. After a reconnect, a server reports each watched znode as changed that was last
-// written after what the client has seen, and for a ticket that nothing was written to, that is its creation. The client has seen
-// its own ticket, which is younger.
+// The ticket must stand before the client's own: after a reconnect, a server reports each watched znode as changed that is younger than
+// what the client has seen, and the client has seen its own ticket.
 func (l Line) AwaitMark(ctx context.Context, t Ticket) (marked bool, err error) {
 	data, _, watch, err := l.Session.GetW(ctx, l.Path(t))
 	switch {

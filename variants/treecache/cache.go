@@ -41,8 +41,8 @@ type cache struct {
 	doubt    bool // the connection was lost again before reconnected had returned
 	behind   bool // the copy may lack something that happened before the connection was made
 
-	reload  time.Time // when the whole tree must be read; zero means never
-	outages int64     // before it was read last
+	reload    time.Time // when the whole tree must be read; zero means never
+	overtakes int64     // of the session, before it was read last
 }
 
 // node is a znode in the copy.
@@ -69,7 +69,15 @@ func open(session *variants.Session, tree Tree, listen Listener) (*cache, error)
 }
 
 // Load implements [Cache].
-func (c *cache) Load(ctx context.Context) error { return c.Refresh(ctx) }
+func (c *cache) Load(ctx context.Context) error {
+	err := c.Refresh(ctx)
+	for ; err == nil && c.State() == CutOff; err = c.Refresh(ctx) {
+		if err := c.Changed(ctx); err != nil {
+			return err
+		}
+	}
+	return err
+}
 
 // reloadAt makes the cache read the whole tree at some time, or as soon as possible after it.
 func (c *cache) reloadAt(when time.Time) { c.reload = when }
@@ -106,18 +114,20 @@ func (c *cache) Changed(ctx context.Context) error {
 	}, nil)
 }
 
-// timer returns a channel that receives when the whole tree must be read.
+// timer returns a channel that receives when the whole tree must be read. While the connection is lost, that is not before it is made again.
 func (c *cache) timer() <-chan time.Time {
-	if c.reload.IsZero() {
+	if c.reload.IsZero() || c.State() == CutOff {
 		return nil
 	}
 	return time.After(time.Until(c.reload))
 }
 
+// hasWork reports whether there is something to do. While the connection is lost, there is not: a read that is queued for the next
+// connection may overtake the watches.
 func (c *cache) hasWork() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.back || c.isDue() || len(c.data)+len(c.lists) > 0
+	return c.back || !c.cut && (c.isDue() || len(c.data)+len(c.lists) > 0)
 }
 
 // note takes the events that have arrived, and remembers what they ask for. The caller holds the mutex.
@@ -169,9 +179,12 @@ func (c *cache) settle() {
 func (c *cache) refresh(ctx context.Context) error {
 	c.mu.Lock()
 	c.note()
-	back := c.back
+	back, cut := c.back, c.cut
 	c.back, c.resuming = false, back
 	c.mu.Unlock()
+	if cut {
+		return nil
+	}
 	if back {
 		err := c.reconnected(ctx)
 		c.mu.Lock()
@@ -189,7 +202,7 @@ func (c *cache) refresh(ctx context.Context) error {
 
 // readAll reads the whole tree.
 func (c *cache) readAll(ctx context.Context) error {
-	c.outages = c.session.Outages()
+	c.overtakes = c.session.Overtakes()
 	c.mu.Lock()
 	clear(c.data) // these are read with all others
 	clear(c.lists)

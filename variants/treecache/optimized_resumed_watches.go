@@ -15,9 +15,8 @@ import (
 //     notifications like all others.
 //  3. The library does not say when the server has answered. It sends the watches in requests of 128 KB, one after another: so
 //     send as many syncs, one after another, and one more. Then the copy counts as current.
-//  4. If an attempt at an operation has met a lost connection, or if the connection is lost again before step 3 is over, the
-//     library may have sent watches with the zxid of a later reply, and the server may not notify of everything (see
-//     [variants.Watch]). Then read the whole tree.
+//  4. While the connection is lost, read nothing. If a request has overtaken the watches nevertheless (see
+//     [variants.Session.Overtakes]), or if the connection is lost again before step 3 is over, read the whole tree.
 //
 // As long as the connection holds, each change costs what it does with [FullReload]. A reconnect of all N-1 caches costs a
 // notification and a read for each znode that has changed, per client, and the syncs: two of them for a tree of 1,000 znodes. A
@@ -44,16 +43,12 @@ func NewResumedWatches(session *variants.Session, tree Tree, listen Listener) (R
 	return ResumedWatches{c}, nil
 }
 
-// libraryPause is how long a client waits after a reconnect before it sends anything: the reply could otherwise come before the
-// library has looked up the zxid that it sends with the watches.
-const libraryPause = 50 * time.Millisecond
-
 // watchesPerRequest is how many bytes of watched paths the client library sends at once.
 const watchesPerRequest = 128 << 10
 
 // resume returns when the server has the watches again. If one of them may be lost, it makes the cache read everything.
 func (c *cache) resume(ctx context.Context) error {
-	if err := c.session.Sleep(ctx, libraryPause); err != nil {
+	if err := c.session.Sleep(ctx, variants.RewatchPause); err != nil {
 		return err
 	}
 	for range c.watchRequests() + 1 {
@@ -63,7 +58,7 @@ func (c *cache) resume(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.note(); c.doubt || c.session.Outages() != c.outages {
+	if c.note(); c.doubt || c.session.Overtakes() != c.overtakes {
 		c.reloadAt(time.Now())
 	}
 	return nil
