@@ -63,7 +63,8 @@ func (n FencedNode) Win(ctx context.Context) (token int64, err error) {
 }
 
 // recover finds out whether a create whose reply was lost took effect, even if ctx has ended: a znode left behind would
-// block all clients. No other client changes the fence while the znode is ours.
+// block all clients. No other client changes the fence while the znode is ours. Another may have if the session has ended between the two
+// reads, and the client library has made the second one in a new session.
 func (n FencedNode) recover(ctx context.Context, owner string) (token int64, ours bool, err error) {
 	ctx, cancel := Cleanup(ctx)
 	defer cancel()
@@ -74,14 +75,16 @@ func (n FencedNode) recover(ctx context.Context, owner string) (token int64, our
 			return nil
 		case err != nil || string(data) != owner:
 			return err
-		case stat.EphemeralOwner != c.SessionID(): // it is about to go, with the old session
-			return ErrSessionLost
 		}
 		_, fence, err := c.Exists(n.Fence)
-		if err == nil {
-			token, ours = int64(fence.Version), true
+		switch {
+		case err != nil:
+			return err
+		case stat.EphemeralOwner != c.SessionID(): // it is gone or about to go, with the old session
+			return ErrSessionLost
 		}
-		return err
+		token, ours = int64(fence.Version), true
+		return nil
 	})
 	return token, ours, err
 }
