@@ -36,7 +36,10 @@ func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 		return c.open(ctx, t, c.children, t.Round-1)
 	}
 	return c.await(ctx, func(tx string) error {
-		query, _, watch, err := c.session.GetW(ctx, tx)
+		query, stat, watch, err := c.session.GetW(ctx, tx)
+		if err == nil && stat.Version > 0 {
+			return ErrDecided // what is read is the outcome
+		}
 		t.Query, c.watch = query, watch
 		return err
 	})

@@ -93,7 +93,7 @@ func (s *SeparateWrites) openInSteps(ctx context.Context, t *Transaction) error 
 	tried := s.opened == t.Round
 	s.opened = t.Round
 	repeated, err := s.session.Create(ctx, tx, nil, 0)
-	if errors.Is(err, zk.ErrNodeExists) && !tried && !repeated {
+	if errors.Is(err, zk.ErrNodeExists) && !tried && !repeated && !s.group.Again {
 		s.opened-- // there is nothing of ours to clear
 		return variants.Attempted("open "+tx, ErrTaken)
 	}

@@ -202,7 +202,8 @@ const deletedAtOnce = 2
 
 // open creates a transaction with the znodes below it, and deletes transactions before needed, in one multi. A transaction that
 // is opened again has the same needed. The creation comes first, because a multi reports its first failure: if that is the
-// creation, and an earlier attempt had an unknown outcome, then that attempt took effect.
+// creation, and an earlier attempt had an unknown outcome, then that attempt took effect. Of a coordinator that has joined again, it may
+// also have been an attempt of its former process, which took effect late. Its query stands.
 func (s *site) open(ctx context.Context, t *Transaction, children []string, needed int64) error {
 	tx := s.transaction(t.Round)
 	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: variants.WorldACL()}}
@@ -217,11 +218,14 @@ func (s *site) open(ctx context.Context, t *Transaction, children []string, need
 	s.opened = t.Round
 	_, repeated, err := s.session.Multi(ctx, ops...)
 	switch {
-	case errors.Is(err, zk.ErrNodeExists) && !tried && !repeated:
+	case errors.Is(err, zk.ErrNodeExists) && !tried && !repeated && !s.group.Again:
 		s.opened-- // there is nothing of ours to clear
 		err = ErrTaken
-	case err == nil, errors.Is(err, zk.ErrNodeExists):
-		s.oldest, err = oldest, nil
+	case err == nil:
+		s.oldest = oldest
+	case errors.Is(err, zk.ErrNodeExists):
+		s.oldest = oldest
+		t.Query, _, err = s.session.Get(ctx, tx)
 	}
 	return variants.Attempted("open "+tx, err)
 }

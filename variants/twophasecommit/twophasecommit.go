@@ -85,7 +85,7 @@ type Outcome struct {
 type Site interface {
 	// Resume lets a site that joins again find the place where its group is. It returns the outcomes that are still known of
 	// transactions in which the site may have voted, and the round of the transaction that Prepare returns next. It comes before
-	// the first Prepare.
+	// the first Prepare, or after one that returned ErrDecided.
 	//
 	// The transaction may be one in which the site has voted before. If its vote is no longer there, the site must vote in the
 	// same way again: a site keeps its votes in its own log, as every two-phase commit demands.
@@ -107,6 +107,8 @@ var (
 	ErrNotPrepared = errors.New("no transaction has been prepared")
 	// ErrWithdrawn says that the coordinator has closed the group before this site learned of its decision.
 	ErrWithdrawn = errors.New("the transaction was withdrawn by its coordinator")
+	// ErrDecided is returned by Prepare for a transaction that was decided without this site, which had joined too late: see [Site.Resume].
+	ErrDecided = errors.New("the transaction was decided before this site took part")
 	// ErrTaken says that the directory holds a transaction, or a site, of another group.
 	ErrTaken = errors.New("the znode belongs to another group")
 )

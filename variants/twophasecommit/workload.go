@@ -138,7 +138,13 @@ func (p *participant) Step(ctx context.Context) error {
 }
 
 func (p *participant) transact(ctx context.Context) error {
-	t, err := p.site.Prepare(ctx, fmt.Appendf(nil, "%05d", p.round))
+	t, err := p.prepare(ctx)
+	if errors.Is(err, ErrDecided) {
+		if err := p.resume(ctx); err != nil {
+			return err
+		}
+		t, err = p.prepare(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
@@ -161,6 +167,10 @@ func (p *participant) transact(ctx context.Context) error {
 	}
 	p.env.Record(decided, stamp(t.Round, outcome))
 	return nil
+}
+
+func (p *participant) prepare(ctx context.Context) (Transaction, error) {
+	return p.site.Prepare(ctx, fmt.Appendf(nil, "%05d", p.round))
 }
 
 // Leave implements [variants.Participant].
