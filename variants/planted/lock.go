@@ -65,7 +65,7 @@ func broken(name, summary string, open func(variants.Env) (variants.Participant,
 // onConn makes participants whose lock works on a connection with a mistake.
 func onConn(mistake func(variants.Conn) variants.Conn) func(variants.Env) (variants.Participant, error) {
 	return func(env variants.Env) (variants.Participant, error) {
-		session := variants.NewSession(mistake(env.Session.Conn()), env.Session.Lost())
+		session := env.Session.Through(mistake(env.Session.Conn()))
 		return lock.NewParticipant(lock.NewPredecessorWatch(session, env.Root), env), nil
 	}
 }
