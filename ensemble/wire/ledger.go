@@ -299,13 +299,17 @@ func (l *Ledger) Idle() bool {
 
 func (l *Ledger) idle() bool { return l.inFlight == 0 && len(l.watches) > 0 && l.resumed }
 
-// Undisturbed reports whether the session is idle, see [Ledger.Idle], and no notification has come since its last request. It is for clients of
+// Undisturbed reports whether the session is idle, see [Ledger.Idle], and not disturbed, see [Ledger.Disturbed]. It is for clients of
 // which nothing is known but their frames: one that has been notified may be about to act on it.
 func (l *Ledger) Undisturbed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.idle() && !l.notified
 }
+
+// Disturbed reports whether a notification has come since the session's last request. The client library may not have passed it on yet:
+// that is certain only when it returns from a later request.
+func (l *Ledger) Disturbed() bool { return read(l, &l.notified) }
 
 // Watched returns the paths of the watches that are set and have not fired, sorted. Very long paths are truncated.
 func (l *Ledger) Watched() []string {

@@ -264,7 +264,8 @@ func (l *lockstep) firstCutShort() *holder {
 // considers that client alone.
 //
 // A session that has not received the latest zxid is fenced if a write since the last rest may have fired its watch, because the
-// notification may still be on its way. Other sessions need no fence, so that a step does not take as many syncs as there are
+// notification may still be on its way. So is one that has been notified since its last request, because the client library may not have
+// passed the notification on. Other sessions need no fence, so that a step does not take as many syncs as there are
 // clients. After a herd, most sessions need none: each has read something to set its watch again. The clients are at rest if
 // none is active after the fences, and none has made progress since before the fences.
 func (l *lockstep) rest(ctx context.Context, only *client) error {
@@ -283,7 +284,7 @@ func (l *lockstep) rest(ctx context.Context, only *client) error {
 		}
 		var behind []*client
 		for _, p := range before {
-			if ledger := p.client.ledger; ledger.LastZxid() < latest && (only != nil || ledger.MayNotify(l.writes)) {
+			if ledger := p.client.ledger; ledger.Disturbed() || ledger.LastZxid() < latest && (only != nil || ledger.MayNotify(l.writes)) {
 				behind = append(behind, p.client)
 			}
 		}

@@ -2,10 +2,13 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -45,4 +48,82 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	if made := pool.clients[0].ledger.LastZxid(); seen < made {
 		t.Errorf("the second client began at transaction %#x, but the first had made %#x", seen, made)
 	}
+}
+
+// slow is a session of a client library that takes its time to pass on notifications, as on a busy machine.
+type slow struct {
+	variants.Conn
+	ownSession
+}
+
+// slowness is how long a slow library takes to pass a notification on.
+const slowness = 100 * settlePoll
+
+// ExistsW implements [variants.Conn].
+func (s slow) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	exists, stat, events, err := s.Conn.ExistsW(path)
+	passed := make(chan zk.Event, 1)
+	go func() {
+		event := <-events
+		time.Sleep(slowness)
+		passed <- event
+	}()
+	return exists, stat, passed, err
+}
+
+// Fence implements [ownSession]: the library passes on what came before the reply.
+func (s slow) Fence() error {
+	err := s.ownSession.Fence()
+	time.Sleep(2 * slowness)
+	return err
+}
+
+// A client that has been notified is not at rest, however late its library passes the notification on, and also if it has another watch,
+// as one that listens in the background has.
+func TestNotifiedClientIsNotAtRest(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		pool, err := connectAll(t.Context(), setting{servers: e.Servers(), clients: 2, root: "/"}, variants.Variant{
+			Join: func(context.Context, variants.Env) (variants.Participant, error) { return stepper(nil), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.closeAll(t.Context())
+		l := &lockstep{measurement: &measurement{pool: pool, patience: time.Minute}, working: map[*client]bool{}}
+		first, second := pool.clients[0], pool.clients[1]
+		library := slow{Conn: second.session.Conn(), ownSession: second.own}
+		second.session, second.own = second.session.Through(library), library
+		first.participant = stepper(func(ctx context.Context) error {
+			if err := first.session.Ensure(ctx, "/held", nil, 0); err != nil {
+				return err
+			}
+			if err := l.hold(first)(ctx, first.life, nil); err != nil {
+				return err
+			}
+			return first.session.Discard(ctx, "/held")
+		})
+		second.participant = stepper(func(ctx context.Context) error {
+			if _, _, _, err := second.session.Background().ChildrenW(ctx, "/zookeeper"); err != nil {
+				return err
+			}
+			_, _, watch, err := second.session.ExistsW(ctx, "/held")
+			if err != nil {
+				return err
+			}
+			return second.session.Await(ctx, watch)
+		})
+		for _, c := range pool.clients {
+			c.ledger.KeepWrites()
+		}
+		group, ctx := errgroup.WithContext(t.Context())
+		if err := errors.Join(l.lineUp(ctx, group), l.serve(ctx, l.first)); err != nil {
+			t.Fatal(err)
+		}
+		if waiting := l.progressOf(nil); len(waiting) > 0 {
+			t.Errorf("client %d counts as waiting, although it has been notified", waiting[0].client.id)
+		}
+		if err := group.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
