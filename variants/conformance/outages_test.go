@@ -27,7 +27,7 @@ import (
 // last zxid that it has seen. What it sees in that moment is a matter of chance, so that each test has several rounds, each with an outage
 // of its own.
 var (
-	outages = flag.Int("outages", 3, "how many outages there are in each test of one")
+	outages = flag.Int("outages", 6, "how many outages there are in each test of one")
 	leaves  = flag.Int("leaves", 12_000, "how many znodes are watched in tests of outages; 2,000 take one request of the client library")
 )
 
