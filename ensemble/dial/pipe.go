@@ -16,28 +16,16 @@ const pipeCapacity = 4 << 20
 // does not wait for the other end to read. All waits are durable in a bubble of testing/synctest.
 func Pipe() (client, server net.Conn) {
 	up, down := newStream(), newStream()
-	return &pipeEnd{in: down, out: up, remote: "server"}, &pipeEnd{in: up, out: down, remote: "client"}
+	return &pipeEnd{in: down, out: up}, &pipeEnd{in: up, out: down}
 }
 
 // pipeEnd is one end of a pipe.
-type pipeEnd struct {
-	in, out *stream
-	remote  pipeAddr
-}
-
-// pipeAddr is the address of an end of a pipe.
-type pipeAddr string
-
-// Network implements [net.Addr].
-func (pipeAddr) Network() string { return "pipe" }
-
-// String implements [net.Addr].
-func (a pipeAddr) String() string { return string(a) }
+type pipeEnd struct{ in, out *stream }
 
 func (p *pipeEnd) Read(b []byte) (int, error)  { return p.in.read(b) }
 func (p *pipeEnd) Write(b []byte) (int, error) { return p.out.write(b) }
-func (p *pipeEnd) LocalAddr() net.Addr         { return pipeAddr("pipe") }
-func (p *pipeEnd) RemoteAddr() net.Addr        { return p.remote }
+func (p *pipeEnd) LocalAddr() net.Addr         { return &net.UnixAddr{Name: "memory", Net: "pipe"} }
+func (p *pipeEnd) RemoteAddr() net.Addr        { return p.LocalAddr() }
 
 // CloseWrite lets the other end read what was written, and then the end of the stream.
 func (p *pipeEnd) CloseWrite() error {
