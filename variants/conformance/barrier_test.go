@@ -50,8 +50,7 @@ var barrierChecks = []check[barrierCheck]{
 	{"can be removed", barrierCanBeRemoved},
 }
 
-func TestBarrier(t *testing.T)     { onEmbedded(t, checkBarriers) }
-func TestLiveBarrier(t *testing.T) { onLive(t, checkBarriers) }
+func TestBarrier(t *testing.T) { onEmbedded(t, checkBarriers) }
 
 // checkBarriers runs every check on every variant, each in a directory of its own with a barrier, after which no znode but
 // a barrier may be left.

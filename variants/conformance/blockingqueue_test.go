@@ -64,8 +64,7 @@ var blockingQueueChecks = []check[blockingQueueCheck]{
 	{"ignores foreign znodes", queueIgnoresForeignZnodes},
 }
 
-func TestBlockingQueue(t *testing.T)     { onEmbedded(t, checkBlockingQueues) }
-func TestLiveBlockingQueue(t *testing.T) { onLive(t, checkBlockingQueues) }
+func TestBlockingQueue(t *testing.T) { onEmbedded(t, checkBlockingQueues) }
 
 func checkBlockingQueues(t *testing.T, v venue) {
 	checkAll(t, v, blockingQueueChecks, blockingQueueVariants, func(t *testing.T, do blockingQueueCheck, variant underTest[queueOpener]) {

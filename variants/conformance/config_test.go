@@ -68,8 +68,7 @@ var configChecks = []check[configCheck]{
 	{"recovers a lost request", configRecoversALostRequest},
 }
 
-func TestConfig(t *testing.T)     { onEmbedded(t, checkConfigs) }
-func TestLiveConfig(t *testing.T) { onLive(t, checkConfigs) }
+func TestConfig(t *testing.T) { onEmbedded(t, checkConfigs) }
 
 // checkConfigs runs every check on every variant, each in a directory of its own that has the configuration "0".
 func checkConfigs(t *testing.T, v venue) {
@@ -429,8 +428,7 @@ func configRecovers(t *testing.T, v venue, dir string, open configOpener, fault 
 
 // An update that begins and ends while a reader is cut off is noticed by those that watch a version, and not by those
 // that watch a flag, as the comment of the variant says.
-func TestUpdateDuringAnOutage(t *testing.T)     { onEmbedded(t, checkOutages) }
-func TestLiveUpdateDuringAnOutage(t *testing.T) { onLive(t, checkOutages) }
+func TestUpdateDuringAnOutage(t *testing.T) { onEmbedded(t, checkOutages) }
 
 func checkOutages(t *testing.T, v venue) {
 	onEach(t, v, allConfigs(), func(t *testing.T, variant underTest[configOpener]) {

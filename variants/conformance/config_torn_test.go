@@ -11,8 +11,7 @@ import (
 )
 
 // A variant without protection tears the configuration, as its comment says, and is whole again after the next update.
-func TestUnprotectedConfigIsTorn(t *testing.T)     { onEmbedded(t, checkTornConfigs) }
-func TestLiveUnprotectedConfigIsTorn(t *testing.T) { onLive(t, checkTornConfigs) }
+func TestUnprotectedConfigIsTorn(t *testing.T) { onEmbedded(t, checkTornConfigs) }
 
 func checkTornConfigs(t *testing.T, v venue) {
 	for _, c := range []check[configCheck]{

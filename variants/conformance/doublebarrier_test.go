@@ -75,8 +75,7 @@ var doubleBarrierChecks = []check[doubleBarrierCheck]{
 	{"refuse what makes no sense", barriersRefuseWhatMakesNoSense},
 }
 
-func TestDoubleBarrier(t *testing.T)     { onEmbedded(t, checkDoubleBarriers) }
-func TestLiveDoubleBarrier(t *testing.T) { onLive(t, checkDoubleBarriers) }
+func TestDoubleBarrier(t *testing.T) { onEmbedded(t, checkDoubleBarriers) }
 
 func checkDoubleBarriers(t *testing.T, v venue) {
 	checkAll(t, v, doubleBarrierChecks, doubleBarrierVariants, func(t *testing.T, do doubleBarrierCheck, variant doubleBarrierVariant) {

@@ -90,8 +90,7 @@ var electionChecks = []check[electionCheck]{
 	{"a late resignation spares the successor", lateRelease},
 }
 
-func TestElection(t *testing.T)     { onEmbedded(t, checkElections) }
-func TestLiveElection(t *testing.T) { onLive(t, checkElections) }
+func TestElection(t *testing.T) { onEmbedded(t, checkElections) }
 
 func checkElections(t *testing.T, v venue) {
 	t.Helper()

@@ -49,8 +49,7 @@ var enqueueChecks = []check[enqueueCheck]{
 	{"leaves nothing but its items", enqueueLeavesNothing},
 }
 
-func TestEnqueue(t *testing.T)     { onEmbedded(t, checkEnqueue) }
-func TestLiveEnqueue(t *testing.T) { onLive(t, checkEnqueue) }
+func TestEnqueue(t *testing.T) { onEmbedded(t, checkEnqueue) }
 
 func checkEnqueue(t *testing.T, v venue) {
 	checkAll(t, v, enqueueChecks, enqueueVariants, func(t *testing.T, do enqueueCheck, variant enqueueVariant) {

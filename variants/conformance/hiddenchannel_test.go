@@ -75,8 +75,7 @@ var hiddenChecks = []check[hiddenCheck]{
 	{"honours a deadline of a silent server", hiddenHonoursADeadlineOfASilentServer},
 }
 
-func TestHiddenChannel(t *testing.T)     { onEmbedded(t, checkHiddenChannels) }
-func TestLiveHiddenChannel(t *testing.T) { onLive(t, checkHiddenChannels) }
+func TestHiddenChannel(t *testing.T) { onEmbedded(t, checkHiddenChannels) }
 
 // checkHiddenChannels runs every check on every variant, each with a value of its own, beside which no znode may be left.
 func checkHiddenChannels(t *testing.T, v venue) {

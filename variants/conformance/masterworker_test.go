@@ -79,8 +79,7 @@ var masterworkerChecks = []check[masterworkerCheck]{
 	{"wants workers", masterworkerWantsWorkers},
 }
 
-func TestMasterWorker(t *testing.T)     { onEmbedded(t, checkMasterWorkers) }
-func TestLiveMasterWorker(t *testing.T) { onLive(t, checkMasterWorkers) }
+func TestMasterWorker(t *testing.T) { onEmbedded(t, checkMasterWorkers) }
 
 func checkMasterWorkers(t *testing.T, v venue) {
 	checkAll(t, v, masterworkerChecks, masterworkerVariants, func(t *testing.T, do masterworkerCheck, variant masterworkerVariant) {

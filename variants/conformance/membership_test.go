@@ -51,8 +51,7 @@ var membershipChecks = []check[membershipCheck]{
 	{"respects foreign znodes", membershipRespectsForeignZnodes},
 }
 
-func TestMembership(t *testing.T)     { onEmbedded(t, checkMemberships) }
-func TestLiveMembership(t *testing.T) { onLive(t, checkMemberships) }
+func TestMembership(t *testing.T) { onEmbedded(t, checkMemberships) }
 
 func checkMemberships(t *testing.T, v venue) {
 	checkAll(t, v, membershipChecks, membershipVariants, func(t *testing.T, do membershipCheck, variant underTest[membershipOpener]) {

@@ -57,8 +57,7 @@ var priorityChecks = []check[priorityCheck]{
 	{"honours a cancelled context", priorityHonoursACancelledContext},
 }
 
-func TestPriorityQueue(t *testing.T)     { onEmbedded(t, priorityCheckAll) }
-func TestLivePriorityQueue(t *testing.T) { onLive(t, priorityCheckAll) }
+func TestPriorityQueue(t *testing.T) { onEmbedded(t, priorityCheckAll) }
 
 // priorityCheckAll runs every check on every variant, each in a directory of its own.
 func priorityCheckAll(t *testing.T, v venue) {

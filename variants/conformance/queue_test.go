@@ -70,8 +70,7 @@ var queueChecks = []check[queueCheck]{
 	{"ignores foreign znodes", itemQueueIgnoresForeignZnodes},
 }
 
-func TestQueue(t *testing.T)     { onEmbedded(t, checkQueues) }
-func TestLiveQueue(t *testing.T) { onLive(t, checkQueues) }
+func TestQueue(t *testing.T) { onEmbedded(t, checkQueues) }
 
 // checkQueues runs every check on every variant, each in a directory of its own.
 func checkQueues(t *testing.T, v venue) {

@@ -58,8 +58,7 @@ var revocableChecks = []check[revocableCheck]{
 	{"tells of a lost session", revocableTellsOfALostSession},
 }
 
-func TestRevocable(t *testing.T)     { onEmbedded(t, checkRevocable) }
-func TestLiveRevocable(t *testing.T) { onLive(t, checkRevocable) }
+func TestRevocable(t *testing.T) { onEmbedded(t, checkRevocable) }
 
 func checkRevocable(t *testing.T, v venue) {
 	t.Helper()

@@ -33,8 +33,7 @@ var revocableRWChecks = []check[revocableRWCheck]{
 	{"tells of a lost session", revocableRWTellsOfALostSession},
 }
 
-func TestRevocableRW(t *testing.T)     { onEmbedded(t, checkRevocableRW) }
-func TestLiveRevocableRW(t *testing.T) { onLive(t, checkRevocableRW) }
+func TestRevocableRW(t *testing.T) { onEmbedded(t, checkRevocableRW) }
 
 func checkRevocableRW(t *testing.T, v venue) {
 	t.Helper()

@@ -63,8 +63,7 @@ var rwlockChecks = []check[rwlockCheck]{
 	{"ignores foreign znodes", rwlockIgnoresForeignZnodes},
 }
 
-func TestRWLock(t *testing.T)     { onEmbedded(t, checkRWLocks) }
-func TestLiveRWLock(t *testing.T) { onLive(t, checkRWLocks) }
+func TestRWLock(t *testing.T) { onEmbedded(t, checkRWLocks) }
 
 // checkRWLocks runs every check on every variant, each in a directory of its own.
 func checkRWLocks(t *testing.T, v venue) {

@@ -27,8 +27,7 @@ var siteLives = []check[siteCheck]{
 	{"the first outcome stands", theFirstOutcomeStands},
 }
 
-func TestTwoPhaseCommitLives(t *testing.T)     { onEmbedded(t, checkSiteLives) }
-func TestLiveTwoPhaseCommitLives(t *testing.T) { onLive(t, checkSiteLives) }
+func TestTwoPhaseCommitLives(t *testing.T) { onEmbedded(t, checkSiteLives) }
 
 func checkSiteLives(t *testing.T, v venue) {
 	checkAll(t, v, siteLives, siteVariants, func(t *testing.T, do siteCheck, variant siteVariant) {

@@ -76,8 +76,7 @@ var siteChecks = []check[siteCheck]{
 	{"tell of a withdrawal", sitesTellOfAWithdrawal},
 }
 
-func TestTwoPhaseCommit(t *testing.T)     { onEmbedded(t, checkSites) }
-func TestLiveTwoPhaseCommit(t *testing.T) { onLive(t, checkSites) }
+func TestTwoPhaseCommit(t *testing.T) { onEmbedded(t, checkSites) }
 
 func checkSites(t *testing.T, v venue) {
 	checkAll(t, v, siteChecks, siteVariants, func(t *testing.T, do siteCheck, variant siteVariant) {

@@ -60,8 +60,7 @@ var watchloadChecks = []check[watchloadCheck]{
 	{"refuses what makes no sense", watchloadRefuses},
 }
 
-func TestWatchload(t *testing.T)     { onEmbedded(t, checkWatchload) }
-func TestLiveWatchload(t *testing.T) { onLive(t, checkWatchload) }
+func TestWatchload(t *testing.T) { onEmbedded(t, checkWatchload) }
 
 func checkWatchload(t *testing.T, v venue) {
 	checkAll(t, v, watchloadChecks, watchloadVariants(), func(t *testing.T, do watchloadCheck, variant watchloadVariant) {
