@@ -16,21 +16,21 @@ import (
 // The listing leaves while the reply to the create is held back: that is the round trip that is saved. There is one listing,
 // because it is sent behind the create and so has the client's own znode.
 func TestTheListingDoesNotWaitForTheCreate(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	server, c := embeddedServer(t, v), clients(t, v, 1)[0]
-	l := lock.NewBackToBack(c.session(), directory(t, v))
-	held := inject(server, c, wire.OpCreate, embedded.HoldReply)
-	acquired := background(func() error { return errorOf(l.Acquire(testContext(t))) })
-	eventually(t, "no listing was sent while the reply to the create was held back", func() bool {
-		return c.ledger.Counts().Requests[wire.OpGetChildren2] == 1
+	inBubble(t, func(t *testing.T, v venue) {
+		server, c := embeddedServer(t, v), clients(t, v, 1)[0]
+		l := lock.NewBackToBack(c.session(), directory(t, v))
+		held := inject(server, c, wire.OpCreate, embedded.HoldReply)
+		acquired := background(func() error { return errorOf(l.Acquire(testContext(t))) })
+		eventually(t, "no listing was sent while the reply to the create was held back", func() bool {
+			return c.ledger.Counts().Requests[wire.OpGetChildren2] == 1
+		})
+		mustStillWait(t, "Acquire without a reply", acquired)
+		held.Release()
+		must(t, <-acquired)
+		if counts := c.ledger.Counts(); counts.TotalRequests() != 2 {
+			t.Errorf("%d requests, want a create and a listing", counts.TotalRequests())
+		}
 	})
-	mustStillWait(t, "Acquire without a reply", acquired)
-	held.Release()
-	must(t, <-acquired)
-	if counts := c.ledger.Counts(); counts.TotalRequests() != 2 {
-		t.Errorf("%d requests, want a create and a listing", counts.TotalRequests())
-	}
 }
 
 // mixedUp is a connection whose first create and first listing go wrong as they may when it is lost between the two.
@@ -64,7 +64,6 @@ func isOld([]string, error) ([]string, error) { return nil, nil }
 // A client whose create or listing goes wrong waits for the holder like any other, with one znode.
 func TestRepliesOfBackToBackRequestsAreLost(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name    string
 		create  func(string, error) (string, error)
@@ -77,8 +76,7 @@ func TestRepliesOfBackToBackRequestsAreLost(t *testing.T) {
 		{"none, but the listing is older than the create", passes[string], isOld},
 		{"that of the create, and the listing is older", isLost[string], isOld},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			dir, cs := directory(t, v), clients(t, v, 2)
 			holder := lock.NewBackToBack(cs[0].session(), dir)
 			first := mustAcquire(t, holder)
@@ -110,35 +108,32 @@ func TestRepliesOfBackToBackRequestsAreLost(t *testing.T) {
 
 // The checks above must be able to fail: a client that takes an older listing for one with its own znode holds beside the holder.
 func TestAnOlderListingThatIsTrustedIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir, cs := directory(t, v), clients(t, v, 2)
-	mustAcquire(t, lock.NewBackToBack(cs[0].session(), dir))
-	m := &mixedUp{Conn: cs[1].conn}
-	m.create = func(created string, err error) (string, error) {
-		m.listing = func([]string, error) ([]string, error) { return []string{path.Base(created)}, nil }
-		return created, err
-	}
-	granted := background(func() error {
-		return errorOf(lock.NewBackToBack(variants.NewSession(m, cs[1].monitor.Lost()), dir).Acquire(testContext(t)))
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 2)
+		mustAcquire(t, lock.NewBackToBack(cs[0].session(), dir))
+		m := &mixedUp{Conn: cs[1].conn}
+		m.create = func(created string, err error) (string, error) {
+			m.listing = func([]string, error) ([]string, error) { return []string{path.Base(created)}, nil }
+			return created, err
+		}
+		granted := background(func() error {
+			return errorOf(lock.NewBackToBack(variants.NewSession(m, cs[1].monitor.Lost()), dir).Acquire(testContext(t)))
+		})
+		eventually(t, "the second client neither waits nor holds", func() bool { return len(granted) > 0 || cs[1].waits() })
+		if len(granted) == 0 {
+			t.Error("a client that sees itself alone waits: the checks do not depend on the listing")
+		}
 	})
-	eventually(t, "the second client neither waits nor holds", func() bool { return len(granted) > 0 || cs[1].waits() })
-	if len(granted) == 0 {
-		t.Error("a client that sees itself alone waits: the checks do not depend on the listing")
-	}
 }
 
 // The connection ends around the listing: the create has been answered, and the listing is made again on the next connection.
 func TestTheConnectionEndsBehindTheCreate(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	server := embeddedServer(t, v)
 	for _, fault := range writeFaults {
-		t.Run(fault.name, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, fault.name, func(t *testing.T, v venue) {
 			dir, c := directory(t, v), clients(t, v, 1)[0]
 			l := lock.NewBackToBack(c.session(), dir)
-			trap := inject(server, c, wire.OpGetChildren2, fault.do)
+			trap := inject(embeddedServer(t, v), c, wire.OpGetChildren2, fault.do)
 			_, err := l.Acquire(testContext(t))
 			mustHaveFired(t, trap)
 			observer := clients(t, v, 1)[0]

@@ -31,10 +31,9 @@ func TestBarriersWhoseClientsFail(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range []variants.Recipe{barrier.Recipe(), doublebarrier.Recipe()} {
 		t.Run(recipe.Name, func(t *testing.T) {
-			v := embeddedVenue(t)
-			onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
+			onEachOf(t, bubbles, recipe, func(t *testing.T, v venue, variant variants.Variant) {
 				if variant.Forgone(variants.Blocked) {
-					t.Skip("its clients may wait for ever, as its description says")
+					return // its clients may wait for ever, as its description says
 				}
 				m := newGroup(t, v, variant, failInTurn)
 				await(t, "the clients did not complete their steps", m.start(16))
@@ -64,24 +63,24 @@ func (s barrierOfItsClient) Multi(ops ...any) ([]zk.MultiResponse, error) {
 
 // A barrier that ends with the client that created it is opened by the death of that client.
 func TestBarrierThatDiesWithItsClientIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	variant, joined := signalJoins(variantOf(barrier.Recipe(), "no-recheck"), 4)
-	m := newGroup(t, v, variant, func(m *mortals, holder, nth int) {
-		if nth == 3 { // the client before has created barrier 2, and this one does not open it
-			joined.Wait() // a client that joins later would find no barrier
-			m.kill((holder + m.env.Clients - 1) % m.env.Clients)
-			<-m.ctx.Done()
+	inBubble(t, func(t *testing.T, v venue) {
+		variant, joined := signalJoins(variantOf(barrier.Recipe(), "no-recheck"), 4)
+		m := newGroup(t, v, variant, func(m *mortals, holder, nth int) {
+			if nth == 3 { // the client before has created barrier 2, and this one does not open it
+				joined.Wait() // a client that joins later would find no barrier
+				m.kill((holder + m.env.Clients - 1) % m.env.Clients)
+				<-m.ctx.Done()
+			}
+		})
+		m.begun = func(_ int, l *mortal) {
+			if l.number > 0 { // the dead client stays dead: it would find no barrier
+				<-m.ctx.Done()
+			}
+			l.handle = variants.NewSession(barrierOfItsClient{l.conn}, l.monitor.Lost())
 		}
+		m.start(16)
+		awaitFinding(t, m, barrier.Recipe(), "passed barrier 2 before it was opened")
 	})
-	m.begun = func(_ int, l *mortal) {
-		if l.number > 0 { // the dead client stays dead: it would find no barrier
-			<-m.ctx.Done()
-		}
-		l.handle = variants.NewSession(barrierOfItsClient{l.conn}, l.monitor.Lost())
-	}
-	m.start(16)
-	awaitFinding(t, m, barrier.Recipe(), "passed barrier 2 before it was opened")
 }
 
 // signalJoins returns the variant, and a group that is done when so many clients have joined for the first time.
@@ -98,23 +97,23 @@ func signalJoins(v variants.Variant, clients int) (variants.Variant, *sync.WaitG
 // In children-watch, a member that is back while the others are in a round starts without them. That is a loss which it forgoes,
 // and which would break the promise of another variant.
 func TestChildrenWatchIsOutOfStepAfterADeath(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	m := newGroup(t, v, variantOf(doublebarrier.Recipe(), "children-watch"), func(m *mortals, holder, nth int) {
-		switch {
-		case nth == 5: // the first in the second round
-			m.expire(holder)
-		case nth == 9: // it is back
-			close(m.failed)
-		case nth > 5 && nth < 9: // the others stay inside
-			select {
-			case <-m.failed:
-			case <-m.ctx.Done():
+	inBubble(t, func(t *testing.T, v venue) {
+		m := newGroup(t, v, variantOf(doublebarrier.Recipe(), "children-watch"), func(m *mortals, holder, nth int) {
+			switch {
+			case nth == 5: // the first in the second round
+				m.expire(holder)
+			case nth == 9: // it is back
+				close(m.failed)
+			case nth > 5 && nth < 9: // the others stay inside
+				select {
+				case <-m.failed:
+				case <-m.ctx.Done():
+				}
 			}
-		}
+		})
+		m.start(4)
+		awaitFinding(t, m, doublebarrier.Recipe(), "started round 1 twice")
 	})
-	m.start(4)
-	awaitFinding(t, m, doublebarrier.Recipe(), "started round 1 twice")
 }
 
 // awaitFinding waits until a history breaks a promise in these words.

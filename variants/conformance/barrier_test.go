@@ -54,8 +54,8 @@ func TestBarrier(t *testing.T) { onEmbedded(t, checkBarriers) }
 
 // checkBarriers runs every check on every variant, each in a directory of its own with a barrier, after which no znode but
 // a barrier may be left.
-func checkBarriers(t *testing.T, v venue) {
-	checkAll(t, v, barrierChecks, barrierVariants, func(t *testing.T, do barrierCheck, variant underTest[barrierOpener]) {
+func checkBarriers(t *testing.T, at place) {
+	checkAll(t, at, barrierChecks, barrierVariants, func(t *testing.T, v venue, do barrierCheck, variant underTest[barrierOpener]) {
 		dir, keeper := barrierDirectory(t, v)
 		do(t, v, dir, variant.open)
 		if left := children(t, keeper, dir); len(left) > 1 {
@@ -68,7 +68,7 @@ func checkBarriers(t *testing.T, v venue) {
 			t.Errorf("znodes %v are left after the barrier was removed", left)
 		}
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, barrier.Recipe(), 6, 31) })
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, barrier.Recipe(), 6, 31) })
 }
 
 // barrierDirectory returns a directory with a barrier, and the client that made it.
@@ -226,7 +226,7 @@ func barrierOutlivesItsOpeners(t *testing.T, v venue, dir string, enter barrierO
 	cs := clients(t, v, 3)
 	barriers := barriersOf(t, dir, enter, append(cs, expiring)...)
 	barrierMustOpen(t, barriers[0])
-	cs[0].conn.Close() // it has closed the next one
+	cs[0].Close() // it has closed the next one
 	waiting := barrierWait(testContext(t), barriers[2])
 	barrierMustPass(t, waiting)
 	waiting = barrierWait(testContext(t), barriers[2])
@@ -253,7 +253,7 @@ func barrierSurvivesAWaiterThatDies(t *testing.T, v venue, dir string, enter bar
 	dead := barrierWait(ctx, barriers[1])
 	waiting := barrierWait(testContext(t), barriers[2])
 	awaitWaiting(t, cs[1:]...)
-	cs[1].conn.Close()
+	cs[1].Close()
 	barrierMustOpen(t, barriers[0])
 	barrierMustPass(t, waiting)
 	cancel()
@@ -396,7 +396,6 @@ func (barrierHasty) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 // The promise must be one that can be broken: a waiter that is trapped, deaf or hasty is caught.
 func TestBrokenBarriersAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name, variant string
 		spoil         broken
@@ -408,8 +407,7 @@ func TestBrokenBarriersAreCaught(t *testing.T) {
 		{"hasty", "recheck", func(s variants.Conn) variants.Conn { return barrierHasty{s} }, "client 1 passed barrier 0 before"},
 		{"hasty", "no-recheck", func(s variants.Conn) variants.Conn { return barrierHasty{s} }, "client 1 passed barrier 0 before"},
 	} {
-		t.Run(tt.name+" "+tt.variant, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name+" "+tt.variant, func(t *testing.T, v venue) {
 			violations := barrier.Recipe().Violations(barrierHistory(t, v, tt.variant, tt.spoil))
 			if len(violations) != 1 || !strings.Contains(violations[0].Text, tt.want) {
 				t.Errorf("violations %v, want %q", violations, tt.want)

@@ -33,7 +33,6 @@ func (s deaf) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, error
 // The check of the promise must be able to fail.
 func TestBrokenBlockingQueuesAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name  string
 		spoil broken
@@ -51,8 +50,7 @@ func TestBrokenBlockingQueuesAreCaught(t *testing.T) {
 			if variant.Name == pollingQueue && tt.name == "wake-ups are lost" {
 				continue
 			}
-			t.Run(tt.name+"/"+variant.Name, func(t *testing.T) {
-				v.begin(t)
+			bubbles.run(t, tt.name+"/"+variant.Name, func(t *testing.T, v venue) {
 				violations := newQueues(t, v, nil).run(variant, tt.spoil)
 				if !strings.Contains(fmt.Sprint(violations), tt.want) {
 					t.Errorf("violations %v, want one with %q", violations, tt.want)

@@ -66,14 +66,15 @@ var blockingQueueChecks = []check[blockingQueueCheck]{
 
 func TestBlockingQueue(t *testing.T) { onEmbedded(t, checkBlockingQueues) }
 
-func checkBlockingQueues(t *testing.T, v venue) {
-	checkAll(t, v, blockingQueueChecks, blockingQueueVariants, func(t *testing.T, do blockingQueueCheck, variant underTest[queueOpener]) {
-		q := newQueues(t, v, variant.open)
-		q.polls = variant.name == pollingQueue
-		do(t, q)
-	})
+func checkBlockingQueues(t *testing.T, at place) {
+	checkAll(t, at, blockingQueueChecks, blockingQueueVariants,
+		func(t *testing.T, v venue, do blockingQueueCheck, variant underTest[queueOpener]) {
+			q := newQueues(t, v, variant.open)
+			q.polls = variant.name == pollingQueue
+			do(t, q)
+		})
 	t.Run("keeps its promise", func(t *testing.T) {
-		onEachOf(t, v, blockingqueue.Recipe(), func(t *testing.T, variant variants.Variant) {
+		onEachOf(t, at, blockingqueue.Recipe(), func(t *testing.T, v venue, variant variants.Variant) {
 			q := newQueues(t, v, nil)
 			if violations := q.run(variant, nil); len(violations) > 0 {
 				t.Errorf("violations: %v", violations)
@@ -95,18 +96,7 @@ type queues struct {
 
 func newQueues(t *testing.T, v venue, open queueOpener) queues {
 	t.Helper()
-	dir := directory(t, v)
-	observer := clients(t, v, 1)[0]
-	t.Cleanup(func() { // before the directory's own clean-up, which knows of one level only
-		for _, sub := range children(t, observer, dir) {
-			for _, name := range children(t, observer, dir+"/"+sub) {
-				if err := observer.conn.Delete(dir+"/"+sub+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	return queues{T: t, venue: v, dir: dir, open: open, observer: observer}
+	return queues{T: t, venue: v, dir: directory(t, v), open: open, observer: clients(t, v, 1)[0]}
 }
 
 // of opens one client's view.
@@ -304,8 +294,8 @@ func queueSurvivesACrashWhileWaiting(t *testing.T, q queues) {
 		consumer, c := q.new()
 		cs, took = append(cs, c), append(took, q.waiting(ctx, consumer, c))
 	}
-	cs[1].conn.Close()
-	cs[0].conn.Close()
+	cs[1].Close()
+	cs[0].Close()
 	q.put(producer, "a")
 	q.expect(took[2], "a")
 	q.expectEmpty()
@@ -318,7 +308,7 @@ func queueSurvivesACrashBeforeTheClaim(t *testing.T, q queues) {
 	crashing := q.of(c)
 	q.put(producer, "a")
 	item := q.peek(crashing)
-	c.conn.Close()
+	c.Close()
 	next, _ := q.new()
 	q.expectTake(next, "a")
 	if taken, err := crashing.Claim(testContext(t), item); taken || err == nil {
@@ -384,8 +374,7 @@ func queuePutsOnce(t *testing.T, q queues, fault fault) {
 // The same where the item is taken before its producer has come back: looking for it would find nothing.
 func TestBlockingQueuePutsOnceWhatIsTakenAtOnce(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, blockingQueueVariants, func(t *testing.T, variant underTest[queueOpener]) {
+	onEach(t, bubbles, blockingQueueVariants, func(t *testing.T, v venue, variant underTest[queueOpener]) {
 		q := newQueues(t, v, variant.open)
 		c, cable := cabled(t, v, ensemble.SessionTimeout)
 		producer := q.of(c)

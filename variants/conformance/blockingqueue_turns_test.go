@@ -16,9 +16,9 @@ func queuePassesAConsumerThatDoesNotComeBack(_ *testing.T, q queues) {
 	q.expectTake(gone, "a")
 	consumers, cs := q.several(3)
 	q.expectTakes(producer, consumers, cs)
-	c.conn.Close()
+	c.Close()
 	q.expectTakes(producer, consumers[1:], cs[1:]) // behind what the first consumer has left, if anything
-	cs[0].conn.Close()
+	cs[0].Close()
 	q.expectTakes(producer, consumers[1:], cs[1:])
 	late, _ := q.new()
 	q.put(producer, "d")

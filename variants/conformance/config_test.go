@@ -71,14 +71,14 @@ var configChecks = []check[configCheck]{
 func TestConfig(t *testing.T) { onEmbedded(t, checkConfigs) }
 
 // checkConfigs runs every check on every variant, each in a directory of its own that has the configuration "0".
-func checkConfigs(t *testing.T, v venue) {
-	run := func(t *testing.T, do configCheck, variant underTest[configOpener]) {
+func checkConfigs(t *testing.T, at place) {
+	run := func(t *testing.T, v venue, do configCheck, variant underTest[configOpener]) {
 		do(t, v, configDirectory(t, v), variant.open)
 	}
-	checkAll(t, v, wholeChecks, configVariants, run)
-	checkAll(t, v, configChecks, allConfigs(), run)
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, config.Recipe(), 6, 15) })
-	t.Run("keeps its promise to readers", func(t *testing.T) { keepsItsPromise(t, v, config.ReadRecipe(), 6, 15) })
+	checkAll(t, at, wholeChecks, configVariants, run)
+	checkAll(t, at, configChecks, allConfigs(), run)
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, config.Recipe(), 6, 15) })
+	t.Run("keeps its promise to readers", func(t *testing.T) { keepsItsPromise(t, at, config.ReadRecipe(), 6, 15) })
 }
 
 // configDirectory returns a directory with the configuration "0".
@@ -143,21 +143,21 @@ func configSurvivesAnUpdateBetweenTwoReads(t *testing.T, v venue, dir string, op
 // The check above must be able to fail: a reader that cannot tell which transaction wrote a value mixes two updates, and
 // the recipe's check says so.
 func TestReaderThatCannotTellUpdatesApartTearsTheConfiguration(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	recipe := config.ReadRecipe()
-	for _, variant := range recipe.Variants {
-		c := clients(t, v, 1)[0]
-		env := variants.Env{Clients: 2, Index: 1, Root: directory(t, v), Session: c.session()}
-		must(t, variant.Prepare(t.Context(), env))
-		log := variants.NewLog(time.Now(), env.Index)
-		env.Record, env.Session = log.Record, variants.NewSession(unseeing{c.conn, &sync.Once{}}, c.monitor.Lost())
-		must(t, errorOf(variant.Join(t.Context(), env))) // a reader, which reads at once
-		violations := recipe.Violations(log.Take(nil))
-		if len(violations) == 0 || !strings.Contains(violations[0].Text, "torn") {
-			t.Errorf("%s: violations %v, want a torn configuration", variant.Name, violations)
+	inBubble(t, func(t *testing.T, v venue) {
+		recipe := config.ReadRecipe()
+		for _, variant := range recipe.Variants {
+			c := clients(t, v, 1)[0]
+			env := variants.Env{Clients: 2, Index: 1, Root: directory(t, v), Session: c.session()}
+			must(t, variant.Prepare(t.Context(), env))
+			log := variants.NewLog(time.Now(), env.Index)
+			env.Record, env.Session = log.Record, variants.NewSession(unseeing{c.conn, &sync.Once{}}, c.monitor.Lost())
+			must(t, errorOf(variant.Join(t.Context(), env))) // a reader, which reads at once
+			violations := recipe.Violations(log.Take(nil))
+			if len(violations) == 0 || !strings.Contains(violations[0].Text, "torn") {
+				t.Errorf("%s: violations %v, want a torn configuration", variant.Name, violations)
+			}
 		}
-	}
+	})
 }
 
 // unseeing is a session to which all transactions are the same, and in which the configuration changes before the second
@@ -314,7 +314,7 @@ func configFinishesWhatItBegan(t *testing.T, v venue, dir string, open configOpe
 // may have to wait for that.
 func configSurvivesAWriterThatDies(t *testing.T, v venue, dir string, open configOpener) {
 	dying := connect(t, v.Servers()[0], v.shortest, nil)
-	configSurvives(t, v, dir, open, dying, dying.conn.Close)
+	configSurvives(t, v, dir, open, dying, dying.Close)
 }
 
 // The same with a session that expires because its client is cut off. Closing it is then up to the monitor.
@@ -387,7 +387,7 @@ func configSurvivesAReaderThatDies(t *testing.T, v venue, dir string, open confi
 		}
 	})
 	awaitWaiting(t, cs[1], cs[2])
-	cs[1].conn.Close()
+	cs[1].Close()
 	mustUpdate(t, writer, "1")
 	cancel()
 	wait.Wait()
@@ -430,8 +430,8 @@ func configRecovers(t *testing.T, v venue, dir string, open configOpener, fault 
 // that watch a flag, as the comment of the variant says.
 func TestUpdateDuringAnOutage(t *testing.T) { onEmbedded(t, checkOutages) }
 
-func checkOutages(t *testing.T, v venue) {
-	onEach(t, v, allConfigs(), func(t *testing.T, variant underTest[configOpener]) {
+func checkOutages(t *testing.T, at place) {
+	onEach(t, at, allConfigs(), func(t *testing.T, v venue, variant underTest[configOpener]) {
 		dir, other := configDirectory(t, v), clients(t, v, 1)[0]
 		cut, cable := cabled(t, v, ensemble.SessionTimeout)
 		reader := variant.open(cut.conn, dir, cut.monitor.Lost())
@@ -461,17 +461,17 @@ func (u unnotified) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
 
 // A cache that is never refreshed is caught, once no server can be so far behind.
 func TestCacheThatIsNeverRefreshedBreaksThePromise(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	recipe, cs := config.ReadRecipe(), clients(t, v, 2)
-	c := newCompany(t.Context(), variantOf(recipe, "watched-cache"), variants.Env{Clients: 2, Root: directory(t, v)})
-	c.prepare(t, cs[0])
-	c.join(t, cs[0].conn, cs[0].monitor.Lost())
-	c.join(t, unnotified{cs[1].conn}, cs[1].monitor.Lost())
-	for range 5 {
-		for _, p := range c.members {
-			must(t, p.Step(testContext(t)))
+	inBubble(t, func(t *testing.T, v venue) {
+		recipe, cs := config.ReadRecipe(), clients(t, v, 2)
+		c := newCompany(t.Context(), variantOf(recipe, "watched-cache"), variants.Env{Clients: 2, Root: directory(t, v)})
+		c.prepare(t, cs[0])
+		c.join(t, cs[0].conn, cs[0].monitor.Lost())
+		c.join(t, unnotified{cs[1].conn}, cs[1].monitor.Lost())
+		for range 5 {
+			for _, p := range c.members {
+				must(t, p.Step(testContext(t)))
+			}
 		}
-	}
-	mustBreak(t, recipe, slowed(c.history()), "acted on configuration 0, more than 20s after")
+		mustBreak(t, recipe, slowed(c.history()), "acted on configuration 0, more than 20s after")
+	})
 }

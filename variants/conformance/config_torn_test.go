@@ -13,13 +13,12 @@ import (
 // A variant without protection tears the configuration, as its comment says, and is whole again after the next update.
 func TestUnprotectedConfigIsTorn(t *testing.T) { onEmbedded(t, checkTornConfigs) }
 
-func checkTornConfigs(t *testing.T, v venue) {
+func checkTornConfigs(t *testing.T, at place) {
 	for _, c := range []check[configCheck]{
 		{"between two writes", configIsTornBetweenTwoWrites},
 		{"by a writer that dies", configIsTornByAWriterThatDies},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			v.begin(t)
+		at.run(t, c.name, func(t *testing.T, v venue) {
 			c.do(t, v, configDirectory(t, v), unprotectedConfig.open)
 		})
 	}
@@ -51,7 +50,7 @@ func configIsTornBetweenTwoWrites(t *testing.T, v venue, dir string, open config
 // The successor of a writer that dies between two znodes makes the configuration whole.
 func configIsTornByAWriterThatDies(t *testing.T, v venue, dir string, open configOpener) {
 	dying := connect(t, v.Servers()[0], v.shortest, nil)
-	if err := configUpdateHooked(testContext(t), dying, dir, open, dying.conn.Close); err == nil {
+	if err := configUpdateHooked(testContext(t), dying, dir, open, dying.Close); err == nil {
 		t.Fatal("the update of a writer that died succeeded: the test tests nothing")
 	}
 	cs := clients(t, v, 2)
@@ -66,34 +65,34 @@ func configIsTornByAWriterThatDies(t *testing.T, v venue, dir string, open confi
 // The recipe's observer finds a reader that acts on half an update. That is no breach only of a variant that does not even promise
 // to avoid it while nothing fails.
 func TestTornReadsAreFound(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	recipe, cs := config.Recipe(), clients(t, v, 2)
-	variant := variantOf(recipe, "unprotected")
-	c := newCompany(t.Context(), variant, variants.Env{Clients: 2, Root: directory(t, v)})
-	c.prepare(t, cs[0])
-	c.join(t, cs[0].conn, cs[0].monitor.Lost())
-	c.join(t, hooked{cs[1].conn, func(op, path string) {
-		if op == "set" && strings.HasSuffix(path, "/m3") {
-			eventually(t, "no reader acted on half an update", func() bool {
-				_, lost := findings(recipe, c.history())
-				return lost[variants.TornReads] > 0
-			})
-		}
-	}}, cs[1].monitor.Lost())
-	c.start(0, 1)
-	must(t, c.members[1].Step(testContext(t)))
-	c.mustEnd(t)
+	inBubble(t, func(t *testing.T, v venue) {
+		recipe, cs := config.Recipe(), clients(t, v, 2)
+		variant := variantOf(recipe, "unprotected")
+		c := newCompany(t.Context(), variant, variants.Env{Clients: 2, Root: directory(t, v)})
+		c.prepare(t, cs[0])
+		c.join(t, cs[0].conn, cs[0].monitor.Lost())
+		c.join(t, hooked{cs[1].conn, func(op, path string) {
+			if op == "set" && strings.HasSuffix(path, "/m3") {
+				eventually(t, "no reader acted on half an update", func() bool {
+					_, lost := findings(recipe, c.history())
+					return lost[variants.TornReads] > 0
+				})
+			}
+		}}, cs[1].monitor.Lost())
+		c.start(0, 1)
+		must(t, c.members[1].Step(testContext(t)))
+		c.mustEnd(t)
 
-	if breaches := breachesOf(recipe, variant, c.history(), true); len(breaches) > 0 {
-		t.Errorf("what the variant does not promise breaks its promise: %v", breaches)
-	}
-	hasCleanPrefixes(t, recipe, variant, c.history())
-	for _, instead := range [][]variants.Loss{nil, {variants.Blocked}} {
-		variant.ForgoesAlways = instead
-		breaches := breachesOf(recipe, variant, c.history(), true)
-		if !slices.ContainsFunc(breaches, func(b variants.Violation) bool { return strings.Contains(b.Text, "torn") }) {
-			t.Errorf("a variant that forgoes %q has breaches %v, want torn reads", instead, breaches)
+		if breaches := breachesOf(recipe, variant, c.history(), true); len(breaches) > 0 {
+			t.Errorf("what the variant does not promise breaks its promise: %v", breaches)
 		}
-	}
+		hasCleanPrefixes(t, recipe, variant, c.history())
+		for _, instead := range [][]variants.Loss{nil, {variants.Blocked}} {
+			variant.ForgoesAlways = instead
+			breaches := breachesOf(recipe, variant, c.history(), true)
+			if !slices.ContainsFunc(breaches, func(b variants.Violation) bool { return strings.Contains(b.Text, "torn") }) {
+				t.Errorf("a variant that forgoes %q has breaches %v, want torn reads", instead, breaches)
+			}
+		}
+	})
 }

@@ -15,9 +15,8 @@ import (
 // The check must be able to fail: one that believes in a smaller group starts too early.
 func TestDoubleBarrierThatMiscountsIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range doubleBarrierVariants {
-		t.Run(variant.name, func(t *testing.T) {
+		bubbles.run(t, variant.name, func(t *testing.T, v venue) {
 			believed := func(i int) int { return []int{2, 3, 3}[i] }
 			enough := errors.New("seen enough")
 			group := doubleBarrierJoin(t, directory(t, v), variant.name, clients(t, v, 3), believed, doubleBarrierHonest, func(int) error { return enough })
@@ -116,12 +115,11 @@ func (b *doubleBarrierBlind) ChildrenW(path string) ([]string, *zk.Stat, <-chan 
 // And one that does not see that others are still at work leaves too early.
 func TestDoubleBarrierThatIsLeftBlindlyIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		variant string
 		blind   int // the second is the anchor in counted, the first the lowest in ready-race and ready-node: they wait with open eyes
 	}{{"children-watch", 0}, {"ready-race", 1}, {"ready-node", 1}, {"counted", 0}} {
-		t.Run(tt.variant, func(t *testing.T) {
+		bubbles.run(t, tt.variant, func(t *testing.T, v venue) {
 			gone := make(chan struct{})
 			wrap := func(i int, s variants.Conn) variants.Conn {
 				if i == tt.blind {

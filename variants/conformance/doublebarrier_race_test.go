@@ -47,62 +47,62 @@ func soon(t *testing.T) context.Context {
 
 // A client is cancelled just as the last one enters. The others go through the round without it, and meet it in the next.
 func TestReadyRaceCancelledJustAsTheLastOneEnters(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	cs := clients(t, v, 3)
-	g := doublebarrier.Group{Dir: directory(t, v), Size: 3}
-	ctx, cancel := context.WithCancel(soon(t))
-	var cancelled <-chan error
-	last := interruptedReadyRace(t, cs[2], g, "/ready", func() {
-		cancel()
-		if err := <-cancelled; err == nil {
-			t.Error("a cancelled Enter succeeded")
+	inBubble(t, func(t *testing.T, v venue) {
+		cs := clients(t, v, 3)
+		g := doublebarrier.Group{Dir: directory(t, v), Size: 3}
+		ctx, cancel := context.WithCancel(soon(t))
+		var cancelled <-chan error
+		last := interruptedReadyRace(t, cs[2], g, "/ready", func() {
+			cancel()
+			if err := <-cancelled; err == nil {
+				t.Error("a cancelled Enter succeeded")
+			}
+		})
+		bs := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[0], cs[1], cs[2])[:2]
+		cancelled = doubleBarrierWait(ctx, t, bs[0], bs[0].Enter)
+		second := doubleBarrierWait(soon(t), t, bs[1], bs[1].Enter)
+		must(t, last.Enter(soon(t)))
+		doubleBarrierMustBeDone(t, "enter", second)
+		doubleBarrierLeave(t, bs[1], last)
+		ends := []<-chan error{doubleBarrierWait(soon(t), t, bs[0], bs[0].Enter)}
+		for _, b := range []doublebarrier.Barrier{bs[1], last} {
+			ends = append(ends, background(func() error { return b.Enter(soon(t)) }))
 		}
+		doubleBarrierMustBeDone(t, "enter again", ends...)
+		doubleBarrierLeave(t, bs[0], bs[1], last)
 	})
-	bs := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[0], cs[1], cs[2])[:2]
-	cancelled = doubleBarrierWait(ctx, t, bs[0], bs[0].Enter)
-	second := doubleBarrierWait(soon(t), t, bs[1], bs[1].Enter)
-	must(t, last.Enter(soon(t)))
-	doubleBarrierMustBeDone(t, "enter", second)
-	doubleBarrierLeave(t, bs[1], last)
-	ends := []<-chan error{doubleBarrierWait(soon(t), t, bs[0], bs[0].Enter)}
-	for _, b := range []doublebarrier.Barrier{bs[1], last} {
-		ends = append(ends, background(func() error { return b.Enter(soon(t)) }))
-	}
-	doubleBarrierMustBeDone(t, "enter again", ends...)
-	doubleBarrierLeave(t, bs[0], bs[1], last)
 }
 
 // A round begins and ends between a client's look for ready and its registration. That client waits for the next round.
 func TestReadyRaceOvertakenBeforeItRegisters(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	cs := clients(t, v, 3)
-	g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
-	others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
-	over := make(chan struct{})
-	overtaken := interruptedReadyRace(t, cs[2], g, "/process-", func() {
-		doubleBarrierEnter(t, others...)
-		doubleBarrierLeave(t, others...)
-		close(over)
+	inBubble(t, func(t *testing.T, v venue) {
+		cs := clients(t, v, 3)
+		g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
+		others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
+		over := make(chan struct{})
+		overtaken := interruptedReadyRace(t, cs[2], g, "/process-", func() {
+			doubleBarrierEnter(t, others...)
+			doubleBarrierLeave(t, others...)
+			close(over)
+		})
+		entered := background(func() error { return overtaken.Enter(soon(t)) })
+		await(t, "the others did not go through the round", over)
+		must(t, others[0].Enter(soon(t)))
+		doubleBarrierMustBeDone(t, "enter", entered)
+		doubleBarrierLeave(t, others[0], overtaken)
 	})
-	entered := background(func() error { return overtaken.Enter(soon(t)) })
-	await(t, "the others did not go through the round", over)
-	must(t, others[0].Enter(soon(t)))
-	doubleBarrierMustBeDone(t, "enter", entered)
-	doubleBarrierLeave(t, others[0], overtaken)
 }
 
 // A member that is back before its earlier session has ended does not let the others wait for that session.
 func TestReadyRaceMemberIsBackInsideARound(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	cs := clients(t, v, 3)
-	g := doublebarrier.Group{Dir: directory(t, v), Size: 2, Member: "0"}
-	open := doubleBarrierVariants[1].open
-	first := open(t, cs[0], g)
-	g.Member = "1"
-	doubleBarrierEnter(t, first, open(t, cs[1], g))
-	open(t, cs[2], g)
-	must(t, first.Leave(soon(t)))
+	inBubble(t, func(t *testing.T, v venue) {
+		cs := clients(t, v, 3)
+		g := doublebarrier.Group{Dir: directory(t, v), Size: 2, Member: "0"}
+		open := doubleBarrierVariants[1].open
+		first := open(t, cs[0], g)
+		g.Member = "1"
+		doubleBarrierEnter(t, first, open(t, cs[1], g))
+		open(t, cs[2], g)
+		must(t, first.Leave(soon(t)))
+	})
 }

@@ -64,9 +64,9 @@ func acknowledgementProblem(t *testing.T, v venue, open acknowledging) string {
 
 // A leader is acknowledged when it knows that it leads, and no longer than it leads.
 func TestAcknowledgementSaysWhoKnows(t *testing.T) {
-	onEmbedded(t, func(t *testing.T, v venue) {
-		problem := acknowledgementProblem(t, v, func(c *client, dir string) election.Election { return election.NewAcknowledged(c.session(), dir) })
-		if problem != "" {
+	inBubble(t, func(t *testing.T, v venue) {
+		acknowledged := func(c *client, dir string) election.Election { return election.NewAcknowledged(c.session(), dir) }
+		if problem := acknowledgementProblem(t, v, acknowledged); problem != "" {
 			t.Error(problem)
 		}
 	})
@@ -92,7 +92,6 @@ func (l lasting) Campaign(ctx context.Context) (election.Term, error) {
 // The check above must be able to fail.
 func TestWrongAcknowledgementsAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name string
 		open acknowledging
@@ -103,8 +102,7 @@ func TestWrongAcknowledgementsAreCaught(t *testing.T) {
 			return lasting{election.NewPredecessorWatch(c.session(), dir), c.conn, dir + "/acknowledged"}
 		}, "epoch 0 is acknowledged, want none"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			if got := acknowledgementProblem(t, v, tt.open); !strings.Contains(got, tt.want) {
 				t.Errorf("problems %q, want %q", got, tt.want)
 			}
@@ -115,10 +113,8 @@ func TestWrongAcknowledgementsAreCaught(t *testing.T) {
 // After a fault at the write that acknowledges, the client leads or leaves nothing behind, and the next one can acknowledge.
 func TestAcknowledgementFaults(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range writeFaults {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			dir, cs := directory(t, v), clients(t, v, 2)
 			hit, next := election.NewAcknowledged(cs[0].session(), dir), election.NewAcknowledged(cs[1].session(), dir)
 			trap := embeddedServer(t, v).Inject(embedded.Fault{Session: cs[0].conn.SessionID(), Op: wire.OpCreate, Nth: 2, Do: tt.do})
@@ -142,16 +138,16 @@ func TestAcknowledgementFaults(t *testing.T) {
 
 // A client that gives up while it acknowledges takes both znodes back.
 func TestAcknowledgementOfAClientThatGivesUp(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir := directory(t, v)
-	c := clients(t, v, 1)[0]
-	ctx, cancel := context.WithCancel(testContext(t))
-	dropping := &droppedCreate{Conn: c.conn, nth: 2, then: cancel}
-	hit := election.NewAcknowledged(variants.NewSession(dropping, c.monitor.Lost()), dir)
-	_, err := hit.Campaign(ctx)
-	wantError(t, "Campaign", err, context.Canceled)
-	mustBeEmpty(t, v, dir)
+	inBubble(t, func(t *testing.T, v venue) {
+		dir := directory(t, v)
+		c := clients(t, v, 1)[0]
+		ctx, cancel := context.WithCancel(testContext(t))
+		dropping := &droppedCreate{Conn: c.conn, nth: 2, then: cancel}
+		hit := election.NewAcknowledged(variants.NewSession(dropping, c.monitor.Lost()), dir)
+		_, err := hit.Campaign(ctx)
+		wantError(t, "Campaign", err, context.Canceled)
+		mustBeEmpty(t, v, dir)
+	})
 }
 
 // droppedCreate is a session in which the reply to the nth create is lost.
@@ -183,28 +179,26 @@ func (p pause) stop() {
 // A client whose session counts as lost before the server ends it, with the reply to its acknowledgement, leaves nothing behind that
 // stops its successor.
 func TestAcknowledgementFaultsBeforeTheSessionEnds(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir, cs := directory(t, v), clients(t, v, 2)
-	lost, created := make(chan struct{}), newPause()
-	hit := election.NewAcknowledged(variants.NewSession(&droppedCreate{Conn: cs[0].conn, nth: 2, then: created.stop}, lost), dir)
-	ended := campaigns(testContext(t), hit)
-	<-created.reached
-	next := opened(cs[1], election.NewAcknowledged(cs[1].session(), dir))
-	elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
-	close(lost)
-	close(created.over)
-	wantError(t, "Campaign", (<-ended).err, variants.ErrSessionLost)
-	mustLeadNext(t, v, cs[1], dir, next, <-elected)
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 2)
+		lost, created := make(chan struct{}), newPause()
+		hit := election.NewAcknowledged(variants.NewSession(&droppedCreate{Conn: cs[0].conn, nth: 2, then: created.stop}, lost), dir)
+		ended := campaigns(testContext(t), hit)
+		<-created.reached
+		next := opened(cs[1], election.NewAcknowledged(cs[1].session(), dir))
+		elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
+		close(lost)
+		close(created.over)
+		wantError(t, "Campaign", (<-ended).err, variants.ErrSessionLost)
+		mustLeadNext(t, v, cs[1], dir, next, <-elected)
+	})
 }
 
 // A client that finds an acknowledgement that was created under the next session of a former leader leads when that is gone, and not before.
 func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, repeated := range []bool{false, true} {
-		t.Run(fmt.Sprint("repeated ", repeated), func(t *testing.T) {
-			t.Parallel()
+		bubbles.run(t, fmt.Sprint("repeated ", repeated), func(t *testing.T, v venue) {
 			dir, old := directory(t, v), oblivious(t, v, &cable{})
 			slow, cable := cabled(t, v, ensemble.SessionTimeout)
 			lost, creating := make(chan struct{}), newPause()
@@ -227,7 +221,7 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 				return elected
 			})
 			mustHaveFired(t, traps...)
-			old.conn.Close()
+			old.Close()
 			mustLeadNext(t, v, slow, dir, next, <-elected)
 		})
 	}

@@ -11,9 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/election"
@@ -92,19 +90,19 @@ var electionChecks = []check[electionCheck]{
 
 func TestElection(t *testing.T) { onEmbedded(t, checkElections) }
 
-func checkElections(t *testing.T, v venue) {
+func checkElections(t *testing.T, at place) {
 	t.Helper()
-	checkLocks(t, v, offices())
-	checkAll(t, v, electionChecks, offices(), func(t *testing.T, do electionCheck, variant lockVariant) {
+	checkLocks(t, at, offices())
+	checkAll(t, at, electionChecks, offices(), func(t *testing.T, v venue, do electionCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)
 	})
-	t.Run("keeps its promise", func(t *testing.T) { checkPromise(t, v, electionKeepsItsPromise) })
-	t.Run("keeps its promise in a crash", func(t *testing.T) { checkPromise(t, v, electionKeepsItsPromiseInACrash) })
+	t.Run("keeps its promise", func(t *testing.T) { checkPromise(t, at, electionKeepsItsPromise) })
+	t.Run("keeps its promise in a crash", func(t *testing.T) { checkPromise(t, at, electionKeepsItsPromiseInACrash) })
 }
 
-func checkPromise(t *testing.T, v venue, check func(*testing.T, venue, variants.Variant)) {
+func checkPromise(t *testing.T, at place, check func(*testing.T, venue, variants.Variant)) {
 	t.Helper()
-	onEachOf(t, v, election.Recipe(), func(t *testing.T, variant variants.Variant) {
+	onEachOf(t, at, election.Recipe(), func(t *testing.T, v venue, variant variants.Variant) {
 		check(t, v, variant)
 	})
 }
@@ -153,7 +151,7 @@ func (s succession) awaitLost(t *testing.T) {
 func electionSucceedsACrash(t *testing.T, v venue, dir string, open opener) {
 	crashing, other := connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]
 	s := arrange(t, crashing, other, dir, open)
-	crashing.conn.Close()
+	crashing.Close()
 	s.awaitSuccessor(t)
 	s.awaitLost(t)
 	wantError(t, "resigning after a crash", s.leader.Release(testContext(t)), variants.ErrSessionLost)
@@ -183,25 +181,26 @@ func electionCandidateLosesItsSession(t *testing.T, v venue, dir string, open op
 // library goes on with a new one.
 func oblivious(t *testing.T, v venue, cable *cable) *client {
 	t.Helper()
-	c := &client{ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(v.shortest)}
+	c := newClient(t, v.shortest)
 	conn, events, err := zk.Connect([]string{v.Servers()[0].Addr}, v.shortest, zk.WithLogger(quiet{}),
 		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
 			conn, err := v.Servers()[0].Dial(t.Context())
 			if err != nil {
 				return nil, err
 			}
-			return cable.wrap(c.ledger.Wrap(conn))
+			return cable.wrap(distance{c.ledger.Wrap(conn)})
 		}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(conn.Close)
+	c.conn = conn
+	t.Cleanup(c.Close)
 	for e := range events {
 		if e.State == zk.StateHasSession {
 			break
 		}
 	}
-	c.conn, c.handle = conn, variants.NewSession(conn, c.monitor.Lost())
+	c.handle = variants.NewSession(conn, c.monitor.Lost())
 	return c
 }
 
@@ -237,14 +236,14 @@ func lateRelease(t *testing.T, v venue, dir string, open opener) {
 
 // The check above must be able to fail: a plain delete ends the successor's term.
 func TestLateResignationWithoutFenceEndsTheNextTerm(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir := directory(t, v)
-	old, _ := supersede(t, v, dir, offices()[1].open)
-	must(t, old.session().Remove(testContext(t), dir+"/master"))
-	if n := contenders(t, clients(t, v, 1)[0], dir); n != 0 {
-		t.Errorf("%d znodes are left: the successor was not in danger", n)
-	}
+	inBubble(t, func(t *testing.T, v venue) {
+		dir := directory(t, v)
+		old, _ := supersede(t, v, dir, offices()[1].open)
+		must(t, old.session().Remove(testContext(t), dir+"/master"))
+		if n := contenders(t, clients(t, v, 1)[0], dir); n != 0 {
+			t.Errorf("%d znodes are left: the successor was not in danger", n)
+		}
+	})
 }
 
 // elect lets several participants lead several times each, below the given roots, and returns the breaches.
@@ -277,12 +276,12 @@ func electionKeepsItsPromise(t *testing.T, v venue, variant variants.Variant) {
 
 // The check above must be able to fail: participants that hold elections of their own all lead at once.
 func TestElectionsOfOneAreCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	variant := election.Recipe().Variants[2]
-	if breaches := elect(t, v, variant, func(int) string { return directory(t, v) }); len(breaches) == 0 {
-		t.Error("participants that do not exclude each other keep the promise")
-	}
+	inBubble(t, func(t *testing.T, v venue) {
+		variant := election.Recipe().Variants[2]
+		if breaches := elect(t, v, variant, func(int) string { return directory(t, v) }); len(breaches) == 0 {
+			t.Error("participants that do not exclude each other keep the promise")
+		}
+	})
 }
 
 // A leader that is cut off stops before its successor leads, and the history of both keeps the promise.
@@ -327,11 +326,9 @@ func electionKeepsItsPromiseInACrash(t *testing.T, v venue, variant variants.Var
 // After a fault at the write that begins or ends a term, a successor is elected, and no znode is left behind.
 func TestElectionFaults(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range writeFaults {
 		for _, variant := range offices() {
-			t.Run(tt.name+"/"+variant.name, func(t *testing.T) {
-				t.Parallel()
+			bubbles.run(t, tt.name+"/"+variant.name, func(t *testing.T, v venue) {
 				electionSurvivesFaults(t, v, variant, tt.do, tt.lost)
 			})
 		}
@@ -378,12 +375,10 @@ func electionSurvivesFaults(t *testing.T, v venue, variant lockVariant, do embed
 // A leader whose session the server ends, although it has not been silent, gives way to its successor.
 func TestElectionAfterForcedExpiry(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	v := venue{e, ensemble.SessionTimeout, (*testing.T).Parallel}
-	onEach(t, v, offices(), func(t *testing.T, variant lockVariant) {
+	onEach(t, bubbles, offices(), func(t *testing.T, v venue, variant lockVariant) {
 		dir, cs := directory(t, v), clients(t, v, 2)
 		s := arrange(t, cs[0], cs[1], dir, variant.open)
-		e.Expire(cs[0].conn.SessionID())
+		embeddedServer(t, v).Expire(cs[0].conn.SessionID())
 		s.awaitSuccessor(t)
 		s.awaitLost(t)
 		if n := contenders(t, cs[1], dir); n != 1 {

@@ -29,7 +29,6 @@ func enqueuingOn(t *testing.T, v venue, variant enqueueVariant) enqueuing {
 // enqueued before. An item that was not marked as consumable remains an orphan.
 func TestEnqueueTriedAgainWithANewSession(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		variant string
 		op      wire.Opcode
@@ -49,8 +48,7 @@ func TestEnqueueTriedAgainWithANewSession(t *testing.T) {
 			if variant.name != tt.variant {
 				continue
 			}
-			t.Run(variant.name, func(t *testing.T) {
-				v.begin(t)
+			bubbles.run(t, variant.name, func(t *testing.T, v venue) {
 				e := enqueuingOn(t, v, variant)
 				c := connect(t, v.Servers()[0], ensemble.SessionTimeout, nil)
 				p := e.open(c, c.conn)
@@ -72,8 +70,7 @@ func TestEnqueueTriedAgainWithANewSession(t *testing.T) {
 // Two producers that enqueue one item at the same time leave one copy if a marker decides between them.
 func TestEnqueueByTwoProducers(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, enqueueVariants, func(t *testing.T, variant enqueueVariant) {
+	onEach(t, bubbles, enqueueVariants, func(t *testing.T, v venue, variant enqueueVariant) {
 		e := enqueuingOn(t, v, variant)
 		var both sync.WaitGroup
 		for _, c := range clients(t, v, 2) {

@@ -51,8 +51,8 @@ var enqueueChecks = []check[enqueueCheck]{
 
 func TestEnqueue(t *testing.T) { onEmbedded(t, checkEnqueue) }
 
-func checkEnqueue(t *testing.T, v venue) {
-	checkAll(t, v, enqueueChecks, enqueueVariants, func(t *testing.T, do enqueueCheck, variant enqueueVariant) {
+func checkEnqueue(t *testing.T, at place) {
+	checkAll(t, at, enqueueChecks, enqueueVariants, func(t *testing.T, v venue, do enqueueCheck, variant enqueueVariant) {
 		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once}
 		e.open = func(c *client, s variants.Conn) enqueue.Producer {
 			p, err := variant.open(testContext(t), variants.NewSession(s, c.monitor.Lost()), e.dir)
@@ -64,7 +64,7 @@ func checkEnqueue(t *testing.T, v venue) {
 		do(t, e)
 	})
 	t.Run("keeps its promise", func(t *testing.T) {
-		onEachOf(t, v, enqueue.Recipe(), func(t *testing.T, variant variants.Variant) {
+		onEachOf(t, at, enqueue.Recipe(), func(t *testing.T, v venue, variant variants.Variant) {
 			e := enqueuing{queues: newQueues(t, v, nil)}
 			if violations := e.run(variant, honest); len(violations) > 0 {
 				t.Errorf("violations: %v", violations)
@@ -272,7 +272,6 @@ func (vacuous) Create(path string, _ []byte, _ int32, _ []zk.ACL) (string, error
 // The check of the promise must be able to fail.
 func TestBrokenEnqueuesAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name, variant string
 		spoil         broken
@@ -288,8 +287,7 @@ func TestBrokenEnqueuesAreCaught(t *testing.T) {
 			return vacuous{s}
 		}, "not in the queue"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			e := enqueuing{queues: newQueues(t, v, nil)}
 			must(t, ensureDirectory(e.observer, e.dir+"/items"))
 			if violations := e.run(variantOf(enqueue.Recipe(), tt.variant), tt.spoil); !strings.Contains(fmt.Sprint(violations), tt.want) {

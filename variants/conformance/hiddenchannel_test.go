@@ -78,8 +78,8 @@ var hiddenChecks = []check[hiddenCheck]{
 func TestHiddenChannel(t *testing.T) { onEmbedded(t, checkHiddenChannels) }
 
 // checkHiddenChannels runs every check on every variant, each with a value of its own, beside which no znode may be left.
-func checkHiddenChannels(t *testing.T, v venue) {
-	checkAll(t, v, hiddenChecks, hiddenVariants, func(t *testing.T, do hiddenCheck, variant underTest[hiddenOpener]) {
+func checkHiddenChannels(t *testing.T, at place) {
+	checkAll(t, at, hiddenChecks, hiddenVariants, func(t *testing.T, v venue, do hiddenCheck, variant underTest[hiddenOpener]) {
 		dir, keeper := directory(t, v), clients(t, v, 1)[0]
 		must(t, hiddenchannel.Create(testContext(t), keeper.session(), dir+"/value", []byte("0")))
 		do(t, hiddenSite{v, dir + "/value", hiddenchannel.NewMailbox(), variant.open})
@@ -87,7 +87,7 @@ func checkHiddenChannels(t *testing.T, v venue) {
 			t.Errorf("znodes %v, want the value alone", left)
 		}
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, hiddenchannel.Recipe(), 5, 20) })
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, hiddenchannel.Recipe(), 5, 20) })
 }
 
 func hiddenMustUpdate(t testing.TB, v hiddenchannel.Value, data string) {
@@ -227,7 +227,7 @@ func hiddenSurvivesAWriterThatDies(t *testing.T, s hiddenSite) {
 	closing := connect(t, s.Servers()[0], s.shortest, nil)
 	writer := s.valueOver(t, closing, hooked{closing.conn, func(op, _ string) {
 		if op == "set" {
-			closing.conn.Close()
+			closing.Close()
 		}
 	}})
 	if err := writer.Update(testContext(t), []byte("never")); err == nil {
@@ -254,7 +254,7 @@ func hiddenSurvivesAReaderThatDies(t *testing.T, s hiddenSite) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	dead := hiddenChanged(ctx, dying)
 	waiting := hiddenChanged(testContext(t), other)
-	cs[1].conn.Close()
+	cs[1].Close()
 	hiddenMustUpdate(t, writer, "1")
 	hiddenMustBeTold(t, waiting)
 	hiddenMustRead(t, other, 1, "1")
@@ -390,7 +390,6 @@ func (s hiddenLiar) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
 // what nobody may read is, everywhere.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	lagging := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s} }
 	syncing := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s, catchUp: true} }
 	foreign := func(s variants.Conn) variants.Conn {
@@ -430,8 +429,7 @@ func TestStaleReads(t *testing.T) {
 		{"frozen", "sync-then-read", frozen, some, "read update 0, more than 20s after update"},
 		{"frozen", "watch", frozen, some, "when it had been told of"},
 	} {
-		t.Run(tt.name+" "+tt.variant, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name+" "+tt.variant, func(t *testing.T, v venue) {
 			h := hiddenHistory(t, v, tt.variant, tt.spoil)
 			recipe := hiddenchannel.Recipe()
 			if stale := phasesIn(recipe, h)["stale"] > 0; stale != tt.stale {

@@ -41,7 +41,6 @@ func requestsOf(variant variants.Variant) []request {
 // A waiter whose connection is cut around any of its requests goes on, and keeps no other client waiting.
 func TestHoldersThatAreCut(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, recipe := range []variants.Recipe{lock.Recipe(), election.Recipe(), rwlock.Recipe(), revocable.Recipe(), rwlock.RevocableRecipe()} {
 		for _, variant := range recipe.Variants {
 			if variant.Name == "poll-1s" { // poll-50ms is the same, sooner
@@ -56,8 +55,7 @@ func TestHoldersThatAreCut(t *testing.T) {
 					name string
 					do   embedded.Action
 				}{{"before", embedded.DropBefore}, {"after", embedded.DropAfter}} {
-					t.Run(fmt.Sprintf("%s/%s/%s/%s-%d", recipe.Name, variant.Name, cut.name, r.op, r.nth), func(t *testing.T) {
-						v.begin(t)
+					bubbles.run(t, fmt.Sprintf("%s/%s/%s/%s-%d", recipe.Name, variant.Name, cut.name, r.op, r.nth), func(t *testing.T, v venue) {
 						isCut(t, v, recipe, variant, embedded.Fault{Op: r.op, Nth: r.nth, Do: cut.do})
 					})
 				}

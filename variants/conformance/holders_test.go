@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/lock"
@@ -34,8 +33,7 @@ func TestHoldersThatFail(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range []variants.Recipe{lock.Recipe(), election.Recipe(), rwlock.Recipe(), revocable.Recipe(), rwlock.RevocableRecipe()} {
 		t.Run(recipe.Name, func(t *testing.T) {
-			v := embeddedVenue(t)
-			onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
+			onEachOf(t, bubbles, recipe, func(t *testing.T, v venue, variant variants.Variant) {
 				m := newMortals(t, v, variant, 4, failInTurn)
 				await(t, "the clients did not complete their steps", m.start(4))
 				violations, lost := findings(recipe, m.history())
@@ -80,9 +78,6 @@ func TestPlantedLocksAreCaught(t *testing.T) {
 			<-m.failed
 		}
 	}
-	v := embeddedVenue(t)
-	patient := v // on a busy machine, short sessions end by themselves
-	patient.shortest = ensemble.SessionTimeout
 	for _, tt := range []struct {
 		variant variants.Variant
 		fault   string
@@ -97,9 +92,8 @@ func TestPlantedLocksAreCaught(t *testing.T) {
 		{planted.StaleTokenLock(), "expire", once((*mortals).expire), "was granted fencing token"},
 		{planted.StaleTokenLock(), "kill", once((*mortals).kill), "was granted fencing token"},
 	} {
-		t.Run(tt.variant.Name+"/"+tt.fault, func(t *testing.T) {
-			v.begin(t)
-			sound := newMortals(t, patient, tt.variant, 3, func(*mortals, int, int) {})
+		bubbles.run(t, tt.variant.Name+"/"+tt.fault, func(t *testing.T, v venue) {
+			sound := newMortals(t, v, tt.variant, 3, func(*mortals, int, int) {})
 			await(t, "the clients did not complete their steps", sound.start(4))
 			if violations, _ := findings(lock.Recipe(), sound.history()); len(violations) > 0 {
 				t.Errorf("violations without a fault: %v", violations)

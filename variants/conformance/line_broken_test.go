@@ -95,7 +95,6 @@ func withdrawal(t *testing.T, v venue, variant variants.Variant, wrap broken, ho
 // A waiter that goes on at its first wake, without looking who is in line now, meets the holder.
 func TestWaitersThatIgnoreTheirListAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		recipe  variants.Recipe
 		variant string
@@ -110,8 +109,7 @@ func TestWaitersThatIgnoreTheirListAreCaught(t *testing.T) {
 		{election.Recipe(), "resigned-mark", "client 2 was elected while client 0 led"},
 		{revocable.Recipe(), "data-watch", "client 2 acquired the lock while client 0 held it"},
 	} {
-		t.Run(tt.recipe.Name+"/"+tt.variant, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.recipe.Name+"/"+tt.variant, func(t *testing.T, v venue) {
 			variant := variantOf(tt.recipe, tt.variant)
 			if breaches := tt.recipe.Violations(withdrawal(t, v, variant, honest, 1)); len(breaches) > 0 {
 				t.Errorf("breaches of a client that looks again: %v", breaches)
@@ -140,9 +138,9 @@ func (d deletionsAsMarks) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, 
 
 // A client that takes the end of the znode before its own for a mark goes on although only a waiter has withdrawn.
 func TestDeletionsAreNoMarks(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	variant := variantOf(lock.Recipe(), "released-mark")
-	h := withdrawal(t, v, variant, func(s variants.Conn) variants.Conn { return deletionsAsMarks{s} }, 2)
-	mustBreak(t, lock.Recipe(), h, "client 2 acquired the lock while client 0 held it")
+	inBubble(t, func(t *testing.T, v venue) {
+		variant := variantOf(lock.Recipe(), "released-mark")
+		h := withdrawal(t, v, variant, func(s variants.Conn) variants.Conn { return deletionsAsMarks{s} }, 2)
+		mustBreak(t, lock.Recipe(), h, "client 2 acquired the lock while client 0 held it")
+	})
 }

@@ -21,8 +21,7 @@ func TestBrokenLocks(t *testing.T) {
 	t.Parallel()
 	races := []string{"excludes", "withdraws", "survives a crash in the line"} // a predecessor goes while its successor looks at it
 	withoutRaces := slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(races, c.name) })
-	v := embeddedVenue(t)
-	checkAll(t, v, withoutRaces, brokenLocks, func(t *testing.T, do lockCheck, variant lockVariant) {
+	checkAll(t, bubbles, withoutRaces, brokenLocks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)
 	})
 }
@@ -49,7 +48,6 @@ func (l late) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 // the lock. The optimized variant looks again.
 func TestPredecessorThatGoesBeforeItIsWatched(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name string
 		open func(*variants.Session, string) lock.Lock
@@ -58,8 +56,7 @@ func TestPredecessorThatGoesBeforeItIsWatched(t *testing.T) {
 		{"predecessor-watch", func(s *variants.Session, dir string) lock.Lock { return lock.NewPredecessorWatch(s, dir) }, false},
 		{"writelock", func(s *variants.Session, dir string) lock.Lock { return lock.NewWriteLock(s, dir) }, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			dir, cs := directory(t, v), clients(t, v, 2)
 			holder := tt.open(cs[0].session(), dir)
 			mustAcquire(t, holder)

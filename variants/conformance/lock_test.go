@@ -72,12 +72,12 @@ var lockChecks = []check[lockCheck]{
 func TestLock(t *testing.T)     { onEmbedded(t, checkLockVariants) }
 func TestLiveLock(t *testing.T) { onLive(t, checkLockVariants) }
 
-func checkLockVariants(t *testing.T, v venue) { checkLocks(t, v, lockVariants) }
+func checkLockVariants(t *testing.T, at place) { checkLocks(t, at, lockVariants) }
 
 // checkLocks runs every check on every variant, each in a directory of its own.
-func checkLocks(t *testing.T, v venue, locks []lockVariant) {
+func checkLocks(t *testing.T, at place, locks []lockVariant) {
 	t.Helper()
-	checkAll(t, v, lockChecks, locks, func(t *testing.T, do lockCheck, variant lockVariant) {
+	checkAll(t, at, lockChecks, locks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)
 	})
 }
@@ -224,8 +224,8 @@ func lockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open opener)
 	acquired := make(chan struct{})
 	wait.Go(func() { mustAcquire(t, last); close(acquired) })
 	awaitWaiting(t, cs[2])
-	cs[1].conn.Close()
-	cs[0].conn.Close() // the holder crashes, too
+	cs[1].Close()
+	cs[0].Close() // the holder crashes, too
 	await(t, "the lock was lost with its waiters", acquired)
 	cancel()
 	wait.Wait()
@@ -301,7 +301,7 @@ func lockRecoversALostReplyOfItsSecondTime(t *testing.T, v venue, dir string, op
 			t.Errorf("one client holds the lock, and there are %v", left)
 		}
 		mustRelease(t, l)
-		c.conn.Close()
+		c.Close()
 	}
 	mustAcquire(t, open(t, clients(t, v, 1)[0], dir))
 }
@@ -316,30 +316,30 @@ func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, ope
 	mustAcquire(t, holder)
 	granted := background(func() error { return errorOf(waiter.Acquire(testContext(t))) })
 	awaitWaiting(t, cs[2])
-	cs[0].conn.Close()
+	cs[0].Close()
 	must(t, ensemble.Fence(cs[2].conn))
 	mustStillWait(t, "a waiter behind the holder", granted)
 	mustRelease(t, holder)
 	must(t, <-granted)
 	mustRelease(t, waiter)
-	cs[1].conn.Close() // both have left what they leave
+	cs[1].Close() // both have left what they leave
 	mustAcquire(t, open(t, cs[3], dir))
 }
 
 // The check above must be able to fail: a lock that simply creates again after a lost reply leaves an orphan.
 func TestLostReplyWithoutRecoveryLeavesAnOrphan(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir := directory(t, v)
-	c, cutter := cutting(t, v, dropReply)
-	cutter.arm()
-	_, err := c.session().Create(testContext(t), dir+"/x-lock-", nil, zk.FlagEphemeral|zk.FlagSequence)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := contenders(t, clients(t, v, 1)[0], dir); n != 2 {
-		t.Errorf("%d znodes, want 2: the cut did not do what it is for", n)
-	}
+	inBubble(t, func(t *testing.T, v venue) {
+		dir := directory(t, v)
+		c, cutter := cutting(t, v, dropReply)
+		cutter.arm()
+		_, err := c.session().Create(testContext(t), dir+"/x-lock-", nil, zk.FlagEphemeral|zk.FlagSequence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := contenders(t, clients(t, v, 1)[0], dir); n != 2 {
+			t.Errorf("%d znodes, want 2: the cut did not do what it is for", n)
+		}
+	})
 }
 
 // A caller gets control back although the server does not answer at all, and the lock cleans up behind its back.
@@ -371,8 +371,7 @@ func lockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open opener) {
 // What the session id in the name is bad at: the second lock of a session takes the first one's znode for its own.
 func TestTwoLocksOfOneSession(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, lockVariants, func(t *testing.T, variant lockVariant) {
+	onEach(t, bubbles, lockVariants, func(t *testing.T, v venue, variant lockVariant) {
 		dir, c := directory(t, v), clients(t, v, 1)[0]
 		first := mustAcquire(t, variant.open(t, c, dir))
 		ctx, cancel := context.WithCancel(testContext(t))

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime/debug"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,9 +24,7 @@ import (
 
 var live ensembletest.Shared
 
-// TestMain lets more checks run at once than there are CPUs: they wait for reconnects and expiries more than they work. The limit
-// makes the garbage collector return the buffers of closed sessions, 3 MB each, which would add up to gigabytes. It is well above
-// what the open sessions of that many checks need: with a limit of 512 MB, the collector takes four times as long as the tests.
+// TestMain lets more checks run at once than there are CPUs: those on real servers wait more than they work. Those in bubbles take turns.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "24") // unless the command line says otherwise
 	flag.Parse()
@@ -34,54 +32,63 @@ func TestMain(m *testing.M) {
 		fmt.Println("conformance tests are left out by -short")
 		return
 	}
-	debug.SetMemoryLimit(2 << 30)
 	os.Exit(live.Main(m))
 }
 
 // patience bounds everything that should not take long; reaching it is a failure, not a measurement.
 const patience = time.Minute
 
-// venue is where a check takes place.
+// venue is where one check takes place.
 type venue struct {
 	ensemble.Ensemble
-	shortest time.Duration      // session that is granted
-	begin    func(t *testing.T) // called at the start of each check
+	shortest time.Duration // session that is granted
 }
 
-// liveVenue is real servers, on which all checks run at once, too: each in a directory of its own.
-func liveVenue(t *testing.T) venue {
+// place is where checks take place: each is given a venue there.
+type place func(t *testing.T, check func(t *testing.T, v venue))
+
+// run makes a subtest of a check.
+func (p place) run(t *testing.T, name string, check func(t *testing.T, v venue)) {
 	t.Helper()
-	return venue{live.Get(t), 8 * time.Second, (*testing.T).Parallel}
+	t.Run(name, func(t *testing.T) { p(t, check) })
 }
 
-// embeddedVenue is a server with short sessions, on which all checks run at once. They are long enough for a busy machine:
-// clients ping after a third of them.
-func embeddedVenue(t *testing.T) venue {
+// The places.
+var bubbles, servers place = inBubble, onServers
+
+// turns are as many as there are CPUs.
+var turns = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// inBubble gives a check a server of its own with short sessions, in virtual time.
+func inBubble(t *testing.T, check func(t *testing.T, v venue)) {
 	t.Helper()
-	return embeddedWithTick(t, 500*time.Millisecond)
-}
-
-// patientVenue is an embedded server for checks in which no session is meant to expire, however busy the machine is.
-func patientVenue(t *testing.T) venue {
-	t.Helper()
-	return embeddedWithTick(t, 20*time.Second)
-}
-
-func embeddedWithTick(t *testing.T, tick time.Duration) venue {
-	t.Helper()
-	return venue{ensembletest.Embedded(t, embedded.Config{Tick: tick}), 2 * tick, (*testing.T).Parallel}
-}
-
-// onEmbedded runs checks on an embedded server.
-func onEmbedded(t *testing.T, checks func(t *testing.T, v venue)) {
 	t.Parallel()
-	checks(t, embeddedVenue(t))
+	turns <- struct{}{}
+	defer func() { <-turns }()
+	config := embedded.Config{Tick: 500 * time.Millisecond}
+	ensembletest.Bubble(t, config, func(t *testing.T, e *embedded.Ensemble) {
+		check(t, venue{e, 2 * config.Tick})
+	})
+}
+
+// onServers gives a check the real servers, which all checks share at once.
+func onServers(t *testing.T, check func(t *testing.T, v venue)) {
+	t.Helper()
+	t.Parallel()
+	check(t, venue{live.Get(t), 8 * time.Second})
+}
+
+// onEmbedded runs checks on embedded servers.
+func onEmbedded(t *testing.T, checks func(t *testing.T, at place)) {
+	t.Parallel()
+	checks(t, bubbles)
 }
 
 // onLive runs checks on real servers.
-func onLive(t *testing.T, checks func(t *testing.T, v venue)) {
+func onLive(t *testing.T, checks func(t *testing.T, at place)) {
+	live.Get(t) // or skips
 	t.Parallel()
-	checks(t, liveVenue(t))
+	checks(t, servers)
 }
 
 // check is one thing that all variants of a recipe must do. What a recipe's checks are told of the place is its own affair.
@@ -101,35 +108,29 @@ func (v underTest[O]) label() string { return v.name }
 // named is a variant under test.
 type named interface{ label() string }
 
-// checkAll runs every check on every variant. How is up to run, which makes the place, such as a directory of its own.
-func checkAll[F any, V named](t *testing.T, v venue, checks []check[F], all []V, run func(t *testing.T, do F, variant V)) {
+// checkAll runs every check on every variant. How is up to run, which makes what the check needs, such as a directory.
+func checkAll[F any, V named](t *testing.T, at place, checks []check[F], all []V, run func(t *testing.T, v venue, do F, variant V)) {
 	t.Helper()
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
-			onEach(t, v, all, func(t *testing.T, variant V) { run(t, c.do, variant) })
+			onEach(t, at, all, func(t *testing.T, v venue, variant V) { run(t, v, c.do, variant) })
 		})
 	}
 }
 
 // onEach does something with each variant under test, in a subtest of its name.
-func onEach[V named](t *testing.T, v venue, all []V, do func(t *testing.T, variant V)) {
+func onEach[V named](t *testing.T, at place, all []V, do func(t *testing.T, v venue, variant V)) {
 	t.Helper()
 	for _, variant := range all {
-		t.Run(variant.label(), func(t *testing.T) {
-			v.begin(t)
-			do(t, variant)
-		})
+		at.run(t, variant.label(), func(t *testing.T, v venue) { do(t, v, variant) })
 	}
 }
 
 // onEachOf does something with each variant as the recipe describes it.
-func onEachOf(t *testing.T, v venue, recipe variants.Recipe, do func(t *testing.T, variant variants.Variant)) {
+func onEachOf(t *testing.T, at place, recipe variants.Recipe, do func(t *testing.T, v venue, variant variants.Variant)) {
 	t.Helper()
 	for _, variant := range recipe.Variants {
-		t.Run(variant.Name, func(t *testing.T) {
-			v.begin(t)
-			do(t, variant)
-		})
+		at.run(t, variant.Name, func(t *testing.T, v venue) { do(t, v, variant) })
 	}
 }
 
@@ -142,12 +143,30 @@ func testContext(t testing.TB) context.Context {
 
 // client is one session with what a lock needs of it.
 type client struct {
+	t       testing.TB
 	conn    *zk.Conn
 	ledger  *wire.Ledger
 	monitor *variants.Monitor
 	handle  *variants.Session
 	polls   bool                           // it waits by asking again and again
 	also    atomic.Pointer[func(zk.Event)] // is called with every event, too
+	closing atomic.Bool
+	closed  chan struct{}
+}
+
+// newClient has no connection yet.
+func newClient(t testing.TB, timeout time.Duration) *client {
+	return &client{t: t, ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(timeout), closed: make(chan struct{})}
+}
+
+// Close closes the session. Calls that meet wait at a channel: the client library's wait for a mutex, which stops the clock of a bubble.
+func (c *client) Close() {
+	if !c.closing.CompareAndSwap(false, true) {
+		<-c.closed
+		return
+	}
+	c.conn.Close()
+	close(c.closed)
 }
 
 // session returns a handle on the client's session, a new one for each call.
@@ -158,8 +177,14 @@ var handles sync.Map
 
 // opened remembers the session of what a client has opened, for untilWaiting.
 func opened[O any](c *client, object O) O {
-	handles.Store(object, c.handle)
+	remember(c.t, object, c.handle)
 	return object
+}
+
+// remember keeps an object's session until the test ends, and no longer: it has 3 MB of buffers.
+func remember(t testing.TB, object any, session *variants.Session) {
+	handles.Store(object, session)
+	t.Cleanup(func() { handles.Delete(object) })
 }
 
 // waits tells whether the client does nothing but wait.
@@ -174,7 +199,7 @@ func (c *client) waits() bool {
 // connect opens a session through a dialer, which is the ledger's own if nil.
 func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
 	t.Helper()
-	c := &client{ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(timeout)}
+	c := newClient(t, timeout)
 	ready := make(chan struct{}, 1)
 	conn, _, err := zk.Connect([]string{server.Addr}, timeout,
 		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
@@ -182,11 +207,11 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 			if err != nil {
 				return nil, err
 			}
-			counted := c.ledger.Wrap(conn)
+			distant := distance{c.ledger.Wrap(conn)}
 			if wrap == nil {
-				return counted, nil
+				return distant, nil
 			}
-			return wrap(counted)
+			return wrap(distant)
 		}),
 		zk.WithEventCallback(func(e zk.Event) {
 			c.monitor.Observe(e)
@@ -200,21 +225,33 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 				}
 			}
 		}),
-		zk.WithLogger(quiet{}))
+		zk.WithLogger(quiet{}), zk.WithMaxBufferSize(largestReply))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(conn.Close)
+	c.conn = conn
+	t.Cleanup(c.Close)
 	select {
 	case <-ready:
 	case <-time.After(patience):
 		t.Fatalf("no session at %s", server.Addr)
 	}
-	c.conn = conn
 	c.handle = variants.NewMonitoredSession(conn, c.monitor)
 	c.handle.OrderBy(c.ledger)
-	c.monitor.Guard(conn)
+	c.monitor.Guard(c)
 	return c
+}
+
+// largestReply is more than any reply here has. The client library's own limit is 1.5 MB, which each connection would occupy.
+const largestReply = 1 << 18
+
+// distance is a connection on which a request takes some time. In virtual time, it would take none, and what happens because of it would
+// not be seen to happen later.
+type distance struct{ net.Conn }
+
+func (d distance) Write(p []byte) (int, error) {
+	time.Sleep(time.Microsecond)
+	return d.Conn.Write(p)
 }
 
 type quiet struct{}
@@ -236,7 +273,7 @@ func clients(t testing.TB, e ensemble.Ensemble, n int) []*client {
 func directory(t testing.TB, e ensemble.Ensemble) string {
 	t.Helper()
 	c := connect(t, e.Servers()[0], ensemble.SessionTimeout, nil)
-	dir, err := c.conn.Create(fmt.Sprintf("/conformance-%d", time.Now().UnixNano()), nil, 0, zk.WorldACL(zk.PermAll))
+	dir, err := c.conn.Create("/conformance-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	if err != nil {
 		t.Fatal(err)
 	}

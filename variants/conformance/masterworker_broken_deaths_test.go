@@ -50,7 +50,7 @@ func masterworkerWorkerDies(t *testing.T, s *masterworkerShop, session func(*cli
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
 	mustAssign(t, m, tasks)
-	dying.client.conn.Close()
+	dying.client.Close()
 	eventually(t, "the session of a dead worker goes on", func() bool {
 		return len(children(t, c, path.Join(s.dir, "workers"))) == 1
 	})
@@ -65,16 +65,14 @@ func masterworkerWorkerDies(t *testing.T, s *masterworkerShop, session func(*cli
 
 func TestMasterThatForgetsDeadWorkersIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, masterworkerVariants, func(t *testing.T, variant masterworkerVariant) {
+	onEach(t, bubbles, masterworkerVariants, func(t *testing.T, v venue, variant masterworkerVariant) {
 		masterworkerWorkerDies(t, newMasterworkerShop(t, v, variant), func(c *client) variants.Conn { return planted.NewForgetfulConn(c.conn) })
 	})
 }
 
 func TestMasterThatBuriesTasksIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, masterworkerVariants, func(t *testing.T, variant masterworkerVariant) {
+	onEach(t, bubbles, masterworkerVariants, func(t *testing.T, v venue, variant masterworkerVariant) {
 		s := newMasterworkerShop(t, v, variant)
 		masterworkerWorkerDies(t, s, func(c *client) variants.Conn {
 			return masterworkerBurier{c.conn, path.Join(s.dir, "assign", "worker-a")}

@@ -41,8 +41,7 @@ func (g masterworkerGenerous) Multi(ops ...any) ([]zk.MultiResponse, error) {
 // A variant that may execute a task twice after a failure must not do so without one.
 func TestMasterThatGivesEachTaskToTwoWorkersIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, masterworkerVariants, func(t *testing.T, variant masterworkerVariant) {
+	onEach(t, bubbles, masterworkerVariants, func(t *testing.T, v venue, variant masterworkerVariant) {
 		const tasks = 20
 		s := newMasterworkerShop(t, v, variant)
 		workers := s.workers(t, 2)

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -175,7 +176,7 @@ func masterworkerSurvivesAWorker(t *testing.T, s *masterworkerShop) {
 	if !ok {
 		t.Fatal("a worker has no task")
 	}
-	dying[1].client.conn.Close()
+	dying[1].client.Close()
 	s.record(1, masterworker.Abandoned, int64(task.Data[0]))
 	s.assignUntil(t, m, third)
 	s.learn(t, customer, tasks)
@@ -334,7 +335,6 @@ func masterworkerWantsWorkers(t *testing.T, s *masterworkerShop) {
 // Wherever a master's session is expired by force, before or after each of its writes, another one can take over.
 func TestMasterWorkerMasterExpiresAnywhere(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range masterworkerVariants {
 		ops := []wire.Opcode{wire.OpMulti}
 		if !variant.once {
@@ -342,8 +342,8 @@ func TestMasterWorkerMasterExpiresAnywhere(t *testing.T) {
 		}
 		for _, op := range ops {
 			for _, do := range []embedded.Action{embedded.ExpireBefore, embedded.ExpireAfter} {
-				t.Run(variant.name+" "+op.String()+" "+[]string{embedded.ExpireBefore: "before", embedded.ExpireAfter: "after"}[do], func(t *testing.T) {
-					v.begin(t)
+				when := []string{embedded.ExpireBefore: "before", embedded.ExpireAfter: "after"}[do]
+				bubbles.run(t, fmt.Sprint(variant.name, " ", op, " ", when), func(t *testing.T, v venue) {
 					masterworkerExpires(t, newMasterworkerShop(t, v, variant), op, do)
 				})
 			}
@@ -394,12 +394,11 @@ func (c *masterworkerCareless) Multi(ops ...any) ([]zk.MultiResponse, error) {
 // The check must be able to fail: a master that loses a task.
 func TestMasterThatLosesATaskIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range masterworkerVariants {
 		if variant.pipelined { // which task is lost would be left to chance
 			continue
 		}
-		t.Run(variant.name, func(t *testing.T) {
+		bubbles.run(t, variant.name, func(t *testing.T, v venue) {
 			s := newMasterworkerShop(t, v, variant)
 			workers := s.workers(t, 2)
 			c := clients(t, v, 1)[0]
@@ -417,12 +416,11 @@ func TestMasterThatLosesATaskIsCaught(t *testing.T) {
 // Nor may a master pass for one that assigns once if it does not.
 func TestMasterThatAssignsTwiceIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range masterworkerVariants {
 		if variant.once {
 			continue
 		}
-		t.Run(variant.name, func(t *testing.T) {
+		bubbles.run(t, variant.name, func(t *testing.T, v venue) {
 			s := newMasterworkerShop(t, v, variant)
 			masterworkerSurvivesAMaster(t, s, masterworkerCloses)
 			boasting := slices.DeleteFunc(s.history, func(e variants.Event) bool { return e.Kind == masterworker.Doubtful })
@@ -444,16 +442,17 @@ func (g masterworkerGullible) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Eve
 
 // Nor may a client learn a result that no worker has found.
 func TestClientThatLearnsTooEarlyIsCaught(t *testing.T) {
-	t.Parallel()
-	s := newMasterworkerShop(t, embeddedVenue(t), masterworkerVariants[2])
-	worker := s.worker(t, 0, clients(t, s.venue, 1)[0])
-	m := s.newMaster(t)
-	c := clients(t, s.venue, 1)[0]
-	customer := s.submit(t, variants.NewSession(masterworkerGullible{c.conn}, c.monitor.Lost()), 1)
-	s.learn(t, customer, 1)
-	must(t, m.Wait(testContext(t)))
-	mustAssign(t, m, 1)
-	s.execute(t, worker)
-	closeAll(t, worker)
-	mustBreak(t, masterworker.Recipe(), s.history, "no worker had executed")
+	inBubble(t, func(t *testing.T, v venue) {
+		s := newMasterworkerShop(t, v, masterworkerVariants[2])
+		worker := s.worker(t, 0, clients(t, v, 1)[0])
+		m := s.newMaster(t)
+		c := clients(t, v, 1)[0]
+		customer := s.submit(t, variants.NewSession(masterworkerGullible{c.conn}, c.monitor.Lost()), 1)
+		s.learn(t, customer, 1)
+		must(t, m.Wait(testContext(t)))
+		mustAssign(t, m, 1)
+		s.execute(t, worker)
+		closeAll(t, worker)
+		mustBreak(t, masterworker.Recipe(), s.history, "no worker had executed")
+	})
 }

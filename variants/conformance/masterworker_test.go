@@ -81,8 +81,8 @@ var masterworkerChecks = []check[masterworkerCheck]{
 
 func TestMasterWorker(t *testing.T) { onEmbedded(t, checkMasterWorkers) }
 
-func checkMasterWorkers(t *testing.T, v venue) {
-	checkAll(t, v, masterworkerChecks, masterworkerVariants, func(t *testing.T, do masterworkerCheck, variant masterworkerVariant) {
+func checkMasterWorkers(t *testing.T, at place) {
+	checkAll(t, at, masterworkerChecks, masterworkerVariants, func(t *testing.T, v venue, do masterworkerCheck, variant masterworkerVariant) {
 		do(t, newMasterworkerShop(t, v, variant))
 	})
 }
@@ -307,8 +307,7 @@ func masterworkerKeepsItsPromise(t *testing.T, s *masterworkerShop) {
 // A master that loses a reply is in doubt about one task, unless its variant assigns each of them once.
 func TestMasterThatLosesAReplyIsInDoubt(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
-	onEach(t, v, masterworkerVariants, func(t *testing.T, variant masterworkerVariant) {
+	onEach(t, bubbles, masterworkerVariants, func(t *testing.T, v venue, variant masterworkerVariant) {
 		dir, observer, cs := directory(t, v), clients(t, v, 1)[0], clients(t, v, 2)
 		c := newCompany(t.Context(), variantOf(masterworker.Recipe(), variant.name), variants.Env{Clients: len(cs), Root: dir})
 		count := func(kind variants.EventKind) (total int) {

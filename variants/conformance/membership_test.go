@@ -53,11 +53,12 @@ var membershipChecks = []check[membershipCheck]{
 
 func TestMembership(t *testing.T) { onEmbedded(t, checkMemberships) }
 
-func checkMemberships(t *testing.T, v venue) {
-	checkAll(t, v, membershipChecks, membershipVariants, func(t *testing.T, do membershipCheck, variant underTest[membershipOpener]) {
-		do(t, v, directory(t, v), variant.open)
-	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, membership.Recipe(), 5, 6) })
+func checkMemberships(t *testing.T, at place) {
+	checkAll(t, at, membershipChecks, membershipVariants,
+		func(t *testing.T, v venue, do membershipCheck, variant underTest[membershipOpener]) {
+			do(t, v, directory(t, v), variant.open)
+		})
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, membership.Recipe(), 5, 6) })
 }
 
 // memberships lets each client open its view of a group.
@@ -199,7 +200,7 @@ func membershipForgetsWhoLeavesWhileItReads(t *testing.T, v venue, dir string, o
 
 func membershipSurvivesAMemberThatDies(t *testing.T, v venue, dir string, open membershipOpener) {
 	dying := connect(t, v.Servers()[0], v.shortest, nil)
-	membershipSurvives(t, v, dir, open, dying, dying.conn.Close)
+	membershipSurvives(t, v, dir, open, dying, dying.Close)
 }
 
 // The same with a session that expires because its client is cut off. Closing it is then up to the monitor.
@@ -382,31 +383,31 @@ func (l lying) Get(path string) ([]byte, *zk.Stat, error) {
 
 // The promise must be able to be broken: a client with a wrong view is caught.
 func TestMembershipWithAWrongViewIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	for _, tt := range []struct {
-		name  string
-		spoil broken
-		want  string
-		steps int
-	}{
-		{"sees who has left", func(s variants.Conn) variants.Conn {
-			return clinging{s, map[string]bool{}, map[string][]byte{}}
-		}, "who had left before", 2},
-		{"overlooks a member", func(s variants.Conn) variants.Conn { return blinking{s, &sync.Once{}} }, "does not see client 0 of round 0", 1},
-		{"takes members for others", func(s variants.Conn) variants.Conn { return lying{s} }, "who has never joined", 0},
-	} {
-		for _, variant := range membership.Recipe().Variants {
-			join := variant.Join
-			variant.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-				if env.Index == 1 {
-					env.Session = variants.NewSession(tt.spoil(env.Session.Conn()), env.Session.Lost())
+	inBubble(t, func(t *testing.T, v venue) {
+		for _, tt := range []struct {
+			name  string
+			spoil broken
+			want  string
+			steps int
+		}{
+			{"sees who has left", func(s variants.Conn) variants.Conn {
+				return clinging{s, map[string]bool{}, map[string][]byte{}}
+			}, "who had left before", 2},
+			{"overlooks a member", func(s variants.Conn) variants.Conn { return blinking{s, &sync.Once{}} }, "does not see client 0 of round 0", 1},
+			{"takes members for others", func(s variants.Conn) variants.Conn { return lying{s} }, "who has never joined", 0},
+		} {
+			for _, variant := range membership.Recipe().Variants {
+				join := variant.Join
+				variant.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+					if env.Index == 1 {
+						env.Session = variants.NewSession(tt.spoil(env.Session.Conn()), env.Session.Lost())
+					}
+					return join(ctx, env)
 				}
-				return join(ctx, env)
+				mustBreak(t, membership.Recipe(), historyOf(t, v, variant, 3, tt.steps), tt.want)
 			}
-			mustBreak(t, membership.Recipe(), historyOf(t, v, variant, 3, tt.steps), tt.want)
 		}
-	}
+	})
 }
 
 // deafToLosses is a session that is not notified of changes in the group.
@@ -420,9 +421,8 @@ func (d deafToLosses) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Even
 // A client that waits for a change while a member's session is lost must notice it.
 func TestMembershipThatNeverNoticesALossIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range membership.Recipe().Variants {
-		t.Run(variant.Name, func(t *testing.T) {
+		bubbles.run(t, variant.Name, func(t *testing.T, v venue) {
 			if violations := membership.Recipe().Violations(membershipAfterALoss(t, v, variant, honest)); len(violations) > 0 {
 				t.Errorf("violations %v of an honest session", violations)
 			}

@@ -16,8 +16,8 @@ import (
 )
 
 // keepsItsPromise lets several participants of each variant of a recipe take steps at once, and checks the history.
-func keepsItsPromise(t *testing.T, v venue, recipe variants.Recipe, participants, steps int) {
-	onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
+func keepsItsPromise(t *testing.T, at place, recipe variants.Recipe, participants, steps int) {
+	onEachOf(t, at, recipe, func(t *testing.T, v venue, variant variants.Variant) {
 		for _, violation := range breachesOf(recipe, variant, historyOf(t, v, variant, participants, steps), true) {
 			t.Error(violation.Text)
 		}
@@ -109,7 +109,7 @@ func (c *company) joinWith(t testing.TB, session *variants.Session) variants.Par
 	if err != nil {
 		t.Fatal(err)
 	}
-	handles.Store(p, env.Session)
+	remember(t, p, env.Session)
 	c.members = append(c.members, p)
 	return p
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
@@ -60,8 +59,8 @@ var priorityChecks = []check[priorityCheck]{
 func TestPriorityQueue(t *testing.T) { onEmbedded(t, priorityCheckAll) }
 
 // priorityCheckAll runs every check on every variant, each in a directory of its own.
-func priorityCheckAll(t *testing.T, v venue) {
-	checkAll(t, v, priorityChecks, priorityVariants, func(t *testing.T, do priorityCheck, variant priorityVariant) {
+func priorityCheckAll(t *testing.T, at place) {
+	checkAll(t, at, priorityChecks, priorityVariants, func(t *testing.T, v venue, do priorityCheck, variant priorityVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 }
@@ -168,7 +167,7 @@ func prioritySurvivesACrashOfATaker(t *testing.T, v venue, dir string, variant p
 	crashing, next := priorityOpen(t, variant, cs[0], dir), priorityOpen(t, variant, cs[1], dir)
 	priorityPut(t, crashing, 50, "a", "b", "c")
 	mustTake(t, crashing)
-	cs[0].conn.Close()
+	cs[0].Close()
 	catchUp(t, cs[1], dir)
 	mustDrain(t, next, "b", "c")
 	mustBeClear(t, cs[1], dir)
@@ -255,9 +254,8 @@ func TestPriorityQueueClientExpiresAnywhere(t *testing.T) {
 	for _, variant := range priorityVariants {
 		for _, do := range []embedded.Action{embedded.ExpireBefore, embedded.ExpireAfter} {
 			for nth := 1; nth <= 2; nth++ {
-				t.Run(fmt.Sprintf("%s, write %d, action %d", variant.name, nth, do), func(t *testing.T) {
-					t.Parallel()
-					priorityExpire(t, variant, do, nth)
+				bubbles.run(t, fmt.Sprintf("%s, write %d, action %d", variant.name, nth, do), func(t *testing.T, v venue) {
+					priorityExpire(t, v, variant, do, nth)
 				})
 			}
 		}
@@ -265,13 +263,12 @@ func TestPriorityQueueClientExpiresAnywhere(t *testing.T) {
 }
 
 // priorityExpire lets a client put an item, its first write, and take it, its second.
-func priorityExpire(t *testing.T, variant priorityVariant, do embedded.Action, nth int) {
-	e := ensembletest.Embedded(t, embedded.Config{})
-	dir := directory(t, e)
-	cs := clients(t, e, 2)
+func priorityExpire(t *testing.T, v venue, variant priorityVariant, do embedded.Action, nth int) {
+	dir := directory(t, v)
+	cs := clients(t, v, 2)
 	q, next := priorityOpen(t, variant, cs[0], dir), priorityOpen(t, variant, cs[1], dir)
 	priorityPut(t, next, 50, "b")
-	trap := e.Inject(embedded.Fault{Session: cs[0].conn.SessionID(), Op: wire.OpMulti, Nth: nth, Do: do})
+	trap := embeddedServer(t, v).Inject(embedded.Fault{Session: cs[0].conn.SessionID(), Op: wire.OpMulti, Nth: nth, Do: do})
 	err := q.Put(testContext(t), 10, []byte("a"))
 	if nth == 2 {
 		if err != nil {
@@ -293,12 +290,12 @@ func priorityExpire(t *testing.T, variant priorityVariant, do embedded.Action, n
 
 // The check must be able to fail: an item that is taken is there again.
 func TestPriorityQueueThatHandsAnItemOutTwiceIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir := directory(t, v)
-	session := &priorityTwice{Conn: clients(t, v, 1)[0].conn}
-	h := queueSteps(t, priorityqueue.Recipe(), "stale-list", []variants.Conn{session}, dir, 2)
-	mustBreak(t, priorityqueue.Recipe(), h, "had taken")
+	inBubble(t, func(t *testing.T, v venue) {
+		dir := directory(t, v)
+		session := &priorityTwice{Conn: clients(t, v, 1)[0].conn}
+		h := queueSteps(t, priorityqueue.Recipe(), "stale-list", []variants.Conn{session}, dir, 2)
+		mustBreak(t, priorityqueue.Recipe(), h, "had taken")
+	})
 }
 
 // priorityTwice is a session that puts the first item that it deletes again.
@@ -324,9 +321,8 @@ func (s *priorityTwice) Multi(ops ...any) ([]zk.MultiResponse, error) {
 // Nor may an item be lost unnoticed.
 func TestPriorityQueueThatLosesAnItemIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range priorityVariants {
-		t.Run(variant.name, func(t *testing.T) {
+		bubbles.run(t, variant.name, func(t *testing.T, v venue) {
 			dir := directory(t, v)
 			session := &losing{Conn: clients(t, v, 1)[0].conn}
 			h := lossyQueue(t, priorityqueue.Recipe(), variant.name, 11, session, dir)
@@ -358,13 +354,13 @@ func (d *priorityDeaf) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Eve
 
 // A list that is not thrown away in time makes inversions, which a variant that promises none must not have.
 func TestPriorityQueueThatGoesByAnOldListIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir := directory(t, v)
-	sessions := []variants.Conn{&priorityDeaf{Conn: clients(t, v, 1)[0].conn}}
-	h := queueSteps(t, priorityqueue.Recipe(), "invalidated-list", sessions, dir, 1)
-	violations := priorityqueue.Recipe().Violations(h)
-	if len(violations) == 0 || !strings.Contains(violations[0].Text, "although it knew of item") {
-		t.Errorf("violations %v, want inversions", violations)
-	}
+	inBubble(t, func(t *testing.T, v venue) {
+		dir := directory(t, v)
+		sessions := []variants.Conn{&priorityDeaf{Conn: clients(t, v, 1)[0].conn}}
+		h := queueSteps(t, priorityqueue.Recipe(), "invalidated-list", sessions, dir, 1)
+		violations := priorityqueue.Recipe().Violations(h)
+		if len(violations) == 0 || !strings.Contains(violations[0].Text, "although it knew of item") {
+			t.Errorf("violations %v, want inversions", violations)
+		}
+	})
 }

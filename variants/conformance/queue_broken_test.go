@@ -39,17 +39,17 @@ func (r *racing) Multi(ops ...any) ([]zk.MultiResponse, error) {
 // The check must be able to fail: a queue that does not look whether its delete was the one that counted hands an item
 // out twice.
 func TestQueueThatHandsAnItemOutTwiceIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir := directory(t, v)
-	var ready sync.WaitGroup
-	var sessions []variants.Conn
-	for _, c := range clients(t, v, 2) {
-		ready.Add(1)
-		sessions = append(sessions, &racing{Conn: c.conn, ready: &ready})
-	}
-	h := queueSteps(t, queue.Recipe(), "list-and-delete", sessions, dir, 1)
-	mustBreak(t, queue.Recipe(), h, "had taken")
+	inBubble(t, func(t *testing.T, v venue) {
+		dir := directory(t, v)
+		var ready sync.WaitGroup
+		var sessions []variants.Conn
+		for _, c := range clients(t, v, 2) {
+			ready.Add(1)
+			sessions = append(sessions, &racing{Conn: c.conn, ready: &ready})
+		}
+		h := queueSteps(t, queue.Recipe(), "list-and-delete", sessions, dir, 1)
+		mustBreak(t, queue.Recipe(), h, "had taken")
+	})
 }
 
 // losing is a session that says of its first put that it has been made, and does not make it.
@@ -68,9 +68,8 @@ func (l *losing) Multi(ops ...any) ([]zk.MultiResponse, error) {
 // A lost item must be noticed, too: by a client that finds the queue empty.
 func TestQueueThatLosesAnItemIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range queueVariants {
-		t.Run(variant.name, func(t *testing.T) {
+		bubbles.run(t, variant.name, func(t *testing.T, v venue) {
 			dir := directory(t, v)
 			c := clients(t, v, 1)[0]
 			h := lossyQueue(t, queue.Recipe(), variant.name, 10, &losing{Conn: c.conn}, dir)
@@ -101,15 +100,14 @@ func (f *frozen) Children(path string) ([]string, *zk.Stat, error) {
 // A client that never refreshes its first list misses all items that are put later.
 func TestQueueThatNeverListsAgainIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, name := range []string{"cached-list", "offset-cached-list"} {
-		t.Run(name, func(t *testing.T) {
+		bubbles.run(t, name, func(t *testing.T, v venue) {
 			session := &frozen{Conn: clients(t, v, 1)[0].conn}
 			h := lossyQueue(t, queue.Recipe(), name, 12, session, directory(t, v))
 			mustBreak(t, queue.Recipe(), h, "found nothing, although item")
 		})
 	}
-	t.Run("stale-list", func(t *testing.T) {
+	bubbles.run(t, "stale-list", func(t *testing.T, v venue) {
 		session := &frozen{Conn: clients(t, v, 1)[0].conn}
 		h := lossyQueue(t, priorityqueue.Recipe(), "stale-list", 11, session, directory(t, v))
 		mustBreak(t, priorityqueue.Recipe(), h, "found nothing, although item")

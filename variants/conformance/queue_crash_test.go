@@ -13,7 +13,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/queue"
@@ -25,7 +24,7 @@ func queueSurvivesACrashOfATaker(t *testing.T, v venue, dir string, variant queu
 	crashing, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
 	mustPut(t, crashing, "a", "b")
 	mustTake(t, crashing)
-	cs[0].conn.Close()
+	cs[0].Close()
 	catchUp(t, cs[1], dir)
 	if variant.claims {
 		mustDrain(t, next, "a", "b")
@@ -159,7 +158,7 @@ func queueRecoversALostTake(t *testing.T, v venue, dir string, variant queueVari
 
 func queueRecoversALostDone(t *testing.T, v venue, dir string, variant queueVariant) {
 	if !variant.claims {
-		t.Skip("nothing is sent")
+		return // nothing is sent
 	}
 	c, cutter := cutOnce(t, v, dropReply)
 	q := openQueue(t, variant, c, dir)
@@ -178,22 +177,20 @@ func TestQueueTakerExpiresAnywhere(t *testing.T) {
 	for _, variant := range queueVariants {
 		for _, do := range []embedded.Action{embedded.ExpireBefore, embedded.ExpireAfter} {
 			for nth := 1; nth <= 3; nth++ {
-				t.Run(fmt.Sprintf("%s, write %d, action %d", variant.name, nth, do), func(t *testing.T) {
-					t.Parallel()
-					takerExpires(t, variant, do, nth)
+				bubbles.run(t, fmt.Sprintf("%s, write %d, action %d", variant.name, nth, do), func(t *testing.T, v venue) {
+					takerExpires(t, v, variant, do, nth)
 				})
 			}
 		}
 	}
 }
 
-func takerExpires(t *testing.T, variant queueVariant, do embedded.Action, nth int) {
-	e := ensembletest.Embedded(t, embedded.Config{})
-	dir := directory(t, e)
-	cs := clients(t, e, 2)
+func takerExpires(t *testing.T, v venue, variant queueVariant, do embedded.Action, nth int) {
+	dir := directory(t, v)
+	cs := clients(t, v, 2)
 	taker, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
 	mustPut(t, next, "a", "b")
-	trap := e.Inject(embedded.Fault{Session: cs[0].conn.SessionID(), Op: wire.OpMulti, Nth: nth, Do: do})
+	trap := embeddedServer(t, v).Inject(embedded.Fault{Session: cs[0].conn.SessionID(), Op: wire.OpMulti, Nth: nth, Do: do})
 	_, _, err := taker.Take(testContext(t))
 	if err == nil {
 		err = taker.Done(testContext(t))
@@ -230,44 +227,44 @@ func openQueueNamed(t testing.TB, name string, c *client, dir string) queue.Queu
 
 // A claim that ends with its session wakes no client of wake-and-scan: the item waits for the next change of the queue.
 func TestQueueThatWakesNoClientForAFreeItem(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	dir, cs := directory(t, v), clients(t, v, 2)
-	crashing, next := openQueueNamed(t, "wake-and-scan", cs[0], dir), openQueueNamed(t, "wake-and-scan", cs[1], dir)
-	mustPut(t, next, "a", "b")
-	mustTake(t, crashing)
-	mustDrain(t, next, "b")
-	cs[0].conn.Close()
-	catchUp(t, cs[1], dir)
-	mustDrain(t, next)
-	mustPut(t, next, "c")
-	mustDrain(t, next, "a", "c")
-	mustBeClear(t, cs[1], dir)
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 2)
+		crashing, next := openQueueNamed(t, "wake-and-scan", cs[0], dir), openQueueNamed(t, "wake-and-scan", cs[1], dir)
+		mustPut(t, next, "a", "b")
+		mustTake(t, crashing)
+		mustDrain(t, next, "b")
+		cs[0].Close()
+		catchUp(t, cs[1], dir)
+		mustDrain(t, next)
+		mustPut(t, next, "c")
+		mustDrain(t, next, "a", "c")
+		mustBeClear(t, cs[1], dir)
+	})
 }
 
 // The marks of clients that have died are removed by one that joins when no other is left, and those of a client that joined and
 // died while the others did not look.
 func TestQueueRequeuesTheItemsOfAllThatHaveDied(t *testing.T) {
-	t.Parallel()
-	const name = "mark-and-requeue"
-	v := embeddedVenue(t)
-	dir, cs := directory(t, v), clients(t, v, 4)
-	first, second := openQueueNamed(t, name, cs[0], dir), openQueueNamed(t, name, cs[1], dir)
-	mustPut(t, first, "a", "b", "c")
-	mustTake(t, first)
-	mustTake(t, second)
-	cs[0].conn.Close()
-	cs[1].conn.Close()
-	survivor := openQueueNamed(t, name, cs[2], dir)
-	if got := mustTake(t, survivor); got != "a" {
-		t.Errorf("took %q, want a", got)
-	}
-	if got := mustTake(t, openQueueNamed(t, name, cs[3], dir)); got != "b" {
-		t.Errorf("took %q, want b", got)
-	}
-	cs[3].conn.Close()
-	catchUp(t, cs[2], dir)
-	mustDone(t, survivor)
-	mustDrain(t, survivor, "b", "c")
-	mustBeClear(t, cs[2], dir)
+	inBubble(t, func(t *testing.T, v venue) {
+		const name = "mark-and-requeue"
+		dir, cs := directory(t, v), clients(t, v, 4)
+		first, second := openQueueNamed(t, name, cs[0], dir), openQueueNamed(t, name, cs[1], dir)
+		mustPut(t, first, "a", "b", "c")
+		mustTake(t, first)
+		mustTake(t, second)
+		cs[0].Close()
+		cs[1].Close()
+		survivor := openQueueNamed(t, name, cs[2], dir)
+		if got := mustTake(t, survivor); got != "a" {
+			t.Errorf("took %q, want a", got)
+		}
+		if got := mustTake(t, openQueueNamed(t, name, cs[3], dir)); got != "b" {
+			t.Errorf("took %q, want b", got)
+		}
+		cs[3].Close()
+		catchUp(t, cs[2], dir)
+		mustDone(t, survivor)
+		mustDrain(t, survivor, "b", "c")
+		mustBeClear(t, cs[2], dir)
+	})
 }

@@ -73,8 +73,8 @@ var queueChecks = []check[queueCheck]{
 func TestQueue(t *testing.T) { onEmbedded(t, checkQueues) }
 
 // checkQueues runs every check on every variant, each in a directory of its own.
-func checkQueues(t *testing.T, v venue) {
-	checkAll(t, v, queueChecks, queueVariants, func(t *testing.T, do queueCheck, variant queueVariant) {
+func checkQueues(t *testing.T, at place) {
+	checkAll(t, at, queueChecks, queueVariants, func(t *testing.T, v venue, do queueCheck, variant queueVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 }

@@ -11,9 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
@@ -60,7 +58,7 @@ var revocableChecks = []check[revocableCheck]{
 
 func TestRevocable(t *testing.T) { onEmbedded(t, checkRevocable) }
 
-func checkRevocable(t *testing.T, v venue) {
+func checkRevocable(t *testing.T, at place) {
 	t.Helper()
 	var locks []lockVariant
 	for _, variant := range revocableVariants {
@@ -68,21 +66,18 @@ func checkRevocable(t *testing.T, v venue) {
 			return revocableLock{variant.open(c, dir)}
 		}})
 	}
-	checkLocks(t, v, locks)
-	checkAll(t, v, revocableChecks, revocableVariants, func(t *testing.T, do revocableCheck, variant revocableVariant) {
+	checkLocks(t, at, locks)
+	checkAll(t, at, revocableChecks, revocableVariants, func(t *testing.T, v venue, do revocableCheck, variant revocableVariant) {
 		do(t, v, directory(t, v), variant)
 	})
-	t.Run("keeps its promise", func(t *testing.T) { revocableKeepsItsPromise(t, v) })
-	t.Run("keeps its promise by force", func(t *testing.T) {
-		v.begin(t)
+	t.Run("keeps its promise", func(t *testing.T) { revocableKeepsItsPromise(t, at) })
+	at.run(t, "keeps its promise by force", func(t *testing.T, v venue) {
 		revocableKeepsItsPromiseByForce(t, v)
 	})
-	t.Run("takes the lock by force", func(t *testing.T) {
-		v.begin(t)
+	at.run(t, "takes the lock by force", func(t *testing.T, v venue) {
 		revocableTakesTheLockByForce(t, v)
 	})
-	t.Run("spares who waits", func(t *testing.T) {
-		v.begin(t)
+	at.run(t, "spares who waits", func(t *testing.T, v venue) {
 		revocableSparesWhoWaits(t, v)
 	})
 }
@@ -211,7 +206,7 @@ func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant rev
 			granted = revocableWant(t, cs[1], next)
 			revocableMustBeTold(t, "it was asked", grant.Revoked)
 		}
-		cs[0].conn.Close()
+		cs[0].Close()
 		revocableMustBeTold(t, "its session is lost", grant.Lost)
 		revocableMustBeTold(t, "it must stop", grant.Revoked)
 		wantError(t, "Release of a lost lock", holder.Release(testContext(t)), variants.ErrSessionLost)
@@ -298,8 +293,8 @@ func (r revocableRun) run(t *testing.T, v venue) variants.History {
 	return h
 }
 
-func revocableKeepsItsPromise(t *testing.T, v venue) {
-	onEach(t, v, revocableVariants, func(t *testing.T, variant revocableVariant) {
+func revocableKeepsItsPromise(t *testing.T, at place) {
+	onEach(t, at, revocableVariants, func(t *testing.T, v venue, variant revocableVariant) {
 		dir := directory(t, v)
 		h := revocableRun{
 			4, 3, revocableUntilAsked, revocable.Terms{Grace: patience, Forced: variant.name == "forced"},
@@ -364,7 +359,6 @@ func revocableKeepsItsPromiseByForce(t *testing.T, v venue) {
 // The checks above must be able to fail.
 func TestBrokenRevocableLocksAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range []struct {
 		name  string
 		terms revocable.Terms
@@ -385,8 +379,7 @@ func TestBrokenRevocableLocksAreCaught(t *testing.T) {
 		{"force that is not used", revocable.Terms{Grace: shortGrace, Forced: true}, false, revocableVariants[1].open, "after it was asked"},
 		{"a lock for each", revocable.Terms{Grace: patience}, true, revocableVariants[1].open, "while client"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			dir := directory(t, v)
 			got := revocableBreaches(t, v, tt.terms, func(_ int, c *client) revocable.Lock {
 				if tt.own {
@@ -404,12 +397,10 @@ func TestBrokenRevocableLocksAreCaught(t *testing.T) {
 // After a fault at a write of the client that asks or of the one that gives up, nothing is left that blocks others.
 func TestRevocableFaults(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range writeFaults {
 		for _, op := range []wire.Opcode{wire.OpCreate, wire.OpSetData, wire.OpDelete} {
 			for _, variant := range revocableVariants[1:] { // poll writes what data-watch writes
-				t.Run(fmt.Sprintf("%s/%s/%s", tt.name, op, variant.name), func(t *testing.T) {
-					t.Parallel()
+				bubbles.run(t, fmt.Sprintf("%s/%s/%s", tt.name, op, variant.name), func(t *testing.T, v venue) {
 					revocableSurvivesFaults(t, v, variant, embedded.Fault{Op: op, Do: tt.do}, tt.lost)
 				})
 			}
@@ -450,18 +441,16 @@ func revocableSurvivesFaults(t *testing.T, v venue, variant revocableVariant, fa
 // A client whose session the server ends while it holds, or waits, gives way to the client after it.
 func TestRevocableAfterForcedExpiry(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	v := venue{e, ensemble.SessionTimeout, (*testing.T).Parallel}
-	onEach(t, v, revocableVariants, func(t *testing.T, variant revocableVariant) {
+	onEach(t, bubbles, revocableVariants, func(t *testing.T, v venue, variant revocableVariant) {
 		dir, cs := directory(t, v), clients(t, v, 3)
 		holder, middle, last := variant.open(cs[0], dir), variant.open(cs[1], dir), variant.open(cs[2], dir)
 		grant := revocableMustAcquire(t, holder)
 		failed := background(func() error { return errorOf(middle.Acquire(testContext(t))) })
 		awaitWaiting(t, cs[1])
 		granted := revocableWant(t, cs[2], last)
-		e.Expire(cs[1].conn.SessionID())
+		embeddedServer(t, v).Expire(cs[1].conn.SessionID())
 		wantError(t, "Acquire in an expired session", <-failed, variants.ErrSessionLost)
-		e.Expire(cs[0].conn.SessionID())
+		embeddedServer(t, v).Expire(cs[0].conn.SessionID())
 		if second := <-granted; second.Token <= grant.Token {
 			t.Errorf("fencing token %d after %d", second.Token, grant.Token)
 		}

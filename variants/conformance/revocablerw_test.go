@@ -35,17 +35,17 @@ var revocableRWChecks = []check[revocableRWCheck]{
 
 func TestRevocableRW(t *testing.T) { onEmbedded(t, checkRevocableRW) }
 
-func checkRevocableRW(t *testing.T, v venue) {
+func checkRevocableRW(t *testing.T, at place) {
 	t.Helper()
-	checkAll(t, v, rwlockChecks, revocableRWVariants, func(t *testing.T, do rwlockCheck, variant underTest[revocableRWOpener]) {
+	checkAll(t, at, rwlockChecks, revocableRWVariants, func(t *testing.T, v venue, do rwlockCheck, variant underTest[revocableRWOpener]) {
 		do(t, v, directory(t, v), func(c *client, dir string) rwlock.Lock { return variant.open(c, dir) })
 	})
-	checkAll(t, v, revocableRWChecks, revocableRWVariants, func(t *testing.T, do revocableRWCheck, variant underTest[revocableRWOpener]) {
-		do(t, v, directory(t, v), variant.open)
-	})
-	t.Run("keeps its promise", func(t *testing.T) { revocableRWKeepsItsPromise(t, v) })
-	t.Run("spares ordinary clients and urgent ones", func(t *testing.T) {
-		v.begin(t)
+	checkAll(t, at, revocableRWChecks, revocableRWVariants,
+		func(t *testing.T, v venue, do revocableRWCheck, variant underTest[revocableRWOpener]) {
+			do(t, v, directory(t, v), variant.open)
+		})
+	t.Run("keeps its promise", func(t *testing.T) { revocableRWKeepsItsPromise(t, at) })
+	at.run(t, "spares ordinary clients and urgent ones", func(t *testing.T, v venue) {
 		revocableRWSparesEquals(t, v)
 	})
 }
@@ -174,7 +174,7 @@ func revocableRWTellsOfALostSession(t *testing.T, v venue, dir string, open revo
 	grant := l.hold(0, rwlock.Read)
 	writer := l.want(1, rwlock.Write, true)
 	mustBeAsked(t, grant)
-	l.cs[0].conn.Close()
+	l.cs[0].Close()
 	await(t, "the holder was not told that its session is lost", grant.Lost)
 	wantError(t, "Release of a lost lock", l.locks[0].Release(testContext(t)), variants.ErrSessionLost)
 	<-writer
@@ -226,8 +226,8 @@ func heldUntilAsked(ctx context.Context, asked <-chan struct{}) error {
 	return variants.WaitFor(ctx, 20*time.Millisecond, asked, nil)
 }
 
-func revocableRWKeepsItsPromise(t *testing.T, v venue) {
-	onEach(t, v, revocableRWVariants, func(t *testing.T, variant underTest[revocableRWOpener]) {
+func revocableRWKeepsItsPromise(t *testing.T, at place) {
+	onEach(t, at, revocableRWVariants, func(t *testing.T, v venue, variant underTest[revocableRWOpener]) {
 		dir := directory(t, v)
 		h := revocableRWHistory(t, v, dir, variant.open, rwlock.Terms{Grace: patience, Priorities: variant.name == "urgent-asks"}, heldUntilAsked)
 		for _, breach := range rwlock.RevocableRecipe().Violations(h) {
@@ -243,7 +243,6 @@ func revocableRWKeepsItsPromise(t *testing.T, v venue) {
 // The checks above must be able to fail.
 func TestBrokenRevocableRWLocksAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	deaf := func(ctx context.Context, _ <-chan struct{}) error {
 		return variants.WaitFor(ctx, 2*shortGrace, nil, nil)
 	}
@@ -261,8 +260,7 @@ func TestBrokenRevocableRWLocksAreCaught(t *testing.T) {
 			return variants.WaitFor(ctx, 2*shortGrace, asked, nil)
 		}, "after it was asked; the grace is 50ms"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			v.begin(t)
+		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
 			h := revocableRWHistory(t, v, directory(t, v), revocableRWVariants[tt.variant].open, tt.terms, tt.hold)
 			mustBreak(t, rwlock.RevocableRecipe(), h, tt.want)
 		})
@@ -272,13 +270,11 @@ func TestBrokenRevocableRWLocksAreCaught(t *testing.T) {
 // After a fault at a write of the client that asks or of the one that gives up, nothing is left that blocks others.
 func TestRevocableRWFaults(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, tt := range writeFaults {
 		for _, op := range []wire.Opcode{wire.OpCreate, wire.OpSetData, wire.OpDelete} {
 			for _, mode := range []rwlock.Mode{rwlock.Read, rwlock.Write} {
 				for _, variant := range revocableRWVariants {
-					t.Run(strings.Join([]string{tt.name, fmt.Sprint(op), mode.String(), variant.name}, "/"), func(t *testing.T) {
-						t.Parallel()
+					bubbles.run(t, strings.Join([]string{tt.name, fmt.Sprint(op), mode.String(), variant.name}, "/"), func(t *testing.T, v venue) {
 						revocableRWSurvivesFaults(t, v, variant.open, mode, embedded.Fault{Op: op, Do: tt.do}, tt.lost)
 					})
 				}

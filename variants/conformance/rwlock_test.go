@@ -66,12 +66,12 @@ var rwlockChecks = []check[rwlockCheck]{
 func TestRWLock(t *testing.T) { onEmbedded(t, checkRWLocks) }
 
 // checkRWLocks runs every check on every variant, each in a directory of its own.
-func checkRWLocks(t *testing.T, v venue) {
-	checkAll(t, v, rwlockChecks, rwlockVariants, func(t *testing.T, do rwlockCheck, variant underTest[rwlockOpener]) {
+func checkRWLocks(t *testing.T, at place) {
+	checkAll(t, at, rwlockChecks, rwlockVariants, func(t *testing.T, v venue, do rwlockCheck, variant underTest[rwlockOpener]) {
 		do(t, v, directory(t, v), variant.open)
 	})
 	t.Run("keeps its promise in a crowd", func(t *testing.T) {
-		onEachOf(t, v, rwlock.Recipe(), func(t *testing.T, variant variants.Variant) {
+		onEachOf(t, at, rwlock.Recipe(), func(t *testing.T, v venue, variant variants.Variant) {
 			dir := directory(t, v)
 			for _, breach := range rwlockCrowd(t, v, dir, variant, honest) {
 				t.Error(breach.Text)
@@ -143,11 +143,9 @@ func (b *blind) ChildrenW(path string) ([]string, *zk.Stat, <-chan zk.Event, err
 // The crowd's check must be able to fail: locks that overlook readers, or writers, are caught.
 func TestBlindRWLocksAreCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, marker := range []string{"-read-", "-write-"} {
 		for _, variant := range rwlock.Recipe().Variants {
-			t.Run(variant.Name+marker, func(t *testing.T) {
-				v.begin(t)
+			bubbles.run(t, variant.Name+marker, func(t *testing.T, v venue) {
 				breaches := rwlockCrowd(t, v, directory(t, v), variant, func(s variants.Conn) variants.Conn {
 					return &blind{Conn: s, marker: marker}
 				})
@@ -295,10 +293,10 @@ func rwlockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open rwloc
 	ctx, cancel := context.WithCancel(testContext(t))
 	crashed := l.request(ctx, 1, rwlock.Write)
 	reader := l.request(testContext(t), 2, rwlock.Read)
-	l.cs[1].conn.Close()
+	l.cs[1].Close()
 	granted(t, reader)
 	writer := l.request(testContext(t), 3, rwlock.Write)
-	l.cs[0].conn.Close() // a holder crashes, too
+	l.cs[0].Close() // a holder crashes, too
 	l.stillWaiting(map[int]<-chan error{3: writer})
 	l.release(2)
 	granted(t, writer)
@@ -349,7 +347,7 @@ func rwlockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open r
 		c := clients(t, v, 1)[0]
 		lost := variants.NewMonitor(ensemble.SessionTimeout) // guards nothing, so that the connection goes on
 		lost.Observe(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-		lock := open(&client{conn: c.conn, ledger: c.ledger, monitor: lost, handle: variants.NewSession(c.conn, lost.Lost())}, dir)
+		lock := open(&client{t: t, conn: c.conn, ledger: c.ledger, monitor: lost, handle: variants.NewSession(c.conn, lost.Lost())}, dir)
 		if _, err := lock.Acquire(testContext(t), mode); !errors.Is(err, variants.ErrSessionLost) {
 			t.Errorf("Acquire as a %s in a lost session returned %v, want ErrSessionLost", mode, err)
 		}

@@ -145,14 +145,12 @@ func cacheFlaws() []cacheFlaw {
 // What a cache shows that it must not, and what it does not show, is caught.
 func TestBrokenCaches(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, f := range cacheFlaws() {
 		for _, variant := range treecache.Recipe().Variants {
 			if f.outage && variant.Name == "jittered-reload" {
 				continue // it would take seconds
 			}
-			t.Run(f.name+" "+variant.Name, func(t *testing.T) {
-				v.begin(t)
+			bubbles.run(t, f.name+" "+variant.Name, func(t *testing.T, v venue) {
 				h := cacheHistory(t, v, variant.Name, f)
 				if want := cmp.Or(f.want[variant.Name], f.want[""]); want != "" {
 					mustBreak(t, treecache.Recipe(), h, want)

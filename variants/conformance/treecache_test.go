@@ -176,14 +176,14 @@ var cacheChecks = []check[cacheCheck]{
 func TestTreeCache(t *testing.T)     { onEmbedded(t, checkCaches) }
 func TestLiveTreeCache(t *testing.T) { onLive(t, checkCaches) }
 
-func checkCaches(t *testing.T, v venue) {
-	checkAll(t, v, cacheChecks, cacheVariants, func(t *testing.T, do cacheCheck, variant underTest[cacheOpener]) {
+func checkCaches(t *testing.T, at place) {
+	checkAll(t, at, cacheChecks, cacheVariants, func(t *testing.T, v venue, do cacheCheck, variant underTest[cacheOpener]) {
 		root := directory(t, v)
 		growTree(t, clients(t, v, 1)[0], root)
 		do(t, v, root, variant.open)
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, treecache.Recipe(), 6, 15) })
-	t.Run("keeps its promise through reconnects", func(t *testing.T) { cachesKeepTheirPromise(t, v) })
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, treecache.Recipe(), 6, 15) })
+	t.Run("keeps its promise through reconnects", func(t *testing.T) { cachesKeepTheirPromise(t, at) })
 }
 
 func cacheFollowsChanges(t *testing.T, v venue, root string, open cacheOpener) {
@@ -227,7 +227,7 @@ func cacheFollowsATreeThatDoesNotRest(t *testing.T, v venue, root string, open c
 		case err := <-done:
 			must(t, err)
 			ended = true
-		default:
+		case <-time.After(time.Microsecond):
 			must(t, c.Refresh(testContext(t)))
 		}
 	}
@@ -282,7 +282,7 @@ func cacheReportsALostSession(t *testing.T, v venue, root string, open cacheOpen
 // mustSee waits until a cache is in a state.
 func (c *copyOfTree) mustSee(t testing.TB, want treecache.State) {
 	t.Helper()
-	for c.State() != want {
+	for ; c.State() != want; time.Sleep(time.Millisecond) { // Changed does not wait if there is something to read
 		must(t, c.Changed(testContext(t)))
 	}
 }
@@ -352,9 +352,9 @@ func cacheHonoursADeadline(t *testing.T, v venue, root string, open cacheOpener)
 }
 
 // cachesKeepTheirPromise cuts all clients off, several times, while they take their steps.
-func cachesKeepTheirPromise(t *testing.T, v venue) {
+func cachesKeepTheirPromise(t *testing.T, at place) {
 	recipe := treecache.Recipe()
-	onEachOf(t, v, recipe, func(t *testing.T, variant variants.Variant) {
+	onEachOf(t, at, recipe, func(t *testing.T, v venue, variant variants.Variant) {
 		const participants, steps = 4, 120
 		c := newCompany(t.Context(), variant, variants.Env{Clients: participants, Size: 60, Root: directory(t, v), Hold: briefly})
 		c.prepare(t, clients(t, v, 1)[0])
@@ -396,7 +396,6 @@ func cachesKeepTheirPromise(t *testing.T, v venue) {
 // After a reconnect, a cache reads everything, or only what has changed.
 func TestReadsAfterAReconnect(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	const znodes, parents, ops = 13, 13, 26 // no znode here is as deep as the tree may be
 	for _, tt := range []struct {
 		variant     string
@@ -406,7 +405,7 @@ func TestReadsAfterAReconnect(t *testing.T) {
 		{"resumed-watches", 1, 4}, // the znode that has changed, and syncs
 		{"jittered-reload", znodes + parents, ops + 2},
 	} {
-		t.Run(tt.variant, func(t *testing.T) {
+		bubbles.run(t, tt.variant, func(t *testing.T, v venue) {
 			root := directory(t, v)
 			other := clients(t, v, 1)[0]
 			growTree(t, other, root)

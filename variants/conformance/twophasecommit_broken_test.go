@@ -25,22 +25,22 @@ func (l liar) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 
 // The check above must be able to fail: wherever a vote or an outcome is misread, it is noticed.
 func TestTwoPhaseCommitThatMisreadsIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	for _, variant := range siteVariants {
-		for _, lying := range []int{0, 1} {
-			cs := clients(t, v, 3)
-			h := transact(t, transactionDirectory(t, v), variant.name, 15, cs, func(i int, s variants.Conn) variants.Conn {
-				if i == lying {
-					return liar{s}
+	inBubble(t, func(t *testing.T, v venue) {
+		for _, variant := range siteVariants {
+			for _, lying := range []int{0, 1} {
+				cs := clients(t, v, 3)
+				h := transact(t, transactionDirectory(t, v), variant.name, 15, cs, func(i int, s variants.Conn) variants.Conn {
+					if i == lying {
+						return liar{s}
+					}
+					return s
+				})
+				if len(twophasecommit.Recipe().Violations(h)) == 0 {
+					t.Errorf("%s: site %d read all votes as commit, and nobody noticed", variant.name, lying)
 				}
-				return s
-			})
-			if len(twophasecommit.Recipe().Violations(h)) == 0 {
-				t.Errorf("%s: site %d read all votes as commit, and nobody noticed", variant.name, lying)
 			}
 		}
-	}
+	})
 }
 
 // outdated is a session that reads every transaction's query as that of the first.
@@ -66,15 +66,15 @@ func (outdated) first(data []byte) []byte {
 
 // A site that votes on another transaction than the one that the others vote on is caught, even if all votes are alike.
 func TestSiteThatVotesOnTheWrongTransactionIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	for _, variant := range siteVariants {
-		h := transact(t, transactionDirectory(t, v), variant.name, 3, clients(t, v, 3), func(i int, s variants.Conn) variants.Conn {
-			if i == 1 {
-				return outdated{s}
-			}
-			return s
-		})
-		mustBreak(t, twophasecommit.Recipe(), h, "site 1 was given the query of transaction 0 in transaction 1")
-	}
+	inBubble(t, func(t *testing.T, v venue) {
+		for _, variant := range siteVariants {
+			h := transact(t, transactionDirectory(t, v), variant.name, 3, clients(t, v, 3), func(i int, s variants.Conn) variants.Conn {
+				if i == 1 {
+					return outdated{s}
+				}
+				return s
+			})
+			mustBreak(t, twophasecommit.Recipe(), h, "site 1 was given the query of transaction 0 in transaction 1")
+		}
+	})
 }

@@ -92,7 +92,7 @@ func sitesJoinAgainAfterTheyWereMissed(t *testing.T, v venue, dir string, varian
 	cs := clients(t, v, 4)
 	sites := assemble(t, dir, variant.open, cs[:3]...)
 	transactTogether(t, sites...)
-	cs[2].conn.Close()
+	cs[2].Close()
 	for range 3 {
 		abortBy(t, sites[1], sites[0])
 	}
@@ -114,7 +114,7 @@ func coordinatorJoinsAgainAfterItWasMissed(t *testing.T, v venue, dir string, va
 	sites := assemble(t, dir, variant.open, cs[:3]...)
 	transactTogether(t, sites...)
 	mustPrepare(t, sites[0])
-	cs[0].conn.Close()
+	cs[0].Close()
 	abortBy(t, sites[1], sites[2])
 	sites[0] = variant.again(t, cs[3], twophasecommit.Group{Dir: dir, Sites: 3}, 2,
 		outcome(0, twophasecommit.Commit), outcome(1, twophasecommit.Abort))

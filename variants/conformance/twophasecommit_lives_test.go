@@ -29,8 +29,8 @@ var siteLives = []check[siteCheck]{
 
 func TestTwoPhaseCommitLives(t *testing.T) { onEmbedded(t, checkSiteLives) }
 
-func checkSiteLives(t *testing.T, v venue) {
-	checkAll(t, v, siteLives, siteVariants, func(t *testing.T, do siteCheck, variant siteVariant) {
+func checkSiteLives(t *testing.T, at place) {
+	checkAll(t, at, siteLives, siteVariants, func(t *testing.T, v venue, do siteCheck, variant siteVariant) {
 		do(t, v, transactionDirectory(t, v), variant)
 	})
 }
@@ -73,7 +73,7 @@ func sitesJoinAgainBeforeTheVote(t *testing.T, v venue, dir string, variant site
 	sites := assemble(t, dir, variant.open, cs[:3]...)
 	transactTogether(t, sites...)
 	mustPrepare(t, sites...)
-	cs[2].conn.Close()
+	cs[2].Close()
 	group := twophasecommit.Group{Dir: dir, Sites: 3, Site: 2}
 	if variant.ephemeral {
 		mustDecide(t, twophasecommit.Abort, voteAll(t, sites[:2]...)...)
@@ -96,7 +96,7 @@ func sitesJoinAgainAfterTheVote(t *testing.T, v venue, dir string, variant siteV
 	mustPrepare(t, sites...)
 	dying, stop := context.WithCancel(testContext(t))
 	dead := voteAndWait(dying, t, sites[2], twophasecommit.Commit)
-	cs[2].conn.Close()
+	cs[2].Close()
 	stop()
 	<-dead
 	sites[2] = variant.again(t, cs[3], twophasecommit.Group{Dir: dir, Sites: 3, Site: 2}, 0)
@@ -120,10 +120,10 @@ func sitesJoinAgainAfterTheOutcome(t *testing.T, v venue, dir string, variant si
 	mustDecide(t, twophasecommit.Commit, voteAll(t, sites[:2]...)...)
 	stop()
 	<-dead
-	cs[2].conn.Close()
+	cs[2].Close()
 	group := twophasecommit.Group{Dir: dir, Sites: 3, Site: 2}
 	sites[2] = variant.again(t, cs[3], group, 1, outcome(0, twophasecommit.Commit))
-	cs[3].conn.Close() // once more, in the next transaction
+	cs[3].Close() // once more, in the next transaction
 	mustPrepare(t, sites[0])
 	sites[2] = variant.again(t, cs[4], group, 1, outcome(0, twophasecommit.Commit))
 	transactTogether(t, sites...)
@@ -134,7 +134,7 @@ func sitesJoinAgainBeforeTheFirst(t *testing.T, v venue, dir string, variant sit
 	cs := clients(t, v, 4)
 	sites := assemble(t, dir, variant.open, cs[:2]...)
 	for site, c := range cs[:2] {
-		c.conn.Close()
+		c.Close()
 		sites[site] = variant.again(t, cs[2+site], twophasecommit.Group{Dir: dir, Sites: 2, Site: site}, 0)
 	}
 	transactTogether(t, sites...)
@@ -152,7 +152,7 @@ func sitesWaitForTheirFormerSession(t *testing.T, v venue, dir string, variant s
 	if variant.ephemeral {
 		awaitWaiting(t, cs[2])
 	}
-	cs[1].conn.Close()
+	cs[1].Close()
 	sites[1] = await(t, "the site does not join again", joined)
 	if _, next, err := sites[1].Resume(testContext(t)); err != nil || next != 1 {
 		t.Fatalf("it goes on with transaction %d (%v), want 1", next, err)
@@ -169,7 +169,7 @@ func coordinatorJoinsAgainBeforeItsVote(t *testing.T, v venue, dir string, varia
 		transactTogether(t, sites...)
 	}
 	mustPrepare(t, sites...)
-	cs[0].conn.Close()
+	cs[0].Close()
 	waiting := []<-chan decision{
 		voteAndWait(testContext(t), t, sites[1], twophasecommit.Commit), voteAndWait(testContext(t), t, sites[2], twophasecommit.Commit),
 	}
@@ -189,7 +189,7 @@ func coordinatorJoinsAgainAfterTheOutcome(t *testing.T, v venue, dir string, var
 	for range 3 {
 		transactTogether(t, sites...)
 	}
-	cs[0].conn.Close()
+	cs[0].Close()
 	prepared := background(func() error { return errorOf(sites[1].Prepare(testContext(t), nil)) })
 	sites[0] = variant.again(t, cs[2], twophasecommit.Group{Dir: dir, Sites: 2}, 3, outcome(1, twophasecommit.Commit), outcome(2, twophasecommit.Commit))
 	prepareAgain(t, sites[0], 3)
@@ -215,38 +215,38 @@ func theFirstOutcomeStands(t *testing.T, v venue, dir string, variant siteVarian
 // A coordinator that dies between the writes that open a transaction goes on where it was. A site that is back meanwhile waits for the
 // query, and so does one that has been there.
 func TestSeparateWritesGoOnWithATransactionHalfOpened(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	variant := siteVariants[slices.IndexFunc(siteVariants, func(v siteVariant) bool { return v.name == "separate-writes" })]
-	for _, written := range [][]string{{"/tx-1"}, {"/tx-1", "/tx-1/s-0"}, {"/tx-1", "/tx-1/s-0", "/tx-1/s-1", "/tx-1/s-2"}} {
-		dir := transactionDirectory(t, v)
-		cs := clients(t, v, 5)
-		sites := assemble(t, dir, variant.open, cs[:3]...)
-		transactTogether(t, sites...)
-		cs[0].conn.Close()
-		for _, znode := range written {
-			must(t, errorOf(cs[1].conn.Create(dir+znode, nil, 0, variants.WorldACL())))
+	inBubble(t, func(t *testing.T, v venue) {
+		variant := siteVariants[slices.IndexFunc(siteVariants, func(v siteVariant) bool { return v.name == "separate-writes" })]
+		for _, written := range [][]string{{"/tx-1"}, {"/tx-1", "/tx-1/s-0"}, {"/tx-1", "/tx-1/s-0", "/tx-1/s-1", "/tx-1/s-2"}} {
+			dir := transactionDirectory(t, v)
+			cs := clients(t, v, 5)
+			sites := assemble(t, dir, variant.open, cs[:3]...)
+			transactTogether(t, sites...)
+			cs[0].Close()
+			for _, znode := range written {
+				must(t, errorOf(cs[1].conn.Create(dir+znode, nil, 0, variants.WorldACL())))
+			}
+			cs[2].Close()
+			known := outcome(0, twophasecommit.Commit)
+			sites[2] = variant.again(t, cs[3], twophasecommit.Group{Dir: dir, Sites: 3, Site: 2}, 1, known)
+			var prepared []<-chan error
+			for _, s := range sites[1:] {
+				prepared = append(prepared, background(func() error { return errorOf(s.Prepare(testContext(t), nil)) }))
+			}
+			awaitWaiting(t, cs[1], cs[3])
+			sites[0] = variant.again(t, cs[4], twophasecommit.Group{Dir: dir, Sites: 3}, 1, known)
+			for _, s := range sites {
+				prepareAgain(t, s, 1)
+			}
+			for _, done := range prepared {
+				must(t, <-done)
+			}
+			mustDecide(t, twophasecommit.Commit, voteAll(t, sites...)...)
+			transactTogether(t, sites...)
+			transactTogether(t, sites...)
+			mustClose(t, v, dir, sites...)
 		}
-		cs[2].conn.Close()
-		known := outcome(0, twophasecommit.Commit)
-		sites[2] = variant.again(t, cs[3], twophasecommit.Group{Dir: dir, Sites: 3, Site: 2}, 1, known)
-		var prepared []<-chan error
-		for _, s := range sites[1:] {
-			prepared = append(prepared, background(func() error { return errorOf(s.Prepare(testContext(t), nil)) }))
-		}
-		awaitWaiting(t, cs[1], cs[3])
-		sites[0] = variant.again(t, cs[4], twophasecommit.Group{Dir: dir, Sites: 3}, 1, known)
-		for _, s := range sites {
-			prepareAgain(t, s, 1)
-		}
-		for _, done := range prepared {
-			must(t, <-done)
-		}
-		mustDecide(t, twophasecommit.Commit, voteAll(t, sites...)...)
-		transactTogether(t, sites...)
-		transactTogether(t, sites...)
-		mustClose(t, v, dir, sites...)
-	}
+	})
 }
 
 // trusting is a session that reads the vote of a site that has none, or whose znode is gone, as one to commit.
@@ -306,22 +306,22 @@ func lifeOf(t *testing.T, company *company, c *client, session variants.Conn, si
 
 // A coordinator that commits without the vote of a dead site is caught.
 func TestCommitWithoutADeadSiteIsCaught(t *testing.T) {
-	t.Parallel()
-	v := embeddedVenue(t)
-	for _, variant := range siteVariants {
-		dir, cs := transactionDirectory(t, v), clients(t, v, 2)
-		group := newCompany(testContext(t), variantOf(twophasecommit.Recipe(), variant.name), variants.Env{Clients: 2, Root: dir})
-		znode, vote := variant.voteless()
-		lifeOf(t, group, cs[1], cs[1].conn, 1, 0, 0)
-		group.record(1, nil, variants.Died, variants.Died, 0)
-		lifeOf(t, group, cs[0], trusting{cs[0].conn, znode, vote}, 0, 0, 1)
-		group.busy.Wait()
-		violations, _ := findings(twophasecommit.Recipe(), group.history())
-		const want = "site 0 committed transaction 0 before site 1 had voted"
-		if len(violations) != 1 || violations[0].Text != want {
-			t.Errorf("%s: violations %v, want %q", variant.name, violations, want)
+	inBubble(t, func(t *testing.T, v venue) {
+		for _, variant := range siteVariants {
+			dir, cs := transactionDirectory(t, v), clients(t, v, 2)
+			group := newCompany(testContext(t), variantOf(twophasecommit.Recipe(), variant.name), variants.Env{Clients: 2, Root: dir})
+			znode, vote := variant.voteless()
+			lifeOf(t, group, cs[1], cs[1].conn, 1, 0, 0)
+			group.record(1, nil, variants.Died, variants.Died, 0)
+			lifeOf(t, group, cs[0], trusting{cs[0].conn, znode, vote}, 0, 0, 1)
+			group.busy.Wait()
+			violations, _ := findings(twophasecommit.Recipe(), group.history())
+			const want = "site 0 committed transaction 0 before site 1 had voted"
+			if len(violations) != 1 || violations[0].Text != want {
+				t.Errorf("%s: violations %v, want %q", variant.name, violations, want)
+			}
 		}
-	}
+	})
 }
 
 // contrary is a session that reads every commit as an abort.
@@ -346,32 +346,32 @@ func (contrary) turn(data []byte) []byte {
 
 // A site that joins again and believes another outcome than that which the others know is caught.
 func TestSiteThatLearnsAnotherOutcomeIsCaught(t *testing.T) {
-	t.Parallel()
-	v := patientVenue(t)
-	for _, variant := range siteVariants {
-		for name, tt := range map[string]struct {
-			wrap   func(variants.Conn) variants.Conn
-			breach bool
-		}{
-			"honest":   {honest, false},
-			"contrary": {func(s variants.Conn) variants.Conn { return contrary{s} }, true},
-		} {
-			dir, cs := transactionDirectory(t, v), clients(t, v, 3)
-			group := newCompany(testContext(t), variantOf(twophasecommit.Recipe(), variant.name), variants.Env{Clients: 2, Root: dir})
-			for site, c := range cs[:2] {
-				lifeOf(t, group, c, c.conn, site, 0, 1)
-			}
-			group.busy.Wait()
-			cs[1].conn.Close()
-			group.record(1, nil, variants.Died, variants.Died, 0)
-			lifeOf(t, group, cs[2], tt.wrap(cs[2].conn), 1, 1, 0)
-			violations, _ := findings(twophasecommit.Recipe(), group.history())
-			caught := slices.ContainsFunc(violations, func(v variants.Violation) bool {
-				return strings.HasPrefix(v.Text, "site 1 decided to abort transaction 0, and site")
-			})
-			if caught != tt.breach || len(violations) > 1 {
-				t.Errorf("%s, %s: violations %v", variant.name, name, violations)
+	inBubble(t, func(t *testing.T, v venue) {
+		for _, variant := range siteVariants {
+			for name, tt := range map[string]struct {
+				wrap   func(variants.Conn) variants.Conn
+				breach bool
+			}{
+				"honest":   {honest, false},
+				"contrary": {func(s variants.Conn) variants.Conn { return contrary{s} }, true},
+			} {
+				dir, cs := transactionDirectory(t, v), clients(t, v, 3)
+				group := newCompany(testContext(t), variantOf(twophasecommit.Recipe(), variant.name), variants.Env{Clients: 2, Root: dir})
+				for site, c := range cs[:2] {
+					lifeOf(t, group, c, c.conn, site, 0, 1)
+				}
+				group.busy.Wait()
+				cs[1].Close()
+				group.record(1, nil, variants.Died, variants.Died, 0)
+				lifeOf(t, group, cs[2], tt.wrap(cs[2].conn), 1, 1, 0)
+				violations, _ := findings(twophasecommit.Recipe(), group.history())
+				caught := slices.ContainsFunc(violations, func(v variants.Violation) bool {
+					return strings.HasPrefix(v.Text, "site 1 decided to abort transaction 0, and site")
+				})
+				if caught != tt.breach || len(violations) > 1 {
+					t.Errorf("%s, %s: violations %v", variant.name, name, violations)
+				}
 			}
 		}
-	}
+	})
 }

@@ -78,8 +78,8 @@ var siteChecks = []check[siteCheck]{
 
 func TestTwoPhaseCommit(t *testing.T) { onEmbedded(t, checkSites) }
 
-func checkSites(t *testing.T, v venue) {
-	checkAll(t, v, siteChecks, siteVariants, func(t *testing.T, do siteCheck, variant siteVariant) {
+func checkSites(t *testing.T, at place) {
+	checkAll(t, at, siteChecks, siteVariants, func(t *testing.T, v venue, do siteCheck, variant siteVariant) {
 		do(t, v, transactionDirectory(t, v), variant)
 	})
 }
@@ -289,7 +289,7 @@ func sitesSurviveADeathBeforeTheVote(t *testing.T, v venue, dir string, variant 
 	cs := clients(t, v, 4)
 	sites := assemble(t, dir, variant.open, cs...)
 	mustPrepare(t, sites...)
-	cs[2].conn.Close()
+	cs[2].Close()
 	survive(t, v, dir, variant, sites)
 }
 
@@ -348,7 +348,7 @@ func sitesSurviveADeathAfterTheVote(t *testing.T, v venue, dir string, variant s
 	mustPrepare(t, sites...)
 	dying, stop := context.WithCancel(testContext(t))
 	dead := voteAndWait(dying, t, sites[2], twophasecommit.Commit)
-	cs[2].conn.Close()
+	cs[2].Close()
 	stop()
 	<-dead
 	want := twophasecommit.Commit

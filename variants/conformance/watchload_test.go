@@ -62,11 +62,11 @@ var watchloadChecks = []check[watchloadCheck]{
 
 func TestWatchload(t *testing.T) { onEmbedded(t, checkWatchload) }
 
-func checkWatchload(t *testing.T, v venue) {
-	checkAll(t, v, watchloadChecks, watchloadVariants(), func(t *testing.T, do watchloadCheck, variant watchloadVariant) {
+func checkWatchload(t *testing.T, at place) {
+	checkAll(t, at, watchloadChecks, watchloadVariants(), func(t *testing.T, v venue, do watchloadCheck, variant watchloadVariant) {
 		do(t, v, directory(t, v), variant)
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, v, watchload.Recipe(), 12, 15) })
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, watchload.Recipe(), 12, 15) })
 }
 
 // watchloadFeeds opens the feeds of all clients, client 0 first.
@@ -200,7 +200,7 @@ func watchloadSurvivesAWatcherThatCloses(t *testing.T, v venue, dir string, vari
 	cs := clients(t, v, 4)
 	feeds := watchloadFeeds(t, dir, variant, cs...)
 	watchloadWatch(t, 0, feeds...)
-	cs[2].conn.Close()
+	cs[2].Close()
 	watchloadSurvives(t, v, dir, cs, feeds)
 }
 
@@ -252,7 +252,7 @@ func watchloadSurvivesAPublisherThatDies(t *testing.T, v venue, dir string, vari
 	cs := clients(t, v, 3)
 	feeds := watchloadFeeds(t, dir, variant, cs...)
 	watchloadWatch(t, 0, feeds...)
-	cs[0].conn.Close()
+	cs[0].Close()
 	for _, f := range feeds[1:] {
 		ctx, want := testContext(t), watchload.ErrClosed
 		if !variant.shared {
@@ -391,7 +391,6 @@ func (d watchloadDeaf) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, er
 // The check must be able to fail: a client that is told too early, of what was never published, or not at all.
 func TestBrokenWatchloadIsCaught(t *testing.T) {
 	t.Parallel()
-	v := embeddedVenue(t)
 	for _, variant := range watchload.Recipe().Variants {
 		for name, tt := range map[string]struct {
 			wrap broken
@@ -401,7 +400,7 @@ func TestBrokenWatchloadIsCaught(t *testing.T) {
 			"foretelling": {func(s variants.Conn) variants.Conn { return watchloadForetelling{s} }, "there had been 0"},
 			"deaf":        {func(s variants.Conn) variants.Conn { return watchloadDeaf{s} }, "never told"},
 		} {
-			t.Run(variant.Name+"/"+name, func(t *testing.T) {
+			bubbles.run(t, variant.Name+"/"+name, func(t *testing.T, v venue) {
 				violations := watchload.Recipe().Violations(brokenWatchload(t, v, variant, tt.wrap))
 				if len(violations) == 0 || !strings.Contains(violations[0].Text, tt.want) {
 					t.Errorf("violations %v, want %q", violations, tt.want)
