@@ -76,7 +76,7 @@ func TestBarrierThatDiesWithItsClientIsCaught(t *testing.T) {
 			if l.number > 0 { // the dead client stays dead: it would find no barrier
 				<-m.ctx.Done()
 			}
-			l.handle = variants.NewSession(barrierOfItsClient{l.conn}, l.monitor.Lost())
+			l.handle = l.handle.Through(barrierOfItsClient{l.conn})
 		}
 		m.start(16)
 		awaitFinding(t, m, barrier.Recipe(), "passed barrier 2 before it was opened")

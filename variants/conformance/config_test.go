@@ -150,7 +150,7 @@ func TestReaderThatCannotTellUpdatesApartTearsTheConfiguration(t *testing.T) {
 			env := variants.Env{Clients: 2, Index: 1, Root: directory(t, v), Session: c.session()}
 			must(t, variant.Prepare(t.Context(), env))
 			log := variants.NewLog(time.Now(), env.Index)
-			env.Record, env.Session = log.Record, variants.NewSession(unseeing{c.conn, &sync.Once{}}, c.monitor.Lost())
+			env.Record, env.Session = log.Record, c.handle.Through(unseeing{c.conn, &sync.Once{}})
 			must(t, errorOf(variant.Join(t.Context(), env))) // a reader, which reads at once
 			violations := recipe.Violations(log.Take(nil))
 			if len(violations) == 0 || !strings.Contains(violations[0].Text, "torn") {

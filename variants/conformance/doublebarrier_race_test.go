@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/doublebarrier"
 )
 
@@ -32,7 +31,7 @@ func (s interrupted) Create(path string, data []byte, flags int32, acl []zk.ACL)
 func interruptedReadyRace(t *testing.T, c *client, g doublebarrier.Group, word string, do func()) doublebarrier.Barrier {
 	t.Helper()
 	session := interrupted{c.conn, word, new(sync.Once), do}
-	b, err := doublebarrier.NewReadyRace(t.Context(), variants.NewSession(session, c.monitor.Lost()), g)
+	b, err := doublebarrier.NewReadyRace(t.Context(), c.handle.Through(session), g)
 	must(t, err)
 	return opened(c, b)
 }

@@ -528,7 +528,7 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 		session := meddled{cs[1].conn, new(atomic.Bool), new(sync.Once), func() {
 			entered = doubleBarrierWait(testContext(t), t, first, first.Enter)
 		}}
-		second := readyNode(t, variants.NewSession(session, cs[1].monitor.Lost()), group)
+		second := readyNode(t, cs[1].handle.Through(session), group)
 		session.joined.Store(true)
 		ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 		defer cancel()
@@ -579,7 +579,7 @@ func TestReadyNodeSeesAfterAnOutageThatAllHaveEntered(t *testing.T) {
 			}
 		}}
 		session.listings.Store(-1)
-		first := readyNode(t, variants.NewSession(session, cs[1].monitor.Lost()), group)
+		first := readyNode(t, cs[1].handle.Through(session), group)
 		ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 		defer cancel()
 		must(t, first.Enter(ctx))

@@ -143,7 +143,7 @@ func TestAcknowledgementOfAClientThatGivesUp(t *testing.T) {
 		c := clients(t, v, 1)[0]
 		ctx, cancel := context.WithCancel(testContext(t))
 		dropping := &droppedCreate{Conn: c.conn, nth: 2, then: cancel}
-		hit := election.NewAcknowledged(variants.NewSession(dropping, c.monitor.Lost()), dir)
+		hit := election.NewAcknowledged(c.handle.Through(dropping), dir)
 		_, err := hit.Campaign(ctx)
 		wantError(t, "Campaign", err, context.Canceled)
 		mustBeEmpty(t, v, dir)

@@ -16,7 +16,7 @@ import (
 func enqueuingOn(t *testing.T, v venue, variant enqueueVariant) enqueuing {
 	e := enqueuing{queues: newQueues(t, v, nil), once: variant.once}
 	e.open = func(c *client, s variants.Conn) enqueue.Producer {
-		p, err := variant.open(testContext(t), variants.NewSession(s, c.monitor.Lost()), e.dir)
+		p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)
 		if err != nil {
 			t.Fatal(err)
 		}

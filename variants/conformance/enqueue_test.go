@@ -55,7 +55,7 @@ func checkEnqueue(t *testing.T, at place) {
 	checkAll(t, at, enqueueChecks, enqueueVariants, func(t *testing.T, v venue, do enqueueCheck, variant enqueueVariant) {
 		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once}
 		e.open = func(c *client, s variants.Conn) enqueue.Producer {
-			p, err := variant.open(testContext(t), variants.NewSession(s, c.monitor.Lost()), e.dir)
+			p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,7 +51,7 @@ func (s hiddenSite) value(t testing.TB, c *client) hiddenchannel.Value {
 // valueOver opens one client's view over a session that is not what it seems.
 func (s hiddenSite) valueOver(t testing.TB, c *client, session variants.Conn) hiddenchannel.Value {
 	t.Helper()
-	v, err := s.open(testContext(t), variants.NewSession(session, c.monitor.Lost()), s.znode, s.mail)
+	v, err := s.open(testContext(t), c.handle.Through(session), s.znode, s.mail)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func masterworkerWorkerDies(t *testing.T, s *masterworkerShop, session func(*cli
 	const tasks = 4
 	dying, other := s.worker(t, 0, clients(t, s.venue, 1)[0]), s.worker(t, 1, clients(t, s.venue, 1)[0])
 	c := clients(t, s.venue, 1)[0]
-	m := s.master(t, variants.NewSession(session(c), c.monitor.Lost()))
+	m := s.master(t, c.handle.Through(session(c)))
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
 	mustAssign(t, m, tasks)

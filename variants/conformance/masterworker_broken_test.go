@@ -46,7 +46,7 @@ func TestMasterThatGivesEachTaskToTwoWorkersIsCaught(t *testing.T) {
 		s := newMasterworkerShop(t, v, variant)
 		workers := s.workers(t, 2)
 		c := clients(t, v, 1)[0]
-		m := s.master(t, variants.NewSession(masterworkerGenerous{c.conn}, c.monitor.Lost()))
+		m := s.master(t, c.handle.Through(masterworkerGenerous{c.conn}))
 		customer := s.newClient(t, tasks)
 		must(t, m.Wait(testContext(t)))
 		mustAssign(t, m, tasks)

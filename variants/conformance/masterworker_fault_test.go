@@ -89,7 +89,7 @@ func masterworkerDies(t *testing.T, s *masterworkerShop, death masterworkerDeath
 	t.Helper()
 	c, cable := cabled(t, s.venue, s.venue.shortest)
 	doomed := &masterworkerDoomed{Conn: c.conn, death: death, cable: cable}
-	m := s.master(t, variants.NewSession(doomed, c.monitor.Lost()))
+	m := s.master(t, c.handle.Through(doomed))
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
 	if _, err := m.Assign(testContext(t)); !errors.Is(err, variants.ErrSessionLost) {
@@ -402,7 +402,7 @@ func TestMasterThatLosesATaskIsCaught(t *testing.T) {
 			s := newMasterworkerShop(t, v, variant)
 			workers := s.workers(t, 2)
 			c := clients(t, v, 1)[0]
-			m := s.master(t, variants.NewSession(&masterworkerCareless{Conn: c.conn}, c.monitor.Lost()))
+			m := s.master(t, c.handle.Through(&masterworkerCareless{Conn: c.conn}))
 			customer := s.newClient(t, 3)
 			mustAssign(t, m, 3)
 			s.execute(t, workers...)
@@ -447,7 +447,7 @@ func TestClientThatLearnsTooEarlyIsCaught(t *testing.T) {
 		worker := s.worker(t, 0, clients(t, v, 1)[0])
 		m := s.newMaster(t)
 		c := clients(t, v, 1)[0]
-		customer := s.submit(t, variants.NewSession(masterworkerGullible{c.conn}, c.monitor.Lost()), 1)
+		customer := s.submit(t, c.handle.Through(masterworkerGullible{c.conn}), 1)
 		s.learn(t, customer, 1)
 		must(t, m.Wait(testContext(t)))
 		mustAssign(t, m, 1)

@@ -288,7 +288,7 @@ func (v siteVariant) voteless() (znode, vote string) {
 func lifeOf(t *testing.T, company *company, c *client, session variants.Conn, site, life, steps int) {
 	t.Helper()
 	env := company.env
-	env.Index, env.Life, env.Session = site, life, variants.NewSession(session, c.monitor.Lost())
+	env.Index, env.Life, env.Session = site, life, c.handle.Through(session)
 	env.Record = func(kind variants.EventKind, value int64) { company.record(site, nil, kind, kind, value) }
 	if life > 0 {
 		env.Record(variants.Rejoined, int64(life))

@@ -177,7 +177,7 @@ func watchloadCompletesAPublication(t *testing.T, v venue, dir string, variant w
 	}}
 	group := watchload.Group{Dir: dir, Clients: len(cs), Topics: watchloadTopics}
 	var err error
-	if feeds[0], err = variant.open(testContext(t), variants.NewSession(hook, publisher.monitor.Lost()), group); err != nil {
+	if feeds[0], err = variant.open(testContext(t), publisher.handle.Through(hook), group); err != nil {
 		t.Fatal(err)
 	}
 	catchUpAll(t, dir, cs...) // the znodes of the first publisher are gone, and those of the second are there
