@@ -50,7 +50,7 @@ func (b *Background) validateDuring(p *problems, w Window, l BackgroundLoad) {
 func near(a, b time.Duration) bool { return max(a-b, b-a) <= backgroundSlack }
 
 func (s BackgroundStretch) validate(p *problems, path string, l BackgroundLoad) {
-	p.unless(s.Start < s.End, "%s goes from %s to %s", path, s.Start, s.End)
+	p.unless(s.Start <= s.End, "%s goes from %s to %s", path, s.Start, s.End)
 	s.Read.validate(p, path+".read", l.Reads, s.length())
 	s.Write.validate(p, path+".write", l.Writes, s.length())
 	due := s.Read.Due + s.Write.Due

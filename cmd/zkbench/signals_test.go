@@ -86,7 +86,7 @@ func TestSignals(t *testing.T) {
 			if _, err := results.ReadAll([]string{dir + "/out"}); err != nil {
 				t.Errorf("what is kept is not whole: %v", err)
 			}
-			if left := ensembletest.Znodes(t, server.Addr()); len(left) > 0 {
+			if left := ensembletest.Znodes(t, server.Servers()[0]); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}
 		})

@@ -86,6 +86,7 @@ func (c *connection) connect(frame []byte) bool {
 	granted := min(max(time.Duration(timeout)*time.Millisecond, minTicks*s.config.Tick), maxTicks*s.config.Tick)
 	var e *session
 	if id == 0 {
+		s.delay(s.config.WriteDelay) // to open a session is a transaction
 		e = s.open(granted)
 	} else {
 		e = s.reopen(id, password, granted)

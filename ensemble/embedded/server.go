@@ -38,6 +38,7 @@ type Server struct {
 	listener net.Listener // nil in memory
 	now      func() time.Time
 	sleep    func(time.Duration)
+	exact    bool // each delay is slept, however short: virtual time passes exactly
 	started  time.Time
 	stop     chan struct{}
 	running  sync.WaitGroup
@@ -84,6 +85,7 @@ func (l lock) Unlock() { <-l }
 // Memory starts a server without a port. Connections to it are in memory, and are made by its DialContext. Close ends it.
 func Memory(config Config) *Server {
 	s := newServer(config)
+	s.exact = true
 	s.running.Go(s.runTimers)
 	return s
 }
@@ -338,6 +340,10 @@ const (
 // shortens the next ones: under load the average delay is exact, and single delays are not.
 func (s *Server) delay(d time.Duration) {
 	if d <= 0 {
+		return
+	}
+	if s.exact {
+		s.sleep(d)
 		return
 	}
 	now := s.now()

@@ -50,7 +50,7 @@ func checkKill(t *testing.T, e diagnosable) {
 	if got := probe(t, victim).Role; got != ensemble.Follower {
 		t.Errorf("the restored server is %s, want %s", got, ensemble.Follower)
 	}
-	if names := Znodes(t, victim.Addr); !slices.Contains(names, path[1:]) {
+	if names := Znodes(t, victim); !slices.Contains(names, path[1:]) {
 		t.Errorf("the restored server has %v, want %s", names, path)
 	}
 	remove(t, others[0], path)

@@ -98,9 +98,9 @@ func End(t testing.TB, gone, witness *zk.Conn, ephemeral string) {
 }
 
 // Znodes returns the children of a server's root, without ZooKeeper's own.
-func Znodes(t testing.TB, addr string) []string {
+func Znodes(t testing.TB, server ensemble.Server) []string {
 	t.Helper()
-	c, err := namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}})
+	c, err := namespace.Connect(t.Context(), []ensemble.Server{server})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func (r *Recorder) Notification(n results.Notification) {
 	if c := r.client(n.Client); n.At > c.notified {
 		c.notified, c.earlier = n.At, c.notified
 	}
-	if r.window.contains(n.At) {
+	if r.window.isOpen() { // also at the time at which it ends, until it has
 		r.countNotification(n)
 	}
 	size := r.byZxid.add(n, &r.recent)

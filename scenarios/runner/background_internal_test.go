@@ -40,26 +40,27 @@ func opened(t *testing.T, e ensemble.Ensemble, load results.BackgroundLoad, alon
 
 // However many requests are due, only some of them are sent before earlier ones are answered.
 func TestBackgroundIsBounded(t *testing.T) {
-	const sessions, rate = 4, 50_000
-	e := ensembletest.Embedded(t, embedded.Config{ReadDelay: 10 * time.Millisecond})
-	b := opened(t, e, results.BackgroundLoad{Reads: rate, Sessions: sessions}, 200*time.Millisecond)
-	before := runtime.NumGoroutine()
-	if err := b.start(t.Context()); !errors.Is(err, errSaturated) {
-		t.Fatalf("got %v, want %v", err, errSaturated)
-	}
-	outstanding := 0
-	for _, s := range b.each {
-		outstanding += len(s.slots)
-	}
-	due := b.progress().due[backgroundRead]
-	if due < 4*maxOutstanding || outstanding > maxOutstanding || runtime.NumGoroutine() > before+maxOutstanding+3*sessions {
-		t.Errorf("%d requests were due, %d are outstanding, %d goroutines; want at most %d outstanding", due, outstanding, runtime.NumGoroutine(), maxOutstanding)
-	}
-	b.close()
-	got, err := b.report()
-	if err != nil || got.During != nil || got.Alone.BacklogMax < due/2 {
-		t.Errorf("got %+v (%v), want no window and a backlog of %d", got, err, due)
-	}
+	ensembletest.Bubble(t, embedded.Config{ReadDelay: 10 * time.Millisecond}, func(t *testing.T, e *embedded.Ensemble) {
+		const sessions, rate = 4, 50_000
+		b := opened(t, e, results.BackgroundLoad{Reads: rate, Sessions: sessions}, 200*time.Millisecond)
+		before := runtime.NumGoroutine()
+		if err := b.start(t.Context()); !errors.Is(err, errSaturated) {
+			t.Fatalf("got %v, want %v", err, errSaturated)
+		}
+		outstanding := 0
+		for _, s := range b.each {
+			outstanding += len(s.slots)
+		}
+		due := b.progress().due[backgroundRead]
+		if due < 4*maxOutstanding || outstanding > maxOutstanding || runtime.NumGoroutine() > before+maxOutstanding+3*sessions {
+			t.Errorf("%d requests were due, %d are outstanding, %d goroutines; want at most %d outstanding", due, outstanding, runtime.NumGoroutine(), maxOutstanding)
+		}
+		b.close()
+		got, err := b.report()
+		if err != nil || got.During != nil || got.Alone.BacklogMax < due/2 {
+			t.Errorf("got %+v (%v), want no window and a backlog of %d", got, err, due)
+		}
+	})
 }
 
 // If the run is interrupted while the znodes are created, those that exist are removed before the clean-up gives up. To delete by
@@ -67,25 +68,24 @@ func TestBackgroundIsBounded(t *testing.T) {
 func TestInterruptedCreationIsRemoved(t *testing.T) {
 	t.Parallel()
 	const delay = 20 * time.Millisecond
-	e := ensembletest.Embedded(t, embedded.Config{WriteDelay: delay})
-	root, err := openRoot(t.Context(), e.Servers(), false, "/interrupted")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	trap := e.Inject(embedded.Fault{Op: wire.OpMulti, Nth: 3, Do: embedded.HoldReply})
-	go func() { <-trap.Fired(); cancel() }()
-	load := results.BackgroundLoad{Znodes: 3 * int(clearTimeout/delay), Bytes: 1}
-	if _, err := root.createBackground(ctx, load); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-	trap.Release()
-	if err := root.close(context.WithoutCancel(ctx)); err != nil {
-		t.Error(err)
-	}
-	if names := ensembletest.Znodes(t, e.Servers()[0].Addr); len(names) > 0 {
-		t.Errorf("znodes %v are left", names)
-	}
+	ensembletest.Bubble(t, embedded.Config{WriteDelay: delay}, func(t *testing.T, e *embedded.Ensemble) {
+		root, err := openRoot(t.Context(), e.Servers(), false, "/interrupted")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		trap := e.Inject(embedded.Fault{Op: wire.OpMulti, Nth: 3, Do: embedded.HoldReply})
+		go func() { <-trap.Fired(); cancel() }()
+		load := results.BackgroundLoad{Znodes: 3 * int(clearTimeout/delay), Bytes: 1}
+		if _, err := root.createBackground(ctx, load); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+		trap.Release()
+		if err := root.close(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+		ensembletest.AwaitNoZnodes(t, e.Servers())
+	})
 }
 
 // A pause of the server that delays the background alone is in none of its latencies: they are those of the trial in which it keeps up.
@@ -157,36 +157,29 @@ func TestDrainWaitsForAnswers(t *testing.T) {
 
 // Requests that fail are counted, and end neither the background nor the load.
 func TestBackgroundOutlivesItsServer(t *testing.T) {
-	server, err := embedded.Listen(embedded.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &embedded.Ensemble{Server: server}
-	b := opened(t, e, results.BackgroundLoad{Reads: 200, Writes: 200, Sessions: 2}, 100*time.Millisecond)
-	if err := b.start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	b.enter(windowStretch)
-	if err := server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for failed := int64(0); failed == 0; {
-		b.mu.Lock()
-		failed = b.current.kinds[backgroundWrite].failed
-		b.mu.Unlock()
-	}
-	b.leave()
-	if err := b.drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	b.close()
-	got, err := b.report()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := got.During.Write; w.Failed == 0 || w.Due != w.Failed+w.Response.All() {
-		t.Errorf("of %d writes, %d failed and %d were answered", w.Due, w.Failed, w.Response.All())
-	}
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		b := opened(t, e, results.BackgroundLoad{Reads: 200, Writes: 200, Sessions: 2}, 100*time.Millisecond)
+		if err := b.start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.enter(windowStretch)
+		if err := e.Server.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		b.leave()
+		if err := b.drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.close()
+		got, err := b.report()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := got.During.Write; w.Failed == 0 || w.Due != w.Failed+w.Response.All() {
+			t.Errorf("of %d writes, %d failed and %d were answered", w.Due, w.Failed, w.Response.All())
+		}
+	})
 }
 
 func TestKeepsUp(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -40,6 +39,9 @@ func busyLoads(t *testing.T, e ensemble.Ensemble) {
 	warmed.Operations, warmed.WarmUp = 300, scenarios.Duration(50*time.Millisecond)
 	for _, s := range []scenarios.Scenario{looping(), warmed, lockstepOf(5)} {
 		s = busy(s, smallBackground())
+		if !inMemory(e) { // which takes seconds for each variant
+			s.Variants = []string{"children-watch", "predecessor-watch"}
+		}
 		for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
 			b := d.Background
 			if b == nil || b.During == nil || d.Scenario.Background == nil {
@@ -66,17 +68,14 @@ func busyLoads(t *testing.T, e ensemble.Ensemble) {
 // The znodes of the background are removed with the root of the run.
 func TestBackgroundIsRemoved(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	load := smallBackground()
-	load.Znodes = 2500
-	s := busy(looping(), load)
-	s.Variants, s.Duration = []string{"predecessor-watch"}, scenarios.Duration(100*time.Millisecond)
-	mustMeasure(t, e, s, catalog.Recipes())
-	for _, name := range ensembletest.Znodes(t, e.Servers()[0].Addr) {
-		if name != "zookeeper" {
-			t.Errorf("/%s is left", name)
-		}
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		load := smallBackground()
+		load.Znodes = 2500
+		s := busy(looping(), load)
+		s.Variants, s.Duration = []string{"predecessor-watch"}, scenarios.Duration(100*time.Millisecond)
+		mustMeasure(t, e, s, catalog.Recipes())
+		nothingLeft(t, e)
+	})
 }
 
 // A background that alone is too much is reported before any client has begun, in each mode. No number is measured.
@@ -86,46 +85,47 @@ func TestSaturatedByTheBackground(t *testing.T) {
 	for _, s := range []scenarios.Scenario{looping(), uncontended(), lockstepOf(3), arriving} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			t.Parallel()
-			e := ensembletest.Embedded(t, embedded.Config{WriteDelay: 10 * time.Millisecond})
-			load := smallBackground()
-			load.Writes = 200 // of 100 that the server can answer
-			s := busy(s, load)
-			docs := mustMeasure(t, e, s, catalog.Recipes())
-			if len(docs) != 1 {
-				t.Fatalf("%d documents, want the first one alone", len(docs))
-			}
-			d := docs[0]
-			want := "the background alone saturates the ensemble: it offered 150 reads/s and 200 writes/s, and achieved "
-			if len(d.Invalid) != 1 || !strings.HasPrefix(d.Invalid[0], want) {
-				t.Errorf("invalid %q, want %q", d.Invalid, want)
-			}
-			if _, measured := d.Metrics[results.OpsPerSecond]; measured || d.Window.Operations > 0 || d.Counts.TotalRequests > 0 || d.Background.During != nil {
-				t.Errorf("the load was applied: window %+v, counts %+v", d.Window, d.Counts)
-			}
-			if len(d.Violations) > 0 {
-				t.Errorf("violations %v", d.Violations)
-			}
+			bubbleOn(t, embedded.Config{WriteDelay: 10 * time.Millisecond}, func(t *testing.T, e *embedded.Ensemble) { checkSaturated(t, e, s) })
 		})
+	}
+}
+
+func checkSaturated(t *testing.T, e *embedded.Ensemble, s scenarios.Scenario) {
+	load := smallBackground()
+	load.Writes = 200 // of 100 that the server can answer
+	docs := mustMeasure(t, e, busy(s, load), catalog.Recipes())
+	if len(docs) != 1 {
+		t.Fatalf("%d documents, want the first one alone", len(docs))
+	}
+	d := docs[0]
+	want := "the background alone saturates the ensemble: it offered 150 reads/s and 200 writes/s, and achieved "
+	if len(d.Invalid) != 1 || !strings.HasPrefix(d.Invalid[0], want) {
+		t.Errorf("invalid %q, want %q", d.Invalid, want)
+	}
+	if _, measured := d.Metrics[results.OpsPerSecond]; measured || d.Window.Operations > 0 || d.Counts.TotalRequests > 0 || d.Background.During != nil {
+		t.Errorf("the load was applied: window %+v, counts %+v", d.Window, d.Counts)
+	}
+	if len(d.Violations) > 0 {
+		t.Errorf("violations %v", d.Violations)
 	}
 }
 
 // A load that fails ends the background, too.
 func TestInterruptEndsTheBackground(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	s := busy(looping(), smallBackground())
-	s.Duration = scenarios.Duration(time.Hour)
-	ctx, cancel := context.WithCancel(t.Context())
-	r := runner.Runner{
-		Ensemble: e, Recipes: catalog.Recipes(), Run: "interrupted",
-		Save:     func(*results.Document) error { return nil },
-		Progress: func(int, int, string) { time.AfterFunc(200*time.Millisecond, cancel) },
-	}
-	r.SkipRehearsals()
-	if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-	if got := ensembletest.Znodes(t, e.Servers()[0].Addr); len(got) > 1 {
-		t.Errorf("znodes %v are left", got)
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		s := busy(looping(), smallBackground())
+		s.Duration = scenarios.Duration(time.Hour)
+		ctx, cancel := context.WithCancel(t.Context())
+		r := runner.Runner{
+			Ensemble: e, Recipes: catalog.Recipes(), Run: "interrupted",
+			Save:     func(*results.Document) error { return nil },
+			Progress: func(int, int, string) { time.AfterFunc(5*time.Second, cancel) },
+		}
+		r.SkipRehearsals()
+		if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+		nothingLeft(t, e)
+	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -15,7 +15,6 @@ import (
 // clients' joining has set off is over when counting begins.
 func TestFirstOperationsKeepTheBounds(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
 	for _, recipe := range catalog.Recipes() {
 		t.Run(recipe.Name, func(t *testing.T) {
 			t.Parallel()
@@ -23,7 +22,9 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "first", recipe.Name, []int{2, 7}, 2, 1
 			s.Size = recipe.UsualSize()
 			s.Hold = scenarios.Duration(time.Millisecond) // leaves time to act on notifications one by one
-			for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+			var docs []*results.Document
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
+			for _, d := range docs {
 				if most := int64(s.Operations * d.Clients * d.Batch); d.Window.Operations > most {
 					t.Errorf("%s, %d clients: %d operations in steps of %d, want at most %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, most)
 				}
@@ -41,14 +42,14 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 func TestSeriesCostsEqualFormulas(t *testing.T) {
 	t.Parallel()
 	const size = 3
-	e := ensembletest.Embedded(t, embedded.Config{})
 	for _, recipe := range catalog.Recipes() {
 		if !recipe.SizeIsBatch {
 			continue
 		}
 		s := lockstepOf(1, 2, 7)
 		s.Recipe, s.Size = recipe.Name, size
-		docs := measureUndisturbed(t, e, s)
+		var docs []*results.Document
+		bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
 		checkCosts(t, docs)
 		for _, d := range docs {
 			if want := int64(size * d.Clients); d.Window.Operations != want || d.Batch != size {

@@ -28,17 +28,15 @@ type checkpoints struct {
 	m        *measurement
 	document *results.Document // what is known before the measurement
 	save     func(*results.Document) error
-	every    time.Duration
 }
 
 // newCheckpoints returns the checkpoints of a measurement; nil if it has none.
 func (p scenarioRun) newCheckpoints(m *measurement, t task, d *results.Document) *checkpoints {
-	every := cmp.Or(p.checkpointEvery, checkpointInterval)
-	if p.Checkpoint == nil || t.repeat == 0 || time.Duration(m.scenario.Duration) <= every {
+	if p.Checkpoint == nil || t.repeat == 0 || time.Duration(m.scenario.Duration) <= checkpointInterval {
 		return nil
 	}
 	known := *d
-	return &checkpoints{m: m, document: &known, save: p.Checkpoint, every: every}
+	return &checkpoints{m: m, document: &known, save: p.Checkpoint}
 }
 
 // opening is what the window of a measurement began with.
@@ -79,14 +77,14 @@ func (c *checkpoints) during(run, ctx context.Context, from opening, wait func(c
 // of the window, which would be late then.
 func (c *checkpoints) saveUntil(done <-chan struct{}, from opening) error {
 	start := time.Now()
-	ticker := time.NewTicker(c.every)
+	ticker := time.NewTicker(checkpointInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-done:
 			return nil
 		case <-ticker.C:
-			if left := time.Duration(c.m.scenario.Duration) - time.Since(start); left < c.every/10 {
+			if left := time.Duration(c.m.scenario.Duration) - time.Since(start); left < checkpointInterval/10 {
 				continue
 			}
 			if err := c.saveOne(from); err != nil {

@@ -3,13 +3,12 @@ package runner_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -24,20 +23,21 @@ type parts struct {
 	live        []runner.Live
 }
 
-// long is a load of one variant of a recipe, with checkpoints in short intervals.
-func (p *parts) long(t *testing.T, recipe, variant string, length time.Duration) (*runner.Runner, scenarios.Scenario) {
+// long is a load of one variant of a recipe, with a checkpoint in each minute.
+func (p *parts) long(t *testing.T, e ensemble.Ensemble, recipe, variant string, length time.Duration) (*runner.Runner, scenarios.Scenario) {
 	t.Helper()
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "long", recipe, []string{variant}, []int{5}, 1
 	s.Duration, s.WarmUp, s.Operations = scenarios.Duration(length), scenarios.Duration(100*time.Millisecond), 0
+	s.Hold = scenarios.Duration(200 * time.Millisecond) // so that minutes have few operations
 	r := &runner.Runner{
-		Ensemble: ensembletest.Embedded(t, embedded.Config{}), Recipes: catalog.Recipes(), Run: "long",
+		Ensemble: e, Recipes: catalog.Recipes(), Run: "long",
 		Progress:   func(int, int, string) {},
 		Save:       func(d *results.Document) error { readable(t, d); p.whole = append(p.whole, d); return nil },
 		Checkpoint: func(d *results.Document) error { p.add(t, d); return nil },
 		Live:       func(l runner.Live) { p.live = append(p.live, l) },
 	}
-	r.CheckEvery(50 * time.Millisecond)
+	r.InVirtualTime()
 	r.SkipRehearsals()
 	return r, s
 }
@@ -60,99 +60,112 @@ func (p *parts) add(t *testing.T, d *results.Document) {
 // Every checkpoint is a document of the window so far, and the whole document replaces the last one.
 func TestCheckpoints(t *testing.T) {
 	t.Parallel()
-	var p parts
-	r, s := p.long(t, "lock", "children-watch", 3*time.Second)
-	if err := r.RunScenario(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if len(p.whole) != 1 || len(p.checkpoints) == 0 || len(p.live) == 0 {
-		t.Fatalf("%d documents, %d checkpoints, and %d seconds were shown", len(p.whole), len(p.checkpoints), len(p.live))
-	}
-	whole, last := p.whole[0], p.checkpoints[len(p.checkpoints)-1]
-	t.Logf("%d checkpoints, the last one after %s of %s", len(p.checkpoints), last.Window.Length(), whole.Window.Length())
-	if whole.Partial || whole.Filename() != last.Filename() || whole.Window.Start != last.Window.Start || whole.Window.Operations < last.Window.Operations {
-		t.Errorf("partial %t, %s with %d operations follows %s with %d", whole.Partial, whole.Filename(), whole.Window.Operations, last.Filename(), last.Window.Operations)
-	}
-	if !slices.ContainsFunc(p.live, func(l runner.Live) bool { // on a busy machine, there may be seconds in which nothing happens
-		return l.Length >= time.Second && l.Operations > 0 && l.LargestHerd >= 1 && l.P99 > 0 && l.Phase == "handoff" && l.Elapsed > 0
-	}) {
-		t.Errorf("shown was %+v", p.live)
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		const minutes = 4
+		var p parts
+		r, s := p.long(t, e, "lock", "children-watch", minutes*time.Minute)
+		if err := r.RunScenario(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if len(p.whole) != 1 || len(p.checkpoints) != minutes-1 || len(p.live) < 60*minutes {
+			t.Fatalf("%d documents, %d checkpoints, and %d seconds were shown", len(p.whole), len(p.checkpoints), len(p.live))
+		}
+		whole, last := p.whole[0], p.checkpoints[len(p.checkpoints)-1]
+		if whole.Partial || whole.Filename() != last.Filename() || whole.Window.Start != last.Window.Start || whole.Window.Operations <= last.Window.Operations {
+			t.Errorf("partial %t, %s with %d operations follows %s with %d", whole.Partial, whole.Filename(), whole.Window.Operations, last.Filename(), last.Window.Operations)
+		}
+		for _, l := range p.live[1 : 60*minutes] {
+			if l.Length < time.Second || l.Operations == 0 || l.LargestHerd < 1 || l.P99 == 0 || l.Phase != "handoff" || l.Elapsed == 0 {
+				t.Errorf("shown was %+v", l)
+			}
+		}
+	})
 }
 
 // A run that is interrupted in the window keeps everything until then, and a run that fails what it had saved last.
 func TestInterruptedMeasurementIsKept(t *testing.T) {
 	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	var p parts
-	r, s := p.long(t, "lock", "predecessor-watch", time.Hour)
-	r.Checkpoint = func(d *results.Document) error {
-		p.add(t, d)
-		interrupt()
-		return nil
-	}
-	if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("the run ended with %v", err)
-	}
-	if len(p.checkpoints) < 2 || len(p.whole) > 0 {
-		t.Errorf("%d checkpoints and %d whole documents, want one checkpoint more after the interrupt", len(p.checkpoints), len(p.whole))
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var p parts
+		r, s := p.long(t, e, "lock", "predecessor-watch", time.Hour)
+		r.Checkpoint = func(d *results.Document) error {
+			p.add(t, d)
+			time.AfterFunc(time.Second, interrupt)
+			return nil
+		}
+		if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run ended with %v", err)
+		}
+		if len(p.checkpoints) != 2 || len(p.whole) > 0 {
+			t.Errorf("%d checkpoints and %d whole documents, want one checkpoint more after the interrupt", len(p.checkpoints), len(p.whole))
+		}
+	})
 }
 
 // Without a place for its results a measurement ends at once.
 func TestCheckpointThatCannotBeSaved(t *testing.T) {
 	t.Parallel()
-	var p parts
-	r, s := p.long(t, "lock", "predecessor-watch", time.Hour)
-	full := errors.New("no space left")
-	r.Checkpoint = func(*results.Document) error { return full }
-	if err := r.RunScenario(t.Context(), s); !errors.Is(err, full) {
-		t.Errorf("the run ended with %v", err)
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		var p parts
+		r, s := p.long(t, e, "lock", "predecessor-watch", time.Hour)
+		full := errors.New("no space left")
+		r.Checkpoint = func(*results.Document) error { return full }
+		if err := r.RunScenario(t.Context(), s); !errors.Is(err, full) {
+			t.Errorf("the run ended with %v", err)
+		}
+	})
 }
 
 // A partial document of a load with faults does not claim that nothing was left behind, which nothing has looked for.
 func TestCheckpointsWithFaults(t *testing.T) {
 	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	var p parts
-	r, s := p.long(t, "enqueue", "guid-marker", time.Hour)
-	s.Faults = schedule(t, "cut: any, every: 100ms", "expire: any, every: 150ms")
-	r.Checkpoint = func(d *results.Document) error {
-		p.add(t, d)
-		if d.Failure != nil && len(d.Failure.Faults) > 3 {
-			interrupt()
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var p parts
+		r, s := p.long(t, e, "enqueue", "guid-marker", time.Hour)
+		s.Think, s.Faults = s.Hold, schedule(t, "cut: any, every: 10s", "expire: any, every: 15s")
+		r.Checkpoint = func(d *results.Document) error {
+			p.add(t, d)
+			if d.Failure != nil && len(d.Failure.Faults) > 3 {
+				time.AfterFunc(time.Second, interrupt)
+			}
+			return nil
 		}
-		return nil
-	}
-	if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("the run ended with %v", err)
-	}
-	for _, d := range p.checkpoints {
-		if _, counted := d.Metrics[results.Orphans]; counted {
-			t.Errorf("a checkpoint after %s has counted orphans", d.Window.Length())
+		if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run ended with %v", err)
 		}
-	}
+		for _, d := range p.checkpoints {
+			if _, counted := d.Metrics[results.Orphans]; counted {
+				t.Errorf("a checkpoint after %s has counted orphans", d.Window.Length())
+			}
+		}
+	})
 }
 
-// Short windows and rehearsals have no checkpoints, nor has a run that does not want them.
+// Windows of up to a minute and rehearsals have no checkpoints, nor has a run that does not want them.
 func TestNoCheckpoints(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
-		change func(r *runner.Runner)
+		length time.Duration
+		wanted bool
 	}{
-		{"a minute is the default", func(r *runner.Runner) { r.CheckEvery(0) }},
-		{"not wanted", func(r *runner.Runner) { r.Checkpoint = nil }},
+		{"a minute", time.Minute, true},
+		{"not wanted", 3 * time.Minute, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var p parts
-			r, s := p.long(t, "lock", "predecessor-watch", 200*time.Millisecond)
-			tt.change(r)
-			if err := r.RunScenario(t.Context(), s); err != nil || len(p.checkpoints) > 0 || len(p.whole) != 1 {
-				t.Errorf("%v, %d checkpoints and %d whole documents", err, len(p.checkpoints), len(p.whole))
-			}
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+				var p parts
+				r, s := p.long(t, e, "lock", "predecessor-watch", tt.length)
+				if !tt.wanted {
+					r.Checkpoint = nil
+				}
+				if err := r.RunScenario(t.Context(), s); err != nil || len(p.checkpoints) > 0 || len(p.whole) != 1 {
+					t.Errorf("%v, %d checkpoints and %d whole documents", err, len(p.checkpoints), len(p.whole))
+				}
+			})
 		})
 	}
 }
@@ -160,23 +173,25 @@ func TestNoCheckpoints(t *testing.T) {
 // A partial document of an open load has the arrivals that were not served yet.
 func TestCheckpointsOfOpenLoads(t *testing.T) {
 	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	var p parts
-	r, s := p.long(t, "lock", "predecessor-watch", time.Hour)
-	s.Mode, s.Rate, s.Hold = scenarios.Open, []int{1000}, scenarios.Duration(10*time.Millisecond) // ten times what a lock can do
-	r.Checkpoint = func(d *results.Document) error {
-		p.add(t, d)
-		if len(p.checkpoints) > 3 {
-			interrupt()
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var p parts
+		r, s := p.long(t, e, "lock", "predecessor-watch", time.Hour)
+		s.Mode, s.Rate = scenarios.Open, []int{10} // twice what a lock can do
+		r.Checkpoint = func(d *results.Document) error {
+			p.add(t, d)
+			if len(p.checkpoints) > 3 {
+				time.AfterFunc(time.Second, interrupt)
+			}
+			return nil
 		}
-		return nil
-	}
-	if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("the run ended with %v", err)
-	}
-	for _, d := range p.checkpoints {
-		if d.Open == nil || d.Open.Arrivals <= d.Open.Served {
-			t.Errorf("after %s: %+v", d.Window.Length(), d.Open)
+		if err := r.RunScenario(ctx, s); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run ended with %v", err)
 		}
-	}
+		for _, d := range p.checkpoints {
+			if d.Open == nil || d.Open.Arrivals <= d.Open.Served {
+				t.Errorf("after %s: %+v", d.Window.Length(), d.Open)
+			}
+		}
+	})
 }

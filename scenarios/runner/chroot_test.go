@@ -10,7 +10,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -25,8 +24,9 @@ type lodger struct {
 func (l lodger) Chroot() string { return l.chroot }
 
 // Everything that a run creates stands below the chroot, and nothing stays.
-func TestChroot(t *testing.T) {
-	e := ensembletest.Embedded(t, embedded.Config{})
+func TestChroot(t *testing.T) { bubble(t, testChroot) }
+
+func testChroot(t *testing.T, e *embedded.Ensemble) {
 	conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)

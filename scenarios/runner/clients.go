@@ -85,8 +85,7 @@ type setting struct {
 	root       string           // an empty znode that only the participants use
 	bystander  string           // the small znode that bystanders read
 
-	connecting   func(done, of int) // is called now and then with the number of sessions that are established; may be nil
-	connectTicks <-chan time.Time   // for [clientPool.watchConnecting]; nil means the clock's
+	connecting func(done, of int) // is called now and then with the number of sessions that are established; may be nil
 }
 
 // crowd is the number of sessions at one server from which on every other one uses the server's second address.

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -308,12 +307,11 @@ func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel con
 	watching.Go(func() {
 		ticker := time.NewTicker(patience)
 		defer ticker.Stop()
-		ticks := cmp.Or(m.ticks, ticker.C)
 		for last := int64(-1); ; {
 			select {
 			case <-done:
 				return
-			case <-ticks:
+			case <-ticker.C:
 			}
 			now := steps.Load() + m.held.Load()
 			switch {

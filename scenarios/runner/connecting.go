@@ -29,7 +29,7 @@ const connectShown = 2 * time.Second
 func (p *clientPool) watchConnecting(at setting, cancel context.CancelCauseFunc) (stop func()) {
 	patience := connectTimeout + time.Duration(at.size)*joinAllowance
 	shown := time.NewTicker(connectShown)
-	unstuck := whileGrowing(p.ready.Load, growth{patience: patience, ticks: at.connectTicks, shown: shown.C,
+	unstuck := whileGrowing(p.ready.Load, growth{patience: patience, shown: shown.C,
 		show: func(done int64) {
 			if at.connecting != nil {
 				at.connecting(int(done), len(p.clients))
@@ -46,10 +46,9 @@ func (p *clientPool) watchConnecting(at setting, cancel context.CancelCauseFunc)
 // growth says what is done while a number grows, and when it does not.
 type growth struct {
 	patience time.Duration
-	ticks    <-chan time.Time // when the number is compared with the last time; nil means once in each patience
 	shown    <-chan time.Time // when show is called; nil means never
 	show     func(n int64)
-	stuck    func(n int64) // called once when the number has not grown between two ticks
+	stuck    func(n int64) // called once when the number has not grown for the patience, after up to twice that time
 }
 
 // whileGrowing watches a number until stop is called.
@@ -60,17 +59,13 @@ func whileGrowing(number func() int64, g growth) (stop func()) {
 	watching.Go(func() {
 		ticker := time.NewTicker(g.patience)
 		defer ticker.Stop()
-		ticks := g.ticks
-		if ticks == nil {
-			ticks = ticker.C
-		}
 		for {
 			select {
 			case <-done:
 				return
 			case <-g.shown:
 				g.show(number())
-			case <-ticks:
+			case <-ticker.C:
 				now := number()
 				if now == last {
 					g.stuck(now)

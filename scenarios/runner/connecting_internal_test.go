@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
@@ -20,59 +22,56 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// silentServer returns the address of a server that accepts connections and never answers.
-func silentServer(t *testing.T) string {
-	t.Helper()
-	return ensembletest.Listen(t, func(net.Conn) { <-t.Context().Done() })
+// silent is a server that accepts connections and never answers.
+type silent struct{}
+
+func (silent) DialContext(context.Context, string, string) (net.Conn, error) {
+	client, _ := dial.Pipe()
+	return client, nil
 }
 
 // If no further session is established, the measurement ends with how many are. Those are shown until then.
 func TestConnectingStops(t *testing.T) {
-	t.Parallel()
-	servers := append(ensembletest.Embedded(t, embedded.Config{}).Servers(), ensemble.Server{Name: "silent", Addr: silentServer(t)})
-	ticks := make(chan time.Time)
-	settled := make(chan struct{})
-	at := setting{servers: servers, clients: 5, root: "/", connectTicks: ticks, connecting: func(done, of int) {
-		if done == 3 && of == 5 {
-			select {
-			case <-settled:
-			default:
-				close(settled)
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		servers := append(e.Servers(), ensemble.Server{Name: "silent", Addr: "192.0.2.2:2181", Dialer: silent{}})
+		shown, begun := 0, time.Now()
+		at := setting{servers: servers, clients: 5, root: "/", connecting: func(done, of int) {
+			if done != 3 || of != 5 {
+				t.Errorf("shown are %d of %d", done, of)
 			}
+			shown++
+		}}
+		_, err := connectAll(t.Context(), at, catalog.Recipes()[0].Variants[0])
+		if err == nil || !strings.Contains(err.Error(), "3 of 5 sessions are established") || !strings.Contains(err.Error(), "maxClientCnxns") {
+			t.Errorf("error = %v, want how many sessions are established, and what to look at", err)
 		}
-	}}
-	go func() {
-		<-settled
-		ticks <- time.Time{}
-		ticks <- time.Time{}
-	}()
-	_, err := connectAll(t.Context(), at, catalog.Recipes()[0].Variants[0])
-	if err == nil || !strings.Contains(err.Error(), "3 of 5 sessions are established") || !strings.Contains(err.Error(), "maxClientCnxns") {
-		t.Errorf("error = %v, want how many sessions are established, and what to look at", err)
-	}
+		patience := connectTimeout
+		if took := time.Since(begun); took < patience || took > 3*patience || shown < int(patience/connectShown) {
+			t.Errorf("it took %s, and was shown %d times", took, shown)
+		}
+	})
 }
 
 // While the number grows between two ticks, however slowly, nothing is stuck.
 func TestWhileGrowing(t *testing.T) {
-	t.Parallel()
-	var n atomic.Int64
-	ticks, shown, stuck := make(chan time.Time), make(chan time.Time), make(chan int64, 1)
-	stop := whileGrowing(n.Load, growth{patience: time.Hour, ticks: ticks, shown: shown, show: func(int64) {}, stuck: func(n int64) { stuck <- n }})
-	for range 5 {
-		n.Add(1)
-		ticks <- time.Time{}
-		shown <- time.Time{} // is received when the tick has been dealt with
-	}
-	select {
-	case at := <-stuck:
-		t.Errorf("stuck at %d", at)
-	default:
-	}
-	ticks <- time.Time{}
-	if at := <-stuck; at != 5 {
-		t.Errorf("stuck at %d, want 5", at)
-	}
-	stop()
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int64
+		stuck := make(chan int64, 1)
+		stop := whileGrowing(n.Load, growth{patience: time.Hour, stuck: func(n int64) { stuck <- n }})
+		for range 5 {
+			time.Sleep(time.Hour - time.Minute)
+			n.Add(1)
+		}
+		select {
+		case at := <-stuck:
+			t.Errorf("stuck at %d", at)
+		default:
+		}
+		if at := <-stuck; at != 5 {
+			t.Errorf("stuck at %d, want 5", at)
+		}
+		stop()
+	})
 }
 
 // A crowd that one address cannot take is refused, with what to do.

@@ -1,13 +1,12 @@
 package runner_test
 
 import (
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
@@ -48,11 +47,11 @@ func shorten(s *scenarios.Scenario) {
 	}
 }
 
-// ofManyFaults skips a test that takes minutes unless it was asked for.
+// ofManyFaults skips a test of hundreds of measurements where each takes ten times as long.
 func ofManyFaults(t *testing.T) {
 	t.Helper()
-	if os.Getenv("ZKBENCH_FAULTS") == "" {
-		t.Skip("takes minutes: `make faults` runs it")
+	if raceDetector {
+		t.Skip("takes minutes with the race detector: `make faults` runs it without, and TestFaultsOfClients runs with it")
 	}
 }
 
@@ -70,7 +69,7 @@ func TestFailureScenarios(t *testing.T) {
 			if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
 				t.Fatalf("shortened: %v", problems)
 			}
-			checkFailure(t, ensembletest.Embedded(t, quickTicks), s)
+			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
 		})
 	}
 }

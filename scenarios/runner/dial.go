@@ -21,7 +21,7 @@ type furtherSessions struct {
 
 // furtherSession is one of them.
 type furtherSession struct {
-	conn     *zk.Conn
+	conn     goSession
 	link     *ensemble.Link
 	monitor  *variants.Monitor
 	survives func() bool // ends the session's dependence on the client's life
@@ -36,7 +36,7 @@ func (c *client) dial(l *life, at setting) variants.DialFunc {
 			return nil, nil, err
 		}
 		hangUp := func() { l.further.close(ctx, s) }
-		return variants.NewMonitoredSession(unwatched{s.conn}, s.monitor), hangUp, nil
+		return variants.NewMonitoredSession(unwatched{s.conn.Conn}, s.monitor), hangUp, nil
 	}
 }
 
@@ -52,12 +52,12 @@ func (l *life) openFurther(ctx context.Context, servers []ensemble.Server, timeo
 		}
 	}()
 	s := &furtherSession{link: l.link.Further(), monitor: variants.NewMonitor(ensemble.SessionTimeout)}
-	var err error
-	s.conn, err = ensemble.OpenSession(opening, ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
+	conn, err := ensemble.OpenSession(opening, ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
 	if err != nil {
 		s.settle(ctx)
 		return nil, err
 	}
+	s.conn = newGoSession(conn)
 	s.monitor.SetTimeout(s.link.Ledger().SessionTimeout())
 	s.monitor.Guard(s.conn)
 	s.survives = context.AfterFunc(l.dead, s.monitor.Lose) //nolint:contextcheck // l.dead is the life's

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -54,40 +52,42 @@ func diallingRecipe(t *testing.T, joined func(*dialling)) []variants.Recipe {
 // Sessions that a participant opens are counted like its other writes, are confirmed by the servers, and end with the participant.
 func TestFurtherSessions(t *testing.T) {
 	t.Parallel()
-	const clients = 3
-	var all []*dialling
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats, s.Mode = "dial", "enqueue", []string{"blind-retry"}, []int{clients}, 1, scenarios.Lockstep
-	d := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, diallingRecipe(t, func(p *dialling) { all = append(all, p) }))[0]
-	if n := d.Counts.Requests["createSession"]; n != clients || d.Counts.Requests["closeSession"] != 0 {
-		t.Errorf("requests %v", d.Counts.Requests)
-	}
-	if want := int64(clients * (1 + 1 + 2)); d.Counts.Writes != want { // createSession, its create, and those of blind-retry
-		t.Errorf("%d writes, want %d", d.Counts.Writes, want)
-	}
-	if !d.Oracle.Checked || !d.Oracle.Agrees() {
-		t.Errorf("the servers do not confirm the counts: %+v", d.Oracle)
-	}
-	for _, p := range all {
-		if err := p.last.Once(t.Context(), func(c variants.Conn) error { _, _, err := c.Exists("/"); return err }); err == nil {
-			t.Error("a session that was left open outlives its participant")
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		const clients = 3
+		var all []*dialling
+		s := scenarios.Default()
+		s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats, s.Mode = "dial", "enqueue", []string{"blind-retry"}, []int{clients}, 1, scenarios.Lockstep
+		d := mustMeasure(t, e, s, diallingRecipe(t, func(p *dialling) { all = append(all, p) }))[0]
+		if n := d.Counts.Requests["createSession"]; n != clients || d.Counts.Requests["closeSession"] != 0 {
+			t.Errorf("requests %v", d.Counts.Requests)
 		}
-	}
+		if want := int64(clients * (1 + 1 + 2)); d.Counts.Writes != want { // createSession, its create, and those of blind-retry
+			t.Errorf("%d writes, want %d", d.Counts.Writes, want)
+		}
+		if !d.Oracle.Checked || !d.Oracle.Agrees() {
+			t.Errorf("the servers do not confirm the counts: %+v", d.Oracle)
+		}
+		for _, p := range all {
+			if err := p.last.Once(t.Context(), func(c variants.Conn) error { _, _, err := c.Exists("/"); return err }); err == nil {
+				t.Error("a session that was left open outlives its participant")
+			}
+		}
+	})
 }
 
 // A client that stops dead or loses a session leaves no doubt about what its further sessions did.
-func TestFurtherSessionsUnderFaults(t *testing.T) { // not beside the others, which would make its sessions of a second run out
-	s := faulty("enqueue", 3, schedule(t, "stop: any, after: create, every: 900ms", "expire: any, every: 300ms", "cut: any, every: 200ms"))
-	s.Variants, s.Duration = []string{"session-per-put"}, scenarios.Duration(4*time.Second)
-	err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, catalog.Recipes(), func(d *results.Document) {
-		if d.Failure.Rejoins == 0 || d.Counts.Requests["closeSession"] == 0 {
-			t.Errorf("%d clients joined again, requests %v: the test tests nothing", d.Failure.Rejoins, d.Counts.Requests)
-		}
-		if len(d.Violations)+len(d.Invalid) > 0 || !d.Oracle.Agrees() {
-			t.Errorf("violations %v, invalid %v, oracle %+v", d.Violations, d.Invalid, d.Oracle)
+func TestFurtherSessionsUnderFaults(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
+		s := faulty("enqueue", 3, schedule(t, "stop: any, after: create, every: 900ms", "expire: any, every: 300ms", "cut: any, every: 200ms"))
+		s.Variants, s.Duration = []string{"session-per-put"}, scenarios.Duration(4*time.Second)
+		for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+			if d.Failure.Rejoins == 0 || d.Counts.Requests["closeSession"] == 0 {
+				t.Errorf("%d clients joined again, requests %v: the test tests nothing", d.Failure.Rejoins, d.Counts.Requests)
+			}
+			if len(d.Violations)+len(d.Invalid) > 0 || !d.Oracle.Agrees() {
+				t.Errorf("violations %v, invalid %v, oracle %+v", d.Violations, d.Invalid, d.Oracle)
+			}
 		}
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }

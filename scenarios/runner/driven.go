@@ -27,8 +27,22 @@ type ownSession interface {
 	Close()
 }
 
-// goSession is the session of a client of a variant in Go.
-type goSession struct{ *zk.Conn }
+// goSession is the session of a client of a variant in Go. Its monitor and the runner may close it at the same time.
+type goSession struct {
+	*zk.Conn
+	closing chan struct{} // holds a token while it is being closed
+}
+
+func newGoSession(conn *zk.Conn) goSession { return goSession{conn, make(chan struct{}, 1)} }
+
+// Close implements [ownSession].
+//
+// Note: the library has a lock for this, but a wait for that stops the clock in a bubble of testing/synctest.
+func (s goSession) Close() {
+	s.closing <- struct{}{}
+	defer func() { <-s.closing }()
+	s.Conn.Close()
+}
 
 // Fence implements [ownSession].
 func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
@@ -119,7 +133,7 @@ func (c *client) openSession(ctx context.Context, at setting) (session *variants
 	if err != nil {
 		return nil, nil, err
 	}
-	c.setOwn(goSession{conn})
+	c.setOwn(newGoSession(conn))
 	return variants.NewMonitoredSession(conn, c.monitor), nil, nil
 }
 

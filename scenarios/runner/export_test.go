@@ -27,8 +27,8 @@ func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants
 	return steps, func() { s.finish(false); c.closeAll(context.WithoutCancel(ctx)) }, nil
 }
 
-// SetTicks makes a runner check the progress of closed loads at each tick instead of by the clock.
-func (r *Runner) SetTicks(ticks <-chan time.Time) { r.ticks = ticks }
+// InVirtualTime lets a runner work in a bubble of testing/synctest, in which a thread that sleeps stops the clock.
+func (r *Runner) InVirtualTime() { r.nap = time.Sleep }
 
 // SkipRehearsals makes a runner measure at once, as on a server that needs no warming up.
 func (r *Runner) SkipRehearsals() { r.unrehearsed = true }
@@ -36,19 +36,9 @@ func (r *Runner) SkipRehearsals() { r.unrehearsed = true }
 // ShortenFloors makes a runner measure floors with as few rounds as they need.
 func (r *Runner) ShortenFloors() { r.shortFloors = true }
 
-// ShortenPatience makes a runner judge loads with faults in which no operation completes for d once all faults are over.
-func (r *Runner) ShortenPatience(d time.Duration) { r.patience = d }
-
-// ShortenLooks makes a runner look every d whether a load stands still.
-func (r *Runner) ShortenLooks(d time.Duration) { r.look = d }
-
-// ShortenAlone makes backgrounds run alone for d before a load.
-func (r *Runner) ShortenAlone(d time.Duration) { r.alone = d }
-
 // Floor measures both halves of a floor with nothing in between.
-func Floor(ctx context.Context, servers []ensemble.Server, root string, timeout time.Duration) results.Floor {
+func Floor(ctx context.Context, servers []ensemble.Server, root string) results.Floor {
 	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)
-	f.timeout = timeout
 	f.before(ctx, servers)
 	f.after(ctx)
 	f.close(context.WithoutCancel(ctx))
@@ -72,9 +62,3 @@ func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) (
 func OracleWithout(account error) results.Oracle {
 	return crossCheck(true, snapshot{leader: 1}, snapshot{leader: 1, err: account})
 }
-
-// CheckEvery sets the time between two checkpoints.
-func (r *Runner) CheckEvery(d time.Duration) { r.checkpointEvery = d }
-
-// SetLimit makes a runner end loads that have a limit when the channel says so instead of by the clock.
-func (r *Runner) SetLimit(limit <-chan time.Time) { r.limit = limit }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -40,8 +39,9 @@ func faulty(recipe string, clients int, schedule []faults.Fault) scenarios.Scena
 	return s
 }
 
-// quickTicks is a server whose sessions may be as short as a second.
-var quickTicks = embedded.Config{Tick: 200 * time.Millisecond}
+// quickTicks is a server whose sessions may be as short as a second. A load with faults needs time more than operations, so that the
+// server is slow.
+var quickTicks = embedded.Config{Tick: 200 * time.Millisecond, ReadDelay: time.Millisecond, WriteDelay: 2 * time.Millisecond}
 
 // Every lock keeps its promise while its clients, their sessions and their connections fail, and clients join again.
 func TestFaultsOfClients(t *testing.T) {
@@ -65,45 +65,52 @@ func TestFaultsOfClients(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := ensembletest.Embedded(t, quickTicks)
-			s := faulty("lock", 5, schedule(t, tt.faults...))
-			if tt.lives { // long enough for several lives, also on a machine that has little time for each client
-				s.Duration = scenarios.Duration(6 * time.Second)
-			} else { // after a cut, the client library waits for a second before it tries the same server again
-				s.SessionTimeout = scenarios.Duration(4 * time.Second)
-			}
-			err := measure(t.Context(), t, e, s, catalog.Recipes(), func(d *results.Document) {
-				f := d.Failure
-				switch {
-				case f == nil || len(f.Faults) == 0:
-					t.Fatalf("%s: no fault happened in %d operations: %+v, warnings %q", d.Variant, d.Window.Operations, f, d.Warnings)
-				case tt.lives && f.Rejoins == 0:
-					t.Errorf("%s: no client joined again", d.Variant)
-				case len(d.Violations) > 0:
-					t.Errorf("%s: %v", d.Variant, d.Violations)
-				}
-				t.Logf("%s: %.0f ops/s, %d faults, %d missed, recovery %v, invalid %v, warnings %q, failed %d", d.Variant,
-					d.Metrics[results.OpsPerSecond].Value, len(f.Faults), f.Missed,
-					slices.MaxFunc(f.Faults, func(a, b results.Fault) int { return int(a.Recovery - b.Recovery) }).Recovery,
-					d.Invalid, d.Warnings, f.FailedOperations)
-			})
-			if err != nil {
-				t.Error(err)
-			}
+			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { failLocks(t, e, tt.faults, tt.lives) })
 		})
+	}
+}
+
+// failLocks measures all locks under faults, by which clients join again or not.
+func failLocks(t *testing.T, e ensemble.Ensemble, faults []string, lives bool) {
+	t.Helper()
+	s := faulty("lock", 5, schedule(t, faults...))
+	if lives { // long enough for several lives
+		s.Duration = scenarios.Duration(6 * time.Second)
+	} else { // after a cut, the client library waits for a second before it tries the same server again
+		s.SessionTimeout = scenarios.Duration(4 * time.Second)
+	}
+	err := measure(t.Context(), t, e, s, catalog.Recipes(), func(d *results.Document) {
+		f := d.Failure
+		switch {
+		case f == nil || len(f.Faults) == 0:
+			t.Fatalf("%s: no fault happened in %d operations: %+v, warnings %q", d.Variant, d.Window.Operations, f, d.Warnings)
+		case lives && f.Rejoins == 0:
+			t.Errorf("%s: no client joined again", d.Variant)
+		case len(d.Violations) > 0:
+			t.Errorf("%s: %v", d.Variant, d.Violations)
+		}
+		t.Logf("%s: %.0f ops/s, %d faults, %d missed, recovery %v, invalid %v, warnings %q, failed %d", d.Variant,
+			d.Metrics[results.OpsPerSecond].Value, len(f.Faults), f.Missed,
+			slices.MaxFunc(f.Faults, func(a, b results.Fault) int { return int(a.Recovery - b.Recovery) }).Recovery,
+			d.Invalid, d.Warnings, f.FailedOperations)
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
 // Where no client can join again, the loss of a session ends the load with an error that says so, instead of a broken promise.
 func TestLostSessionWithoutAnotherLife(t *testing.T) {
-	recipe := lock.Recipe()
-	recipe.Fixed = true
-	s := faulty("lock", 3, schedule(t, "expire: any, at: 500ms"))
-	s.Variants = []string{"predecessor-watch"}
-	err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, []variants.Recipe{recipe}, func(*results.Document) {})
-	if err == nil || !strings.Contains(err.Error(), "no client of this recipe can join again: choose a longer session-timeout") {
-		t.Errorf("the load ended with %v", err)
-	}
+	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
+		recipe := lock.Recipe()
+		recipe.Fixed = true
+		s := faulty("lock", 3, schedule(t, "expire: any, at: 500ms"))
+		s.Variants = []string{"predecessor-watch"}
+		err := measure(t.Context(), t, e, s, []variants.Recipe{recipe}, func(*results.Document) {})
+		if err == nil || !strings.Contains(err.Error(), "no client of this recipe can join again: choose a longer session-timeout") {
+			t.Errorf("the load ended with %v", err)
+		}
+	})
 }
 
 // A lock keeps its promise while servers fail, and all servers work afterwards.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -69,20 +69,6 @@ func doomedLock(clients, rehearsing int, broken bool, fail func(context.Context)
 	})
 }
 
-// standStill returns a step that does not end by itself. It sends the two ticks that find no progress between them once
-// all clients have begun theirs.
-func standStill(clients int, ticks chan<- time.Time) func(context.Context) error {
-	var standing atomic.Int64
-	return func(ctx context.Context) error {
-		if standing.Add(1) == int64(clients) {
-			ticks <- time.Time{}
-			ticks <- time.Time{}
-		}
-		<-ctx.Done()
-		return ctx.Err()
-	}
-}
-
 // doom is a load whose clients fail in their second steps.
 type doom struct {
 	broken   bool  // all have held the lock at once by then
@@ -91,14 +77,16 @@ type doom struct {
 }
 
 // run runs the load. It returns the documents that were kept.
-func (d doom) run(t *testing.T) ([]*results.Document, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a load that goes on ends after all
+func (d doom) run(t *testing.T, e ensemble.Ensemble) ([]*results.Document, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that goes on ends after all
 	defer cancel()
 	const clients = 3
-	fail := func(context.Context) error { return d.cause }
-	ticks := make(chan time.Time, 2)
-	if errors.Is(d.cause, runner.ErrStuck) {
-		fail = standStill(clients, ticks)
+	fail := func(ctx context.Context) error {
+		if errors.Is(d.cause, runner.ErrStuck) {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return d.cause
 	}
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
@@ -109,14 +97,19 @@ func (d doom) run(t *testing.T) ([]*results.Document, error) {
 	}
 	var docs []*results.Document
 	r := runner.Runner{
-		Ensemble: ensembletest.Embedded(t, embedded.Config{}),
+		Ensemble: e,
 		Recipes:  doomedLock(clients, rehearsing, d.broken, fail),
 		Run:      "doomed",
 		Save:     func(d *results.Document) error { docs = append(docs, d); return nil },
 		Progress: func(int, int, string) {},
 	}
-	r.SetTicks(ticks)
 	err := r.RunScenario(ctx, s)
+	return docs, err
+}
+
+// inBubble is run in virtual time.
+func (d doom) inBubble(t *testing.T) (docs []*results.Document, err error) {
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs, err = d.run(t, e) })
 	return docs, err
 }
 
@@ -137,7 +130,7 @@ func TestFailedLoadsAreChecked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			docs, err := doom{broken: tt.broken, cause: tt.want}.run(t)
+			docs, err := doom{broken: tt.broken, cause: tt.want}.inBubble(t)
 			if len(docs) > 0 {
 				t.Error("a measurement that failed was kept")
 			}
@@ -175,33 +168,42 @@ func (c counting) Step(ctx context.Context) error {
 // Participants that withdraw in the midst of what they are doing break no promise.
 func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
 	for _, recipe := range catalog.Recipes() {
-		for _, v := range recipe.Variants {
+		for i, v := range recipe.Variants {
 			t.Run(recipe.Name+"/"+v.Name, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				var steps atomic.Int64
-				begin := func() {
-					if steps.Add(1) == 11 { // of the three clients, one begins its fourth or a later one
-						cancel()
-					}
-				}
-				join := v.Join
-				v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-					p, err := join(ctx, env)
-					return counting{p, begin}, err
-				}
-				recipe.Variants = []variants.Variant{v}
-				s := scenarios.Default()
-				s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "interrupted", recipe.Name, []int{3}, 1000, 1
-				err := measure(ctx, t, e, s, []variants.Recipe{recipe}, func(*results.Document) {})
-				var broken *runner.BrokenError
-				if errors.As(err, &broken) || !errors.Is(err, context.Canceled) {
-					t.Errorf("the run ended with %v, want only to hear that it was interrupted", err)
-				}
+				t.Parallel()
+				bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+					own := *(&scenarios.Scenario{Recipe: recipe.Name}).RecipeAmong(catalog.Recipes())
+					own.Variants = own.Variants[i : i+1]
+					interrupt(t, e, own)
+				})
 			})
 		}
+	}
+}
+
+// interrupt interrupts a load of a recipe's only variant.
+func interrupt(t *testing.T, e ensemble.Ensemble, recipe variants.Recipe) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var steps atomic.Int64
+	begin := func() {
+		if steps.Add(1) == 11 { // of the three clients, one begins its fourth or a later one
+			cancel()
+		}
+	}
+	join := recipe.Variants[0].Join
+	recipe.Variants[0].Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p, err := join(ctx, env)
+		return counting{p, begin}, err
+	}
+	s := scenarios.Default()
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "interrupted", recipe.Name, []int{3}, 1000, 1
+	err := measure(ctx, t, e, s, []variants.Recipe{recipe}, func(*results.Document) {})
+	var broken *runner.BrokenError
+	if errors.As(err, &broken) || !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ended with %v, want only to hear that it was interrupted", err)
 	}
 }
 
@@ -222,7 +224,7 @@ func TestExpectedBreachesEndTheLoad(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			docs, err := doom{broken: tt.broken, expected: true, cause: tt.err}.run(t)
+			docs, err := doom{broken: tt.broken, expected: true, cause: tt.err}.inBubble(t)
 			if tt.want == "" {
 				if !errors.Is(err, tt.err) || len(docs) > 0 {
 					t.Errorf("the run ended with %v and %d documents", err, len(docs))

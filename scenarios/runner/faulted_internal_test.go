@@ -128,8 +128,8 @@ func (f *faulted) begin(i int) {
 		f.t.Error(err)
 		return
 	}
-	c.own = goSession{conn}
-	c.monitor.Guard(conn)
+	c.own = newGoSession(conn)
+	c.monitor.Guard(c.own)
 	c.session = variants.NewSession(conn, c.monitor.Lost())
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -72,12 +72,14 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 		{"the first read", embedded.Fault{Op: wire.OpGetData, Do: embedded.DropBefore}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := ensembletest.Embedded(t, embedded.Config{})
-			trap := e.Inject(tt.fault)
 			s := lockstepOf(3)
 			s.Variants = []string{"znode"}
-			d := mustMeasure(t, e, s, catalog.Recipes())[0]
-			<-trap.Fired()
+			var d *results.Document
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+				trap := e.Inject(tt.fault)
+				d = mustMeasure(t, e, s, catalog.Recipes())[0]
+				<-trap.Fired()
+			})
 			warned := slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.HasPrefix(w, "the floor was not measured: client ") })
 			if d.Floor == nil || d.Floor.Why == "" || !warned {
 				t.Errorf("floor %+v, warnings %q", d.Floor, d.Warnings)
@@ -98,34 +100,18 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 func TestAFloorThatGetsNoAnswer(t *testing.T) {
 	for _, nth := range []int{1, 15} {
 		t.Run(fmt.Sprintf("held at request %d", nth), func(t *testing.T) {
-			const longest = time.Minute
-			for timeout := 200 * time.Millisecond; !floorEndsWithout(t, nth, timeout); timeout *= 5 {
-				if timeout > longest {
-					t.Fatalf("the request was not reached within %s", timeout)
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+				trap := e.Inject(embedded.Fault{Op: wire.OpSetData, Do: embedded.HoldReply, Nth: nth})
+				floor := runner.Floor(t.Context(), e.Servers(), "/held")
+				<-trap.Fired()
+				trap.Release()
+				if floor.Why != "the ensemble did not answer within 10s" || floor.After != nil {
+					t.Errorf("floor %+v", floor)
 				}
-			}
+				ensembletest.AwaitNoZnodes(t, e.Servers()) // a session whose close request is not answered in time ends later
+			})
 		})
 	}
-}
-
-// floorEndsWithout measures a floor of which the reply to one write is held, and reports whether that write was reached. A
-// busy machine may take so long until then that the floor has ended already.
-func floorEndsWithout(t *testing.T, nth int, timeout time.Duration) (reached bool) {
-	t.Helper()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	trap := e.Inject(embedded.Fault{Op: wire.OpSetData, Do: embedded.HoldReply, Nth: nth})
-	floor := runner.Floor(t.Context(), e.Servers(), "/held", timeout)
-	select {
-	case <-trap.Fired():
-		reached = true
-	default:
-	}
-	trap.Release()
-	if reached && (floor.Why != fmt.Sprintf("the ensemble did not answer within %s", timeout) || floor.After != nil) {
-		t.Errorf("floor %+v", floor)
-	}
-	ensembletest.AwaitNoZnodes(t, e.Servers()) // a session whose close request is not answered in time ends later
-	return reached
 }
 
 // A recipe names floors by the operations that are measured.

@@ -67,8 +67,9 @@ func throttledPeriods() int64 {
 
 // since summarizes what happened between an earlier snapshot and this one.
 func (v vitals) since(before vitals) results.Health {
+	elapsed := max(v.at.Sub(before.at), 1) // virtual time may have stood still
 	h := results.Health{
-		ClientCPU:    (v.client - before.client).Seconds() / v.at.Sub(before.at).Seconds() / float64(runtime.NumCPU()),
+		ClientCPU:    (v.client - before.client).Seconds() / elapsed.Seconds() / float64(runtime.NumCPU()),
 		MachineCPU:   -1,
 		SchedulerP99: histogramQuantile(before.scheduler, v.scheduler, 0.99),
 		GCPauseMax:   histogramQuantile(before.gc, v.gc, 1),

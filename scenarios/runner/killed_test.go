@@ -11,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -144,20 +143,22 @@ func (d diagnosed) Faults(context.Context) (map[string]ensemble.ServerFault, err
 // The error of a run names the servers that have faults, unless the run was interrupted.
 func TestFaultsAreDiagnosed(t *testing.T) {
 	t.Parallel()
-	e := diagnosed{ensembletest.Embedded(t, embedded.Config{})}
-	errDead := errors.New("the participant is dead")
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats, s.Variants = "doomed", "lock", []int{2}, 5, 1, []string{"predecessor-watch"}
-	run := func(ctx context.Context, fail func(context.Context) error) error {
-		return measure(ctx, t, e, s, doomedLock(2, 2, false, fail), func(*results.Document) {})
-	}
-	err := run(t.Context(), func(context.Context) error { return errDead })
-	if want := e.Servers()[0].Name + " is not running"; !errors.Is(err, errDead) || !strings.Contains(err.Error(), want) {
-		t.Errorf("the run ended with %v, want %v and %q", err, errDead, want)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	err = run(ctx, func(ctx context.Context) error { cancel(); return ctx.Err() })
-	if err == nil || errors.As(err, new(*ensemble.FaultyError)) {
-		t.Errorf("an interrupted run ended with %v", err)
-	}
+	bubble(t, func(t *testing.T, server *embedded.Ensemble) {
+		e := diagnosed{server}
+		errDead := errors.New("the participant is dead")
+		s := scenarios.Default()
+		s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats, s.Variants = "doomed", "lock", []int{2}, 5, 1, []string{"predecessor-watch"}
+		run := func(ctx context.Context, fail func(context.Context) error) error {
+			return measure(ctx, t, e, s, doomedLock(2, 2, false, fail), func(*results.Document) {})
+		}
+		err := run(t.Context(), func(context.Context) error { return errDead })
+		if want := e.Servers()[0].Name + " is not running"; !errors.Is(err, errDead) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the run ended with %v, want %v and %q", err, errDead, want)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		err = run(ctx, func(ctx context.Context) error { cancel(); return ctx.Err() })
+		if err == nil || errors.As(err, new(*ensemble.FaultyError)) {
+			t.Errorf("an interrupted run ended with %v", err)
+		}
+	})
 }

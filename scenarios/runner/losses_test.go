@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
@@ -60,7 +59,6 @@ func torn(always []variants.Loss) variants.Recipe {
 func TestLossesWithoutFaults(t *testing.T) {
 	t.Parallel()
 	const readers, updates = 2, 5
-	e := ensembletest.Embedded(t, embedded.Config{})
 	for _, tt := range []struct {
 		name   string
 		always []variants.Loss
@@ -72,7 +70,10 @@ func TestLossesWithoutFaults(t *testing.T) {
 	} {
 		s := scenarios.Default()
 		s.Name, s.Recipe, s.Clients, s.Size, s.Operations, s.Repeats = "torn", "config", []int{readers + 1}, 3, updates, 1
-		d := mustMeasure(t, e, s, []variants.Recipe{torn(tt.always)})[0]
+		var d *results.Document
+		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+			d = mustMeasure(t, e, s, []variants.Recipe{torn(tt.always)})[0]
+		})
 		if err := d.Validate(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}

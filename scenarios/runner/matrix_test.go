@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -30,23 +30,10 @@ func TestFaultMatrix(t *testing.T) {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				_, fault, _ := scenarios.MatrixCell(s.Name)
-				if endsSessions(s.Faults) {
-					s.SessionTimeout = scenarios.Duration(time.Second)
-				}
-				s.Duration = min(s.Duration, scenarios.Duration(3*time.Second))
-				err := measure(t.Context(), t, ensembletest.Embedded(t, quickTicks), s, catalog.Recipes(), func(d *results.Document) {
+				for _, d := range measureCell(t, s) {
 					mu.Lock()
-					defer mu.Unlock()
 					matrix.Add(fault, d)
-					for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-						t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
-					}
-					if len(d.Invalid) > 0 {
-						t.Errorf("%s: %q", d.Variant, d.Invalid)
-					}
-				})
-				if err != nil {
-					t.Error(err)
+					mu.Unlock()
 				}
 			})
 		}
@@ -59,7 +46,26 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// endsSessions reports whether a schedule ends sessions. In other runs, none may run out on a busy machine.
+// measureCell measures a cell of the matrix in virtual time.
+func measureCell(t *testing.T, s scenarios.Scenario) (docs []*results.Document) {
+	t.Helper()
+	if endsSessions(s.Faults) {
+		s.SessionTimeout = scenarios.Duration(time.Second)
+	}
+	s.Duration = min(s.Duration, scenarios.Duration(3*time.Second))
+	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
+	for _, d := range docs {
+		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
+			t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
+		}
+		if len(d.Invalid) > 0 {
+			t.Errorf("%s: %q", d.Variant, d.Invalid)
+		}
+	}
+	return docs
+}
+
+// endsSessions reports whether a schedule ends sessions. In other runs, none may run out.
 func endsSessions(schedule []faults.Fault) bool {
 	return slices.ContainsFunc(schedule, func(f faults.Fault) bool { return f.Kind == faults.Stop || f.Kind == faults.Expire })
 }

@@ -26,25 +26,23 @@ type measurement struct {
 	recipe     variants.Recipe
 	variant    variants.Variant
 	setting    setting
-	patience   time.Duration    // the longest time without progress, after which the load fails with ErrStuck
-	ticks      <-chan time.Time // when watchProgress looks; nil means once in each patience
-	faults     *failing         // nil without a schedule of faults
-	tick       time.Duration    // of the servers, which look for sessions that have run out once a tick
-	atMost     time.Duration    // after which clients begin no further operation; 0 means never
-	limit      <-chan time.Time // when a load that takes too long is ended; nil means after the scenario's time
-	done       atomic.Int64     // the operations that clients have completed, those of a warm-up left out
-	held       atomic.Int64     // how often clients of a closed load have begun to hold
-	floor      *floorMeter      // nil in a rehearsal
-	background *background      // nil without one
-	first      snapshot         // before the load
+	patience   time.Duration // the longest time without progress, after which the load fails with ErrStuck
+	faults     *failing      // nil without a schedule of faults
+	tick       time.Duration // of the servers, which look for sessions that have run out once a tick
+	atMost     time.Duration // after which clients begin no further operation; 0 means never
+	done       atomic.Int64  // the operations that clients have completed, those of a warm-up left out
+	held       atomic.Int64  // how often clients of a closed load have begun to hold
+	floor      *floorMeter   // nil in a rehearsal
+	background *background   // nil without one
+	first      snapshot      // before the load
 	pool       *clientPool
 	stream     *stream
-	arrivals   *arrivals         // nil unless the load is open
-	onlooker   *variants.Session // the run's own, which takes no part
-	vitals     vitals            // before the load
-	granted    time.Duration     // the session timeout
-	look       time.Duration     // of watchStandstill; 0 means [standstillLook]
-	breached   *breached         // nil unless a breach of the promise has ended the load
+	arrivals   *arrivals           // nil unless the load is open
+	nap        func(time.Duration) // see arrivals; nil means [sleepPrecisely]
+	onlooker   *variants.Session   // the run's own, which takes no part
+	vitals     vitals              // before the load
+	granted    time.Duration       // the session timeout
+	breached   *breached           // nil unless a breach of the promise has ended the load
 
 	live        func(Live)   // nil if nothing is shown
 	what        Measured     // for live
@@ -130,6 +128,9 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	m.stream.bystanders, m.stream.background = bystanders, m.background
 	if m.isOpen() {
 		m.arrivals = newArrivals(m.pool.epoch, m.setting.clients)
+		if m.nap != nil {
+			m.arrivals.nap = m.nap
+		}
 		m.stream.arrivals = m.arrivals
 	}
 	m.stream.start()

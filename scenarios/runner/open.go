@@ -67,6 +67,7 @@ func (m *measurement) dueTimes(start time.Duration) *dueTimes {
 // It keeps no list of arrivals: the due times of the backlog are computed again.
 type arrivals struct {
 	epoch time.Time
+	nap   func(time.Duration) // the last part of the wait for an arrival
 
 	mu       sync.Mutex
 	coming   *dueTimes     // of the arrivals that are not due yet
@@ -91,7 +92,7 @@ type arrival struct {
 }
 
 func newArrivals(epoch time.Time, clients int) *arrivals {
-	a := &arrivals{epoch: epoch, until: math.MaxInt64, serving: make([]arrival, clients), opened: make(chan struct{})}
+	a := &arrivals{epoch: epoch, nap: sleepPrecisely, until: math.MaxInt64, serving: make([]arrival, clients), opened: make(chan struct{})}
 	for i := range a.serving {
 		a.serving[i].hand = make(chan time.Duration, 1)
 	}
@@ -131,7 +132,7 @@ func (a *arrivals) pace(ctx context.Context) {
 		case <-opened: // the next arrival may be due earlier now
 			opened = nil
 		default:
-			sleepPrecisely(next - a.since())
+			a.nap(next - a.since())
 		}
 	}
 }

@@ -7,33 +7,37 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
 // Clients' and servers' counts are equal to the last notification and transaction, while connections and sessions fail.
 func TestOracleUnderFaults(t *testing.T) {
-	checkOracle(t, ensembletest.Embedded(t, embedded.Config{}), runner.FaultedLoad{Clients: 10, Seed: 1, Faults: mixOf(100, 1, 1)})
+	for seed := range uint64(10) {
+		load := runner.FaultedLoad{Clients: 10, Seed: seed, Faults: mixOf(100, 1, seed)}
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { checkOracle(t, e, load) })
+		})
+	}
 }
 
 func TestLiveOracleUnderFaults(t *testing.T) {
 	for seed := range uint64(3) {
-		checkOracle(t, live.Get(t), runner.FaultedLoad{Clients: 50, Seed: seed, Faults: mixOf(200, 2, seed)})
+		load := runner.FaultedLoad{Clients: 50, Seed: seed, Faults: mixOf(200, 2, seed)}
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { checkOracle(t, live.Get(t), load) })
 	}
 }
 
 func checkOracle(t *testing.T, e ensemble.Ensemble, load runner.FaultedLoad) {
 	t.Helper()
-	t.Run(fmt.Sprintf("seed=%d", load.Seed), func(t *testing.T) {
-		o, counts := load.Run(t, e)
-		if !o.Checked || !o.Agrees() || o.Doubtful() {
-			t.Errorf("oracle %+v", o)
-		}
-		if o.ServerTransactions == 0 || o.SessionTransactions == 0 || counts.LostReplies == 0 {
-			t.Errorf("nothing was lost: oracle %+v, counts %+v", o, counts)
-		}
-		t.Logf("%+v", o)
-	})
+	o, counts := load.Run(t, e)
+	if !o.Checked || !o.Agrees() || o.Doubtful() {
+		t.Errorf("oracle %+v", o)
+	}
+	if o.ServerTransactions == 0 || o.SessionTransactions == 0 || counts.LostReplies == 0 {
+		t.Errorf("nothing was lost: oracle %+v, counts %+v", o, counts)
+	}
+	t.Logf("%+v", o)
 }
 
 // mixOf returns faults of all kinds in random order, few of which sever a session: it takes a while until it has run out.

@@ -48,15 +48,9 @@ type Runner struct {
 	// established and their total. It may be nil.
 	Connecting func(done, of int)
 
-	ticks       <-chan time.Time // for [measurement.watchProgress]; nil means the clock's
-	limit       <-chan time.Time // for [measurement.apply]; nil means the clock's
-	shortFloors bool             // as few rounds as a floor needs
-	unrehearsed bool             // no measurements of repeat zero
-	alone       time.Duration    // of the background before a load; 0 means [aloneLength]
-	patience    time.Duration    // with faults; 0 means [faultyPatience]
-	look        time.Duration    // between two looks at a load that may stand still; 0 means [standstillLook]
-
-	checkpointEvery time.Duration // 0 means [checkpointInterval]
+	shortFloors bool                // as few rounds as a floor needs
+	unrehearsed bool                // no measurements of repeat zero
+	nap         func(time.Duration) // for [arrivals]; nil means [sleepPrecisely]
 }
 
 // task is one measurement in a plan.
@@ -184,9 +178,9 @@ func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 
 // backgroundOf returns the background of a measurement, nil without one. In a rehearsal it is alone for a shorter time.
 func (p scenarioRun) backgroundOf(t task) *background {
-	alone := cmp.Or(p.alone, aloneLength)
+	alone := aloneLength
 	if t.repeat == 0 {
-		alone = min(alone, rehearsalLength/2)
+		alone = rehearsalLength / 2
 	}
 	return newBackground(p.scenario.Background, p.znodes, alone)
 }
@@ -290,9 +284,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		},
 		background: p.backgroundOf(t),
 		patience:   stuckAfter,
-		ticks:      p.ticks,
-		limit:      p.limit,
-		look:       p.look,
+		nap:        p.nap,
 		tick:       tickOf(p.description),
 		onlooker:   variants.NewMonitoredSession(p.root.Conn, p.root.monitor),
 		live:       p.Live,
@@ -304,7 +296,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		m.faults = newFailing(&m, t.repeat)
 	}
 	if m.faults != nil {
-		m.patience = cmp.Or(p.patience, faultyPatience(p.scenario.EffectiveSessionTimeout()))
+		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
 	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -43,11 +44,35 @@ var runnerChecks = []struct {
 	{"a background is counted exactly", busyLoads},
 }
 
+// paced is a server that is busy with each request for a while. In virtual time, a load of a second would otherwise have no end of
+// operations.
+var paced = embedded.Config{ReadDelay: 500 * time.Microsecond, WriteDelay: time.Millisecond}
+
+// bubble runs a test that measures in virtual time, on a server that is paced.
+func bubble(t *testing.T, test func(t *testing.T, e *embedded.Ensemble)) {
+	t.Helper()
+	bubbleOn(t, paced, test)
+}
+
+// bubbleOn is bubble on another server.
+func bubbleOn(t *testing.T, config embedded.Config, test func(t *testing.T, e *embedded.Ensemble)) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a measurement")
+	}
+	bubbles <- struct{}{}
+	defer func() { <-bubbles }()
+	ensembletest.Bubble(t, config, test)
+}
+
+// bubbles holds a token for each test that runs in virtual time. They never wait, and more of them than CPUs only take memory.
+var bubbles = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 func TestRunner(t *testing.T) {
 	for _, c := range runnerChecks {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // each on a server of its own, and mostly waiting for loads to end
-			c.check(t, ensembletest.Embedded(t, embedded.Config{}))
+			t.Parallel()
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { c.check(t, e) })
 		})
 	}
 }
@@ -62,7 +87,7 @@ func TestLiveRunner(t *testing.T) {
 // measure runs a scenario and hands on its documents.
 func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe, save func(*results.Document)) error {
 	t.Helper()
-	if testing.Short() {
+	if !inMemory(e) && testing.Short() {
 		t.Skip("a measurement")
 	}
 	r := runner.Runner{
@@ -72,7 +97,9 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 		Save:     func(d *results.Document) error { readable(t, d); save(d); return nil },
 		Progress: func(int, int, string) {},
 	}
-	r.ShortenAlone(300 * time.Millisecond)
+	if inMemory(e) {
+		r.InVirtualTime()
+	}
 	r.ShortenFloors() // on real servers they take longer than most of these loads
 	if len(s.Faults) > 0 || s.Mode == scenarios.Open {
 		r.SkipRehearsals()
@@ -115,10 +142,8 @@ func uncontended() scenarios.Scenario {
 	return s
 }
 
-func isEmbedded(e ensemble.Ensemble) bool {
-	_, ok := e.(*embedded.Ensemble)
-	return ok
-}
+// inMemory reports whether a server is in memory, and thus in virtual time.
+func inMemory(e ensemble.Ensemble) bool { return e.Servers()[0].Dialer != nil }
 
 // Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Those with faults need their whole load,
 // see TestFailureScenarios.
@@ -133,7 +158,7 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 		}
 		s.Quick()
 		dropBrokenLibraries(&s)
-		if !isEmbedded(e) { // once is enough, and real servers take their time
+		if !inMemory(e) { // once is enough, and real servers take their time
 			s.Clients = s.Clients[len(s.Clients)-1:]
 		}
 		if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
@@ -143,7 +168,9 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 			if d.BreachExpected() && len(d.Violations) > 0 {
 				continue
 			}
-			late := func(reason string) bool { return strings.HasPrefix(reason, "zkbench began arrivals late") } // as on a busy machine
+			late := func(reason string) bool { // as on a busy machine
+				return !inMemory(e) && strings.HasPrefix(reason, "zkbench began arrivals late")
+			}
 			if len(slices.DeleteFunc(slices.Clone(d.Invalid), late))+len(d.Violations) > 0 || !d.Oracle.Agrees() {
 				t.Errorf("%s, %s: invalid %q, violations %v, oracle %+v", name, d.Variant, d.Invalid, d.Violations, d.Oracle)
 			}
@@ -187,7 +214,7 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 	for _, recipe := range catalog.Recipes() {
 		lockstep := lockstepOf(1, 2, 3, 7, 20)
-		if !isEmbedded(e) {
+		if !inMemory(e) {
 			lockstep = lockstepOf(1, 2, 7)
 		}
 		alone := uncontended()
@@ -388,27 +415,29 @@ func nothingLeft(t *testing.T, e ensemble.Ensemble) {
 
 // The size reaches the recipe's preparation and every participant, and stands in the document.
 func TestSizeReachesTheRecipe(t *testing.T) {
-	var mu sync.Mutex
-	var sizes []int
-	recipes := sabotageOf("election", "master-znode", func(v *variants.Variant) {
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		var mu sync.Mutex
+		var sizes []int
 		see := func(env variants.Env) {
 			mu.Lock()
 			defer mu.Unlock()
 			sizes = append(sizes, env.Size)
 		}
-		v.Prepare = func(_ context.Context, env variants.Env) error { see(env); return nil }
-		join := v.Join
-		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			see(env)
-			return join(ctx, env)
+		recipes := sabotageOf("election", "master-znode", func(v *variants.Variant) {
+			v.Prepare = func(_ context.Context, env variants.Env) error { see(env); return nil }
+			join := v.Join
+			v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+				see(env)
+				return join(ctx, env)
+			}
+		})
+		s := lockstepOf(2)
+		s.Recipe, s.Variants, s.Size = "election", []string{"master-znode"}, 7
+		docs := mustMeasure(t, e, s, recipes)
+		if !slices.Equal(sizes, []int{7, 7, 7}) || docs[0].Scenario.Size != 7 {
+			t.Errorf("sizes %v, %d in the document; want 7 everywhere", sizes, docs[0].Scenario.Size)
 		}
 	})
-	s := lockstepOf(2)
-	s.Recipe, s.Variants, s.Size = "election", []string{"master-znode"}, 7
-	docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
-	if !slices.Equal(sizes, []int{7, 7, 7}) || docs[0].Scenario.Size != 7 {
-		t.Errorf("sizes %v, %d in the document; want 7 everywhere", sizes, docs[0].Scenario.Size)
-	}
 }
 
 // meteredHeap is a server whose heap is known: each watch takes 30,000 bytes, so that 20 of them are more than noise.
@@ -424,31 +453,36 @@ func (w meteredHeap) HeapUsed(ctx context.Context) (int64, error) {
 
 // The heap is measured before the watches are set and when all are there; where it cannot be, the result says why.
 func TestHeapIsMeasuredAroundTheLineUp(t *testing.T) {
-	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, tt := range []struct {
 		name string
-		e    ensemble.Ensemble
+		of   func(server *embedded.Ensemble) ensemble.Ensemble
 		why  string
 	}{
-		{"a known heap", meteredHeap{server, nil}, ""},
-		{"a server that does not answer", meteredHeap{server, errors.New("no answer")}, "no answer"},
-		{"servers that do not report heaps", server, "do not report"},
+		{"a known heap", func(e *embedded.Ensemble) ensemble.Ensemble { return meteredHeap{e, nil} }, ""},
+		{"a server that does not answer", func(e *embedded.Ensemble) ensemble.Ensemble { return meteredHeap{e, errors.New("no answer")} }, "no answer"},
+		{"servers that do not report heaps", func(e *embedded.Ensemble) ensemble.Ensemble { return e }, "do not report"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := lockstepOf(4)
-			s.Recipe, s.Size, s.Heap = "watchload", 5, true
-			for _, d := range mustMeasure(t, tt.e, s, catalog.Recipes()) {
-				m, told := d.Metrics[results.HeapPerWatch]
-				warned := slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.Contains(w, "heaps were not measured") })
-				switch {
-				case len(d.Invalid) > 0:
-					t.Errorf("invalid: %q", d.Invalid)
-				case tt.why == "" && (!told || m.Value != 30_000 || d.Heap.Watches != 20 || warned):
-					t.Errorf("%s: %+v bytes per watch (%v), heap %+v, want 30,000 for 20 watches", d.Variant, m, told, d.Heap)
-				case tt.why != "" && (told || !warned || !strings.Contains(d.Heap.Why, tt.why)):
-					t.Errorf("%s: heap %+v, warnings %q, want to learn that %q", d.Variant, d.Heap, d.Warnings, tt.why)
-				}
-			}
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { checkHeaps(t, tt.of(e), tt.why) })
 		})
+	}
+}
+
+// checkHeaps measures heaps, and wants to learn why that is not possible unless why is empty.
+func checkHeaps(t *testing.T, e ensemble.Ensemble, why string) {
+	t.Helper()
+	s := lockstepOf(4)
+	s.Recipe, s.Size, s.Heap = "watchload", 5, true
+	for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+		m, told := d.Metrics[results.HeapPerWatch]
+		warned := slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.Contains(w, "heaps were not measured") })
+		switch {
+		case len(d.Invalid) > 0:
+			t.Errorf("invalid: %q", d.Invalid)
+		case why == "" && (!told || m.Value != 30_000 || d.Heap.Watches != 20 || warned):
+			t.Errorf("%s: %+v bytes per watch (%v), heap %+v, want 30,000 for 20 watches", d.Variant, m, told, d.Heap)
+		case why != "" && (told || !warned || !strings.Contains(d.Heap.Why, why)):
+			t.Errorf("%s: heap %+v, warnings %q, want to learn that %q", d.Variant, d.Heap, d.Warnings, why)
+		}
 	}
 }

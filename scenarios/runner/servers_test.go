@@ -18,7 +18,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -193,18 +192,20 @@ func TestOracleWithoutAnAccount(t *testing.T) {
 
 // The embedded server has neither a disk nor a JVM: what it does not export is absent from the document.
 func TestEmbeddedServerReportsWhatItHas(t *testing.T) {
-	s := uncontended()
-	s.Variants = []string{"znode"}
-	d := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes())[0]
-	if len(d.Servers) != 1 || d.Servers[0].Role != "standalone" || d.Servers[0].Outstanding == nil {
-		t.Fatalf("servers %+v", d.Servers)
-	}
-	one := d.Servers[0]
-	one.SlowestRead = nil // if a bystander was fast enough
-	if text, err := json.Marshal(one); err != nil || strings.Contains(string(text), "_ns") || strings.Contains(string(text), "unread") {
-		t.Errorf("%s (%v) has a time", text, err)
-	}
-	if text, err := json.Marshal(d); err != nil || !strings.Contains(string(text), `"stalls":[`) { // empty, unless the machine stalled
-		t.Errorf("%s (%v) has no list of stalls", text, err)
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		s := uncontended()
+		s.Variants = []string{"znode"}
+		d := mustMeasure(t, e, s, catalog.Recipes())[0]
+		if len(d.Servers) != 1 || d.Servers[0].Role != "standalone" || d.Servers[0].Outstanding == nil {
+			t.Fatalf("servers %+v", d.Servers)
+		}
+		one := d.Servers[0]
+		one.SlowestRead = nil // if a bystander was fast enough
+		if text, err := json.Marshal(one); err != nil || strings.Contains(string(text), "_ns") || strings.Contains(string(text), "unread") {
+			t.Errorf("%s (%v) has a time", text, err)
+		}
+		if text, err := json.Marshal(d); err != nil || !strings.Contains(string(text), `"stalls":[]`) {
+			t.Errorf("%s (%v) has no empty list of stalls", text, err)
+		}
+	})
 }

@@ -5,57 +5,44 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// stagedWithinCapacity measures an open load in three stages. A machine that is too busy for the rates gets lower ones, for as much
-// longer.
-func stagedWithinCapacity(t *testing.T) *results.Document {
-	t.Helper()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	for rate, second := 40, time.Second; ; rate, second = rate/2, 2*second {
-		s := openLoad(8, 0, 0)
-		s.Arrivals, s.WarmUp = scenarios.Constant, scenarios.Duration(300*time.Millisecond)
-		s.SetStages([]results.StageLoad{{For: second, Rate: rate / 4}, {For: 2 * second, Rate: rate, Ramp: true}, {For: second, Rate: rate / 2}}, true)
-		d := mustMeasure(t, e, s, catalog.Recipes())[0]
-		if d.Rate != rate {
-			t.Errorf("the rate is %d, want %d", d.Rate, rate)
-		}
-		if !d.BeyondCapacity() || rate < 8 {
-			return d
-		}
-		t.Logf("%d/s is too much for this machine now", rate)
-	}
-}
-
 // The arrivals of each stage are those of its rate, and the stages have what the document has as a whole.
 func TestOpenLoadInStages(t *testing.T) {
 	t.Parallel()
-	d := stagedWithinCapacity(t)
-	if err := d.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []int64{10, 50, 20} {
-		// The window may end late on a busy machine, and the last stage with it.
-		if got := d.Stages[i].Latency.All(); got < want-1 || got > want+1 && i < 2 {
-			t.Errorf("stage %d has %d arrivals, want %d", i+1, got, want)
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		s := openLoad(8, 0, 0)
+		s.Arrivals, s.WarmUp = scenarios.Constant, scenarios.Duration(300*time.Millisecond)
+		s.SetStages([]results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}, true)
+		d := mustMeasure(t, e, s, catalog.Recipes())[0]
+		if err := d.Validate(); err != nil || d.BeyondCapacity() || d.Rate != 40 {
+			t.Fatalf("rate %d, beyond the capacity %t, %v", d.Rate, d.BeyondCapacity(), err)
 		}
-	}
+		for i, want := range []int64{10, 50, 20} {
+			if got := d.Stages[i].Latency.All(); got < want-1 || got > want+1 {
+				t.Errorf("stage %d has %d arrivals, want %d", i+1, got, want)
+			}
+		}
+	})
 }
 
 // In a stage of one client, none waits for another one. When further clients join, they do, and when these pause, none does any more.
 func TestClosedLoadInStages(t *testing.T) {
 	t.Parallel()
+	bubble(t, checkClosedStages)
+}
+
+func checkClosedStages(t *testing.T, e *embedded.Ensemble) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Repeats = "staged", "lock", []string{"predecessor-watch"}, 1
 	s.Hold = scenarios.Duration(time.Millisecond)
 	s.SetStages([]results.StageLoad{
 		{For: 500 * time.Millisecond, Clients: 1}, {For: 1500 * time.Millisecond, Clients: 6}, {For: time.Second, Clients: 1},
 	}, false)
-	d := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes())[0]
+	d := mustMeasure(t, e, s, catalog.Recipes())[0]
 	if err := d.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +53,7 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 	ctx, end := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		for last := int64(-1); sleep(ctx, cmp.Or(m.look, standstillLook)) == nil; {
+		for last := int64(-1); sleep(ctx, standstillLook) == nil; {
 			now := steps.Load()
 			if now != last {
 				last = now

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -54,27 +53,22 @@ func hangingLock(creators int) []variants.Recipe {
 	})
 }
 
-// observed runs a scenario of the lock, and looks very often whether its load stands still.
-func observed(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
+// observed runs a scenario of the lock in virtual time.
+func observed(t *testing.T, s scenarios.Scenario, recipes func() []variants.Recipe) (docs []*results.Document) {
 	t.Helper()
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a measurement")
-	}
-	var docs []*results.Document
-	r := runner.Runner{
-		Ensemble: ensembletest.Embedded(t, embedded.Config{}), Recipes: recipes, Run: "standstill", Progress: func(int, int, string) {},
-		Save: func(d *results.Document) error { readable(t, d); docs = append(docs, d); return nil },
-	}
-	r.ShortenAlone(300 * time.Millisecond)
-	r.ShortenFloors()
-	r.SkipRehearsals()
-	r.ShortenLooks(5 * time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // so that a load that is not ended ends after all
-	defer cancel()
-	if err := r.RunScenario(ctx, s); err != nil {
-		t.Fatal(err)
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		r := runner.Runner{
+			Ensemble: e, Recipes: recipes(), Run: "standstill", Progress: func(int, int, string) {},
+			Save: func(d *results.Document) error { readable(t, d); docs = append(docs, d); return nil },
+		}
+		r.SkipRehearsals()
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour) // so that a load that is not ended ends after all
+		defer cancel()
+		if err := r.RunScenario(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	})
 	return docs
 }
 
@@ -86,7 +80,7 @@ type standstill struct {
 
 func standstills() []standstill {
 	const forever = scenarios.Duration(time.Hour)
-	busy := results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 10} // so that requests are under way when the load is ended
+	busy := results.BackgroundLoad{Reads: 400, Writes: 200, Bytes: 10, Znodes: 10} // so that requests are under way when the load is ended
 	return []standstill{
 		{"in the window", func(s *scenarios.Scenario) { s.Duration = forever }},
 		{"in the warm-up", func(s *scenarios.Scenario) { s.Duration, s.WarmUp = forever, forever }},
@@ -118,7 +112,7 @@ func TestStandstill(t *testing.T) {
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "hanging", "lock", []string{"predecessor-watch"}, []int{3}, 1
 			tt.change(&s)
-			docs := observed(t, s, hangingLock(0))
+			docs := observed(t, s, func() []variants.Recipe { return hangingLock(0) })
 			d := docs[0]
 			if !d.EndedByBreach() || !d.Broken() || len(d.Violations) != 1 || !strings.Contains(d.Violations[0].Text, "stuck: 3 of 3 clients wait") ||
 				!strings.Contains(d.Violations[0].Text, "client 0 watches awaited, which is gone") {
@@ -135,8 +129,8 @@ func TestStandstill(t *testing.T) {
 func TestNoStandstill(t *testing.T) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "patient", "lock", []string{"predecessor-watch"}, []int{3}, 1
-	s.Operations, s.Hold = 5, scenarios.Duration(200*time.Millisecond)
-	for _, d := range observed(t, s, hangingLock(1)) {
+	s.Operations, s.Hold = 5, scenarios.Duration(5*time.Second) // several looks
+	for _, d := range observed(t, s, func() []variants.Recipe { return hangingLock(1) }) {
 		if d.Unfinished != nil || len(d.Violations) > 0 {
 			t.Errorf("unfinished %+v, violations %v", d.Unfinished, d.Violations)
 		}
@@ -148,9 +142,9 @@ func TestSoundLocksNeverStandStill(t *testing.T) {
 	for _, recipe := range []string{"lock", "election", "rwlock"} {
 		t.Run(recipe, func(t *testing.T) {
 			s := scenarios.Default()
-			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{4}, 1, scenarios.Duration(200*time.Millisecond)
-			s.Hold = scenarios.Duration(10 * time.Millisecond) // longer than the time between two looks
-			for _, d := range observed(t, s, catalog.Recipes()) {
+			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{4}, 1, scenarios.Duration(2*time.Minute)
+			s.Hold = scenarios.Duration(1999 * time.Millisecond) // longer than the time between two looks
+			for _, d := range observed(t, s, catalog.Recipes) {
 				if d.Unfinished != nil || len(d.Violations) > 0 {
 					t.Errorf("%s with %d clients: unfinished %+v, violations %v", d.Variant, d.Clients, d.Unfinished, d.Violations)
 				}
@@ -166,7 +160,7 @@ func TestWriteLockStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Variants, s.Clients, s.Duration, s.Repeats = []string{"writelock"}, []int{3}, scenarios.Duration(5*time.Minute), 1 // it ends when it stands still
-	d := observed(t, s, catalog.Recipes())[0]
+	d := observed(t, s, catalog.Recipes)[0]
 	if !d.EndedByBreach() || d.Broken() || !d.BreachExpected() {
 		t.Fatalf("unfinished %+v, known broken %q, violations %v", d.Unfinished, d.KnownBroken, d.Violations)
 	}
@@ -191,7 +185,7 @@ func TestTwoLocksOnOneSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Variants, s.Duration, s.WarmUp, s.Repeats = []string{tt.variant}, scenarios.Duration(tt.most), 0, 1
-			d := observed(t, s, catalog.Recipes())[0]
+			d := observed(t, s, catalog.Recipes)[0]
 			if tt.sound != (len(d.Violations) == 0) || tt.sound == d.EndedByBreach() || d.Broken() {
 				t.Errorf("unfinished %+v, violations %v", d.Unfinished, d.Violations)
 			}

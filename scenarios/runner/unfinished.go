@@ -81,21 +81,14 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 
 // afterLimit calls do when the load has taken as long as the scenario allows, unless stop was called before.
 func (m *measurement) afterLimit(ctx context.Context, do func()) (stop func()) {
-	timer := time.NewTimer(time.Duration(m.scenario.AtMost))
-	limit := m.limit
-	if limit == nil {
-		limit = timer.C
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		select {
-		case <-limit:
+		if sleep(ctx, time.Duration(m.scenario.AtMost)) == nil {
 			do()
-		case <-ctx.Done():
 		}
 	})
-	return func() { cancel(); waiting.Wait(); timer.Stop() }
+	return func() { cancel(); waiting.Wait() }
 }
 
 // cut ends the window of a load that is still going on. It returns nil if all operations are done, or the window has ended.

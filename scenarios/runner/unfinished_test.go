@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -17,11 +16,9 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// endless returns the recipes with a lock variant that is acquired so many times, and then held until the load ends. When that
-// begins, the returned limit is reached.
-func endless(variant string, times int64) (recipes []variants.Recipe, limit chan time.Time) {
+// endless returns the recipes with a lock variant that is acquired so many times, and then held until the load ends.
+func endless(variant string, times int64) []variants.Recipe {
 	var holds atomic.Int64
-	limit = make(chan time.Time, 1)
 	return sabotage(variant, func(v *variants.Variant) {
 		join := v.Join
 		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
@@ -30,28 +27,25 @@ func endless(variant string, times int64) (recipes []variants.Recipe, limit chan
 				if err := hold(ctx, asked); err != nil || holds.Add(1) <= times {
 					return err
 				}
-				limit <- time.Time{}
 				<-ctx.Done()
 				return ctx.Err()
 			}
 			return join(ctx, env)
 		}
-	}), limit
+	})
 }
 
-// measureUntil runs a scenario whose load reaches its limit when the channel says so.
-func measureUntil(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe, limit <-chan time.Time) *results.Document {
+// atMost measures a scenario whose load may take two seconds.
+func atMost(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) *results.Document {
 	t.Helper()
-	s.AtMost = scenarios.Duration(time.Hour)
+	s.AtMost = scenarios.Duration(2 * time.Second)
 	var saved []*results.Document
 	r := runner.Runner{
 		Ensemble: e, Recipes: recipes, Run: strings.ReplaceAll(t.Name(), "/", "-"),
 		Save:     func(d *results.Document) error { readable(t, d); saved = append(saved, d); return nil },
 		Progress: func(int, int, string) {},
 	}
-	r.ShortenFloors()
 	r.SkipRehearsals()
-	r.SetLimit(limit)
 	if err := r.RunScenario(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -65,66 +59,73 @@ func measureUntil(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recip
 // is left of it.
 func TestUnfinishedLoad(t *testing.T) {
 	t.Parallel()
-	const clients, done = 5, 3
-	for _, tt := range []struct {
-		variant       string
-		notifications int64 // when the lock is passed on, from the first client to the last that acquires it
-		whole         string
-	}{
+	for _, tt := range []unfinishedLoad{
 		{"predecessor-watch", 3, "4 notifications and 9 requests"},
 		{"znode", 4 + 3 + 2, "10 notifications and 21 requests"},
 	} {
 		t.Run(tt.variant, func(t *testing.T) {
 			t.Parallel()
-			e := ensembletest.Embedded(t, embedded.Config{})
-			recipes, limit := endless(tt.variant, done)
-			s := lockstepOf(clients)
-			s.Variants = []string{tt.variant}
-			d := measureUntil(t, e, s, recipes, limit)
-			u := d.Unfinished
-			if u == nil || u.Done != done || u.Of != clients || u.Notifications != tt.notifications {
-				t.Fatalf("unfinished = %+v, want %d of %d operations and %d notifications", u, done, clients, tt.notifications)
-			}
-			if d.Window.Operations != done || d.Counts.Notified != tt.notifications {
-				t.Errorf("the window has %d operations and %d notifications", d.Window.Operations, d.Counts.Notified)
-			}
-			if len(d.Invalid) > 0 || len(d.Violations) > 0 || len(d.Warnings) > 0 || d.Oracle.Checked {
-				t.Errorf("invalid %q, violations %v, warnings %q, oracle %+v", d.Invalid, d.Violations, d.Warnings, d.Oracle)
-			}
-			if len(d.Metrics) != 2 || d.Metrics[results.Finished].Value != 0.6 {
-				t.Errorf("metrics = %v, want how much was finished, and no violations", d.Metrics)
-			}
-			if text := d.Progress(); !strings.Contains(text, "did 3 of 5 operations") || !strings.Contains(text, tt.whole) {
-				t.Errorf("progress = %q, want it to name %s", text, tt.whole)
-			}
-			nothingLeft(t, e)
+			bubble(t, tt.check)
 		})
 	}
+}
+
+// unfinishedLoad is what is known of a load of five clients that ends when the fourth has the lock.
+type unfinishedLoad struct {
+	variant       string
+	notifications int64 // when the lock is passed on, from the first client to the last that acquires it
+	whole         string
+}
+
+func (l unfinishedLoad) check(t *testing.T, e *embedded.Ensemble) {
+	const clients, done = 5, 3
+	s := lockstepOf(clients)
+	s.Variants = []string{l.variant}
+	d := atMost(t, e, s, endless(l.variant, done))
+	u := d.Unfinished
+	if u == nil || u.Done != done || u.Of != clients || u.Notifications != l.notifications {
+		t.Fatalf("unfinished = %+v, want %d of %d operations and %d notifications", u, done, clients, l.notifications)
+	}
+	if d.Window.Operations != done || d.Counts.Notified != l.notifications {
+		t.Errorf("the window has %d operations and %d notifications", d.Window.Operations, d.Counts.Notified)
+	}
+	if len(d.Invalid) > 0 || len(d.Violations) > 0 || len(d.Warnings) > 0 || d.Oracle.Checked {
+		t.Errorf("invalid %q, violations %v, warnings %q, oracle %+v", d.Invalid, d.Violations, d.Warnings, d.Oracle)
+	}
+	if len(d.Metrics) != 2 || d.Metrics[results.Finished].Value != 0.6 {
+		t.Errorf("metrics = %v, want how much was finished, and no violations", d.Metrics)
+	}
+	if text := d.Progress(); !strings.Contains(text, "did 3 of 5 operations") || !strings.Contains(text, l.whole) {
+		t.Errorf("progress = %q, want it to name %s", text, l.whole)
+	}
+	nothingLeft(t, e)
 }
 
 // A load that ends after a number of operations is ended in the same way. What the clients do in a warm-up is not counted as done.
 func TestUnfinishedClosedLoad(t *testing.T) {
 	t.Parallel()
-	e := ensembletest.Embedded(t, embedded.Config{})
-	recipes, limit := endless("predecessor-watch", 0)
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "closed", "lock", []string{"predecessor-watch"}, []int{1}, 3, 1
-	d := measureUntil(t, e, s, recipes, limit)
-	if u := d.Unfinished; u == nil || u.Done != 0 || u.Of != 3 {
-		t.Errorf("unfinished = %+v, want none of 3 operations", u)
-	}
-	nothingLeft(t, e)
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		s := scenarios.Default()
+		s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "closed", "lock", []string{"predecessor-watch"}, []int{1}, 3, 1
+		d := atMost(t, e, s, endless("predecessor-watch", 0))
+		if u := d.Unfinished; u == nil || u.Done != 0 || u.Of != 3 {
+			t.Errorf("unfinished = %+v, want none of 3 operations", u)
+		}
+		nothingLeft(t, e)
+	})
 }
 
 // A load that is done before its limit has all its numbers.
 func TestFinishedLoad(t *testing.T) {
 	t.Parallel()
-	s := lockstepOf(3)
-	s.Variants = []string{"predecessor-watch"}
-	d := measureUntil(t, ensembletest.Embedded(t, embedded.Config{}), s, catalog.Recipes(), make(chan time.Time))
-	if d.Unfinished != nil || d.Metrics[results.Finished].Value != 1 || !d.Expected.Equal || !d.Oracle.Checked {
-		t.Errorf("unfinished = %+v, metrics = %v, expected = %+v, oracle = %+v", d.Unfinished, d.Metrics, d.Expected, d.Oracle)
-	}
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		s := lockstepOf(3)
+		s.Variants = []string{"predecessor-watch"}
+		d := atMost(t, e, s, catalog.Recipes())
+		if d.Unfinished != nil || d.Metrics[results.Finished].Value != 1 || !d.Expected.Equal || !d.Oracle.Checked {
+			t.Errorf("unfinished = %+v, metrics = %v, expected = %+v, oracle = %+v", d.Unfinished, d.Metrics, d.Expected, d.Oracle)
+		}
+	})
 }
 
 // A thousand clients connect, take their turns and leave, and one publication notifies all of them at once.
