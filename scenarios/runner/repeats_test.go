@@ -1,0 +1,63 @@
+package runner_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// Every lockstep scenario ends in every repeat, with a promise that is kept and counts that are exact. A race between two clients, or
+// between a client and the runner that takes it to be at rest, shows only in some of them.
+func TestLockstepRepeats(t *testing.T) {
+	t.Parallel()
+	repeats := 5
+	if raceDetector { // a measurement takes ten times as long then
+		repeats = 1
+	}
+	for _, name := range scenarios.Names() {
+		s, err := scenarios.Load(name, catalog.Recipes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Mode != scenarios.Lockstep || runner.CheckDrivers(s, catalog.Recipes()) != nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.Quick()
+			s.Clients, s.Repeats = []int{2}, repeats
+			dropBrokenLibraries(&s)
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { repeat(t, e, s) })
+		})
+	}
+}
+
+// mendedElsewhere has the variants whose lockstep may end with the error that a client waits although no client holds.
+func mendedElsewhere() []string { return []string{"rearmed-watch"} }
+
+// repeat measures a lockstep scenario.
+func repeat(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
+	t.Helper()
+	recipe := s.RecipeAmong(catalog.Recipes())
+	if s.Recipe == "revocablerw" {
+		s.Variants = nil
+		for _, v := range recipe.Variants {
+			if v.HasLockstep() && !slices.Contains(mendedElsewhere(), v.Name) {
+				s.Variants = append(s.Variants, v.Name)
+			}
+		}
+	}
+	for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+		if d.BreachExpected() && len(d.Violations) > 0 {
+			continue
+		}
+		if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Agrees() || d.Expected.Exact && !d.Expected.Equal {
+			t.Errorf("%s, repeat %d: invalid %q, violations %v, oracle %+v", d.Variant, d.Repeat, d.Invalid, d.Violations, d.Oracle)
+		}
+	}
+}
