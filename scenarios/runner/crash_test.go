@@ -69,7 +69,9 @@ func TestFailureScenarios(t *testing.T) {
 			if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
 				t.Fatalf("shortened: %v", problems)
 			}
-			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
+			slow := quickTicks // these loads are longer
+			slow.ReadDelay, slow.WriteDelay = 2*slow.ReadDelay, 2*slow.WriteDelay
+			bubbleOn(t, slow, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
 		})
 	}
 }
