@@ -47,3 +47,33 @@ func TestServerInMemory(t *testing.T) {
 		}
 	})
 }
+
+// In virtual time each delay is exact, and a session that is opened takes that of a write.
+func TestDelaysInMemory(t *testing.T) {
+	const read, write = 300 * time.Microsecond, 700 * time.Microsecond
+	ensembletest.Bubble(t, embedded.Config{ReadDelay: read, WriteDelay: write}, func(t *testing.T, e *embedded.Ensemble) {
+		begun := time.Now()
+		took := func(what string, want time.Duration) {
+			if got := time.Since(begun); got != want {
+				t.Errorf("%s took %s, want %s", what, got, want)
+			}
+			begun = time.Now()
+		}
+		conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		took("a session", write)
+		for range 3 {
+			if _, _, err := conn.Exists("/"); err != nil {
+				t.Error(err)
+			}
+			took("a read", read)
+		}
+		if _, err := conn.Set("/", nil, -1); err != nil {
+			t.Error(err)
+		}
+		took("a write", write)
+	})
+}

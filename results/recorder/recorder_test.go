@@ -59,6 +59,23 @@ func TestHerds(t *testing.T) {
 	}
 }
 
+// A notification that is recorded when the window has ended belongs to no window, also if it came in the very moment at which it ended:
+// else it would be counted and in no herd.
+func TestNotificationAtTheEndOfTheWindow(t *testing.T) {
+	r := recorder.New(recorder.Config{Operation: "release", Clients: 1})
+	r.OpenWindow(10 * ms)
+	r.Notification(note(20*ms, 0, 1))
+	r.CloseWindow(110 * ms)
+	r.Notification(note(110*ms, 0, 2))
+	d := &results.Document{}
+	if err := r.Close(d, recorder.Facts{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Herd.Sizes) != 1 || d.Herd.Sizes[0].Count != 1 || d.Counts.Notified != 1 {
+		t.Errorf("herds %+v of %d notifications, want one of one", d.Herd.Sizes, d.Counts.Notified)
+	}
+}
+
 // A server that names transactions does not when it sends a notification again. Only that one is in no herd.
 func TestNotificationsWithoutCause(t *testing.T) {
 	known := []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 1)}
