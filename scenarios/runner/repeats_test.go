@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -37,21 +36,9 @@ func TestLockstepRepeats(t *testing.T) {
 	}
 }
 
-// mendedElsewhere has the variants whose lockstep may end with the error that a client waits although no client holds.
-func mendedElsewhere() []string { return []string{"rearmed-watch"} }
-
 // repeat measures a lockstep scenario.
 func repeat(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	t.Helper()
-	recipe := s.RecipeAmong(catalog.Recipes())
-	if s.Recipe == "revocablerw" {
-		s.Variants = nil
-		for _, v := range recipe.Variants {
-			if v.HasLockstep() && !slices.Contains(mendedElsewhere(), v.Name) {
-				s.Variants = append(s.Variants, v.Name)
-			}
-		}
-	}
 	for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
 		if d.BreachExpected() && len(d.Violations) > 0 {
 			continue
