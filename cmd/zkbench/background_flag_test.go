@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -65,8 +67,8 @@ func TestRefusedBackgrounds(t *testing.T) {
 
 // A background that the servers cannot answer makes a run inconclusive.
 func TestSaturatedRun(t *testing.T) {
-	stdout, _, code := command(t.Context(), "run", "lock-uncontended", "--variants", "znode", "--ensemble", "embedded", "--write-delay", "50ms",
-		"--background", "writes: 40, znodes: 10", "--out", t.TempDir(), "--name", testName("saturated"))
+	stdout, _, code := inMemory(t, embedded.Config{WriteDelay: 50 * time.Millisecond}, "run", "lock-uncontended", "--variants", "znode",
+		"--background", "writes: 40, znodes: 10", "--out", t.TempDir())
 	if code != outcome.CodeInvalid || !strings.Contains(stdout, "INVALID: the background alone saturates the ensemble") {
 		t.Errorf("exit code %d, got\n%s", code, stdout)
 	}

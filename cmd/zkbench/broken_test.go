@@ -3,20 +3,18 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // A breach of a variant that is known to be broken fails a run and the gate, unless the scenario expects it. All commands read the
 // documents of a load that stood still.
 func TestKnownBrokenVariant(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two measurements")
-	}
 	outsideCI(t)
 	t.Chdir(t.TempDir())
-	load := []string{"--variants", "writelock,predecessor-watch", "--clients", "3", "--think", "5ms", "--duration", "15s", "--repeats", "1",
-		"--ensemble", "embedded", "--name", testName("broken")}
+	load := []string{"--variants", "writelock,predecessor-watch", "--clients", "3", "--think", "5ms", "--duration", "15s", "--repeats", "1"}
 	for _, tt := range []struct {
 		scenario, dir string
 		run, gate     int
@@ -28,7 +26,7 @@ func TestKnownBrokenVariant(t *testing.T) {
 		if tt.scenario == "lock-contention" {
 			args = append(args, "--hold", "0s")
 		}
-		stdout, stderr, code := command(t.Context(), args...)
+		stdout, stderr, code := inMemory(t, embedded.Config{ReadDelay: time.Millisecond, WriteDelay: 2 * time.Millisecond}, args...)
 		if code != tt.run || !strings.Contains(stdout, "known broken: lock/writelock") || !strings.Contains(stdout, "which is gone") {
 			t.Errorf("%s: exit code %d, want %d; it said %s\n%s", tt.scenario, code, tt.run, stdout, stderr)
 		}

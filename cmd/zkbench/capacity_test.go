@@ -18,8 +18,10 @@ import (
 )
 
 // On a server that takes 10 ms for each write, a lock whose acquire and release are a write each serves 50 operations per second. On a
-// machine that is too busy to measure this, zkbench finds no capacity, but never a larger one.
+// machine that is too busy to measure this, zkbench finds no capacity, but never a larger one. It takes half a minute, because the
+// arrivals of an open load wait for the real clock, for 2 s in each trial.
 func TestCapacity(t *testing.T) {
+	t.Parallel()
 	out, file := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "c.json")
 	stdout, stderr, code := command(t.Context(), "capacity", "lock-uncontended", "--variants", "predecessor-watch", "--clients", "4", "--hold", "0s",
 		"--objective", "response-p90 < 500ms", "--first", "30", "--duration", "2s", "--repeats", "1", "--out", out, "--json", file,

@@ -98,6 +98,7 @@ func TestClean(t *testing.T) {
 }
 
 func TestCleanFails(t *testing.T) {
+	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
 	c := session(t, server.Addr())
 	if _, err := c.Conn.Create("/zkbench-20260102T030405Z-0001", []byte("x"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {

@@ -21,10 +21,10 @@ type edit struct {
 	without        check  // what notices that the edit is missing
 }
 
-// check is a command in a copy of the module, and what it says when it fails.
+// check is commands in a copy of the module, and what the last one says when it fails.
 type check struct {
-	command string
-	says    []string
+	commands []string
+	says     []string
 }
 
 // The files of the variant that is copied, and of the copy.
@@ -34,36 +34,38 @@ const (
 	newFile    = "variants/lock/naive_copied_watch.go"
 )
 
-// The commands are also what a contributor runs.
+// The commands are what a contributor runs, but for those of this package and of zkbench: one test binary takes their place, because
+// linking it takes most of the time.
 const (
 	vetVariants     = "go vet -trimpath ./variants/lock ./variants/conformance ./scenarios"
 	testRecipe      = "go test -trimpath -vet=off ./variants/lock"
+	testCosts       = testRecipe + " -run Costs"
 	testScenarios   = "go test -trimpath -vet=off ./scenarios"
 	testConformance = "go test -trimpath -vet=off ./variants/conformance -run TestEveryVariantIsUnderTest"
-	testLists       = "go test -trimpath -vet=off ./cmd/zkbench -run TestTexts/^list$|TestBaselinesCoverEveryVariant|TestPackageCommentsNameEveryVariant"
-	build           = "go build -trimpath -o bin/zkbench ./cmd/zkbench"
-	measureCounts   = "bin/zkbench run lock-drain lock-uncontended --variants copied-watch --ensemble embedded --name copied-watch --repeats 1 --out " + countsFolder
+	compile         = "go test -trimpath -vet=off -ldflags=-w -c -o bin/zkbench.test ./cmd/zkbench"
+	testLists       = "zkbench.test -test.run=TestTexts/^list$|TestBaselinesCoverEveryVariant|TestPackageCommentsNameEveryVariant"
+	updateLists     = "zkbench.test -test.run=TestTexts/^list$ -update"
+	measureCounts   = "zkbench run lock-drain lock-uncontended --variants copied-watch --ensemble embedded --name copied-watch --repeats 1 --out " + countsFolder
+	saveCounts      = "zkbench baseline save " + countsFolder
 	countsFolder    = "results/runs/counts"
-	saveCounts      = "bin/zkbench baseline save " + countsFolder
-	updateLists     = "go test -trimpath -vet=off ./cmd/zkbench -run TestTexts/^list$ -update"
 )
 
 // edits are the steps of CONTRIBUTING.md that are done by hand, but for the variant's own file.
 func edits() []edit {
 	return []edit{
 		{"the variant in Recipe()", "variants/lock/lock.go", `childrenWatchVariant\(\)`, "${0}, copiedWatchVariant()",
-			check{testRecipe, []string{"copied-watch is simulated, but recipe lock has no such variant"}}},
+			check{[]string{testCosts}, []string{"copied-watch is simulated, but recipe lock has no such variant"}}},
 		{"the row in the package comment", "variants/lock/lock.go", `//	children-watch .*\n`, "${0}//	copied-watch       the same\n",
-			check{testLists, []string{"the comment of package lock does not name copied-watch"}}},
+			check{[]string{testLists}, []string{"the comment of package lock does not name copied-watch"}}},
 		{"the case in the simulation", "variants/lock/lock_test.go", `func simulate\(variant string, .*\n`,
 			"${0}\tif variant == \"copied-watch\" {\n\t\tvariant = \"children-watch\"\n\t}\n",
-			check{testRecipe, []string{"by the formula"}}},
+			check{[]string{testCosts}, []string{"by the formula"}}},
 		{"the name in the call of LockstepCosts", "variants/lock/lock_test.go", `(LockstepCosts\(.*)"children-watch"`, `${0}, "copied-watch"`,
-			check{testRecipe, []string{"lock/copied-watch is not simulated"}}},
+			check{[]string{testCosts}, []string{"lock/copied-watch is not simulated"}}},
 		{"the entry in lockVariants", "variants/conformance/lock_test.go", `(?s)\t{"children-watch", .*?\n\t}},\n`, copied,
-			check{testConformance, []string{"lock/copied-watch is not in the table"}}},
+			check{[]string{testConformance}, []string{"lock/copied-watch is not in the table"}}},
 		{"the name in the scenario", "scenarios/lock-drain.yaml", `children-watch,`, "${0} copied-watch,",
-			check{testLists, []string{"no scenario holds lock/copied-watch to its formulas"}}},
+			check{[]string{compile, testLists}, []string{"no scenario holds lock/copied-watch to its formulas"}}},
 	}
 }
 
@@ -77,8 +79,9 @@ func generated() map[string]string {
 }
 
 // CONTRIBUTING.md lists all that must be done to add a variant: with its steps all checks pass, and without any one of
-// them a test fails and names it.
+// them a test fails and names it. It takes 20 s or more, because it compiles and links a copy of the module twice.
 func TestAddingAVariant(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("compiles a copy of the module")
 	}
@@ -91,23 +94,25 @@ func TestAddingAVariant(t *testing.T) {
 	}
 	m.write(t, newFile, renamed().Replace(m.read(t, copiedFile)))
 	m.edit(t, "")
-	for _, command := range []string{vetVariants, testRecipe, build, measureCounts, saveCounts, updateLists, testScenarios, testConformance, testLists} {
+	for _, command := range []string{vetVariants, testRecipe, compile, measureCounts, saveCounts, updateLists, testScenarios, testConformance, testLists} {
 		if out, err := m.run(t, command); err != nil {
 			t.Fatalf("with all steps done, %s: %v\n%s", command, err, out)
 		}
 	}
 	m.checkSteps(t)
+	done, says := map[string]string{}, []string{}
+	for file, missing := range generated() {
+		done[file], says = m.read(t, file), append(says, missing)
+		m.write(t, file, m.before[file])
+	}
+	m.mustFail(t, "generated files", check{[]string{testLists}, says})
+	for file, text := range done {
+		m.write(t, file, text)
+	}
 	for _, e := range edits() {
 		m.edit(t, e.what)
 		m.mustFail(t, e.what, e.without)
 	}
-	m.edit(t, "")
-	var says []string
-	for file, missing := range generated() {
-		m.write(t, file, m.before[file])
-		says = append(says, missing)
-	}
-	m.mustFail(t, "generated files", check{testLists, says})
 }
 
 // renamed returns what makes the copy of a variant's code another variant.
@@ -194,22 +199,35 @@ func (m moduleCopy) edit(t *testing.T, omitted string) {
 // run runs a command in the copy and returns its output.
 func (m moduleCopy) run(t *testing.T, command string) (string, error) {
 	t.Helper()
-	words := strings.Fields(command)
-	if strings.HasPrefix(words[0], "bin/") {
-		words[0] = filepath.Join(m.dir, words[0])
-	}
+	words, dir := strings.Fields(command), m.dir
+	binary := filepath.Join(m.dir, "bin", "zkbench.test")
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
-	cmd.Dir = m.dir
+	switch words[0] {
+	case "zkbench":
+		cmd = exec.CommandContext(t.Context(), binary, words[1:]...)
+		cmd.Env = append(os.Environ(), asBinary+"=1")
+	case "zkbench.test":
+		cmd = exec.CommandContext(t.Context(), binary, words[1:]...)
+		dir = filepath.Join(m.dir, "cmd", "zkbench")
+	}
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
+// mustFail runs the commands of a check, of which the last one must fail.
 func (m moduleCopy) mustFail(t *testing.T, omitted string, c check) {
 	t.Helper()
-	out, err := m.run(t, c.command)
+	var out string
+	var err error
+	for i, command := range c.commands {
+		if out, err = m.run(t, command); err != nil && i < len(c.commands)-1 {
+			t.Errorf("without %s, %s: %v\n%s", omitted, command, err, out)
+		}
+	}
 	for _, text := range c.says {
 		if err == nil || !strings.Contains(out, text) {
-			t.Errorf("without %s, %s does not say %q (%v):\n%s", omitted, c.command, text, err, out)
+			t.Errorf("without %s, %s does not say %q (%v):\n%s", omitted, c.commands, text, err, out)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func drainedAsItStands(t *testing.T) string {
 		t.Fatal(err)
 	}
 	s.Repeats = 1
-	return planted(t, s, catalog.Recipes())
+	return plantedInMemory(t, s, catalog.Recipes())
 }
 
 // object returns a part of a document.
@@ -37,6 +37,7 @@ func object(d map[string]any, path ...string) map[string]any {
 
 // A result that somebody has edited, or that was written by something broken, ends in 5, and the gate names the part.
 func TestGateRefusesEditedResults(t *testing.T) {
+	t.Parallel()
 	baselines, err := filepath.Abs("../../" + defaultBaselines)
 	if err != nil {
 		t.Fatal(err)

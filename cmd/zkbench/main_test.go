@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
@@ -37,6 +38,16 @@ func TestMain(m *testing.M) {
 func command(ctx context.Context, args ...string) (stdout, stderr string, code int) {
 	var out, err bytes.Buffer
 	code = run(ctx, app{stdout: &out, stderr: &err, args: args, everyLibrary: true})
+	return out.String(), err.String(), code
+}
+
+// inMemory runs one command line, which measures on a server in memory in virtual time. Its goroutines end before it returns.
+func inMemory(t *testing.T, config embedded.Config, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	ensembletest.Bubble(t, config, func(t *testing.T, e *embedded.Ensemble) {
+		code = run(t.Context(), app{stdout: &out, stderr: &err, args: append(args, "--ensemble", "embedded"), servers: e})
+	})
 	return out.String(), err.String(), code
 }
 

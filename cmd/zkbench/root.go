@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/drivers"
@@ -22,8 +23,9 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	started        *started
-	drivers        []drivers.Own // that the command line gives
-	everyLibrary   bool          // lists show all libraries as available, so that a test has the same text everywhere
+	drivers        []drivers.Own     // that the command line gives
+	everyLibrary   bool              // lists show all libraries as available, so that a test has the same text everywhere
+	servers        ensemble.Ensemble // of a test, in place of those that a run would start
 }
 
 // run executes one command line and returns the exit code.

@@ -20,6 +20,7 @@ import (
 
 // Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,10 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+sessions)
 	}
 	done := a.started.starts(engine, f.name)
-	e, err := auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return a.admit(selected, next) })
+	e, err := a.servers, error(nil)
+	if e == nil {
+		e, err = auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return a.admit(selected, next) })
+	}
 	if err != nil {
 		done()
 		return target{}, err
