@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 LINT_VERSION := $(shell sed -n 's/^# golangci-lint \(v[0-9.]*\).*/\1/p' .golangci.yml)
-LIVE_PACKAGES := ./ensemble/... ./variants/... ./scenarios/... ./cmd/...
+LIVE_PACKAGES = $(shell grep -rl --include='*_test.go' '^func TestLive[A-Z]' . | xargs -n 1 dirname | sort -u)
 ZKBENCH := bin/zkbench
 FUZZTIME := 1m
 # Flags of `zkbench run`, such as BENCH_FLAGS=--quick.
@@ -11,7 +11,7 @@ BENCH_FLAGS :=
 # Flags of `go test` for the unit tests: -short leaves measurements and the conformance tests out.
 UNIT_FLAGS :=
 # The live tests to run, as a regular expression.
-LIVE_TESTS := ^TestLive
+LIVE_TESTS := ^TestLive[A-Z]
 # The tests of `make faults`, likewise.
 FAULT_TESTS := ^Test(FaultMatrix|FailureScenarios)
 # How long `make soak` lasts, and the seed of what it runs and of what fails.
@@ -44,24 +44,19 @@ bench:
 test: unit faults live
 
 ## unit: tests that need neither Docker nor Java
-# 24 tests in parallel, because many of them wait most of the time. The client library is compiled without the race detector:
-# go-zookeeper 1.0.4 has a data race when it restores watches, even on a first connection.
 unit:
 	go vet $(GO_FLAGS) ./...
-	@race="-race -gcflags=github.com/go-zookeeper/zk=-race=false"; \
-	[ "$$(go env CGO_ENABLED)" = 1 ] && echo '#include <stdlib.h>' | $$(go env CC) -E - >/dev/null 2>&1 || { race=; \
-		echo "no C compiler: testing without the race detector, which 'apt-get install gcc libc6-dev' makes possible"; }; \
-	set -x; env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) $$race -parallel 24 -timeout 40m $(UNIT_FLAGS) ./...
+	@.ci/unit $(GO_FLAGS) $(UNIT_FLAGS)
 
 ## faults: every variant under every fault of clients, and all scenarios in which clients fail, on the embedded server
 faults:
 	ZKBENCH_FAULTS=1 go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '$(FAULT_TESTS)'
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
-# One package after another, because they share one ensemble.
 live:
 	@.ci/setup containers || true
-	ZKBENCH_LIVE=1 go test $(GO_FLAGS) -p 1 -count=1 -timeout 40m -v -run '$(LIVE_TESTS)' $(LIVE_PACKAGES) | grep -v '^=== '; exit $${PIPESTATUS[0]}
+	@$(MAKE) --no-print-directory build
+	@.ci/live '$(LIVE_TESTS)' $(GO_FLAGS) $(LIVE_PACKAGES)
 
 ## soak: random faults from SEED, over all recipes, on containers, for SOAK (30m)
 # A measurement takes at most a minute or two longer than its window.
