@@ -19,6 +19,8 @@ SOAK := 30m
 SEED := 1
 # With the same flags, packages are compiled once for both the binary and the tests.
 GO_FLAGS := -trimpath
+# Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
+export CGO_ENABLED := 0
 
 .PHONY: help build image bench test unit faults live soak fresh fuzz lint check gate gallery overview
 
@@ -64,7 +66,7 @@ soak:
 	@.ci/setup containers
 	ZKBENCH_SOAK=$(SOAK) ZKBENCH_SOAK_SEED=$(SEED) go test $(GO_FLAGS) -count=1 -timeout 0 -v -run '^TestSoak$$' ./scenarios/runner
 
-## fresh: run `make bench` and `make test` in a pristine root, as on a machine that has never built zkbench
+## fresh: run `make bench` and `make test` in a pristine root, with nothing but Go and its caches
 fresh:
 	@BENCH_FLAGS='$(BENCH_FLAGS)' UNIT_FLAGS='$(UNIT_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' FAULT_TESTS='$(FAULT_TESTS)' .ci/fresh
 

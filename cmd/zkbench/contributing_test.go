@@ -202,6 +202,7 @@ func (m moduleCopy) run(t *testing.T, command string) (string, error) {
 	words, dir := strings.Fields(command), m.dir
 	binary := filepath.Join(m.dir, "bin", "zkbench.test")
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	switch words[0] {
 	case "zkbench":
 		cmd = exec.CommandContext(t.Context(), binary, words[1:]...)
