@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -137,5 +142,33 @@ published:
 		if got := strings.Contains(stdout, want); got == quick {
 			t.Errorf("quick %t: published figures are printed: %t, in\n%s", quick, got, stdout)
 		}
+	}
+}
+
+// An interrupted run keeps what is whole and exits with 130.
+func TestInterrupt(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { // interrupt once a first result is there
+		for ctx.Err() == nil {
+			if files, _ := results.Files("out"); len(files) > 0 {
+				cancel(errInterrupted)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	stdout, _, code := command(ctx, "run", "lock-drain", "--servers", server.Addr(), "--clients", "5", "--repeats", "500", "--out", "out")
+	if code != outcome.CodeInterrupted || !strings.Contains(stdout, "partial results in out") {
+		t.Errorf("exit code %d, want %d\n%s", code, outcome.CodeInterrupted, stdout)
+	}
+	if _, err := results.ReadAll([]string{"out"}); err != nil {
+		t.Errorf("what is left is not whole: %v", err)
+	}
+	if left := ensembletest.Znodes(t, server.Addr()); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--out", "out"); code != outcome.CodeUsage {
+		t.Errorf("results would have been overwritten: exit code %d, %s", code, stderr)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -53,6 +51,7 @@ func TestLiveRunAndPlot(t *testing.T) {
 		t.Errorf("printed\n%s\nprogress\n%s", stdout, stderr)
 	}
 	checkSummaryRows(t, "s.json", "external")
+	ensembletest.AwaitNoZnodes(t, live.Get(t).Servers())
 	if code := plotNewest(t); code != 0 {
 		t.Errorf("plot: exit code %d", code)
 	}
@@ -109,33 +108,7 @@ func plotNewest(t *testing.T) int {
 	return code
 }
 
-// An interrupted run keeps what is whole and exits with 130.
-func TestLiveInterrupt(t *testing.T) {
-	addrs := servers(t)
-	t.Chdir(t.TempDir())
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() { // interrupt once a first result is there
-		for ctx.Err() == nil {
-			if files, _ := results.Files("out"); len(files) > 0 {
-				cancel(errInterrupted)
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
-	stdout, _, code := command(ctx, "run", "lock-drain", "--servers", addrs, "--clients", "5", "--repeats", "500", "--out", "out")
-	if code != outcome.CodeInterrupted || !strings.Contains(stdout, "partial results in out") {
-		t.Errorf("exit code %d, want %d\n%s", code, outcome.CodeInterrupted, stdout)
-	}
-	if _, err := results.ReadAll([]string{"out"}); err != nil {
-		t.Errorf("what is left is not whole: %v", err)
-	}
-	ensembletest.AwaitNoZnodes(t, live.Get(t).Servers())
-	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--out", "out"); code != outcome.CodeUsage {
-		t.Errorf("results would have been overwritten: exit code %d, %s", code, stderr)
-	}
-}
-
-// The same on local processes, whose ZooKeeper may be too old to tell which transaction caused a notification.
+// A run on local processes, whose ZooKeeper may be too old to tell which transaction caused a notification.
 func TestLiveProcessEngine(t *testing.T) {
 	ensembletest.Require(t, process.Available(""))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

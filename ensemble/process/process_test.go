@@ -85,8 +85,8 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	}
 }
 
-// The next up ends the servers of a crashed run. A process that has reused the id of one of them is not touched.
-func TestLiveDebrisIsReplaced(t *testing.T) {
+// What a crashed run has left is ended. A process that has reused the id of one of its servers is not touched.
+func TestLiveReusedID(t *testing.T) {
 	state := require(t)
 	crashed := up(t, ensemble.Options{})
 	if err := crashed.Release(); err != nil {
@@ -105,10 +105,6 @@ func TestLiveDebrisIsReplaced(t *testing.T) {
 		t.Errorf("ended %d processes, %v; want the two that are still ours", ended, err)
 	}
 	endByID(t, string(first))
-	next := up(t, ensemble.Options{})
-	if err := next.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 // Transaction logs in memory are recorded as such, are refused to runs that ask for a disk, and are removed with the servers,
@@ -139,6 +135,9 @@ func TestLiveTransactionLogsInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := up(t, ensemble.Options{})
+	if next.Servers()[0] == crashed.Servers()[0] {
+		t.Error("the next run measured on debris")
+	}
 	if d, err := next.Describe(t.Context()); err != nil || strings.Contains(d.TxnLog, "/dev/shm") {
 		t.Errorf("transaction log = %q, %v; want it with the other files again", d.TxnLog, err)
 	}
