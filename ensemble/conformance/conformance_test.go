@@ -101,6 +101,7 @@ func TestEmbedded(t *testing.T) {
 	})
 }
 
+// It takes over 10 s, because each case opens sessions on three servers, and some wait until one expires.
 func TestLiveServers(t *testing.T) {
 	e := live.Get(t)
 	runCases(t, func(t *testing.T) *site { return prepare(t, e.Servers()) })

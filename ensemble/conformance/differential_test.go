@@ -112,7 +112,7 @@ func awaitQuiet(t *testing.T, servers []ensemble.Server) {
 }
 
 // Random operations from several sessions have the same replies, stats and notifications on real servers and on the
-// embedded one.
+// embedded one. It takes most of a minute, because 20,000 actions wait for the servers one after another.
 func TestLiveDifferential(t *testing.T) {
 	e := live.Get(t)
 	real := func(t *testing.T) *site { return prepare(t, e.Servers()) }
