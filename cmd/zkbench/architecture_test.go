@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 
 // Connections are made in one package, so that what lies between zkbench and the servers is decided there.
 func TestOnePackageDials(t *testing.T) {
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || strings.HasPrefix(path, "ensemble/dial/") {
 			return err
 		}
