@@ -165,7 +165,7 @@ func TestInterrupt(t *testing.T) {
 	if _, err := results.ReadAll([]string{"out"}); err != nil {
 		t.Errorf("what is left is not whole: %v", err)
 	}
-	if left := ensembletest.Znodes(t, server.Addr()); len(left) > 0 {
+	if left := ensembletest.Znodes(t, server.Servers()[0]); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 	if _, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--out", "out"); code != outcome.CodeUsage {
