@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -35,12 +36,12 @@ type Link struct {
 	traps   []*Trap
 	client  *Link          // of the client's first session, unless this is the one; see Further
 	further map[*Link]bool // of the client's further sessions, until they are detached
-	dialing chan struct{}  // holds a token while a connection begins, and while none may begin
+	dialing dial.Mutex     // is locked while a connection begins, and while none may begin
 }
 
 // NewLink returns a link whose frames are counted in ledger.
 func NewLink(ledger *wire.Ledger) *Link {
-	return &Link{ledger: ledger, dialing: make(chan struct{}, 1)}
+	return &Link{ledger: ledger, dialing: dial.NewMutex()}
 }
 
 // Ledger returns the ledger in which the link's frames are counted.
@@ -84,7 +85,8 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 
 // open opens a counted connection, when the last one has ended at the server.
 func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error) {
-	defer l.holdDials()()
+	l.dialing.Lock()
+	defer l.dialing.Unlock()
 	if err := l.awaitEnd(context.Background()); err != nil {
 		return nil, err
 	}
@@ -106,14 +108,6 @@ func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error)
 	}
 	l.current, l.address = l.ledger.Wrap(conn), address
 	return &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}, nil
-}
-
-// holdDials lets no other connection begin until release is called.
-//
-// Note: a mutex would do, but for tests in virtual time: in a bubble of testing/synctest, a wait for a mutex stops the clock.
-func (l *Link) holdDials() (release func()) {
-	l.dialing <- struct{}{}
-	return func() { <-l.dialing }
 }
 
 // awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
@@ -248,7 +242,8 @@ func (c *trappedConn) Write(p []byte) (int, error) {
 // connect again, and learn of the end of its session, when Expire returns. Servers close all connections while they elect a
 // leader: Expire tries again for up to 30 seconds.
 func (l *Link) Expire(ctx context.Context) error {
-	defer l.holdDials()()
+	l.dialing.Lock()
+	defer l.dialing.Unlock()
 	s := l.ledger.Session()
 	if s.ID == 0 {
 		return ErrNoSession

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -22,7 +23,7 @@ type Tunnel struct {
 	observe  func(zk.Event)
 	listener net.Listener
 	serving  sync.WaitGroup
-	single   chan struct{} // holds a token of the connection that is forwarded, so that its end is reported before the next one begins
+	single   dial.Mutex // held by the connection that is forwarded, so that its end is reported before the next one begins
 
 	mu     sync.Mutex
 	next   int // index in servers
@@ -47,7 +48,7 @@ func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk
 		return nil, err
 	}
 	l.serve(servers)
-	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, single: make(chan struct{}, 1), conns: map[net.Conn]int{}}
+	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, single: dial.NewMutex(), conns: map[net.Conn]int{}}
 	t.serving.Go(t.accept)
 	return t, nil
 }
@@ -145,8 +146,8 @@ func (t *Tunnel) serve(client net.Conn) {
 		return
 	}
 	t.supersede(client)
-	t.single <- struct{}{}
-	defer func() { <-t.single }()
+	t.single.Lock()
+	defer t.single.Unlock()
 	if t.isSuperseded(client) {
 		return
 	}

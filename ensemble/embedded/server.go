@@ -43,7 +43,7 @@ type Server struct {
 	stop     chan struct{}
 	running  sync.WaitGroup
 
-	mu                lock // guards everything below, and is held while a request is served
+	mu                dial.Mutex // guards everything below, and is held while a request is served
 	closed            bool
 	zxid              int64
 	tree              *tree
@@ -74,13 +74,6 @@ type session struct {
 	expires    time.Time
 	connection *connection // nil while the client is disconnected
 }
-
-// lock is a mutex. Unlike a wait for a [sync.Mutex], a wait for it is durable in a bubble of testing/synctest: a server may hold it while
-// it sleeps, see [Config].
-type lock chan struct{}
-
-func (l lock) Lock()   { l <- struct{}{} }
-func (l lock) Unlock() { <-l }
 
 // Memory starts a server without a port. Connections to it are in memory, and are made by its DialContext. Close ends it.
 func Memory(config Config) *Server {
@@ -120,7 +113,7 @@ func newServer(config Config) *Server {
 	now := time.Now()
 	return &Server{
 		config:      config,
-		mu:          make(lock, 1),
+		mu:          dial.NewMutex(),
 		limits:      defaultLimits(),
 		now:         time.Now,
 		sleep:       time.Sleep,

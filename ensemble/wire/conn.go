@@ -6,8 +6,9 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 const (
@@ -23,10 +24,10 @@ type Conn struct {
 	net.Conn
 	ledger *Ledger
 
-	reading sync.Mutex // is locked while bytes are received
+	reading dial.Mutex // is locked while bytes are received
 	arrived []byte     // counted, but not read by the client yet
 	buffer  [readSize]byte
-	writing sync.Mutex // is locked while a request is counted and sent
+	writing dial.Mutex // is locked while a request is counted and sent
 
 	// What follows is guarded by the ledger's lock.
 	out, in     frames

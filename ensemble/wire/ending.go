@@ -118,6 +118,7 @@ func (c *Conn) answered() bool {
 
 // discardUntil counts what arrives until a condition holds. It returns false if the connection ends before.
 func (c *Conn) discardUntil(done func() bool) bool {
+	buffer := make([]byte, readSize) // the client may still read what it has been sent before
 	for {
 		c.ledger.mu.Lock()
 		stop := done()
@@ -125,9 +126,9 @@ func (c *Conn) discardUntil(done func() bool) bool {
 		if stop {
 			return true
 		}
-		n, err := c.Conn.Read(c.buffer[:])
+		n, err := c.Conn.Read(buffer)
 		c.ledger.mu.Lock()
-		c.in.feed(c.buffer[:n], c.onReply)
+		c.in.feed(buffer[:n], c.onReply)
 		c.ledger.mu.Unlock()
 		if err != nil {
 			return false

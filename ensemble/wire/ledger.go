@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 // Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
@@ -180,7 +182,7 @@ func (l *Ledger) Further() *Ledger {
 func (l *Ledger) Wrap(conn net.Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := &Conn{Conn: conn}
+	c := &Conn{Conn: conn, reading: dial.NewMutex(), writing: dial.NewMutex()}
 	l.attach(c)
 	return c
 }
