@@ -77,6 +77,12 @@ func (m *Monitor) Guard(session interface{ Close() }) {
 	}
 }
 
+func (m *Monitor) guards() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.session != nil
+}
+
 // SetTimeout corrects the timeout to what the server granted.
 func (m *Monitor) SetTimeout(granted time.Duration) {
 	m.mu.Lock()

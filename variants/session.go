@@ -56,9 +56,9 @@ func NewSession(conn Conn, lost <-chan struct{}) *Session {
 }
 
 // NewMonitoredSession returns a handle on a session whose events a monitor observes. When the session is lost, the monitor closes it if
-// it can be closed: see [Monitor.Guard].
+// it can be closed, unless the monitor guards it already: see [Monitor.Guard].
 func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
-	if session, ok := conn.(interface{ Close() }); ok {
+	if session, ok := conn.(interface{ Close() }); ok && !monitor.guards() {
 		monitor.Guard(session)
 	}
 	return (&Session{sessionState: &sessionState{conn: conn, lost: monitor.Lost(), monitor: monitor}}).Fork()

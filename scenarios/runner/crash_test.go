@@ -71,6 +71,9 @@ func TestFailureScenarios(t *testing.T) {
 			}
 			slow := quickTicks // these loads are longer
 			slow.ReadDelay, slow.WriteDelay = 2*slow.ReadDelay, 2*slow.WriteDelay
+			if s.Size > 1000 { // pings wait behind the reads of a large tree
+				slow.ReadDelay, slow.WriteDelay = slow.ReadDelay/20, slow.WriteDelay/20
+			}
 			bubbleOn(t, slow, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
 		})
 	}

@@ -133,7 +133,9 @@ func (c *client) openSession(ctx context.Context, at setting) (session *variants
 	if err != nil {
 		return nil, nil, err
 	}
-	c.setOwn(newGoSession(conn))
+	own := newGoSession(conn)
+	c.setOwn(own)
+	c.monitor.Guard(own)
 	return variants.NewMonitoredSession(conn, c.monitor), nil, nil
 }
 
