@@ -13,7 +13,7 @@ UNIT_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive[A-Z]
 # The tests of `make faults`, likewise.
-FAULT_TESTS := ^Test(FaultMatrix|FailureScenarios)
+FAULT_TESTS := ^Test(FaultMatrix|FailureScenarios|Runner|LockstepRepeats)$$
 # How long `make soak` lasts, and the seed of what it runs and of what fails.
 SOAK := 30m
 SEED := 1
@@ -50,9 +50,10 @@ unit:
 	go vet $(GO_FLAGS) ./...
 	@.ci/unit $(GO_FLAGS) $(UNIT_FLAGS)
 
-## faults: every variant under every fault of clients, and all scenarios in which clients fail, on the embedded server
+## faults: every variant under every fault of clients, and all scenarios, on the embedded server and in virtual time
+# Without the race detector, with which they take minutes.
 faults:
-	ZKBENCH_FAULTS=1 go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '$(FAULT_TESTS)'
+	go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '$(FAULT_TESTS)'
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 live:

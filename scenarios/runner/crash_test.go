@@ -47,18 +47,18 @@ func shorten(s *scenarios.Scenario) {
 	}
 }
 
-// ofManyFaults skips a test of hundreds of measurements where each takes ten times as long.
-func ofManyFaults(t *testing.T) {
+// ofHundreds skips a test of hundreds of measurements where each takes ten times as long.
+func ofHundreds(t *testing.T) {
 	t.Helper()
 	if raceDetector {
-		t.Skip("takes minutes with the race detector: `make faults` runs it without, and TestFaultsOfClients runs with it")
+		t.Skip("takes minutes with the race detector: `make faults` runs it without, and the tests of single loads run with it")
 	}
 }
 
 // Every scenario in which clients fail keeps its promises, and its claims that something never happens hold, and that
 // configurations are torn. Sessions run out sooner than in the scenario.
 func TestFailureScenarios(t *testing.T) {
-	ofManyFaults(t)
+	ofHundreds(t)
 	for _, s := range withFaults(t, false) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,7 @@ import (
 // Every variant keeps what it promises under every fault of clients, their sessions and their connections. The table is what
 // `zkbench run fault-matrix` prints, with sessions that run out sooner.
 func TestFaultMatrix(t *testing.T) {
-	ofManyFaults(t)
+	ofHundreds(t)
 	ofClients := func(k faults.Kind) bool { return !k.OfServer() }
 	var columns []string
 	for _, f := range scenarios.MatrixFaults() {

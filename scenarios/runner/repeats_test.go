@@ -14,10 +14,8 @@ import (
 // between a client and the runner that takes it to be at rest, shows only in some of them.
 func TestLockstepRepeats(t *testing.T) {
 	t.Parallel()
-	repeats := 5
-	if raceDetector { // a measurement takes ten times as long then
-		repeats = 1
-	}
+	ofHundreds(t)
+	const repeats = 5
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Load(name, catalog.Recipes())
 		if err != nil {

@@ -148,6 +148,7 @@ func inMemory(e ensemble.Ensemble) bool { return e.Servers()[0].Dialer != nil }
 // Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Those with faults need their whole load,
 // see TestFailureScenarios.
 func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
+	ofHundreds(t)
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Load(name, catalog.Recipes())
 		if err != nil {
@@ -212,6 +213,7 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 
 // Every variant of every recipe costs exactly what its formulas say, and the servers counted the same.
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
+	ofHundreds(t)
 	for _, recipe := range catalog.Recipes() {
 		lockstep := lockstepOf(1, 2, 3, 7, 20)
 		if !inMemory(e) {

@@ -80,7 +80,7 @@ func TestRepliesOfBackToBackRequestsAreLost(t *testing.T) {
 			dir, cs := directory(t, v), clients(t, v, 2)
 			holder := lock.NewBackToBack(cs[0].session(), dir)
 			first := mustAcquire(t, holder)
-			session := cs[1].handle.Through(&mixedUp{Conn: cs[1].conn, create: tt.create, listing: tt.listing})
+			session := variants.NewSession(&mixedUp{Conn: cs[1].conn, create: tt.create, listing: tt.listing}, cs[1].monitor.Lost())
 			session.OrderBy(cs[1].ledger)
 			waiter := lock.NewBackToBack(session, dir)
 			var second lock.Grant
@@ -117,7 +117,7 @@ func TestAnOlderListingThatIsTrustedIsCaught(t *testing.T) {
 			return created, err
 		}
 		granted := background(func() error {
-			return errorOf(lock.NewBackToBack(cs[1].handle.Through(m), dir).Acquire(testContext(t)))
+			return errorOf(lock.NewBackToBack(variants.NewSession(m, cs[1].monitor.Lost()), dir).Acquire(testContext(t)))
 		})
 		eventually(t, "the second client neither waits nor holds", func() bool { return len(granted) > 0 || cs[1].waits() })
 		if len(granted) == 0 {
