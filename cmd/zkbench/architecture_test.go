@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"variants/config":       {"variants"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/election":     {"variants", "variants/holding", "variants/line"},
-	"variants/planted":      {"variants", "variants/enqueue", "variants/lock", "variants/masterworker", "variants/queue", "variants/treecache", "variants/twophasecommit"}, // only tests import it
+	"variants/planted":      {"variants", "variants/enqueue", "variants/lock", "variants/masterworker", "variants/queue", "variants/twophasecommit"}, // only tests import it
 	"variants/conformance":  {},
 	"variants/variantstest": {"variants"},
 	"results":               {"results/table", "results/outcome"},

@@ -27,15 +27,10 @@ func rewritten(v variants.Variant, name, summary string, rewrite func(ops []any)
 
 // mistaken returns a variant whose clients work on a connection with a mistake.
 func mistaken(v variants.Variant, name, summary string, mistake func(variants.Conn) variants.Conn) variants.Variant {
-	return onSession(v, name, summary, func(s *variants.Session) *variants.Session { return s.Through(mistake(s.Conn())) })
-}
-
-// onSession returns a variant whose clients work on a session with a mistake.
-func onSession(v variants.Variant, name, summary string, mistake func(*variants.Session) *variants.Session) variants.Variant {
 	join := v.Join
 	v.Name, v.Kind, v.Summary = name, variants.Naive, summary
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		env.Session = mistake(env.Session)
+		env.Session = env.Session.Through(mistake(env.Session.Conn()))
 		return join(ctx, env)
 	}
 	return v
