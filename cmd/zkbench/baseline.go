@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
@@ -31,8 +30,7 @@ stored counts are the formulas' upper bounds.
 There is one file for each scenario. The files are small and sorted, so that a
 repository can keep them and a diff shows what changed.`,
 		Example: `  zkbench run lock-drain --ensemble embedded && zkbench baseline save
-  zkbench baseline diff
-  zkbench baseline show lock-drain`,
+  zkbench baseline diff`,
 	}
 	var dir string
 	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` for baselines")
@@ -41,10 +39,6 @@ repository can keep them and a diff shows what changed.`,
 			Use: "save [RESULT…]", Short: "Save the counts of results (default: the newest run)",
 			Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
 			RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
-		},
-		&cobra.Command{
-			Use: "show [SCENARIO…]", Short: "Show the stored counts",
-			RunE: func(_ *cobra.Command, args []string) error { return a.showBaselines(args, dir) },
 		},
 		&cobra.Command{
 			Use: "diff [RESULT…]", Short: "Show what saving would change (default: the newest run)",
@@ -84,46 +78,6 @@ func (a *app) saveBaselines(paths []string, dir string) error {
 		fmt.Fprintf(a.stdout, "%s: %d rows\n", filepath.Join(dir, name+".json"), len(fresh[name].Rows))
 	}
 	return nil
-}
-
-func (a *app) showBaselines(names []string, dir string) error {
-	all, err := gate.ReadBaselines(dir)
-	if err != nil {
-		return usage(err)
-	}
-	known := slices.Sorted(maps.Keys(all))
-	if len(names) == 0 {
-		names = known
-	}
-	for i, name := range names {
-		if err := oneOf("SCENARIO", name, known); err != nil {
-			return err
-		}
-		if i > 0 {
-			fmt.Fprintln(a.stdout)
-		}
-		fmt.Fprintf(a.stdout, "%s: %s\n\n%s\n", name, all[name].Load, renderBaseline(all[name]))
-	}
-	return nil
-}
-
-func renderBaseline(b gate.Baseline) string {
-	t := table.New(table.Left(append([]string{"clients", "variant"}, results.CountMetrics()...)...)...)
-	for _, row := range b.Rows {
-		line := []any{row.Clients, row.Variant}
-		for _, metric := range results.CountMetrics() {
-			switch v, ok := row.Counts[metric]; {
-			case !ok:
-				line = append(line, table.Missing)
-			case row.Exact:
-				line = append(line, fmt.Sprintf("%.6g", v))
-			default:
-				line = append(line, fmt.Sprintf("≤ %.6g", v))
-			}
-		}
-		t.Row(line...)
-	}
-	return t.String()
 }
 
 func (a *app) diffBaselines(paths []string, dir string) error {

@@ -449,7 +449,6 @@ func TestBaselineShowAndDiff(t *testing.T) {
 		want string
 	}{
 		{[]string{"baseline", "save", dir}, fmt.Sprintf("lock-drain.json: %d rows", drainVariants(t))},
-		{[]string{"baseline", "show", "lock-drain"}, "predecessor-watch"},
 		{[]string{"baseline", "diff", dir}, "would change nothing"},
 	} {
 		if stdout, stderr, code := command(t.Context(), step.args...); code != outcome.CodePass || !strings.Contains(stdout, step.want) {
