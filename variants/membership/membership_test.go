@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -185,9 +186,10 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// flaky is a session that has one member, whose data is read at the second attempt, and on which no watch ever fires.
+// flaky is a session that has one member, whose data is read at the second attempt, on another connection, and on which no watch ever fires.
 type flaky struct {
 	variants.Conn
+	monitor         *variants.Monitor
 	listings, reads int
 }
 
@@ -198,6 +200,8 @@ func (f *flaky) ChildrenW(string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 
 func (f *flaky) Get(string) ([]byte, *zk.Stat, error) {
 	if f.reads++; f.reads == 1 {
+		f.monitor.Observe(zk.Event{Type: zk.EventSession, State: zk.StateDisconnected})
+		f.monitor.Observe(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
 		return nil, nil, zk.ErrConnectionClosed
 	}
 	return []byte("a"), nil, nil
@@ -205,8 +209,8 @@ func (f *flaky) Get(string) ([]byte, *zk.Stat, error) {
 
 // A watch that was set before an outage is not waited for.
 func TestNoWatchIsTrustedAcrossAnOutage(t *testing.T) {
-	f := &flaky{}
-	g := NewDiffCache(variants.NewSession(f, nil), "/group")
+	f := &flaky{monitor: variants.NewMonitor(time.Hour)}
+	g := NewDiffCache(variants.NewMonitoredSession(f, f.monitor), "/group")
 	for range 2 {
 		if view, err := g.View(t.Context()); err != nil || len(view) != 1 {
 			t.Fatalf("view %v, %v", view, err)
