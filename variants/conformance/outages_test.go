@@ -31,8 +31,11 @@ var (
 	leaves  = flag.Int("leaves", 12_000, "how many znodes are watched in tests of outages; 2,000 take one request of the client library")
 )
 
-// mostOutages is how many outages a mistake may need to show. The right algorithm has fewer, as each takes time.
-const mostOutages = 40
+// A mistake shows only while the client library prepares its requests: the more watches there are, and the more outages, the more surely.
+const (
+	mostOutages = 100
+	moreLeaves  = 4 // times as many
+)
 
 // outage is the end of a session's connection, and the time that it takes to make the next one.
 type outage struct {
@@ -74,16 +77,20 @@ type forest struct {
 	mu       sync.Mutex
 	copied   map[string]string
 	versions int
+	leaves   int
 }
 
 func leafOf(i int) string { return fmt.Sprintf("/tree/p%05d/l%05d", i/50, i) }
 
 // plant creates the tree, and makes the cache of it with open.
-func plant(t *testing.T, e *embedded.Ensemble, open func(*variants.Session, treecache.Listener) (treecache.Cache, error)) *forest {
+func plant(t *testing.T, e *embedded.Ensemble, wrong bool, open func(*variants.Session, treecache.Listener) (treecache.Cache, error)) *forest {
 	t.Helper()
-	f := &forest{T: t, writer: clients(t, e, 1)[0], copied: map[string]string{}}
+	f := &forest{T: t, writer: clients(t, e, 1)[0], copied: map[string]string{}, leaves: *leaves}
+	if wrong {
+		f.leaves *= moreLeaves
+	}
 	f.write(&zk.CreateRequest{Path: "/tree", Acl: variants.WorldACL()})
-	for i := 0; i < *leaves; i += 50 {
+	for i := 0; i < f.leaves; i += 50 {
 		ops := []any{&zk.CreateRequest{Path: leafOf(i)[:len("/tree/p00000")], Acl: variants.WorldACL()}}
 		for j := i; j < i+50; j++ {
 			ops = append(ops, &zk.CreateRequest{Path: leafOf(j), Data: []byte("old"), Acl: variants.WorldACL()})
@@ -111,9 +118,9 @@ func (f *forest) write(ops ...any) {
 // set writes a new version of every n-th leaf, from first on.
 func (f *forest) set(first, n int) {
 	f.versions++
-	for i := first; i < *leaves; {
+	for i := first; i < f.leaves; {
 		var ops []any
-		for ; i < *leaves && len(ops) < 500; i += n {
+		for ; i < f.leaves && len(ops) < 500; i += n {
 			ops = append(ops, &zk.SetDataRequest{Path: leafOf(i), Data: fmt.Append(nil, f.versions), Version: -1})
 		}
 		f.write(ops...)
@@ -125,7 +132,7 @@ func (f *forest) stale(first, n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missing := 0
-	for i := first; i < *leaves; i += n {
+	for i := first; i < f.leaves; i += n {
 		if f.copied[leafOf(i)] != fmt.Sprint(f.versions) {
 			missing++
 		}
@@ -146,7 +153,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
-				f := plant(t, e, func(s *variants.Session, l treecache.Listener) (treecache.Cache, error) {
+				f := plant(t, e, tt.wrong, func(s *variants.Session, l treecache.Listener) (treecache.Cache, error) {
 					return treecache.NewFullReload(s, treecache.Tree{Root: "/tree", Depth: 2}, l)
 				})
 				f.write(&zk.CreateRequest{Path: "/lock", Acl: variants.WorldACL()})
@@ -219,7 +226,7 @@ func TestNoChangeIsLost(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
-				f := plant(t, e, func(s *variants.Session, l treecache.Listener) (treecache.Cache, error) {
+				f := plant(t, e, tt.wrong, func(s *variants.Session, l treecache.Listener) (treecache.Cache, error) {
 					s, err := tt.see(t.Context(), s)
 					must(t, err)
 					return treecache.NewResumedWatches(s, treecache.Tree{Root: "/tree", Depth: 2}, l)
@@ -232,7 +239,7 @@ func TestNoChangeIsLost(t *testing.T) {
 
 // losesChange changes a tenth of the tree in an outage, and reports whether the copy lacks some of it five minutes later.
 func (f *forest) losesChange(frugal bool) bool {
-	f.set(0, *leaves)
+	f.set(0, f.leaves)
 	time.Sleep(time.Millisecond)
 	f.outage.begin(2 * time.Second)
 	time.Sleep(10 * time.Millisecond)
@@ -251,12 +258,12 @@ func (f *forest) losesChange(frugal bool) bool {
 	}
 	reads := f.reader.ledger.Counts().Requests[wire.OpGetData] - before.Requests[wire.OpGetData]
 	if stale := f.stale(1, 10); stale > 0 {
-		f.Logf("%d of %d changes are missing after five minutes", stale, *leaves/10)
+		f.Logf("%d of %d changes are missing after five minutes", stale, f.leaves/10)
 		cancel()
 		following.Wait()
 		return true
 	}
-	if most := int64(*leaves/10 + 1); frugal && reads > most {
+	if most := int64(f.leaves/10 + 1); frugal && reads > most {
 		f.Errorf("it has read %d znodes, want at most the %d that have changed", reads, most)
 	}
 	cancel()
