@@ -6,7 +6,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -21,7 +20,7 @@ func TestLockstepRepeats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Mode != scenarios.Lockstep || runner.CheckDrivers(s, catalog.Recipes()) != nil {
+		if s.Mode != scenarios.Lockstep || s.HasDriver(*s.RecipeAmong(catalog.Recipes())) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
