@@ -80,7 +80,10 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 // dial opens a connection that is not counted. It is an argument for zk.WithDialer.
 func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := dialOne(c.Servers, address, timeout)
-	return &thriftyConn{Conn: conn}, err
+	if err != nil {
+		return nil, err
+	}
+	return &thriftyConn{Conn: conn}, nil
 }
 
 // dialOne opens a connection to the one of some servers that has this address.

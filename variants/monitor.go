@@ -65,9 +65,9 @@ func (m *Monitor) Lose() {
 	m.end()
 }
 
-// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session. What the session held is then given up by the
-// server, too, at the latest when the session timeout has passed there; without it, a session that comes back after its
-// holder was told to stop would hold on for ever.
+// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session. What the
+// session held is then given up by the server, too, at the latest when the session timeout has passed there. Without it, a session that
+// comes back after its holder was told to stop would hold on for ever.
 func (m *Monitor) Guard(session interface{ Close() }) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,8 +20,8 @@ var mayImport = map[string][]string{
 	"scenarios/faults":      {"ensemble/wire", "results/strict"},
 	"scenarios/drivers":     {"ensemble", "variants"},
 	"scenarios/observe":     {"scenarios", "ensemble/proxy", "ensemble/wire", "results", "results/recorder"},
-	"scenarios/runner":      {"scenarios", "scenarios/drivers", "scenarios/faults", "results/recorder", "variants", "results", "ensemble", "ensemble/namespace", "ensemble/wire"}, // only the runner joins these
-	"variants":              {},                                                                                                                                                   // a recipe cannot see the runner
+	"scenarios/runner":      {"scenarios", "scenarios/drivers", "scenarios/faults", "results/recorder", "variants", "results", "ensemble", "ensemble/dial", "ensemble/namespace", "ensemble/wire"}, // only the runner joins these
+	"variants":              {},                                                                                                                                                                    // a recipe cannot see the runner
 	"variants/line":         {"variants"},
 	"variants/items":        {"variants", "variants/line"},
 	"variants/holding":      {"variants"},

@@ -13,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
@@ -30,17 +31,17 @@ type ownSession interface {
 // goSession is the session of a client of a variant in Go. Its monitor and the runner may close it at the same time.
 type goSession struct {
 	*zk.Conn
-	closing chan struct{} // holds a token while it is being closed
+	closing dial.Mutex // is locked while it is being closed
 }
 
-func newGoSession(conn *zk.Conn) goSession { return goSession{conn, make(chan struct{}, 1)} }
+func newGoSession(conn *zk.Conn) goSession { return goSession{conn, dial.NewMutex()} }
 
 // Close implements [ownSession].
 //
 // Note: the library has a lock for this, but a wait for that stops the clock in a bubble of testing/synctest.
 func (s goSession) Close() {
-	s.closing <- struct{}{}
-	defer func() { <-s.closing }()
+	s.closing.Lock()
+	defer s.closing.Unlock()
 	s.Conn.Close()
 }
 
