@@ -104,12 +104,11 @@ func (c Claim) Mentions(variant string) bool { return variant == c.Variant || va
 
 // Evaluation is the result of a claim. Value and Limit are nil where one of them was not measured.
 type Evaluation struct {
-	Outcome     outcome.Outcome
-	Value       *Number // of the claim's variant
-	Limit       *Number // without the tolerance
-	LessIsWorse bool    // the value may not be, or is not, below the limit
-	Unfinished  bool    // a variant was not finished, so that its metric is missing
-	Why         string  // with the numbers
+	Outcome    outcome.Outcome
+	Value      *Number // of the claim's variant
+	Limit      *Number // without the tolerance
+	Unfinished bool    // a variant was not finished, so that its metric is missing
+	Why        string  // with the numbers
 }
 
 // Evaluate compares the rows of one scenario with the claim, at that many clients and the largest rate. The outcome is Inconclusive if a variant
@@ -137,8 +136,7 @@ func (c Claim) Evaluate(rows []Row, clients int) Evaluation {
 	}
 	e := Evaluation{
 		Outcome: outcome.Regression, Value: new(Number(got)), Limit: new(Number(limit)),
-		LessIsWorse: strings.HasPrefix(c.Op, ">") || c.Op == "==" && got < limit,
-		Why:         fmt.Sprintf("it is %s, against %s", showValue(c.Metric, got), showValue(c.Metric, limit)),
+		Why: fmt.Sprintf("it is %s, against %s", showValue(c.Metric, got), showValue(c.Metric, limit)),
 	}
 	if c.holds(got, limit) {
 		e.Outcome = outcome.Pass

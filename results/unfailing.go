@@ -24,7 +24,7 @@ func (c Claim) Unfailing() string {
 		return fmt.Sprintf("no value exceeds another %g times, so that %s %g x %s is always true", LargestCount, c.Op, c.Value, c.Of)
 	case c.Metric == Finished && c.Op == "<" && c.Value <= 1: // the share of a load that was finished is 1
 		return ""
-	case c.Of == "" && atMost && ExceedsAll(c.Metric, c.Value):
+	case c.Of == "" && atMost && exceedsAll(c.Metric, c.Value):
 		return fmt.Sprintf("%s is never over %s, so that %s is always true", c.Metric, showValue(c.Metric, highest(c.Metric)), c)
 	default:
 		return ""
@@ -39,15 +39,15 @@ func (c Claim) Unmeetable() string {
 		return fmt.Sprintf("no metric is below 0, so that %s %s is never true", c.Op, limit)
 	case isTime && c.Op == "<=" && c.Value == 0:
 		return fmt.Sprintf("no time is 0, so that %s %s is never true", c.Op, limit)
-	case c.Op == ">" && ExceedsAll(c.Metric, c.Value), c.Op == ">=" && c.Value > highest(c.Metric):
+	case c.Op == ">" && exceedsAll(c.Metric, c.Value), c.Op == ">=" && c.Value > highest(c.Metric):
 		return fmt.Sprintf("%s is never over %s, so that %s %s is never true", c.Metric, showValue(c.Metric, highest(c.Metric)), c.Op, limit)
 	default:
 		return ""
 	}
 }
 
-// ExceedsAll reports whether no value of a metric can exceed a limit.
-func ExceedsAll(metric string, limit float64) bool { return limit >= highest(metric) }
+// exceedsAll reports whether no value of a metric can exceed a limit.
+func exceedsAll(metric string, limit float64) bool { return limit >= highest(metric) }
 
 // highest returns the largest value of a metric: for a time, that of the histograms.
 func highest(metric string) float64 {

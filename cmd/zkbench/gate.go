@@ -20,7 +20,7 @@ import (
 
 // gateFlags are the flags of `zkbench gate`.
 type gateFlags struct {
-	rules, waivers, baseline          string
+	rules, baseline                   string
 	json, junit, markdown, benchmarks string
 	require                           []string
 	selfTest                          bool
@@ -41,9 +41,7 @@ must be named.
 Each result must have kept its recipe's promise, be valid and complete, and
 agree with the servers' own counters. If a scenario ran unchanged, its own
 claims (expect:) are checked. --rules adds your claims, and --baseline checks
-the counts that 'zkbench baseline save' has stored. --waivers accepts single
-regressions, each up to a ceiling and until a date; an expired waiver is an
-error (exit code 2).
+the counts that 'zkbench baseline save' has stored.
 
 With --run, another build is measured beside this one: pairs of runs on one
 ensemble, in random order within each pair. Differences in the first pairs are
@@ -63,7 +61,6 @@ and files are 2.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.rules, "rules", "", "YAML `file` with claims to check")
-	flags.StringVar(&f.waivers, "waivers", "", "YAML `file` with regressions to accept")
 	flags.StringVar(&f.baseline, "baseline", "", "`folder` with baselines of counts")
 	flags.StringSliceVar(&f.require, "require", nil, "scenarios that must have a result")
 	flags.StringVar(&f.json, "json", "", "write the verdict to this JSON `file`")
@@ -169,7 +166,7 @@ func sameFile(a, b string) bool {
 }
 
 func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
-	inputs := []string{f.rules, f.waivers, f.pairs.base, f.pairs.head, f.pairs.cache}
+	inputs := []string{f.rules, f.pairs.base, f.pairs.head, f.pairs.cache}
 	for _, arg := range args {
 		inputs = append(append(inputs, arg), gate.Files(arg)...)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// read reads rules, waivers and baselines, and returns the mistakes in all of them.
+// read reads rules and baselines, and returns the mistakes in all of them.
 func (f gateFlags) read(now time.Time) (gate.Rules, error) {
 	rules := gate.Rules{Paired: gate.DefaultPairRules(now), Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
 	var errs []error
@@ -23,13 +23,6 @@ func (f gateFlags) read(now time.Time) (gate.Rules, error) {
 		text, err := os.ReadFile(f.rules)
 		if err == nil {
 			rules.Assertions, err = gate.ParseRules(f.rules, text, rules.Names)
-		}
-		errs = append(errs, err)
-	}
-	if f.waivers != "" {
-		text, err := os.ReadFile(f.waivers)
-		if err == nil {
-			rules.Waivers, err = gate.ParseWaivers(f.waivers, text, rules.Names, now)
 		}
 		errs = append(errs, err)
 	}
@@ -44,8 +37,8 @@ func (f gateFlags) read(now time.Time) (gate.Rules, error) {
 	return rules, errors.Join(errs...)
 }
 
-// gateNames returns the names that rules and waivers may use: those of the embedded scenarios, and for any other scenario
-// the variants and metrics of all recipes.
+// gateNames returns the names that rules may use: those of the embedded scenarios, and for any other scenario the
+// variants and metrics of all recipes.
 func gateNames() gate.Names {
 	names := gate.Names{Scenarios: map[string]gate.Subject{}}
 	ofRecipe := map[string]gate.Subject{}

@@ -170,7 +170,6 @@ func TestUsageErrors(t *testing.T) {
 		{"no such binary", []string{"gate", "--run", "lock-contention", "--base-binary", missing}, "name an executable zkbench"},
 		{"a load that is none", []string{"gate", "--run", "lock-contention", "--base-binary", "true", "--clients", "0"}, "at least 1"},
 		{"no rules there", []string{"gate", "--rules", missing}, "no such file"},
-		{"no waivers there", []string{"gate", "--waivers", missing}, "no such file"},
 		{"no baselines there", []string{"gate", "--baseline", missing}, "holds no baselines"},
 		{"no folder for the verdict", []string{"gate", "--json", missing + "/x.json"}, "there is no folder"},
 		{"nothing to calibrate", []string{"calibrate"}, "which scenario?"},

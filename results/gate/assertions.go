@@ -90,7 +90,7 @@ func (a Assertion) check(scenario string, docs []*results.Document) []Check {
 		a.Variant = variant
 		e := a.Evaluate(rows, a.Clients)
 		c := Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Variant: variant, Clients: a.Clients, Rate: rate, Metric: a.Metric,
-			Value: e.Value, Limit: e.Limit, Outcome: e.Outcome, Why: e.Why, lessIsWorse: e.LessIsWorse}
+			Value: e.Value, Limit: e.Limit, Outcome: e.Outcome, Why: e.Why}
 		if doubts := a.doubts(docs, rate); e.Value != nil && doubts != "" {
 			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+doubts
 		}

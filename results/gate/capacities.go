@@ -162,7 +162,7 @@ func (a Assertion) compareCapacity(r capacity.Report) Check {
 		rows = append(rows, results.Row{Variant: v.Variant, Clients: r.Clients, Metrics: metrics})
 	}
 	e := a.Evaluate(rows, r.Clients)
-	c.Value, c.Limit, c.Outcome, c.Why, c.lessIsWorse = e.Value, e.Limit, e.Outcome, e.Why, e.LessIsWorse
+	c.Value, c.Limit, c.Outcome, c.Why = e.Value, e.Limit, e.Outcome, e.Why
 	switch {
 	case e.Value == nil:
 	case r.Engine == results.Embedded:

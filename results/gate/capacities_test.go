@@ -175,33 +175,6 @@ func TestBuiltInRulesOfCapacities(t *testing.T) {
 	}
 }
 
-// A waiver with a floor accepts a lower capacity, for one objective if it names the rule.
-func TestWaiverOfACapacity(t *testing.T) {
-	a := syntheticLimit(500)
-	for _, tt := range []struct {
-		fields string
-		want   outcome.Outcome
-	}{
-		{"floor: 390", outcome.Waived},
-		{"floor: 390, rule: '" + a.String() + "'", outcome.Waived},
-		{"floor: 390, rule: synthetic capacity >= 500 where response-p99 < 1s", outcome.Regression},
-		{"floor: 390, clients: 50", outcome.Waived},
-		{"floor: 390, clients: 10", outcome.Regression},
-		{"floor: 450", outcome.Regression},
-		{"ceiling: 450", outcome.Regression},
-	} {
-		text := "- {metric: capacity, scenario: self-test, variant: synthetic, reason: r, link: l, expires: 2026-03-04, " + tt.fields + "}"
-		waivers, err := ParseWaivers("w.yaml", []byte(text), Names{}, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := Evaluate(Evidence{Capacities: []capacity.Report{syntheticCapacity(400)}}, Rules{Assertions: []Assertion{a}, Waivers: waivers})
-		if c := outcomeOf(t, r, a.String()); c.Outcome != tt.want {
-			t.Errorf("%s: %s (%s), want %s", tt.fields, c.Outcome, c.Why, tt.want)
-		}
-	}
-}
-
 // All outputs name the capacity, its objective and the reason.
 func TestOutputsOfCapacities(t *testing.T) {
 	rules := Rules{Assertions: []Assertion{syntheticLimit(410), syntheticLimit(395), capacityRule(t, "scenario: self-test, check: slow capacity >= 2, objective: response-p99 < 10ms")}}

@@ -45,13 +45,11 @@ type Check struct {
 	Limit    *results.Number `json:"limit"`
 	Outcome  outcome.Outcome `json:"outcome"`
 	Why      string          `json:"why"`
-	Waiver   *Waiver         `json:"waiver,omitempty"`
 	Screen   *Stage          `json:"screen,omitempty"` // of pairs
 	Confirm  *Stage          `json:"confirmation,omitempty"`
 
-	lessIsWorse bool // a smaller value is worse, so that a ceiling does not limit it
-	better      bool // better than the baseline, which can be saved
-	narrow      bool // a capacity so near its limit that another search may decide otherwise
+	better bool // better than the baseline, which can be saved
+	narrow bool // a capacity so near its limit that another search may decide otherwise
 }
 
 // Report is the verdict of a gate. Checks that fail come first.
@@ -96,7 +94,6 @@ func (e Evidence) Head() []*results.Document {
 type Rules struct {
 	Assertions []Assertion
 	Baselines  map[string]Baseline // by scenario; nil if there are none to compare with
-	Waivers    []Waiver
 	Paired     PairRules
 	Required   []string // scenarios that must have a result
 	Names      Names    // known names, for hints about misspelt ones
@@ -127,9 +124,6 @@ func Evaluate(e Evidence, r Rules) Report {
 	if e.Pairs != nil {
 		add(checkPairs(*e.Pairs, r.Paired))
 	}
-	for _, w := range waive(checks, r.Waivers) {
-		notes = append(notes, w.unused()+r.Names.hint(w.Scenario, e.scenarios()))
-	}
 	return NewReport(checks, append(notes, r.oldNames()...))
 }
 
@@ -138,9 +132,6 @@ func (r Rules) oldNames() []string {
 	var notes []string
 	for _, a := range r.Assertions {
 		notes = append(notes, a.note)
-	}
-	for _, w := range r.Waivers {
-		notes = append(notes, w.note)
 	}
 	for _, name := range sortedKeys(r.Baselines) {
 		notes = append(notes, r.Baselines[name].note)
@@ -154,11 +145,7 @@ func NewReport(checks []Check, notes []string) Report {
 		checks = []Check{{Rule: "evidence", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: "there was nothing to check"}}
 	}
 	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
-	worst := checks[0].Outcome
-	if worst == outcome.Waived {
-		worst = outcome.Pass
-	}
-	return Report{Schema: Schema, Verdict: worst, Code: ExitCode(checks), Checks: checks, Notes: append([]string{}, notes...)}
+	return Report{Schema: Schema, Verdict: checks[0].Outcome, Code: ExitCode(checks), Checks: checks, Notes: append([]string{}, notes...)}
 }
 
 // ExitCode returns the exit code that decides among those of the checks; that of an inconclusive check if there are none.
@@ -177,7 +164,7 @@ func ExitCode(checks []Check) int {
 func (r Report) Passed() bool { return r.Code == outcome.CodePass }
 
 // failed reports whether a check fails the gate.
-func (c Check) failed() bool { return c.Outcome != outcome.Pass && c.Outcome != outcome.Waived }
+func (c Check) failed() bool { return c.Outcome != outcome.Pass }
 
 // subject names the scenario, the variant, the number of clients and the rate that a check is about.
 func (c Check) subject() string {

@@ -19,7 +19,7 @@ var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // Every set of outcomes, and the exit code by precedence: 4 > 1 > 5 > 3 > 0.
 func TestExitCodeOfEveryCombination(t *testing.T) {
-	outcomes := []outcome.Outcome{outcome.Pass, outcome.Waived, outcome.Regression, outcome.Inconclusive, outcome.Invalid, outcome.Error, outcome.Violation, "never heard of"}
+	outcomes := []outcome.Outcome{outcome.Pass, outcome.Regression, outcome.Inconclusive, outcome.Invalid, outcome.Error, outcome.Violation, "never heard of"}
 	for set := range 1 << len(outcomes) {
 		var checks []Check
 		has := map[outcome.Outcome]bool{}
@@ -455,89 +455,6 @@ func TestParseRules(t *testing.T) {
 		"- {scenario: a, check: violations == 0}\n---\n- {scenario: a, check: herd-max < 1}", "- {scenario: a, check: violations == 0}\n...\n- {a"} {
 		if _, err := ParseRules("r.yaml", []byte(text), Names{}); err == nil {
 			t.Errorf("%q is accepted", text)
-		}
-	}
-}
-
-const waiverText = `- metric: notifications/op
-  scenario: self-test
-  variant: synthetic
-  ceiling: 2
-  reason: a workaround until the next release
-  link: https://example.org/1
-  expires: %s
-`
-
-func TestWaivers(t *testing.T) {
-	waivers, err := ParseWaivers("w.yaml", fmt.Appendf(nil, waiverText, "2026-03-04"), Names{}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for notifications, want := range map[float64]struct {
-		code  int
-		notes int
-	}{1: {0, 1}, 2: {0, 0}, 3: {3, 0}} {
-		rules := Rules{Assertions: []Assertion{claim(t, "synthetic notifications/op <= 1")}, Waivers: waivers}
-		r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(notifications)}}, rules)
-		if r.Code != want.code || len(r.Notes) != want.notes {
-			t.Errorf("%g notifications: exit code %d, notes %q; want %+v", notifications, r.Code, r.Notes, want)
-		}
-	}
-	// A waiver lets regressions through, and nothing else.
-	broken := syntheticLockstep(2)
-	broken.Invalid = []string{"x"}
-	if r := Evaluate(Evidence{Documents: []*results.Document{broken}}, Rules{Assertions: []Assertion{claim(t, "synthetic notifications/op <= 1")}, Waivers: waivers}); r.Code != 5 {
-		t.Errorf("a waiver lets an invalid result through: %d", r.Code)
-	}
-}
-
-// Where less is worse, it takes a floor: a ceiling would let everything through. And a waiver may be about one rule only.
-func TestWhatAWaiverCovers(t *testing.T) {
-	for _, tt := range []struct {
-		claim  string
-		change func(w *Waiver)
-		want   int
-	}{
-		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Floor = new(0.5) }, 0},
-		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
-		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Floor = new(2.0) }, 3},
-		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
-		{"synthetic notifications/op >= 3", func(w *Waiver) { w.Ceiling = new(0.5) }, 3},
-		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Floor = new(2.0) }, 3},
-		{"synthetic notifications/op == 3", func(w *Waiver) { w.Ceiling = new(2.0) }, 3},
-		{"synthetic notifications/op == 3", func(w *Waiver) { w.Floor = new(1.0) }, 0},
-		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Floor = new(0.5) }, 3},
-		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "synthetic notifications/op <= 0" }, 0},
-		{"synthetic notifications/op <= 0", func(w *Waiver) { w.Ceiling, w.Rule = new(2.0), "== baseline" }, 3},
-	} {
-		w := Waiver{Metric: results.NotificationsPerOp, Scenario: "self-test", Variant: "synthetic"}
-		tt.change(&w)
-		rules := Rules{Assertions: []Assertion{claim(t, tt.claim)}, Waivers: []Waiver{w}}
-		if r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, rules); r.Code != tt.want {
-			t.Errorf("%s, %+v: exit code %d, want %d", tt.claim, w, r.Code, tt.want)
-		}
-	}
-}
-
-func TestWaiverMistakes(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{fmt.Sprintf(waiverText, "2026-03-03"), "w.yaml:1: expired on 2026-03-03"},
-		{fmt.Sprintf(waiverText, "soon"), "wants a day"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: .nan", 1), "w.yaml:4: ceiling: wants the largest value to accept; .nan is not a number"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 010", 1), "w.yaml:4: ceiling: wants the largest value to accept; 010 is not a number"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  clients: 010", 1), "clients: wants a whole number of at least 1; 010 is not"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 1e300", 1), "every regression would be accepted"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "floor: 0", 1), "every regression would be accepted"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "  ceiling: 2\n", "", 1), "wants either a ceiling"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  floor: 1", 1), "wants either a ceiling"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  clients: 0", 1), "clients: wants at least 1"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "ceiling: 2", "ceiling: 2\n  rule: ''", 1), "rule: is empty"},
-		{fmt.Sprintf(waiverText, "2026-03-04") + "---\n[]\n", "wants one document"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "  link: https://example.org/1\n", "", 1), "link is missing"},
-		{strings.Replace(fmt.Sprintf(waiverText, "2026-03-04"), "a workaround until the next release", `" "`, 1), "reason: is empty"},
-	} {
-		if _, err := ParseWaivers("w.yaml", []byte(tt.text), Names{}, now); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s\nerror %v, want %q", tt.text, err, tt.want)
 		}
 	}
 }

@@ -7,10 +7,7 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 )
 
-// ratioSuffix follows the name of a metric where pairs compare the ratio of their sides.
-const ratioSuffix = " ratio"
-
-// Names lists the names that rules and waivers may use. With the zero value, they may use any name.
+// Names lists the names that rules may use. With the zero value, they may use any name.
 type Names struct {
 	Scenarios map[string]Subject // those that come with zkbench; a result may be of another one, from a file
 	Any       Subject            // of all recipes together

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// Baselines, rules and waivers with former names act like those with present ones, and one line says the new names.
+// Baselines and rules with former names act like those with present ones, and one line says the new names.
 func TestFormerNames(t *testing.T) {
 	const former = "useless-wakeups/op"
 	current, renamed := results.CurrentMetric(former)
@@ -31,10 +31,6 @@ func TestFormerNames(t *testing.T) {
 	claims, err := ParseRules("r.yaml", fmt.Appendf(nil, "- {scenario: self-test, check: %s <= 6}\n", former), Names{})
 	if err != nil || claims[0].Metric != current {
 		t.Fatalf("%+v, %v", claims, err)
-	}
-	waivers, err := ParseWaivers("w.yaml", []byte(strings.Replace(fmt.Sprintf(waiverText, "2026-12-31"), "notifications/op", former, 1)), Names{}, now)
-	if err != nil || waivers[0].Metric != current {
-		t.Fatalf("%+v, %v", waivers, err)
 	}
 	d := syntheticLockstep(1)
 	d.Metrics[current] = results.Metric{Value: 7}

@@ -91,7 +91,7 @@ func (p Pairs) check(key results.GroupKey, r PairRules) (checks []Check, notes [
 	first := find(p.Screen[0][1], key)
 	for _, metric := range r.metrics(first) {
 		c := base
-		c.Metric = metric + ratioSuffix // so that a waiver for the metric does not waive its ratio
+		c.Metric = metric + " ratio"
 		rule := r.forMetric(metric)
 		resolution, note := r.resolution(first, metric)
 		rule.Resolution = resolution

@@ -231,19 +231,6 @@ func TestWhatIsNoCalibration(t *testing.T) {
 	}
 }
 
-// A ceiling for a time in nanoseconds does not let a ratio through.
-func TestWaiversOfPairs(t *testing.T) {
-	rules := DefaultPairRules(now)
-	rules.Metrics = []string{"wait-p50-ns"}
-	p := syntheticPairs(1.5, rules)
-	for metric, want := range map[string]int{"wait-p50-ns": 3, "wait-p50-ns ratio": 0} {
-		w := Waiver{Metric: metric, Scenario: "self-test", Variant: "synthetic", Ceiling: new(2.0)}
-		if r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules, Waivers: []Waiver{w}}); r.Code != want {
-			t.Errorf("a waiver for %s: exit code %d, want %d", metric, r.Code, want)
-		}
-	}
-}
-
 // What no later pair can mend is known after the first one.
 func TestCheckPair(t *testing.T) {
 	for _, tt := range []struct {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -26,13 +25,13 @@ func (c Check) title() string {
 	return strings.TrimSpace(c.subject() + " " + what)
 }
 
-// shown returns the checks that a reader must see: those that fail, those that are waived, and those that improved.
+// shown returns the checks that a reader must see: those that fail and those that improved.
 func (r Report) shown() []Check {
-	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return c.Outcome == outcome.Pass && !c.improved() })
+	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return !c.failed() && !c.improved() })
 }
 
 // improved reports whether a check passed and is better than the baseline.
-func (c Check) improved() bool { return c.Outcome == outcome.Pass && c.better }
+func (c Check) improved() bool { return !c.failed() && c.better }
 
 // WriteTable prints the verdict in at most width columns and on about one screen: the checks that fail with their reasons,
 // the others as numbers.
@@ -66,15 +65,12 @@ func renderChecks(checks []Check, width int) string {
 	return t.String()
 }
 
-// label returns the outcome as the table shows it.
+// label returns the outcome of a check that is shown, as the table shows it.
 func (c Check) label() string {
 	if c.improved() {
 		return "improved"
 	}
-	if c.failed() {
-		return strings.ToUpper(string(c.Outcome))
-	}
-	return string(c.Outcome)
+	return strings.ToUpper(string(c.Outcome))
 }
 
 // Summary returns the verdict in one line, with the number of checks of each source that passed.

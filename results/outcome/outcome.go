@@ -20,7 +20,6 @@ const (
 	Inconclusive Outcome = "inconclusive" // neither shown nor ruled out
 	Invalid      Outcome = "invalid"      // the numbers must not be used
 	Error        Outcome = "error"        // the check could not be made
-	Waived       Outcome = "waived"       // a regression that a waiver accepts
 )
 
 // The exit codes. Scripts depend on them.
@@ -44,7 +43,7 @@ type rank struct {
 func precedence() []rank {
 	return []rank{
 		{CodeBroken, []Outcome{Violation}}, {CodeUsage, nil}, {CodeFailed, []Outcome{Error}}, {CodeInvalid, []Outcome{Invalid, Inconclusive}},
-		{CodeRegression, []Outcome{Regression}}, {CodePass, []Outcome{Waived, Pass}},
+		{CodeRegression, []Outcome{Regression}}, {CodePass, []Outcome{Pass}},
 	}
 }
 

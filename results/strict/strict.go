@@ -1,4 +1,4 @@
-// Package strict reads YAML that users write: scenarios, rules, waivers.
+// Package strict reads YAML that users write: scenarios and rules.
 //
 // It takes one position: a value that is not read as it looks is a mistake. YAML reads 010 as 8, 1.5 as 1 where a whole
 // number is wanted, yes as true, and an empty value as the default; it ignores a second document. Each of these silently
@@ -86,7 +86,7 @@ func Decode(node *yaml.Node, into any) error {
 	switch into.(type) {
 	case *int, **int, *[]int, *uint64:
 		wanted = whole
-	case *float64, **float64, *map[int]float64:
+	case *float64, *map[int]float64:
 		wanted = decimal
 	case *bool:
 		wanted = truth
