@@ -47,7 +47,7 @@ type Producer interface {
 	AwaitTaken(ctx context.Context, item Item) error
 }
 
-// Consumer takes items out of a queue: it peeks, then claims what it has seen. [Take] does both.
+// Consumer takes items out of a queue: it peeks, then claims what it has seen, until a claim succeeds.
 type Consumer interface {
 	// Peek waits for an item and returns one that seems to be free, without taking it. When ctx ends first, the client
 	// withdraws and the context's error comes back within about a second even from a session that does not answer.
@@ -71,19 +71,6 @@ func (i Item) position() int64 {
 		return 0
 	}
 	return int64(i.place.Seq) + 1
-}
-
-// Take waits for the next item and takes it.
-func Take(ctx context.Context, c Consumer) (Item, error) {
-	for {
-		item, err := c.Peek(ctx)
-		if err != nil {
-			return Item{}, err
-		}
-		if taken, err := c.Claim(ctx, item); err != nil || taken {
-			return item, err
-		}
-	}
 }
 
 // Recipe returns the blocking queue recipe with its variants, naive ones first.

@@ -127,7 +127,7 @@ func (q queues) put(p blockingqueue.Producer, text string) blockingqueue.Item {
 
 func (q queues) expectTake(c blockingqueue.Consumer, want string) {
 	q.Helper()
-	if item, err := blockingqueue.Take(testContext(q), c); err != nil || string(item.Data) != want {
+	if item, err := takeItem(testContext(q), c); err != nil || string(item.Data) != want {
 		q.Errorf("took %q, %v; want %q", item.Data, err, want)
 	}
 }
@@ -164,7 +164,7 @@ func (q queues) waiting(ctx context.Context, consumer blockingqueue.Consumer, c 
 	_, before := c.handle.Waiting()
 	done := make(chan struct{})
 	go func() {
-		item, err := blockingqueue.Take(ctx, consumer)
+		item, err := takeItem(ctx, consumer)
 		close(done)
 		if err != nil {
 			took <- err.Error()
@@ -464,5 +464,18 @@ func queueIgnoresForeignZnodes(t *testing.T, q queues) {
 	q.expectTake(view, "a")
 	if n := q.count("items"); n != len(foreign) {
 		t.Errorf("%d foreign znodes are left of %d", n, len(foreign))
+	}
+}
+
+// takeItem waits for the next item and takes it.
+func takeItem(ctx context.Context, c blockingqueue.Consumer) (blockingqueue.Item, error) {
+	for {
+		item, err := c.Peek(ctx)
+		if err != nil {
+			return blockingqueue.Item{}, err
+		}
+		if taken, err := c.Claim(ctx, item); err != nil || taken {
+			return item, err
+		}
 	}
 }
