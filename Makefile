@@ -13,7 +13,7 @@ UNIT_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive[A-Z]
 # The tests of `make faults`, likewise.
-FAULT_TESTS := ^Test(FaultMatrix|FailureScenarios|Runner|LockstepRepeats)$$
+FAULT_TESTS := .
 # How long `make soak` lasts, and the seed of what it runs and of what fails.
 SOAK := 30m
 SEED := 1
@@ -50,10 +50,10 @@ unit:
 	go vet $(GO_FLAGS) ./...
 	@.ci/unit $(GO_FLAGS) $(UNIT_FLAGS)
 
-## faults: every variant under every fault of clients, and all scenarios, on the embedded server and in virtual time
-# Without the race detector, with which they take minutes.
+## faults: every variant and scenario, and every fault of clients, on the embedded server and in virtual time
+# All tests of the packages of which `make unit` runs a sample, because they take minutes with the race detector.
 faults:
-	go test $(GO_FLAGS) ./scenarios/runner -count=1 -timeout 30m -parallel 10 -run '$(FAULT_TESTS)'
+	go test $(GO_FLAGS) ./scenarios/runner ./variants/conformance -count=1 -timeout 30m -parallel 24 -run '$(FAULT_TESTS)'
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 live:

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	seeds   = flag.Int("seeds", 20, "scripts of the differential test")
+	seeds   = flag.Int("seeds", 10, "scripts of the differential test")
 	length  = flag.Int("length", 1000, "actions in each script")
 	oneSeed = flag.Uint64("seed", 0, "perform the script of this seed only")
 )
@@ -112,7 +112,7 @@ func awaitQuiet(t *testing.T, servers []ensemble.Server) {
 }
 
 // Random operations from several sessions have the same replies, stats and notifications on real servers and on the
-// embedded one. It takes most of a minute, because 20,000 actions wait for the servers one after another.
+// embedded one. It takes half a minute, because 10,000 actions wait for the servers one after another.
 func TestLiveDifferential(t *testing.T) {
 	e := live.Get(t)
 	real := func(t *testing.T) *site { return prepare(t, e.Servers()) }

@@ -31,11 +31,14 @@ const (
 func Name() string { return cmp.Or(os.Getenv(nameVariable), "test") }
 
 // startTimeout includes building the image, and waiting for other packages' tests.
-const startTimeout = 10 * time.Minute
+const startTimeout = 30 * time.Minute
 
 // Shared is the ensemble of one package's live tests. The first test that needs it starts it, and Main takes it down.
 type Shared struct {
+	Suffix string // of the name; packages with the same one take turns
+
 	once     sync.Once
+	turn     *ensemble.FileLock // held while this package uses the ensemble
 	ensemble ensemble.Ensemble
 	err      error
 }
@@ -46,9 +49,10 @@ func (s *Shared) Main(m *testing.M) int {
 	if s.ensemble != nil {
 		if err := s.ensemble.Close(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "take down the test ensemble:", err)
-			return max(code, 1)
+			code = max(code, 1)
 		}
 	}
+	_ = s.turn.Release()
 	return code
 }
 
@@ -59,30 +63,38 @@ func (s *Shared) Get(t testing.TB) ensemble.Ensemble {
 	s.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 		defer cancel()
-		s.ensemble, s.err = open(ctx)
+		if s.turn, s.err = turn(ctx, Name()+s.Suffix); s.err == nil {
+			s.ensemble, s.err = open(ctx, Name()+s.Suffix)
+		}
 	})
 	Require(t, s.err)
 	return s.ensemble
 }
 
-// open starts the ensemble as soon as no other package uses it. If the servers do not form a quorum in time, as on a machine
-// that is too busy for a moment, it tries once more.
-func open(ctx context.Context) (ensemble.Ensemble, error) {
-	for failed := false; ; {
-		e, err := openReal(ctx)
-		again := errors.Is(err, ensemble.ErrBusy) || errors.Is(err, ensemble.ErrNotStarted) && !failed
-		if !again || ctx.Err() != nil {
-			return e, err
+// turn waits until no other package uses the ensemble of this name.
+func turn(ctx context.Context, name string) (*ensemble.FileLock, error) {
+	for {
+		lock, err := ensemble.TryLock(name + "-tests")
+		if !errors.Is(err, ensemble.ErrBusy) || ctx.Err() != nil {
+			return lock, err
 		}
-		failed = failed || errors.Is(err, ensemble.ErrNotStarted)
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 }
 
+// open starts the ensemble. If the servers do not form a quorum in time, as on a machine that is too busy for a moment, it tries once more.
+func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
+	e, err := openReal(ctx, name)
+	if errors.Is(err, ensemble.ErrNotStarted) && ctx.Err() == nil {
+		e, err = openReal(ctx, name)
+	}
+	return e, err
+}
+
 // openReal returns an error instead of the embedded server, which has tests of its own.
-func openReal(ctx context.Context) (ensemble.Ensemble, error) {
+func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	var why strings.Builder
-	opts := ensemble.Options{Name: Name(), Progress: &why}
+	opts := ensemble.Options{Name: name, Progress: &why}
 	engine, err := auto.Resolve(ctx, auto.Choice{}, opts)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -17,6 +18,7 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
 		t.Run(recipe.Name, func(t *testing.T) {
+			ensembletest.Sample(t)
 			t.Parallel()
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "first", recipe.Name, []int{2, 7}, 2, 1

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
@@ -33,9 +34,8 @@ func withFaults(t *testing.T, ofServers bool) []scenarios.Scenario {
 // wholeLength has the scenarios that are not shortened, because a variant has times of its own: forced is patient for 5s.
 func wholeLength() []string { return []string{"revocable-deaf-holder"} }
 
-// shorten divides all times of a scenario by four, and keeps the largest number of clients.
-func shorten(s *scenarios.Scenario) {
-	const by = 4
+// shorten divides all times of a scenario.
+func shorten(s *scenarios.Scenario, by scenarios.Duration) {
 	s.Duration, s.WarmUp, s.Think = s.Duration/by, s.WarmUp/by, s.Think/by
 	s.SessionTimeout /= by
 	if time.Duration(s.Hold) > 100*time.Millisecond { // a short one is work, which does not depend on how long sessions live
@@ -43,14 +43,14 @@ func shorten(s *scenarios.Scenario) {
 	}
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		f.At, f.Every, f.For = f.At/by, f.Every/by, f.For/by
+		f.At, f.Every, f.For = f.At/time.Duration(by), f.Every/time.Duration(by), f.For/time.Duration(by)
 	}
 }
 
 // ofHundreds skips a test of hundreds of measurements where each takes ten times as long.
 func ofHundreds(t *testing.T) {
 	t.Helper()
-	if raceDetector {
+	if ensembletest.RaceDetector {
 		t.Skip("takes minutes with the race detector: `make faults` runs it without, and the tests of single loads run with it")
 	}
 }
@@ -64,7 +64,7 @@ func TestFailureScenarios(t *testing.T) {
 			t.Parallel()
 			s.Clients, s.Repeats = s.Clients[len(s.Clients)-1:], 1
 			if !slices.Contains(wholeLength(), s.Name) {
-				shorten(&s)
+				shorten(&s, 4)
 			}
 			if problems := s.Validate(catalog.Recipes()); len(problems) > 0 {
 				t.Fatalf("shortened: %v", problems)
@@ -79,12 +79,15 @@ func TestFailureScenarios(t *testing.T) {
 	}
 }
 
-// The scenarios in which servers fail keep their promises on real servers. One variant each is enough here.
+// The scenarios in which servers fail keep their promises on real servers, and all servers work afterwards. One variant each is enough
+// here, in half of the time, with sessions that are as short as the servers grant.
 func TestLiveFailureScenarios(t *testing.T) {
-	e := live.Get(t)
+	e := onServers(t)
 	for _, s := range withFaults(t, true) {
 		t.Run(s.Name, func(t *testing.T) {
 			s.Variants, s.Repeats, s.Expect = []string{bestOf(s.Recipe)}, 1, nil
+			shorten(&s, 2)
+			s.SessionTimeout = max(s.SessionTimeout, scenarios.Duration(4*time.Second))
 			checkFailure(t, e, s)
 		})
 	}
@@ -106,8 +109,8 @@ func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	t.Helper()
 	docs := mustMeasure(t, e, s, catalog.Recipes())
 	for _, d := range docs {
-		if f := d.Failure; f == nil || len(f.Faults) == 0 {
-			t.Errorf("%s: no fault happened", d.Variant)
+		if f := d.Failure; f == nil || len(f.Faults) == 0 || faults.OfServers(s.Faults) && f.Faults[0].Length == 0 {
+			t.Errorf("%s: failure %+v, want faults, and those of servers undone", d.Variant, f)
 		}
 		if len(d.Invalid) > 0 {
 			t.Errorf("%s: invalid: %q", d.Variant, d.Invalid)
@@ -115,6 +118,9 @@ func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
 			t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
 		}
+	}
+	if err := ensemble.CheckQuorum(t.Context(), e.Servers()); err != nil {
+		t.Error(err)
 	}
 	rows := results.Summarize(docs).Rows
 	for _, c := range s.Claims() {

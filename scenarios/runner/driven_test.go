@@ -37,11 +37,21 @@ func driven(t *testing.T, recipe variants.Recipe, among []variants.Variant) (nam
 	return names
 }
 
+// inTurns lets tests of libraries run beside those on real servers, as many at once as there are CPUs: each starts processes.
+func inTurns(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	bubbles <- struct{}{}
+	t.Cleanup(func() { <-bubbles })
+}
+
 // Libraries in other languages cost what their formulas say: the requests are counted exactly, which the server confirms, their promise is
 // kept, and a variant in Go beside them takes the same way.
 func TestLiveDrivers(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
 		t.Run(recipe.Name, func(t *testing.T) {
+			inTurns(t)
 			checkDriven(t, recipe, driven(t, recipe, recipe.Libraries), 1, 10)
 			checkDriven(t, recipe, driven(t, recipe, recipe.Broken), 1) // more clients may break the promise
 		})
@@ -55,7 +65,7 @@ func checkDriven(t *testing.T, recipe variants.Recipe, names []string, clients .
 		return
 	}
 	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "libraries", recipe.Name, clients, 100, 1
+	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "libraries", recipe.Name, clients, 20, 1
 	s.Variants = append(slices.Clone(names), recipe.Variants[len(recipe.Variants)-1].Name)
 	for _, d := range undisturbed(t, s) {
 		label := fmt.Sprintf("%s/%s, %d clients", d.Recipe, d.Variant, d.Clients)
@@ -101,6 +111,7 @@ func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
 // A library that is known to be broken is found to stand still where it does. The readers of kazoo's lock wait for later writers, so that
 // ten clients never get far.
 func TestLiveDriversThatStandStill(t *testing.T) {
+	inTurns(t)
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "broken library", "rwlock", []int{10}, 1000, 1
 	recipe := *s.RecipeAmong(catalog.Recipes())
@@ -119,8 +130,12 @@ func TestLiveDriversThatStandStill(t *testing.T) {
 // When the session of a client of a library expires, when replies are lost, and when its process dies, the promise is kept, and the client
 // comes back with a new session.
 func TestLiveDriversUnderFaults(t *testing.T) {
+	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
-		t.Run(recipe.Name, func(t *testing.T) { failDriven(t, recipe, driven(t, recipe, recipe.Libraries)) })
+		t.Run(recipe.Name, func(t *testing.T) {
+			inTurns(t)
+			failDriven(t, recipe, driven(t, recipe, recipe.Libraries))
+		})
 	}
 }
 

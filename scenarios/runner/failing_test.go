@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -64,6 +65,7 @@ func TestFaultsOfClients(t *testing.T) {
 		{"replies are lost", []string{"cut: any, after: multi, every: 100ms", "cut: any, after: create, every: 100ms"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			ensembletest.Sample(t)
 			t.Parallel()
 			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { failLocks(t, e, tt.faults, tt.lives) })
 		})
@@ -113,31 +115,11 @@ func TestLostSessionWithoutAnotherLife(t *testing.T) {
 	})
 }
 
-// A lock keeps its promise while servers fail, and all servers work afterwards.
-func TestLiveFaultsOfServers(t *testing.T) {
-	e := live.Get(t)
-	for _, text := range []string{"kill: leader, at: 1s, for: 2s", "pause: leader, at: 1s, for: 2s", "partition: follower, at: 1s, for: 2s"} {
-		t.Run(text, func(t *testing.T) {
-			s := faulty("lock", 6, schedule(t, text))
-			s.Variants, s.Roam = []string{"predecessor-watch"}, true
-			s.Duration, s.SessionTimeout = scenarios.Duration(6*time.Second), scenarios.Duration(4*time.Second)
-			saved := 0
-			err := measure(t.Context(), t, e, s, catalog.Recipes(), func(d *results.Document) {
-				saved++
-				if f := d.Failure; f == nil || len(f.Faults) != 1 || f.Faults[0].Length == 0 {
-					t.Errorf("failure = %+v, want one fault that was undone", f)
-				}
-				if len(d.Violations) > 0 {
-					t.Errorf("violations: %v", d.Violations)
-				}
-				t.Logf("unavailable for %s, %d operations, %d failed", d.Failure.Unavailable, d.Window.Operations, d.Failure.FailedOperations)
-			})
-			if err != nil || saved != 1 {
-				t.Errorf("%d measurements, %v", saved, err)
-			}
-			if err := ensemble.CheckQuorum(t.Context(), e.Servers()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+// A lock keeps its promise while a server fails, and all servers work afterwards. TestLiveFailureScenarios has the other faults.
+func TestLivePausedLeader(t *testing.T) {
+	e := onServers(t)
+	s := faulty("lock", 6, schedule(t, "pause: leader, at: 1s, for: 2s"))
+	s.Variants, s.Roam = []string{"predecessor-watch"}, true
+	s.Duration, s.SessionTimeout = scenarios.Duration(6*time.Second), scenarios.Duration(4*time.Second)
+	checkFailure(t, e, s)
 }

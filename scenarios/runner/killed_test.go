@@ -47,7 +47,7 @@ const hangs = 2 * time.Minute
 
 // A run whose server is killed ends by itself, and says which server is not running.
 func TestLiveUnplannedFaults(t *testing.T) {
-	e, ok := live.Get(t).(ensemble.Breaker)
+	e, ok := onServers(t).(ensemble.Breaker)
 	if !ok {
 		t.Skip("the servers cannot be made to fail")
 	}

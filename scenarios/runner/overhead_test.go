@@ -13,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -112,11 +113,11 @@ func halfWidth(sorted []float64) float64 {
 
 // A client session must cost little, or the number of clients is limited by memory instead of by the question.
 func TestLiveTwoThousandSessions(t *testing.T) {
-	if raceDetector {
+	if ensembletest.RaceDetector {
 		t.Skip("the race detector's own memory would be measured")
 	}
 	const sessions, limitMiB = 2000, 400
-	e := live.Get(t)
+	e := onServers(t)
 	conn := bareSession(t, e.Servers()[0].Addr)
 	_, closeAll, err := runner.OpenClients(t.Context(), e.Servers(), lock.Recipe(), predecessorWatch(), testRoot(t, conn, "sessions"), sessions)
 	if err != nil {

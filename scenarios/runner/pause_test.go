@@ -38,7 +38,7 @@ func (i *interrupted) Step(ctx context.Context) error {
 
 // A server that stands still during a measurement is named in the document, with the stretch in which nothing was done.
 func TestLivePausedServerIsNamed(t *testing.T) {
-	e := live.Get(t)
+	e := onServers(t)
 	server := e.Servers()[len(e.Servers())-1] // the only client is on the first
 	s := uncontended()
 	s.Operations, s.WarmUp, s.Variants = 100, 0, []string{"znode"}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -51,6 +52,7 @@ func plantedBugs() []plantedBug {
 func TestPlantedBugs(t *testing.T) {
 	for i, bug := range plantedBugs() {
 		t.Run(bug.variant.Name, func(t *testing.T) {
+			ensembletest.Sample(t)
 			t.Parallel()
 			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
 				bug := plantedBugs()[i] // made in the bubble

@@ -25,9 +25,22 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-var live ensembletest.Shared
+// live is not the ensemble of other packages, which take minutes, as these tests do.
+var live = ensembletest.Shared{Suffix: "-runner"}
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
+
+// onServers returns the real servers, which one test at a time has, because each counts what they do. Tests of libraries run meanwhile.
+func onServers(t *testing.T) ensemble.Ensemble {
+	t.Helper()
+	t.Parallel()
+	inUse.Lock()
+	t.Cleanup(inUse.Unlock)
+	return live.Get(t)
+}
+
+// inUse is held by the test that has the real servers.
+var inUse sync.Mutex
 
 // runnerChecks hold on every ensemble.
 var runnerChecks = []struct {
@@ -65,7 +78,7 @@ func bubbleOn(t *testing.T, config embedded.Config, test func(t *testing.T, e *e
 	ensembletest.Bubble(t, config, test)
 }
 
-// bubbles holds a token for each test that runs in virtual time. They never wait, and more of them than CPUs only take memory.
+// bubbles holds a token for each test that runs in virtual time, or with drivers. More of them than CPUs only take memory.
 var bubbles = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func TestRunner(t *testing.T) {
@@ -78,7 +91,7 @@ func TestRunner(t *testing.T) {
 }
 
 func TestLiveRunner(t *testing.T) {
-	e := live.Get(t)
+	e := onServers(t)
 	for _, c := range runnerChecks {
 		t.Run(c.name, func(t *testing.T) { c.check(t, e) })
 	}
@@ -100,8 +113,8 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 	if inMemory(e) {
 		r.InVirtualTime()
 	}
-	r.ShortenFloors() // on real servers they take longer than most of these loads
-	if len(s.Faults) > 0 || s.Mode == scenarios.Open {
+	r.ShortenFloors()                                                                          // on real servers they take longer than most of these loads
+	if len(s.Faults) > 0 || s.Mode == scenarios.Open || s.HasDriver(*s.RecipeAmong(recipes)) { // a driver is a process to start
 		r.SkipRehearsals()
 	}
 	return r.RunScenario(ctx, s)
@@ -145,6 +158,11 @@ func uncontended() scenarios.Scenario {
 // inMemory reports whether a server is in memory, and thus in virtual time.
 func inMemory(e ensemble.Ensemble) bool { return e.Servers()[0].Dialer != nil }
 
+// onRealServers reports whether the formulas of a recipe are held to counts on real servers, too. Two recipes are enough: TestLiveDifferential
+// holds the server in memory to what real ones answer and notify, request by request. Locks set watches of all kinds, and queues send
+// transactions of several operations.
+func onRealServers(recipe string) bool { return recipe == "lock" || recipe == "queue" }
+
 // Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Those with faults need their whole load,
 // see TestFailureScenarios.
 func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
@@ -158,6 +176,9 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 			continue
 		}
 		if inMemory(e) && s.HasDriver(*s.RecipeAmong(catalog.Recipes())) { // drivers are processes, which reach no server in memory
+			continue
+		}
+		if !inMemory(e) && s.Recipe != "lock" && !s.Heap { // those of one recipe, and what only real servers have
 			continue
 		}
 		s.Quick()
@@ -218,6 +239,9 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 	ofHundreds(t)
 	for _, recipe := range catalog.Recipes() {
+		if !inMemory(e) && !onRealServers(recipe.Name) {
+			continue
+		}
 		lockstep := lockstepOf(1, 2, 3, 7, 20)
 		if !inMemory(e) {
 			lockstep = lockstepOf(1, 2, 7)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -141,6 +142,7 @@ func TestNoStandstill(t *testing.T) {
 func TestSoundLocksNeverStandStill(t *testing.T) {
 	for _, recipe := range []string{"lock", "election", "rwlock"} {
 		t.Run(recipe, func(t *testing.T) {
+			ensembletest.Sample(t)
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{4}, 1, scenarios.Duration(2*time.Minute)
 			s.Hold = scenarios.Duration(1999 * time.Millisecond) // longer than the time between two looks

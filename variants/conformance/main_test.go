@@ -62,6 +62,7 @@ var turns = make(chan struct{}, runtime.GOMAXPROCS(0))
 // inBubble gives a check a server of its own with short sessions, in virtual time.
 func inBubble(t *testing.T, check func(t *testing.T, v venue)) {
 	t.Helper()
+	ensembletest.Sample(t)
 	t.Parallel()
 	turns <- struct{}{}
 	defer func() { <-turns }()
