@@ -53,7 +53,7 @@ unit:
 ## faults: every variant and scenario, and every fault of clients, on the embedded server and in virtual time
 # All tests of the packages of which `make unit` runs a sample, because they take minutes with the race detector.
 faults:
-	go test $(GO_FLAGS) ./scenarios/runner ./variants/conformance -count=1 -timeout 30m -parallel 24 -run '$(FAULT_TESTS)'
+	env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) ./scenarios/runner ./variants/conformance -count=1 -timeout 30m -parallel 24 -run '$(FAULT_TESTS)'
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 live:
