@@ -22,6 +22,7 @@ import (
 // arrivals of an open load wait for the real clock, for 2 s in each trial.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
+	measurement(t)
 	out, file := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "c.json")
 	stdout, stderr, code := command(t.Context(), "capacity", "lock-uncontended", "--variants", "predecessor-watch", "--clients", "4", "--hold", "0s",
 		"--objective", "response-p90 < 500ms", "--first", "30", "--duration", "2s", "--repeats", "1", "--out", out, "--json", file,

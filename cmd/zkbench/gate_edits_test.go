@@ -38,6 +38,7 @@ func object(d map[string]any, path ...string) map[string]any {
 // A result that somebody has edited, or that was written by something broken, ends in 5, and the gate names the part.
 func TestGateRefusesEditedResults(t *testing.T) {
 	t.Parallel()
+	measurement(t)
 	baselines, err := filepath.Abs("../../" + defaultBaselines)
 	if err != nil {
 		t.Fatal(err)

@@ -297,9 +297,18 @@ func swapped(formulas bool) []variants.Recipe {
 	return recipes
 }
 
+// measurement leaves a test out by -short, if measuring and judging take it most of a minute.
+func measurement(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a measurement")
+	}
+}
+
 // planted runs a scenario of the given recipes on the embedded server and returns the folder of its results.
 func planted(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) (dir string) {
 	t.Helper()
+	measurement(t)
 	dir = t.TempDir()
 	plant(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes, dir)
 	return dir
@@ -308,6 +317,7 @@ func planted(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) (dir
 // plantedInMemory does so in virtual time, in which a busy machine changes nothing. Open loads cannot: they wait for the real clock.
 func plantedInMemory(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) (dir string) {
 	t.Helper()
+	measurement(t)
 	dir = t.TempDir()
 	ensembletest.Bubble(t, embedded.Config{ReadDelay: 1100 * time.Microsecond, WriteDelay: 2300 * time.Microsecond}, func(t *testing.T, e *embedded.Ensemble) {
 		plant(t, e, s, recipes, dir)
