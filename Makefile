@@ -51,7 +51,7 @@ unit:
 	@.ci/unit $(GO_FLAGS) $(UNIT_FLAGS)
 
 ## faults: every variant and scenario, and every fault of clients, on the embedded server and in virtual time
-# All tests of the packages of which `make unit` runs a sample, because they take minutes with the race detector.
+# These are all tests of the packages of which `make unit` runs a sample: they take minutes with the race detector.
 faults:
 	env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) ./scenarios/runner ./variants/conformance -count=1 -timeout 30m -parallel 24 -run '$(FAULT_TESTS)'
 

@@ -54,7 +54,7 @@ var ofStages = regexp.MustCompile(`^(stages|scenario\.(stages|duration_ns))`)
 // ofBackgrounds matches the leaves that differ in documents with a background.
 var ofBackgrounds = regexp.MustCompile(`^(scenario|background|oracle|metrics\.background)`)
 
-// sample chooses the changes that are shown to the gate: of those that differ only in an index, the first three and one in twenty.
+// sample selects the changes to test. Of changes that differ only in an index, it takes the first three and every twentieth.
 type sample map[string]int
 
 var index = regexp.MustCompile(`\[\d+\]`)
@@ -65,7 +65,7 @@ func (s sample) takes(c change) bool {
 	return s[kind] <= 3 || s[kind]%20 == 0
 }
 
-// A result of which one leaf was changed, or any one part removed, emptied or doubled, never passes.
+// A result never passes after a change to one leaf, or if one part is removed, emptied or doubled.
 func TestGateNoticesEveryChange(t *testing.T) {
 	t.Parallel()
 	lockstep, closed := scenarios.Default(), scenarios.Default()

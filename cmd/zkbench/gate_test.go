@@ -297,7 +297,7 @@ func swapped(formulas bool) []variants.Recipe {
 	return recipes
 }
 
-// measurement leaves a test out by -short, if measuring and judging take it most of a minute.
+// measurement skips a test with -short if it measures, which takes up to a minute.
 func measurement(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -2,5 +2,5 @@
 
 package ensembletest
 
-// RaceDetector tells whether the race detector is on.
+// RaceDetector reports whether the tests were built with the race detector.
 const RaceDetector = true

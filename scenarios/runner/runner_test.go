@@ -25,12 +25,13 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// live is not the ensemble of other packages, which take minutes, as these tests do.
+// live is an ensemble of this package alone. Its tests would otherwise wait for minutes for those of other packages, and these for them.
 var live = ensembletest.Shared{Suffix: "-runner"}
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
 
-// onServers returns the real servers, which one test at a time has, because each counts what they do. Tests of libraries run meanwhile.
+// onServers returns the real servers to one test at a time, because each counts what they do. Tests of libraries run at the same time, on
+// embedded servers.
 func onServers(t *testing.T) ensemble.Ensemble {
 	t.Helper()
 	t.Parallel()
@@ -39,7 +40,7 @@ func onServers(t *testing.T) ensemble.Ensemble {
 	return live.Get(t)
 }
 
-// inUse is held by the test that has the real servers.
+// inUse is locked by the test that uses the real servers.
 var inUse sync.Mutex
 
 // runnerChecks hold on every ensemble.
@@ -78,7 +79,7 @@ func bubbleOn(t *testing.T, config embedded.Config, test func(t *testing.T, e *e
 	ensembletest.Bubble(t, config, test)
 }
 
-// bubbles holds a token for each test that runs in virtual time, or with drivers. More of them than CPUs only take memory.
+// bubbles limits the tests that run in virtual time or start drivers to one per CPU. More would only take memory.
 var bubbles = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 func TestRunner(t *testing.T) {
@@ -113,8 +114,9 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 	if inMemory(e) {
 		r.InVirtualTime()
 	}
-	r.ShortenFloors()                                                                          // on real servers they take longer than most of these loads
-	if len(s.Faults) > 0 || s.Mode == scenarios.Open || s.HasDriver(*s.RecipeAmong(recipes)) { // a driver is a process to start
+	r.ShortenFloors()                               // whole ones take longer than most of these loads
+	drivers := s.HasDriver(*s.RecipeAmong(recipes)) // each rehearsal would start a process
+	if len(s.Faults) > 0 || s.Mode == scenarios.Open || drivers {
 		r.SkipRehearsals()
 	}
 	return r.RunScenario(ctx, s)
@@ -158,13 +160,14 @@ func uncontended() scenarios.Scenario {
 // inMemory reports whether a server is in memory, and thus in virtual time.
 func inMemory(e ensemble.Ensemble) bool { return e.Servers()[0].Dialer != nil }
 
-// onRealServers reports whether the formulas of a recipe are held to counts on real servers, too. Two recipes are enough: TestLiveDifferential
-// holds the server in memory to what real ones answer and notify, request by request. Locks set watches of all kinds, and queues send
-// transactions of several operations.
-func onRealServers(recipe string) bool { return recipe == "lock" || recipe == "queue" }
+// countedOnServers reports whether the formulas of a recipe are also checked on real servers. Two recipes are enough, because
+// TestLiveDifferential compares replies and notifications of the embedded server with those of real ones. Locks set watches, and queues
+// send transactions of several operations.
+func countedOnServers(recipe string) bool { return recipe == "lock" || recipe == "queue" }
 
-// Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Those with faults need their whole load,
-// see TestFailureScenarios.
+// Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Real servers get those of one recipe, and those
+// that measure their heaps. Those with faults need their whole load, see TestFailureScenarios; libraries have tests of their own, see
+// TestLiveDrivers.
 func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 	ofHundreds(t)
 	for _, name := range scenarios.Names() {
@@ -178,7 +181,7 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 		if inMemory(e) && s.HasDriver(*s.RecipeAmong(catalog.Recipes())) { // drivers are processes, which reach no server in memory
 			continue
 		}
-		if !inMemory(e) && s.Recipe != "lock" && !s.Heap { // those of one recipe, and what only real servers have
+		if !inMemory(e) && s.Recipe != "lock" && !s.Heap {
 			continue
 		}
 		s.Quick()
@@ -239,7 +242,7 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 	ofHundreds(t)
 	for _, recipe := range catalog.Recipes() {
-		if !inMemory(e) && !onRealServers(recipe.Name) {
+		if !inMemory(e) && !countedOnServers(recipe.Name) {
 			continue
 		}
 		lockstep := lockstepOf(1, 2, 3, 7, 20)

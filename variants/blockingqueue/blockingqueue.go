@@ -47,7 +47,7 @@ type Producer interface {
 	AwaitTaken(ctx context.Context, item Item) error
 }
 
-// Consumer takes items out of a queue: it peeks, then claims what it has seen, until a claim succeeds.
+// Consumer takes items out of a queue. It peeks and claims the item that it has seen, and repeats both until a claim succeeds.
 type Consumer interface {
 	// Peek waits for an item and returns one that seems to be free, without taking it. When ctx ends first, the client
 	// withdraws and the context's error comes back within about a second even from a session that does not answer.
