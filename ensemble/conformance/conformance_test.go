@@ -56,6 +56,14 @@ func (s *site) reopen(p *peer, addr string) *peer {
 	return again
 }
 
+// reopenEnded tries to attach a session that has ended. A server that lags would end the new connection when it applies the end of the
+// session. After a write, it no longer lags.
+func (s *site) reopenEnded(p *peer, addr string) *peer {
+	s.Helper()
+	s.open(addr, handshake{}).mustCreate(s.at("applied"), persistent)
+	return s.reopen(p, addr)
+}
+
 // want reports a difference between an actual and an expected value.
 func (s *site) want(what string, got, want any) {
 	s.Helper()
@@ -268,7 +276,7 @@ func sessionCases() []namedCase {
 				}
 			}
 			s.want("notifications", len(notified), 4)
-			s.want("after that, its id", s.reopen(p, s.addrs[0]).hello.id, int64(0))
+			s.want("after that, its id", s.reopenEnded(p, s.addrs[0]).hello.id, int64(0))
 		}},
 		{"expired", func(s *site) {
 			p := s.open(s.addr(), handshake{timeout: time.Second})
@@ -289,7 +297,7 @@ func sessionCases() []namedCase {
 				s.want("zxid of both deletes", st.Pzxid, n.zxid)
 			}
 			s.want("replies on its connection", len(p.closed()), 0)
-			s.want("its id after that", s.reopen(p, s.addrs[0]).hello.id, int64(0))
+			s.want("its id after that", s.reopenEnded(p, s.addrs[0]).hello.id, int64(0))
 		}},
 		{"a client from the future is turned away", func(s *site) {
 			p := dial(s.T, s.addr())
