@@ -442,7 +442,7 @@ func TestGateRulesAndOutputs(t *testing.T) {
 	}
 }
 
-func TestBaselineShowAndDiff(t *testing.T) {
+func TestBaselineSaveAndDiff(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := drained(t)
 	for _, step := range []struct {

@@ -108,6 +108,9 @@ func bestOf(recipe string) string {
 func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	t.Helper()
 	docs := mustMeasure(t, e, s, catalog.Recipes())
+	if len(docs) == 0 {
+		t.Error("nothing was measured")
+	}
 	for _, d := range docs {
 		stays := func(f results.Fault) bool { return f.Length == 0 }
 		if f := d.Failure; f == nil || len(f.Faults) == 0 || faults.OfServers(s.Faults) && slices.ContainsFunc(f.Faults, stays) {

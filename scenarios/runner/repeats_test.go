@@ -27,7 +27,6 @@ func TestLockstepRepeats(t *testing.T) {
 			t.Parallel()
 			s.Quick()
 			s.Clients, s.Repeats = []int{2}, repeats
-			dropBrokenLibraries(&s)
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) { repeat(t, e, s) })
 		})
 	}

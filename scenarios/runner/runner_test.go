@@ -242,11 +242,11 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 	ofHundreds(t)
 	for _, recipe := range catalog.Recipes() {
-		if !inMemory(e) && !countedOnServers(recipe.Name) {
-			continue
-		}
 		lockstep := lockstepOf(1, 2, 3, 7, 20)
 		if !inMemory(e) {
+			if !countedOnServers(recipe.Name) {
+				continue
+			}
 			lockstep = lockstepOf(1, 2, 7)
 		}
 		alone := uncontended()
