@@ -165,26 +165,32 @@ func (t *turns) Connected() {
 
 // awaitSession returns when the session exists. It is an error if a server closes connections although no election or failure
 // explains it. A server that serves when it is asked may have elected a leader just before. It has another reason only if it
-// then closes further connections and still serves.
+// then closes further connections and still serves, or if there is still no session at the deadline of ctx.
 func awaitSession(ctx context.Context, servers []Server, o *opening) error {
-	served := false // when a server was last asked
+	served := "" // the server that served when it was last asked
 	for {
 		select {
 		case <-o.ready:
 			return nil
 		case addr := <-o.refusals.enough:
 			_, err := Srvr(ctx, withAddress(servers, addr))
-			serves := err == nil
-			if errors.Is(err, ErrUnanswered) || serves && served {
+			switch {
+			case errors.Is(err, ErrUnanswered), err == nil && served != "":
 				select {
 				case <-o.ready: // while the server was asked
 					return nil
 				default:
 					return refusedWithoutFailure(addr)
 				}
+			case err == nil:
+				served = addr
+			case ctx.Err() == nil:
+				served = ""
 			}
-			served = serves
 		case <-ctx.Done():
+			if served != "" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return refusedWithoutFailure(served)
+			}
 			return context.Cause(ctx)
 		}
 	}

@@ -3,14 +3,17 @@ package ensemble_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -22,17 +25,21 @@ func doorkeeper(t *testing.T, closes int32, srvr, backend string) string {
 	t.Helper()
 	var sessions atomic.Int32
 	return ensembletest.Listen(t, func(conn net.Conn) {
-		head := make([]byte, 4)
-		_, _ = io.ReadFull(conn, head)
-		if string(head) == "srvr" {
-			_, _ = io.WriteString(conn, srvr)
-			return
+		if head := door(conn, srvr); head != nil && sessions.Add(1) > closes {
+			forward(io.MultiReader(bytes.NewReader(head), conn), conn, backend)
 		}
-		if sessions.Add(1) <= closes {
-			return
-		}
-		forward(io.MultiReader(bytes.NewReader(head), conn), conn, backend)
 	})
+}
+
+// door answers srvr with a text, and returns the beginning of any other request.
+func door(conn net.Conn, srvr string) []byte {
+	head := make([]byte, 4)
+	_, _ = io.ReadFull(conn, head)
+	if string(head) == "srvr" {
+		_, _ = io.WriteString(conn, srvr)
+		return nil
+	}
+	return head
 }
 
 // forward passes on what a client sends to a server, and what the server answers.
@@ -59,6 +66,38 @@ func TestConnectNamesALimitOfConnections(t *testing.T) {
 			}
 		})
 	}
+}
+
+// closed is the way to a server that serves but closes the connections of sessions.
+type closed struct{}
+
+func (closed) DialContext(context.Context, string, string) (net.Conn, error) {
+	client, server := dial.Pipe()
+	go func() { door(server, srvr); server.Close() }()
+	return client, nil
+}
+
+// A deadline may come before the server is asked again, as on a busy machine. An interrupt says nothing about the server.
+func TestConnectNamesALimitOfConnectionsAtADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := ensemble.Server{Addr: "192.0.2.1:2181", Dialer: closed{}}
+		connect := func(ctx context.Context) error {
+			_, err := ensemble.Connect(ctx, server, wire.NewLedger(time.Now()), nil)
+			return err
+		}
+		const late = 1500 * time.Millisecond // the server has been asked once
+		deadline, cancel := context.WithTimeout(t.Context(), late)
+		defer cancel()
+		if err := connect(deadline); err == nil || !strings.Contains(err.Error(), server.Addr+" closes") {
+			t.Errorf("error = %v, want it to name the limit and the server", err)
+		}
+		interrupted, interrupt := context.WithCancel(t.Context())
+		time.AfterFunc(late, interrupt)
+		if err := connect(interrupted); !errors.Is(err, context.Canceled) {
+			t.Errorf("error = %v, want the interrupt", err)
+		}
+		time.Sleep(time.Minute) // for the client library, which is closing
+	})
 }
 
 // A server without a leader also closes connections, until a leader is elected. When it is asked why, that may have happened.
