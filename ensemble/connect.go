@@ -128,6 +128,16 @@ func (o *opening) observe(e zk.Event) {
 	}
 }
 
+// exists reports whether the session has existed.
+func (o *opening) exists() bool {
+	select {
+	case <-o.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 // turns is the order in which a session's servers are tried: in turn, beginning with the first one. The client library's own
 // order begins at random. With one server, the library would pause for a second before the first attempt to reconnect, which is
 // a third of what a session with a short timeout has.
@@ -175,16 +185,13 @@ func awaitSession(ctx context.Context, servers []Server, o *opening) error {
 		case addr := <-o.refusals.enough:
 			_, err := Srvr(ctx, withAddress(servers, addr))
 			switch {
+			case o.exists(): // since the server was asked
+				return nil
 			case errors.Is(err, ErrUnanswered), err == nil && served != "":
-				select {
-				case <-o.ready: // while the server was asked
-					return nil
-				default:
-					return refusedWithoutFailure(addr)
-				}
+				return refusedWithoutFailure(addr)
 			case err == nil:
 				served = addr
-			case ctx.Err() == nil:
+			case ctx.Err() == nil: // a question that the deadline cuts off says nothing
 				served = ""
 			}
 		case <-ctx.Done():

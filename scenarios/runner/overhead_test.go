@@ -117,7 +117,7 @@ func TestLiveTwoThousandSessions(t *testing.T) {
 		t.Skip("the race detector's own memory would be measured")
 	}
 	const sessions, limitMiB = 2000, 400
-	e := live.Get(t) // not in parallel: the process's memory is measured, and its collector is tuned to the number of clients
+	e := onServersAlone(t)
 	conn := bareSession(t, e.Servers()[0].Addr)
 	_, closeAll, err := runner.OpenClients(t.Context(), e.Servers(), lock.Recipe(), predecessorWatch(), testRoot(t, conn, "sessions"), sessions)
 	if err != nil {

@@ -40,6 +40,13 @@ func onServers(t *testing.T) ensemble.Ensemble {
 	return live.Get(t)
 }
 
+// onServersAlone returns the real servers to a test beside which no other runs, because the process's memory is measured, and its collector
+// is tuned to the number of clients.
+func onServersAlone(t *testing.T) ensemble.Ensemble {
+	t.Helper()
+	return live.Get(t)
+}
+
 // inUse is locked by the test that uses the real servers.
 var inUse sync.Mutex
 

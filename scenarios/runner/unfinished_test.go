@@ -130,7 +130,7 @@ func TestFinishedLoad(t *testing.T) {
 
 // A thousand clients connect, take their turns and leave, and one publication notifies all of them at once.
 func TestLiveCrowd(t *testing.T) {
-	e := live.Get(t) // not in parallel: the process's memory is measured, and its collector is tuned to the number of clients
+	e := onServersAlone(t)
 	const clients = 1000
 	for _, tt := range []struct{ scenario, variant string }{{"crowd-lock", "predecessor-watch"}, {"crowd-watch", "one-znode"}} {
 		t.Run(tt.scenario, func(t *testing.T) {
