@@ -14,6 +14,7 @@ import (
 type connection struct {
 	server  *Server
 	conn    net.Conn
+	number  int64 // in the order of arrival
 	out     *outbox
 	session *session // nil before the handshake, and after detach
 

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -50,6 +52,7 @@ type Server struct {
 	watches           *watches
 	sessions          map[int64]*session
 	nextSession       int64
+	accepted          int64 // connections so far
 	connections       set[*connection]
 	traps             []*Trap
 	notificationDelay time.Duration
@@ -180,6 +183,8 @@ func (s *Server) serve(conn net.Conn) bool {
 		conn.Close()
 		return false
 	}
+	s.accepted++
+	c.number = s.accepted
 	s.connections.add(c)
 	s.running.Go(c.read)
 	s.running.Go(func() {
@@ -227,8 +232,8 @@ func (s *Server) runTimers() {
 func (s *Server) expireSilent(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range s.sessions {
-		if now.After(e.expires) {
+	for _, id := range slices.Sorted(maps.Keys(s.sessions)) {
+		if e := s.sessions[id]; now.After(e.expires) {
 			s.expire(e)
 		}
 	}
@@ -238,7 +243,7 @@ func (s *Server) expireSilent(now time.Time) {
 func (s *Server) reapContainers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for path := range s.tree.containers {
+	for _, path := range slices.Sorted(maps.Keys(s.tree.containers)) {
 		if n := s.tree.nodes[path]; n.creates > 0 && len(n.children) == 0 {
 			t := s.begin(0)
 			t.remove(operation{path: path, version: anyVersion})
@@ -267,7 +272,7 @@ func (s *Server) renew(e *session) { e.expires = s.now().Add(e.timeout) }
 func (s *Server) end(e *session) {
 	delete(s.sessions, e.id)
 	t := s.begin(e.id)
-	for path := range s.tree.ephemerals[e.id] {
+	for _, path := range slices.Sorted(maps.Keys(s.tree.ephemerals[e.id])) {
 		t.remove(operation{path: path, version: anyVersion})
 	}
 	s.publish(t)
@@ -291,7 +296,7 @@ func (s *Server) begin(session int64) *change {
 // publish notifies the watchers of a transaction's changes.
 func (s *Server) publish(t *change) {
 	for _, e := range t.events {
-		for c := range s.watches.fire(e) {
+		for _, c := range slices.SortedFunc(maps.Keys(s.watches.fire(e)), func(a, b *connection) int { return cmp.Compare(a.number, b.number) }) {
 			c.notify(e, t.zxid)
 		}
 	}

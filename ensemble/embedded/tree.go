@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -38,12 +39,15 @@ func (n *znode) stat() jute.Stat {
 	}
 }
 
-// list returns the names of the children as an encoded vector, in random order, because ZooKeeper guarantees none. The
-// encoding is cached, as in ZooKeeper, where identical listings for a herd are cheap as well.
+// list returns the names of the children as an encoded vector, in an order that looks random, because ZooKeeper guarantees none,
+// and that the transactions alone decide, so that a run in virtual time can be repeated. The encoding is cached, as in ZooKeeper,
+// where identical listings for a herd are cheap as well.
 func (n *znode) list() []byte {
 	if n.listing == nil {
+		names := slices.Sorted(maps.Keys(n.children))
+		rand.New(rand.NewPCG(uint64(n.pzxid), 0)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] }) //nolint:gosec // no secret
 		var out jute.Encoder
-		out.Texts(slices.Collect(maps.Keys(n.children)))
+		out.Texts(names)
 		n.listing = out.Bytes()
 	}
 	return n.listing
