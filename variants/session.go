@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,7 @@ type sessionState struct {
 	overtakes atomic.Int64         // see Overtakes
 	waiting   atomic.Pointer[Wait] // nil while the session does not wait
 	waits     atomic.Int64         // the number of waits that have begun
+	jitters   atomic.Uint64        // the number of calls of Jitter
 }
 
 // NewSession returns a handle on a session whose events are not observed, so that a watch may be lost with a connection. The channel lost
@@ -171,6 +173,13 @@ func (s *Session) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Jitter returns a random time below d, which must be positive. Clients get different ones, which the session's id decides, so that a run
+// in virtual time can be repeated.
+func (s *Session) Jitter(d time.Duration) time.Duration {
+	random := rand.New(rand.NewPCG(uint64(s.ID()), s.jitters.Add(1))) //nolint:gosec // no secret
+	return time.Duration(random.Int64N(int64(d)))
 }
 
 // Exists reports whether a znode exists.

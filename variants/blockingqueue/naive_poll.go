@@ -3,7 +3,6 @@ package blockingqueue
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -67,7 +66,7 @@ func (q *Poll) poll(ctx context.Context) ([]line.Ticket, error) {
 	}
 	pause := pollInterval
 	if !q.began {
-		q.began, pause = true, rand.N(pollInterval)
+		q.began, pause = true, q.session.Jitter(pollInterval)
 	}
 	return nil, q.session.Sleep(ctx, pause)
 }

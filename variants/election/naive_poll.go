@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -58,7 +57,7 @@ func NewPoll(ctx context.Context, session *variants.Session, dir string, interva
 }
 
 func (p *Poll) campaign(ctx context.Context) (epoch int64, err error) {
-	for pause := rand.N(p.interval); ; pause = p.interval {
+	for pause := p.node.Session.Jitter(p.interval); ; pause = p.interval {
 		taken, err := p.node.Taken(ctx)
 		if err != nil {
 			return 0, err

@@ -2,7 +2,6 @@ package treecache
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -31,7 +30,6 @@ const spread = 5 * time.Second
 type JitteredReload struct {
 	*cache
 	window time.Duration
-	random *rand.Rand
 }
 
 var _ Cache = JitteredReload{}
@@ -42,7 +40,7 @@ func NewJitteredReload(session *variants.Session, tree Tree, window time.Duratio
 	if err != nil {
 		return JitteredReload{}, err
 	}
-	j := JitteredReload{c, window, rand.New(rand.NewPCG(uint64(session.ID()), 0))} //nolint:gosec // no secret: clients must differ
+	j := JitteredReload{c, window}
 	c.reconnected = func(context.Context) error {
 		j.Delay()
 		return nil
@@ -53,7 +51,7 @@ func NewJitteredReload(session *variants.Session, tree Tree, window time.Duratio
 // Delay makes the cache read the whole tree when a random part of the window has passed. It is called before Load where many
 // clients start at the same time.
 func (j JitteredReload) Delay() {
-	j.reloadAt(time.Now().Add(time.Duration(j.random.Int64N(int64(j.window)))))
+	j.reloadAt(time.Now().Add(j.session.Jitter(j.window)))
 }
 
 // Load implements [Cache]. It takes as long as the delay, if there is one.
