@@ -16,7 +16,7 @@ import (
 //
 //   - A writer holds or releases the lock, or has released it since the reader's request.
 //   - An earlier operation of a client has failed as a writer, or ended with a life of the client, and may have left its znode
-//     behind. That ends when the client acquires the lock.
+//     behind. That ends when the client acquires the lock, which excuses those who waited by then.
 //   - A writer has requested the lock and has not recorded more. It excuses the reader if it then withdraws, and does not if
 //     it is granted a larger token than the reader. Until this is known the reader is suspect.
 //
@@ -24,7 +24,7 @@ import (
 type sharing struct {
 	out      variants.Findings
 	clients  map[int]*client
-	released time.Duration    // the last time that a writer has released
+	released time.Duration    // the last time that a writer has released, or what a writer had left behind was gone
 	suspects map[int]*suspect // by reader, the first one of each that is still open
 }
 
@@ -73,7 +73,9 @@ func (s *sharing) Observe(e variants.Event) {
 		} else {
 			s.convict(e)
 		}
-		c.leftover = false
+		if c.leftover { // it has just gone, and others may have waited for it, too
+			c.leftover, s.released = false, e.At
+		}
 	case holding.Released:
 		if mode == Write {
 			s.released = e.At
