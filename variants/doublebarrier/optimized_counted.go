@@ -262,14 +262,19 @@ func (b *Counted) leave(ctx context.Context) error {
 }
 
 // awaitAnchor waits for a change to the znode anchor, and reports whether it was the write that ends the round. It
-// returns false at once if there is no anchor.
+// returns false at once if there is no anchor. After an outage, a watch counts as fired without an event: anchor may still be there, with
+// the closer alive.
 func (b *Counted) awaitAnchor(ctx context.Context) (over bool, err error) {
-	watch, err := b.watch(ctx, b.anchor())
-	if err != nil || watch == nil {
-		return false, err
+	for {
+		watch, err := b.watch(ctx, b.anchor())
+		if err != nil || watch == nil {
+			return false, err
+		}
+		event, err := b.session.AwaitEvent(ctx, watch)
+		if err != nil || event.Type != 0 {
+			return event.Type == zk.EventNodeDataChanged, err
+		}
 	}
-	event, err := b.session.AwaitEvent(ctx, watch)
-	return event.Type == zk.EventNodeDataChanged, err
 }
 
 // close waits until all other clients have left, and closes the barrier.
