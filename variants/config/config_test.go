@@ -17,7 +17,7 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
-			"updating": updating, "writing": writing, "updated": updated, "awaiting": awaiting, "reading": reading, "used": used,
+			"updating": updating, "writing": writing, "updated": updated, "awaiting": awaiting, "reading": reading, "heldUp": heldUp, "used": used,
 			"died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, event string, parts []string) int64 {
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 		{"older in a new life", "9:writing:1 0:used:1 0:died:0 0:rejoined:1 0:used:0", ""},
 		{"backwards in a new life", "9:writing:1 0:died:0 0:rejoined:1 0:used:1 0:used:0", "client 0 acted on configuration 0 after 1"},
 		{"an update again, by a writer in a new life", "9:writing:1 9:died:0 9:rejoined:1 9:writing:1 9:updated:1 0:used:1", ""},
-		{"a reader that waits for the writer's next life", "9:updating:1 9:writing:1 0:reading:0 9:died:0 9:rejoined:1 9:updating:1 9:writing:1 9:updated:1 0:used:1",
+		{"a reader that waits for the writer's next life", "9:updating:1 9:writing:1 0:reading:0 9:died:0 9:rejoined:1 9:updating:1 9:writing:1 9:updated:1 0:heldUp:0 0:used:1",
 			"client 0 could not read until the writer was back"},
 		{"a reader that reads while the writer is dead", "9:updating:1 9:writing:1 0:reading:0 9:died:0 0:used:0 9:rejoined:1 0:reading:0 9:updating:1 9:writing:1 9:updated:1 0:used:1", ""},
 		{"backwards in two steps", "9:writing:1 9:writing:2 0:used:2 0:used:1 0:used:1", "client 0 acted on configuration 1 after 2 | client 0 acted on configuration 1 after 2"},
@@ -234,7 +234,7 @@ func TestReaderKeepsStep(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{reads: tt.reads}
-			r := &follower{reader: reader{config: s, env: variants.Env{Record: func(variants.EventKind, int64) {}}}}
+			r := &follower{reader: reader{config: s, env: variants.Env{Session: variants.NewSession(nil, nil), Record: func(variants.EventKind, int64) {}}}}
 			for step, want := range tt.waits {
 				s.waits = 0
 				if err := r.Step(t.Context()); err != nil {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +28,7 @@ const (
 	oldest                             // a reader is about to act on values of which this is the smallest: all are at least as new
 	used                               // and this, recorded right after, the largest
 	reading                            // a reader is about to read what it does not have yet
+	heldUp                             // a reader had to wait before it could read that
 )
 
 // The phases.
@@ -94,8 +93,7 @@ type writer struct {
 
 var _ variants.Roled = (*writer)(nil)
 
-// newWriter returns a writer. One that joins again goes on after the last update that is complete: it writes one that its former
-// life has left half done once more.
+// newWriter returns a writer. One that joins again makes the last update once more, which its former life may have left half done.
 func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, error) {
 	w := writer{config: c, env: env}
 	if env.Life == 0 {
@@ -108,7 +106,10 @@ func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, 
 	if err != nil {
 		return w, err
 	}
-	w.number, _, err = numbers(values)
+	low, high, err := numbers(values)
+	if w.number = low; low == high && low > 0 {
+		w.number-- // all has been written, but a flag may still be up
+	}
 	return w, err
 }
 
@@ -162,9 +163,13 @@ var _ variants.Roled = (*reader)(nil)
 
 // use acts on the configuration, which means to record it.
 func (r *reader) use(ctx context.Context) error {
+	_, before := r.env.Session.Waiting()
 	values, err := r.config.Read(ctx)
 	if err != nil {
 		return fmt.Errorf("read: %w", err)
+	}
+	if _, after := r.env.Session.Waiting(); after != before {
+		r.env.Record(heldUp, 0)
 	}
 	low, high, err := numbers(values)
 	if err != nil {
@@ -268,16 +273,17 @@ func waits(out variants.Findings) variants.Observer {
 }
 
 // blockages reports how long readers could not read because the writer had failed within an update: until its next life has
-// completed one.
+// completed one. A reader that waits for nothing is slow for another reason, such as an outage of its own.
 type blockages struct {
 	out          variants.Findings
 	writer       int
 	failed, back time.Duration // when the writer's last life ended, and the present one began; 0 if there is nothing to report
 	reading      map[int]time.Duration
+	suspects     map[int]variants.Event // by reader: when the update was complete; the value is how long that took
 }
 
 func newBlockages(out variants.Findings) variants.Observer {
-	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}}
+	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}, suspects: map[int]variants.Event{}}
 	return variants.ObserverFunc(b.observe)
 }
 
@@ -287,23 +293,32 @@ func (b *blockages) observe(e variants.Event) {
 		b.writer = e.Client
 	case reading:
 		b.reading[e.Client] = e.At
+	case heldUp:
+		if suspect, ok := b.suspects[e.Client]; ok {
+			b.out.Lose(suspect, variants.Blocked, suspect.Value, "client %d could not read until the writer was back", e.Client)
+		}
 	case used:
-		delete(b.reading, e.Client)
+		b.forget(e.Client)
 	case variants.SessionLost, variants.Died, variants.Rejoined:
 		b.fail(e)
 	case updated:
-		for _, client := range slices.Sorted(maps.Keys(b.reading)) {
-			if since := b.reading[client]; b.back > 0 && since < b.back {
-				b.out.Lose(e, variants.Blocked, int64(e.At-max(since, b.failed)), "client %d could not read until the writer was back", client)
+		for client, since := range b.reading {
+			if b.back > 0 && since < b.back {
+				b.suspects[client] = variants.Event{At: e.At, Value: int64(e.At - max(since, b.failed))}
 			}
 		}
 		b.failed, b.back = 0, 0
 	}
 }
 
+func (b *blockages) forget(client int) {
+	delete(b.reading, client)
+	delete(b.suspects, client)
+}
+
 func (b *blockages) fail(e variants.Event) {
 	if e.EndsLife() {
-		delete(b.reading, e.Client)
+		b.forget(e.Client)
 	}
 	switch {
 	case e.Client != b.writer:
