@@ -1,6 +1,9 @@
 package variants
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // The events that the runner records when a client fails. They are the same for all recipes, whose own kinds are smaller.
 // The value is the number of the client's life, counted from zero: a client that joins again begins the next one.
@@ -20,6 +23,9 @@ const (
 	// Hearing is recorded when a deaf client acts on requests again.
 	Hearing
 )
+
+// ErrTakenAway is wrapped by the error of a step that fails although the session lives, because others may take away what the client holds.
+var ErrTakenAway = errors.New("taken away")
 
 // EndsLife reports whether an event ends everything that its client still had open: the client is dead, or has begun another
 // life.

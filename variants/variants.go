@@ -96,6 +96,9 @@ type Recipe struct {
 	// NewObserver returns an observer of one measurement, which finds the phases and holds the participants to the promise
 	// that all variants of the recipe must keep.
 	NewObserver func(Findings) Observer
+	// Events names the kinds of event that participants record, from 0 on, in words that follow "client 1": "requests it", "is
+	// granted it". Stories of simulated runs use them.
+	Events []string
 
 	// Code is the Go files of the recipe's package. What `zkbench explain` says of a variant is the comment of its type.
 	Code fs.FS

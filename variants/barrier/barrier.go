@@ -61,6 +61,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseOpen,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
+		Events:      []string{"waits at the barrier", "has passed the barrier", "begins to open the barrier", "has opened the barrier", "stops waiting"},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -71,6 +71,7 @@ func Recipe() variants.Recipe {
 		Size:        sizeMeaning,
 		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads, variants.Blocked},
+		Events:      []string{"begins an update", "may write it", "has updated", "awaits an update", "uses its oldest value", "uses its newest value", "reads", "had to wait"},
 		NewObserver: newObserver,
 		Code:        code,
 	}

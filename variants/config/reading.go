@@ -32,6 +32,7 @@ func ReadRecipe() variants.Recipe {
 		Size:        sizeMeaning,
 		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads},
+		Events:      Recipe().Events,
 		NewObserver: newReadObserver,
 		Code:        code,
 	}

@@ -90,6 +90,7 @@ func Recipe() variants.Recipe {
 		Size:        "barriers that each client enters in a step, one after another, before it leaves them all",
 		SizeIsBatch: true,
 		Losses:      []variants.Loss{variants.OutOfStep, variants.Blocked},
+		Events:      []string{"joins", "begins to enter", "believes that all are in", "begins to leave", "believes that all have finished", "gives up"},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -28,6 +28,7 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/line"
 )
 
@@ -74,6 +75,7 @@ func Recipe() variants.Recipe {
 		Operation:   phaseResign,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
+		Events:      holding.Events(),
 		NewObserver: newObserver,
 		Code:        code,
 

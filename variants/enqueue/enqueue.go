@@ -61,6 +61,7 @@ func Recipe() variants.Recipe {
 		Losses:      []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
 		Orphans:     orphans,
 		NeverHolds:  true,
+		Events:      []string{"enqueues an item, perhaps twice", "enqueues an item once", "has enqueued it", "finds a copy", "has counted its copies"},
 		NewObserver: newObserver,
 		Code:        code,
 	}

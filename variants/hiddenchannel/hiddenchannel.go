@@ -77,6 +77,7 @@ func Recipe() variants.Recipe {
 		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Size:        "updates that the writer makes in a row, without waiting for readers",
+		Events:      []string{"begins to update", "has updated", "waits for an update", "hears of an update", "has read an update", "promises fresh reads"},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -26,6 +26,11 @@ const (
 	Further
 )
 
+// Events returns the names of these events and of those that a recipe defines itself, see [variants.Recipe].
+func Events(further ...string) []string {
+	return append([]string{"requests it", "withdraws", "is granted it", "gives way", "is deposed", "begins to release it", "has released it"}, further...)
+}
+
 // The phases of a lock.
 const (
 	PhaseAcquire = "acquire"

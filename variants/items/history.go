@@ -21,6 +21,15 @@ const (
 	TookUnseen                           // just before Scanned, or in place of it: the client may have taken an item that it does not know of
 )
 
+// Events returns the names of these events, see [variants.Recipe].
+func Events() []string {
+	return []string{
+		"begins to put an item", "has put it", "looks for an item", "finds no item", "has taken an item", "has processed it", "is done with it", "gives it up",
+		"promises no order", "removes items before it processes them", "begins to scan", "ends the scan", "has scanned in vain",
+		"may have put the item twice, or not at all", "may have taken an item unseen",
+	}
+}
+
 // The phases that all these queues have.
 const (
 	PhasePut     = "put"

@@ -75,6 +75,7 @@ func Recipe() variants.Recipe {
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
+		Events:      holding.Events(),
 		NewObserver: newObserver,
 		Code:        code,
 

@@ -122,6 +122,7 @@ func Recipe() variants.Recipe {
 		Batch:       batch,
 		CountFrom:   variants.FromStart,
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
+		Events:      items.Events(),
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -23,6 +23,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -69,7 +70,7 @@ var ErrHeld = errors.New("the lock is held already")
 
 // ErrForced is returned by Release of a lock that was taken away by force, and by an Acquire that took so long to notice
 // that it had succeeded.
-var ErrForced = errors.New("the lock was taken away by force")
+var ErrForced = fmt.Errorf("the lock was %w by force", variants.ErrTakenAway)
 
 // Terms are what the clients of a lock have agreed upon.
 type Terms struct {
@@ -89,6 +90,7 @@ func Recipe() variants.Recipe {
 		CountFrom:   variants.FromStart,
 		Revocable:   true,
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
+		Events:      holding.Events("agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -32,6 +32,7 @@ func RevocableRecipe() variants.Recipe {
 		CountFrom:   variants.FromStart,
 		Revocable:   true,
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
+		Events:      append(Recipe().Events, "agrees on a grace period if any client asks", "agrees on a grace period if an urgent client asks"),
 		NewObserver: newRevocableObserver,
 		Code:        code,
 	}

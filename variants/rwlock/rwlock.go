@@ -100,6 +100,7 @@ func Recipe() variants.Recipe {
 		Operation:   holding.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
+		Events:      holding.Events("has waited for it"),
 		NewObserver: newObserver,
 		Code:        code,
 

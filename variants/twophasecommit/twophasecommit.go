@@ -127,6 +127,7 @@ func Recipe() variants.Recipe {
 		Size:        "transactions in a row that one site votes against, each site in its turn; four times as many follow without one",
 		Roles:       []string{roleCoordinator, roleSite},
 		Losses:      []variants.Loss{variants.Blocked},
+		Events:      []string{"joins", "begins a round", "has the transaction", "votes", "decides", "gives up", "learns of a decision"},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -88,6 +88,7 @@ func Recipe() variants.Recipe {
 		Collective:  true,
 		Fixed:       true,
 		Size:        "topics that each client watches",
+		Events:      []string{"asks for a watch", "has the watch", "comes too late", "publishes", "has published", "sees its watch fire", "gives up"},
 		NewObserver: newObserver,
 		Code:        code,
 	}
