@@ -98,6 +98,15 @@ func (m *Monitor) SetPatience(d time.Duration) {
 	m.patience = d
 }
 
+// StandStill makes an outage that has begun count from d later on, as for a client that stands still meanwhile, and whose timers do.
+func (m *Monitor) StandStill(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.timer != nil {
+		m.timer.Reset(m.patience + d)
+	}
+}
+
 // Dismiss ends the monitoring of a session that its owner is about to close. The monitor would otherwise take the end of
 // the connection for the beginning of a loss, and keep the session in memory until a timeout has passed.
 func (m *Monitor) Dismiss() {

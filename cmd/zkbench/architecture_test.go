@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"variants/election":     {"variants", "variants/holding", "variants/line"},
 	"variants/planted":      {"variants", "variants/enqueue", "variants/lock", "variants/masterworker", "variants/queue", "variants/twophasecommit"}, // only tests import it
 	"variants/conformance":  {},
+	"variants/simulation":   {"variants", "ensemble/dial", "ensemble/embedded", "ensemble/wire"},
 	"variants/variantstest": {"variants"},
 	"results":               {"results/table", "results/outcome"},
 	"results/outcome":       {},

@@ -218,7 +218,7 @@ func (c *Conn) sessionReply(opensOrCloses bool, length int) {
 func parseRequest(body []byte) outstandingRequest {
 	r := outstandingRequest{xid: int32(binary.BigEndian.Uint32(body)), op: Opcode(binary.BigEndian.Uint32(body[4:]))}
 	path, rest := jutePath(body[8:])
-	r.housekeeping = r.xid < 0 || r.op.isHousekeeping() || r.op == OpSync && string(path) == FencePath
+	r.housekeeping = r.xid < 0 || r.op.IsHousekeeping() || r.op == OpSync && string(path) == FencePath
 	if can, _ := r.op.armsWatch(); can && len(rest) > 0 && rest[0] != 0 {
 		r.watch = newWatchKey(path, r.op == OpGetChildren || r.op == OpGetChildren2)
 	}

@@ -127,8 +127,8 @@ func (op Opcode) IsWrite() bool {
 	}
 }
 
-// isHousekeeping reports whether clients send the request to maintain the session itself.
-func (op Opcode) isHousekeeping() bool {
+// IsHousekeeping reports whether clients send the request to maintain the session itself.
+func (op Opcode) IsHousekeeping() bool {
 	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op == OpSASL || op.resetsWatches()
 }
 

@@ -1,0 +1,78 @@
+package simulation
+
+import (
+	cryptorand "crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Play makes the run of a plan. The recipe is made within the run's bubble of virtual time, as its channels must be. Play must not be called
+// by parallel tests: the process's source of random numbers is the plan's meanwhile.
+func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
+	t.Helper()
+	out, _ := play(t, recipe, plan, false)
+	return out
+}
+
+// play makes a run, and tells its story if it is asked to.
+func play(t *testing.T, recipe func() variants.Recipe, plan Plan, telling bool) (Outcome, []line) {
+	t.Helper()
+	r := &run{plan: plan, telling: telling}
+	defer seed(plan.Seed)()
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				r.panicked(fmt.Sprint(p))
+			}
+		}()
+		synctest.Test(t, func(*testing.T) {
+			r.recipe = recipe()
+			all := r.recipe.All()
+			if i := slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == plan.Variant }); i >= 0 {
+				r.variant = all[i]
+				r.perform()
+			} else {
+				r.find(Broken, "recipe %s has no variant %q", r.recipe.Name, plan.Variant)
+			}
+		})
+	}()
+	return r.out, r.lines
+}
+
+// panicked makes a finding of a panic. The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.
+func (r *run) panicked(text string) {
+	class := Panic
+	if strings.HasPrefix(text, "deadlock") {
+		class = Leak
+	}
+	r.out.Findings = append(r.out.Findings, Finding{Class: class, Text: text})
+}
+
+// seed makes the process's random numbers repeatable, such as the GUIDs in the names of znodes, until restore is called.
+func seed(n uint64) (restore func()) {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], n)
+	before := cryptorand.Reader
+	cryptorand.Reader = &lockedReader{r: rand.NewChaCha8(key)} //nolint:reassign // no secret is made in a simulation
+	return func() { cryptorand.Reader = before }               //nolint:reassign // as above
+}
+
+type lockedReader struct {
+	mu sync.Mutex
+	r  io.Reader
+}
+
+func (l *lockedReader) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.r.Read(p)
+}

@@ -1,0 +1,405 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// client takes its steps, in as many lives as that takes. Its own goroutine and those of faults use it.
+type client struct {
+	run    *run
+	index  int
+	random *rand.Rand // of its goroutine alone
+
+	mu        sync.Mutex
+	life      *life                    // the present one; nil before the first, and between two
+	requests  int                      // that it has sent since all have joined
+	since     int                      // the requests when a fault happened that another one follows
+	armed     []func(*life)            // faults at requests that its last life has not made
+	due       []int                    // its faults that have not been reached, as positions in the plan
+	doing     string                   // for marks and stories
+	awaited   map[string]chan struct{} // by what it does or sends: closed when it does so the next time
+	still     time.Time                // it stands still until then
+	frozen    time.Time                // and its client library until then
+	called    time.Time                // when it called the client library last
+	ignoring  time.Time                // it ignores what others ask until then
+	deaf      time.Time                // it does not hear others until then, for this or another reason
+	completed int                      // steps, in all its lives
+	finished  bool
+}
+
+// life is what a client has from when it opens a session until it dies or loses it.
+type life struct {
+	number  int64
+	link    *link
+	monitor *variants.Monitor
+	conn    *zk.Conn
+	session *variants.Session
+	cancel  context.CancelFunc
+	dead    chan struct{} // not nil once it has died: closed when it may join again; guarded by the run's mutex
+	closing atomic.Bool
+	closed  chan struct{}
+}
+
+// Close closes the session. Calls that meet wait at a channel, as the client library's own wait, for a mutex, stops the clock of a bubble.
+func (l *life) Close() {
+	if l.closing.CompareAndSwap(false, true) {
+		l.conn.Close()
+		close(l.closed)
+	}
+	<-l.closed
+}
+
+// over reports whether the session is lost, or the client dead.
+func (l *life) over() bool { return l.session.Alive() != nil }
+
+// seam is where a client that stands still does not call the client library.
+type seam struct {
+	*zk.Conn
+	enter func()
+}
+
+func (s seam) Create(p string, d []byte, f int32, acl []zk.ACL) (string, error) {
+	s.enter()
+	return s.Conn.Create(p, d, f, acl)
+}
+func (s seam) Delete(p string, v int32) error          { s.enter(); return s.Conn.Delete(p, v) }
+func (s seam) Exists(p string) (bool, *zk.Stat, error) { s.enter(); return s.Conn.Exists(p) }
+func (s seam) ExistsW(p string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	s.enter()
+	return s.Conn.ExistsW(p)
+}
+func (s seam) Get(p string) ([]byte, *zk.Stat, error) { s.enter(); return s.Conn.Get(p) }
+func (s seam) GetW(p string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	s.enter()
+	return s.Conn.GetW(p)
+}
+func (s seam) Set(p string, d []byte, v int32) (*zk.Stat, error) {
+	s.enter()
+	return s.Conn.Set(p, d, v)
+}
+func (s seam) Children(p string) ([]string, *zk.Stat, error) { s.enter(); return s.Conn.Children(p) }
+func (s seam) ChildrenW(p string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	s.enter()
+	return s.Conn.ChildrenW(p)
+}
+func (s seam) Sync(p string) (string, error)                { s.enter(); return s.Conn.Sync(p) }
+func (s seam) Multi(ops ...any) ([]zk.MultiResponse, error) { s.enter(); return s.Conn.Multi(ops...) }
+
+// largestReply bounds the frames that a client reads: the client library reserves as much for each connection.
+const largestReply = 1 << 18
+
+// single is a host provider with one server, after each refusal of which the client library pauses for a second.
+type single struct {
+	mu    sync.Mutex
+	tries int
+}
+
+func (s *single) Init([]string) error { return nil }
+func (s *single) Len() int            { return 1 }
+
+func (s *single) Next() (server string, pause bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries++
+	return "memory", s.tries > 1
+}
+
+func (s *single) Connected() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries = 0
+}
+
+// connect makes the client library open a session.
+func connect(timeout time.Duration, dial zk.Dialer, observe func(zk.Event)) *zk.Conn {
+	conn, _, err := zk.Connect([]string{"memory"}, timeout, zk.WithHostProvider(new(single)), zk.WithDialer(dial), zk.WithMaxBufferSize(largestReply),
+		zk.WithEventCallback(observe), zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
+	if err != nil {
+		panic(err) // only a host provider returns one
+	}
+	return conn
+}
+
+// open opens the session of the client's next life.
+func (c *client) open(ctx context.Context, number int64) (*life, error) {
+	latency := time.Duration(c.run.plan.Latency[c.index])
+	source := func(direction uint64) *rand.Rand {
+		return rand.New(rand.NewPCG(c.run.plan.Seed, uint64(c.index)<<32|uint64(number)<<1|direction)) //nolint:gosec // to be repeated
+	}
+	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
+	l.link = &link{
+		server: dial.Dialer(c.run.server), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
+		rewatch: time.Duration(c.run.plan.Rewatch),
+		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
+	}
+	l.monitor.WhenLost(func() { c.record(l, variants.SessionLost, number) })
+	ready := make(chan struct{})
+	var once sync.Once
+	l.conn = connect(time.Duration(c.run.plan.Session), l.link.dial, func(e zk.Event) {
+		c.await(&c.frozen)
+		l.monitor.Observe(e)
+		if e.State == zk.StateHasSession {
+			once.Do(func() { close(ready) })
+		}
+	})
+	l.monitor.Guard(l)
+	l.session = variants.NewMonitoredSession(seam{l.conn, c.call}, l.monitor)
+	select {
+	case <-ready:
+	case <-ctx.Done():
+		c.end(l)
+		return nil, ctx.Err()
+	}
+	l.session.OrderBy(l.link.ledger)
+	l.monitor.SetTimeout(l.link.ledger.SessionTimeout())
+	return l, nil
+}
+
+// end ends a life none of whose calls is under way.
+func (c *client) end(l *life) {
+	l.monitor.Dismiss()
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.Close()
+	l.link.sever()
+}
+
+// record appends an event, unless the client has died.
+func (c *client) record(l *life, kind variants.EventKind, value int64) {
+	c.run.record(c.index, l, nil, kind, kind, value)
+}
+
+// call is called before each call of the client library. It returns when the client does not stand still. Some time passes between two calls:
+// a client that calls again and again without a connection would stop the clock for ever.
+func (c *client) call() {
+	c.standStill()
+	c.mu.Lock()
+	again := time.Now().Equal(c.called)
+	c.mu.Unlock()
+	if again {
+		time.Sleep(50 * time.Microsecond)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.called = time.Now()
+}
+
+// standStill returns when the client does not stand still.
+func (c *client) standStill() { c.await(&c.still) }
+
+// await returns when a time has passed, which may change meanwhile.
+func (c *client) await(until *time.Time) {
+	for d := c.left(until); d > 0; d = c.left(until) {
+		time.Sleep(d)
+	}
+}
+
+func (c *client) left(until *time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Until(*until)
+}
+
+// does sets what the client does, and returns what it did before.
+func (c *client) does(what string) (before string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, c.doing = c.doing, what
+	return before
+}
+
+// env returns what the participant of a life knows.
+func (c *client) env(l *life) variants.Env {
+	r := c.run
+	return variants.Env{
+		Clients: r.plan.Clients, Index: c.index, Life: int(l.number), Completed: c.completed, Size: r.recipe.UsualSize(), Faults: true,
+		Session: l.session, Root: root,
+		Dial:   func(context.Context) (*variants.Session, func(), error) { return l.session.Fork(), func() {}, nil },
+		Record: func(kind variants.EventKind, value int64) { c.record(l, kind, value) },
+		RecordUnless: func(closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
+			r.record(c.index, l, closed, kind, otherwise, value)
+		},
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, l, asked) },
+	}
+}
+
+// hold holds for a random time, and for as long as the client stands still. A client that ignores others does not hear them ask.
+func (c *client) hold(ctx context.Context, l *life, asked <-chan struct{}) error {
+	defer c.does(c.does(Holding))
+	c.mu.Lock()
+	c.announce(Holding)
+	c.mu.Unlock()
+	d := time.Duration(c.random.Int64N(int64(c.run.plan.Hold) + 1))
+	if deaf := c.left(&c.ignoring); deaf > 0 {
+		if err := variants.WaitFor(ctx, deaf, nil, l.session.Lost()); err != nil {
+			return err
+		}
+	}
+	err := variants.WaitFor(ctx, d, asked, l.session.Lost())
+	c.standStill()
+	return err
+}
+
+// The pauses of a client, to which it adds up to a millisecond of its own.
+const (
+	rejoinPause = 100 * time.Millisecond
+	stepPause   = time.Microsecond
+)
+
+func (c *client) rest(ctx context.Context, d time.Duration) {
+	_ = variants.WaitFor(ctx, d+time.Duration(c.random.Int64N(int64(time.Millisecond))), nil, nil)
+}
+
+// mostFailures is how many steps of a client may fail in a row while its session lives.
+const mostFailures = 100
+
+// live lets the client take its steps, and returns when all clients have taken theirs, or when ctx ends.
+func (c *client) live(ctx context.Context) {
+	for number := int64(0); ctx.Err() == nil; number++ {
+		l, err := c.open(ctx, number)
+		if err != nil {
+			return
+		}
+		if c.lead(ctx, l) {
+			return
+		}
+		if c.run.recipe.IsFixed(c.run.variant) { // as in a measurement: the run ends, and says nothing
+			c.run.void()
+			return
+		}
+		if c.waitDead(ctx, l); ctx.Err() == nil {
+			c.rest(ctx, rejoinPause)
+		}
+	}
+}
+
+// lead leads one life, and reports whether all clients have taken their steps.
+func (c *client) lead(ctx context.Context, l *life) (over bool) {
+	defer c.end(l)
+	ctx, l.cancel = context.WithCancel(ctx)
+	if l.number > 0 {
+		c.record(l, variants.Rejoined, l.number)
+	}
+	c.mu.Lock()
+	c.life = l
+	armed := c.armed
+	c.armed = nil
+	c.mu.Unlock()
+	for _, arm := range armed {
+		arm(l)
+	}
+	if every := c.run.plan.Beside; every > 0 {
+		go c.makeRequests(ctx, l, time.Duration(every))
+	}
+	c.does("joining")
+	p, err := c.run.variant.Join(ctx, c.env(l))
+	if l.number == 0 { // no client takes its first step before all have joined
+		c.run.arrive(ctx)
+	}
+	if err == nil {
+		err = c.work(ctx, l, p)
+	}
+	if err == nil {
+		over = c.run.await(ctx, l)
+	}
+	c.does("leaving")
+	switch {
+	case over:
+		if err := p.Leave(ctx); err != nil && !l.over() && ctx.Err() == nil {
+			c.run.find(Failed, "client %d could not leave although its session lives: %v", c.index, err)
+		}
+	case p != nil && c.run.recipe.Serving: // ends its service
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		_ = p.Leave(ctx)
+	}
+	return over
+}
+
+// makeRequests is another part of the application, which uses the same session.
+func (c *client) makeRequests(ctx context.Context, l *life, every time.Duration) {
+	session := l.session.Background()
+	for session.Sleep(ctx, every) == nil {
+		_, _, _ = session.Exists(ctx, root)
+	}
+}
+
+// work takes steps until all have been taken. It is an error if the life ends before.
+func (c *client) work(ctx context.Context, l *life, p variants.Participant) error {
+	for failures := 0; !c.hasFinished(p); {
+		c.does("working")
+		begun := time.Now()
+		err := p.Step(ctx)
+		c.does("idle")
+		switch {
+		case err == nil:
+			failures = 0
+			c.completed++
+			c.run.progress(time.Since(begun))
+		case l.over() && ctx.Err() == nil && !errors.Is(err, variants.ErrSessionLost):
+			c.run.find(Failed, "a step of client %d, whose session was lost, failed with another error: %v", c.index, err)
+			c.run.stop()
+			return err
+		case l.over(), ctx.Err() != nil:
+			return errors.Join(err, ctx.Err(), l.session.Alive())
+		case c.run.recipe.IsFixed(c.run.variant): // the session of another client may have been lost, of which it does not know yet
+			c.run.void()
+			return err
+		case !errors.Is(err, variants.ErrTakenAway), failures == mostFailures:
+			c.run.find(Failed, "a step of client %d failed although its session lives: %v", c.index, err)
+			c.run.stop()
+			return err
+		default:
+			failures++
+			c.rest(ctx, rejoinPause)
+		}
+		c.rest(ctx, stepPause)
+	}
+	return errors.Join(ctx.Err(), l.session.Alive())
+}
+
+// hasFinished reports whether the client has taken all its steps, or its group has.
+func (c *client) hasFinished(p variants.Participant) bool {
+	taken := int64(c.completed)
+	if r, ok := p.(variants.Rounded); ok {
+		taken = r.Round()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.finished && taken >= int64(c.run.plan.Steps) {
+		c.finished = true
+		c.run.finish()
+	}
+	return c.finished
+}
+
+// waitDead returns when a client that has died may join again.
+func (c *client) waitDead(ctx context.Context, l *life) {
+	c.mu.Lock()
+	c.life = nil
+	c.mu.Unlock()
+	c.run.mu.Lock()
+	dead := l.dead
+	c.run.mu.Unlock()
+	if dead == nil {
+		return
+	}
+	select {
+	case <-dead:
+	case <-ctx.Done():
+	}
+}

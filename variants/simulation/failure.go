@@ -1,0 +1,115 @@
+package simulation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Failure is a plan whose run must not have come out as it did.
+type Failure struct {
+	Class Class  `json:"class"`
+	Plan  Plan   `json:"plan"`
+	Story string `json:"story"`
+	// Repeated is in how many of Repeats further runs the plan failed in the same way. The scheduler of Go decides the rest.
+	Repeated int `json:"repeated"`
+}
+
+// Repeats is how often a plan is run again to find out how certainly it fails.
+const Repeats = 10
+
+// confirmations are the runs in which a smaller plan must fail to take the place of a larger one.
+const confirmations = 3
+
+// Investigate looks for the smallest plan that fails in the same way, for as long as budget, and tells its story. An empty class means any.
+func Investigate(t *testing.T, recipe func() variants.Recipe, plan Plan, class Class, budget time.Duration) Failure {
+	t.Helper()
+	deadline := time.Now().Add(budget)
+	f := Failure{Class: class}
+	f.Plan = Shrink(plan, func(p Plan) bool {
+		for range confirmations {
+			if time.Now().After(deadline) || !Play(t, recipe, p).has(class) {
+				return false
+			}
+		}
+		return true
+	})
+	for range Repeats {
+		out, lines := play(t, recipe, f.Plan, true)
+		if out.has(class) {
+			f.Repeated++
+			f.Class = cmp.Or(class, out.Findings[0].Class)
+			f.Story = tellAll(f.Plan, lines, out)
+		}
+	}
+	return f
+}
+
+// longestStory is how many lines of a story are printed at most: its beginning and its end.
+const longestStory = 160
+
+// tellAll tells a story: the plan in words, what each client did, and what was found.
+func tellAll(p Plan, lines []line, out Outcome) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s/%s, clients: %d, steps of each: %d, session timeout: %s\n", p.Recipe, p.Variant, p.Clients, p.Steps, p.Session)
+	for _, f := range p.Faults {
+		fmt.Fprintf(&s, "  %s\n", f)
+	}
+	for i, l := range lines {
+		if skipped := len(lines) - longestStory; i >= longestStory/4 && i < longestStory/4+skipped {
+			if i == longestStory/4 {
+				fmt.Fprintf(&s, "%14s  (%d lines)\n", "…", skipped)
+			}
+			continue
+		}
+		fmt.Fprintf(&s, "%14s  client %d %s\n", time.Duration(l.at).Round(time.Microsecond), l.client, l.text)
+	}
+	for i, f := range out.Findings {
+		if i < 3 {
+			fmt.Fprintf(&s, "%14s  %s: %s\n", time.Duration(f.At).Round(time.Microsecond), strings.ToUpper(string(f.Class)), f.Text)
+		}
+	}
+	return s.String()
+}
+
+// String tells the story, how certainly it repeats, and the plan.
+func (f Failure) String() string {
+	plan, err := json.Marshal(f.Plan)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%sThe plan fails again in %d of %d runs:\n%s", f.Story, f.Repeated, Repeats, plan)
+}
+
+// Options say which runs [Run] makes.
+type Options struct {
+	Seeds int    // of each variant; zero means 100
+	From  uint64 // the first of them
+}
+
+// Run runs all variants of a recipe under faults, and fails with the story of each variant's first failure. It is for tests of recipes of one's
+// own. The recipe is made anew for each run: it must use nothing that was made outside, such as channels and goroutines. The test must not be
+// parallel.
+func Run(t *testing.T, recipe func() variants.Recipe, o Options) {
+	t.Helper()
+	if o.Seeds == 0 {
+		o.Seeds = 100
+	}
+	const shrinking = 30 * time.Second
+	r := recipe()
+	for _, v := range r.Variants {
+		t.Run(v.Name, func(t *testing.T) {
+			for seed := o.From; seed < o.From+uint64(o.Seeds); seed++ {
+				plan := NewPlan(r, v, seed)
+				if out := Play(t, recipe, plan); out.Fails() {
+					t.Fatalf("seed %d:\n%s", seed, Investigate(t, recipe, plan, out.Findings[0].Class, shrinking))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,251 @@
+package simulation
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// sent counts a request that the client is about to send, and starts the faults that are due then.
+func (c *client) sent(op wire.Opcode) {
+	c.run.mu.Lock()
+	c.run.asked++
+	c.run.out.Requests++
+	joined := c.run.joined.missing == 0
+	c.run.mu.Unlock()
+	if !joined {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.announce(nameOf(op))
+	c.requests++
+	c.due = slices.DeleteFunc(c.due, func(i int) bool {
+		f := c.run.plan.Faults[i]
+		if f.Then {
+			f.After += c.since
+		}
+		due := c.requests >= f.After
+		if due {
+			go c.meet(i)
+		}
+		return due
+	})
+}
+
+// meet lets a fault happen, when it is its time.
+func (c *client) meet(i int) {
+	f := c.run.plan.Faults[i]
+	time.Sleep(time.Duration(f.Delay))
+	switch {
+	case f.At == Waiting:
+		c.awaitWaiting()
+	case f.At != "" && !traits()[f.Kind].request:
+		c.awaitNext(f.At)
+	}
+	c.run.strike(c, i)
+}
+
+// happened is called when a fault has. The next one of the plan may wait for that.
+func (c *client) happened(i int) {
+	faults := c.run.plan.Faults
+	if i++; i == len(faults) || !faults[i].Then || faults[i].Client != c.index {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since = c.requests
+	c.due = append(c.due, i)
+}
+
+// aim is how long a fault waits for the state of a client in which it is to happen. Then it happens all the same.
+const aim = 2 * time.Second
+
+// awaitWaiting returns when the client waits for a notification, and has for a while of its own.
+func (c *client) awaitWaiting() {
+	for begun := time.Now(); time.Since(begun) < aim && c.activity() != Waiting; {
+		time.Sleep(371 * time.Microsecond)
+	}
+}
+
+// awaitNext returns when the client begins to hold, or sends a request of a kind, the next time.
+func (c *client) awaitNext(what string) {
+	c.mu.Lock()
+	if c.awaited[what] == nil {
+		c.awaited[what] = make(chan struct{})
+	}
+	next := c.awaited[what]
+	c.mu.Unlock()
+	select {
+	case <-next:
+	case <-time.After(aim):
+	}
+}
+
+// announce wakes those that await something. The caller holds the mutex.
+func (c *client) announce(what string) {
+	if next := c.awaited[what]; next != nil {
+		close(next)
+		delete(c.awaited, what)
+	}
+}
+
+// activity returns what the client does: one of the marks' states.
+func (c *client) activity() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.life == nil:
+		return "away"
+	case c.doing != "working":
+		return c.doing
+	}
+	if wait, _ := c.life.session.Waiting(); wait != nil {
+		return Waiting
+	}
+	return "working"
+}
+
+// present returns the client's life, or nil.
+func (c *client) present() *life {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.life
+}
+
+// strike lets a fault happen to a client, and to the others if it is theirs, too.
+func (r *run) strike(c *client, i int) {
+	f := r.plan.Faults[i]
+	victims := []*client{c}
+	if f.Also {
+		victims = r.clients
+	}
+	r.say(c.index, "** %s", f)
+	r.mark(string(f.Kind), c.activity())
+	random := rand.New(rand.NewPCG(r.plan.Seed, uint64(f.Delay))) //nolint:gosec // to be repeated
+	for _, victim := range victims {
+		own := f
+		if victim != c {
+			own.For = Duration(random.Int64N(int64(f.For) + 1))
+			time.Sleep(time.Duration(1 + random.Int64N(int64(tick/1000))))
+		}
+		if l := victim.present(); l != nil && !l.over() {
+			r.hit(victim, l, own, func() { c.happened(i) })
+		}
+	}
+}
+
+// hit lets a fault happen to one client, and calls happened when it has.
+func (r *run) hit(c *client, l *life, f Fault, happened func()) {
+	d := time.Duration(f.For)
+	if !traits()[f.Kind].request {
+		happened()
+	}
+	if traits()[f.Kind].deafens {
+		c.deafen(l, d)
+	}
+	switch f.Kind {
+	case DropBefore, DropAfter, ExpireAt:
+		c.arm(l, f, happened)
+	case Cut:
+		l.link.cut(d)
+	case Silence:
+		l.link.up.withhold(d)
+		l.link.down.withhold(d)
+	case Mute:
+		l.link.up.withhold(d)
+	case Deaf:
+		l.link.down.withhold(d)
+	case Expire:
+		r.server.Expire(l.conn.SessionID())
+	case Die:
+		c.die(l, d)
+	case Pause:
+		c.pause(l, d)
+	case Ignore:
+		c.mu.Lock()
+		c.ignoring = later(c.ignoring, time.Now().Add(d))
+		c.mu.Unlock()
+	case Stall:
+		r.server.Stall(d)
+	case Late:
+		r.server.DelayNotifications(d)
+		time.AfterFunc(d, func() { r.server.DelayNotifications(0) })
+	}
+}
+
+// lastReplies is how much longer than the client the client library goes on when both come to stand still.
+const lastReplies = time.Millisecond
+
+// pause makes the client and its library stand still for d. The client comes to run again later than its library, as in a process that has
+// been swapped out.
+func (c *client) pause(l *life, d time.Duration) {
+	c.mu.Lock()
+	c.still, c.frozen = later(c.still, time.Now().Add(d+d/4)), later(c.frozen, time.Now().Add(d))
+	c.mu.Unlock()
+	l.monitor.StandStill(d)
+	time.Sleep(lastReplies)
+	l.link.up.withhold(d)
+	l.link.down.withhold(d)
+}
+
+// arm lets a fault happen at the next request of its kind, in this life of the client or in the next.
+func (c *client) arm(l *life, f Fault, happened func()) {
+	action := map[Kind]embedded.Action{DropBefore: embedded.DropBefore, DropAfter: embedded.DropAfter, ExpireAt: embedded.ExpireAfter}[f.Kind]
+	trap := c.run.server.Inject(embedded.Fault{Session: l.conn.SessionID(), Op: Requests()[f.At], Do: action})
+	go func() {
+		select {
+		case <-trap.Fired():
+			happened()
+			c.run.mark(string(f.Kind)+" "+f.At, c.activity())
+			c.run.say(c.index, "-- the fault %s %s happens", f.Kind, f.At)
+		case <-l.session.Lost():
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.armed = append(c.armed, func(next *life) { c.arm(next, f, happened) })
+		case <-c.run.over:
+		}
+	}()
+}
+
+// die stops the client dead for d. What it has sent still arrives.
+func (c *client) die(l *life, d time.Duration) {
+	l.link.sever()
+	if !c.run.record(c.index, l, nil, variants.Died, variants.Died, l.number) {
+		return // another fault has been faster
+	}
+	session := l.conn.SessionID()
+	time.AfterFunc(d, func() {
+		c.run.server.Expire(session) // observers take it for granted that the session of a client that joins again has ended
+		close(l.dead)
+	})
+	l.cancel()
+	l.monitor.Lose()
+}
+
+// deafen records that the client does not act on what others ask for d, or cannot.
+func (c *client) deafen(l *life, d time.Duration) {
+	c.mu.Lock()
+	c.deaf = later(c.deaf, time.Now().Add(d))
+	c.mu.Unlock()
+	c.record(l, variants.Deafened, l.number)
+	time.AfterFunc(d, func() {
+		if now := c.present(); now != nil && c.left(&c.deaf) <= 0 {
+			c.record(now, variants.Hearing, now.number)
+		}
+	})
+}
+
+// mark notes that a fault has met a client in a state.
+func (r *run) mark(kind, state string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.out.Met == nil {
+		r.out.Met = map[string]int{}
+	}
+	r.out.Met[kind+"/"+state]++
+}

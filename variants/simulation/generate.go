@@ -1,0 +1,128 @@
+package simulation
+
+import (
+	"hash/fnv"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+)
+
+// usualLatency is what a message takes on average, unless its client is far away.
+const usualLatency = Duration(200 * time.Microsecond)
+
+// tick is the server's unit of session timeouts.
+const tick = 500 * time.Millisecond
+
+// NewPlan makes a plan from a seed. It is a pure function. Each seed leaves out some kinds of fault altogether, and has its own number of
+// faults: what every run has hides what few have (swarm testing). In one of three, each fault is a lost reply, and something else that happens
+// while the client finds out whether its request took effect.
+func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan {
+	name := fnv.New64()
+	_, _ = name.Write([]byte(recipe.Name + "/" + variant.Name))
+	r := generator{rand.New(rand.NewPCG(seed, name.Sum64()))} //nolint:gosec // to be repeated
+	p := Plan{
+		Recipe: recipe.Name, Variant: variant.Name, Seed: seed,
+		Clients: 2 + r.IntN(4), Steps: r.skewed(1, 25), Session: Duration(2+r.IntN(19)) * Duration(tick),
+	}
+	if recipe.IsFixed(variant) {
+		p.Session = Duration(20 * tick)
+	}
+	p.Hold = []Duration{0, Duration(8 * time.Millisecond), p.Session / 2}[r.IntN(3)]
+	p.Latency = r.latencies(p.Clients)
+	p.Beside = []Duration{0, p.Session/40 + r.upTo(time.Duration(p.Session)/10)}[min(1, r.IntN(4))]
+	p.Rewatch = []Duration{0, Duration(variants.RewatchPause)}[min(1, r.IntN(4))]
+	if r.IntN(20) == 0 {
+		return p
+	}
+	kinds := slices.DeleteFunc(applicable(recipe, variant), func(Kind) bool { return r.IntN(2) == 0 })
+	if len(kinds) == 0 {
+		return p
+	}
+	double := r.IntN(3) == 0
+	second := kinds[r.IntN(len(kinds))]
+	for range r.skewed(1, 16) {
+		if !double {
+			p.Faults = append(p.Faults, r.fault(kinds[r.IntN(len(kinds))], recipe, variant, p))
+			continue
+		}
+		lost := r.fault(DropAfter, recipe, variant, p)
+		next := r.fault(second, recipe, variant, p)
+		next.Client, next.After, next.Delay, next.Then = lost.Client, r.IntN(5), r.upTo(500*time.Microsecond), true
+		p.Faults = append(p.Faults, lost, next)
+	}
+	return p
+}
+
+// applicable returns the kinds of fault that a variant can meet. No client of a fixed recipe can join again.
+func applicable(recipe variants.Recipe, variant variants.Variant) []Kind {
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		return traits()[k].ends && recipe.IsFixed(variant) || k == Ignore && !recipe.Revocable
+	})
+}
+
+// generator draws the parts of a plan.
+type generator struct{ *rand.Rand }
+
+// skewed returns a number from low to high, half of them below the geometric mean.
+func (r generator) skewed(low, high float64) int {
+	return int(low * math.Pow((high+1)/low, r.Float64()))
+}
+
+// upTo returns a time below d, to the nanosecond, so that hardly anything happens at the same instant.
+func (r generator) upTo(d time.Duration) Duration { return Duration(1 + r.Int64N(int64(d))) }
+
+// latencies are all about the same, or one client is far away.
+func (r generator) latencies(clients int) []Duration {
+	out := slices.Repeat([]Duration{usualLatency}, clients)
+	if r.IntN(4) == 0 {
+		out[r.IntN(clients)] = Duration(20 * time.Millisecond)
+	}
+	return out
+}
+
+func (r generator) fault(kind Kind, recipe variants.Recipe, variant variants.Variant, p Plan) Fault {
+	f := Fault{Kind: kind, Client: r.IntN(p.Clients), After: r.skewed(1, float64(6*p.Steps))}
+	f.Delay = r.upTo([]time.Duration{500 * time.Microsecond, 500 * time.Microsecond, 10 * time.Millisecond, time.Duration(p.Session)}[r.IntN(4)])
+	if kind.lasts() {
+		f.For = r.length(p.Session)
+		f.Also = (kind == Cut || kind == Silence) && r.IntN(4) == 0
+	}
+	if recipe.IsFixed(variant) || kind == Stall { // a server that stands still sees no ping: sessions would end without a fault of theirs
+		f.For = min(f.For, p.Session/8)
+	}
+	switch draw := r.IntN(8); {
+	case traits()[kind].request, draw < 2:
+		f.At = r.request()
+	case draw < 4:
+		f.At = Waiting
+	case draw < 5 && !recipe.NeverHolds:
+		f.At = Holding
+	}
+	return f
+}
+
+// request is a kind of request: as often a write, which may have taken effect when its reply is lost, as a read.
+func (r generator) request() string {
+	write := r.IntN(2) == 0
+	all := slices.DeleteFunc(slices.Sorted(maps.Keys(Requests())), func(name string) bool { return Requests()[name].IsWrite() != write })
+	return all[r.IntN(len(all))]
+}
+
+// length is short, a part of the session timeout, about as long, or longer.
+func (r generator) length(session Duration) Duration {
+	s := time.Duration(session)
+	switch r.IntN(4) {
+	case 0:
+		return r.upTo(tick)
+	case 1:
+		return r.upTo(s / 3)
+	case 2:
+		return Duration(s*9/10) + r.upTo(s/5)
+	default:
+		return r.upTo(2 * s)
+	}
+}

@@ -1,0 +1,182 @@
+package simulation
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// link is the way of one session to the server. What has left the client arrives although the client has died.
+type link struct {
+	server   dial.Dialer
+	ledger   *wire.Ledger
+	sending  func(wire.Opcode) // is called before each request that is no housekeeping
+	rewatch  time.Duration     // at most, see Plan
+	up, down way
+
+	mu      sync.Mutex
+	current net.Conn // the client's end; nil before the first connection
+	refused time.Time
+	severed bool
+}
+
+// way is one direction of a link. Each message takes a time of its own, which is never zero: without that, a client that reads again as soon
+// as it is notified would stop the clock for ever.
+type way struct {
+	latency time.Duration
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	withheld time.Time // until then
+}
+
+// withhold lets nothing arrive for d.
+func (w *way) withhold(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.withheld = later(w.withheld, time.Now().Add(d))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// part returns a random time below d.
+func (w *way) part(d time.Duration) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Duration(w.random.Int64N(int64(d)))
+}
+
+// travel returns when a message that leaves now has arrived.
+func (w *way) travel() {
+	for d := w.latency/2 + w.part(w.latency); d > 0; d = w.left() {
+		time.Sleep(d)
+	}
+}
+
+func (w *way) left() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Until(w.withheld)
+}
+
+// errDown is the error of a connection that cannot be made.
+var errDown = errors.New("the link is down")
+
+// refusal is how long an attempt to connect in vain takes.
+const refusal = 100 * time.Millisecond
+
+// dial opens a connection. It is an argument for zk.WithDialer.
+func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
+	l.up.travel()
+	if l.isDown() {
+		time.Sleep(refusal)
+		return nil, errDown
+	}
+	far, err := l.server.DialContext(context.Background(), "tcp", "")
+	if err != nil {
+		return nil, err
+	}
+	client, near := dial.Pipe()
+	go l.up.carry(far, near)
+	go l.down.carry(near, far)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current = l.ledger.Wrap(client)
+	if l.severed {
+		l.current.Close()
+	}
+	return &countedConn{Conn: l.current, link: l}, nil
+}
+
+func (l *link) isDown() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.severed || l.ledger.Over() || time.Now().Before(l.refused)
+}
+
+// carry takes messages from one pipe to another.
+func (w *way) carry(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	message := make([]byte, 4<<10)
+	for {
+		n, err := from.Read(message)
+		w.travel()
+		if n > 0 {
+			if _, err := to.Write(message[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// cut ends the connection, and refuses further ones for d.
+func (l *link) cut(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = later(l.refused, time.Now().Add(d))
+	l.end()
+}
+
+// sever ends the connection, and refuses further ones.
+func (l *link) sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.severed = true
+	l.end()
+}
+
+func (l *link) end() {
+	if l.current != nil {
+		l.current.Close()
+	}
+}
+
+// countedConn is a connection that tells of each request before it is sent.
+type countedConn struct {
+	net.Conn
+	link    *link
+	greeted bool // the connect request, which has no opcode, has been sent
+}
+
+// Write sends one frame: the client library calls it once for each.
+func (c *countedConn) Write(p []byte) (int, error) {
+	const header = 12 // the length, the xid and the opcode
+	if !c.greeted || len(p) < header {
+		c.greeted = true
+		return c.Conn.Write(p)
+	}
+	op := wire.Opcode(binary.BigEndian.Uint32(p[8:]))
+	switch {
+	case op == wire.OpSetWatches && c.link.rewatch > 0:
+		go c.rewatch(slices.Clone(p))
+		return len(p), nil
+	case !op.IsHousekeeping():
+		c.link.sending(op)
+	}
+	return c.Conn.Write(p)
+}
+
+// rewatch sends the watches again as a client library does that is slow to look up the zxid from which on it has missed something: other
+// requests overtake the watches, and what happened before their replies is not notified any more. In virtual time, the library is never slow.
+func (c *countedConn) rewatch(p []byte) {
+	time.Sleep(c.link.up.part(c.link.rewatch))
+	binary.BigEndian.PutUint64(p[12:], uint64(max(c.link.ledger.LastZxid(), int64(binary.BigEndian.Uint64(p[12:])))))
+	_, _ = c.Conn.Write(p)
+}

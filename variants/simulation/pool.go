@@ -1,0 +1,124 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Pool lets worker processes do jobs. Each has one processor: then hardly anything but the plan decides when a goroutine runs. A process that
+// dies, or that does not answer, is a finding of its job, and another one takes its place.
+type Pool struct {
+	Workers int
+	Command func(context.Context) *exec.Cmd // that calls Serve on its standard input and output
+}
+
+// Environment is what a worker's environment has beside its parent's.
+func Environment() []string { return []string{"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=400"} }
+
+// Do does all jobs, until the channel is closed or ctx ends, and calls done with each report, one at a time. It is an error if no worker can
+// be started, or if ctx ends.
+func (p Pool) Do(ctx context.Context, jobs <-chan Job, done func(Job, Report)) error {
+	var mu sync.Mutex
+	working, ctx := errgroup.WithContext(ctx)
+	for range p.Workers {
+		working.Go(func() error {
+			return p.work(ctx, jobs, func(j Job, r Report) {
+				mu.Lock()
+				defer mu.Unlock()
+				done(j, r)
+			})
+		})
+	}
+	return working.Wait()
+}
+
+// work does jobs with one worker after the other.
+func (p Pool) work(ctx context.Context, jobs <-chan Job, done func(Job, Report)) error {
+	const jobsPerWorker = 500 // runs whose goroutines were left occupy memory
+	var w *worker
+	defer func() { w.stop() }()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case j, more := <-jobs:
+			if !more {
+				return nil
+			}
+			var err error
+			if w == nil {
+				if w, err = p.start(ctx); err != nil {
+					return fmt.Errorf("start a worker: %w", err)
+				}
+			}
+			r, err := w.do(j)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			done(j, r)
+			if err != nil || n%jobsPerWorker == 0 {
+				w.stop()
+				w = nil
+			}
+		}
+	}
+}
+
+// worker is one process.
+type worker struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	reports *json.Decoder
+	errors  bytes.Buffer
+}
+
+func (p Pool) start(ctx context.Context) (*worker, error) {
+	w := &worker{cmd: p.Command(ctx)}
+	w.cmd.Stderr = &w.errors
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	w.reports = json.NewDecoder(out)
+	if err := w.cmd.Start(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// do lets the worker do one job. If it dies, or does not answer, the report says so, and the worker must be stopped.
+func (w *worker) do(j Job) (Report, error) {
+	const answerWithin, lastWords = 2 * time.Minute, 2000
+	defer time.AfterFunc(answerWithin+time.Duration(j.Budget), func() { _ = w.cmd.Process.Kill() }).Stop()
+	var r Report
+	err := json.NewEncoder(w.in).Encode(j)
+	if err == nil {
+		err = w.reports.Decode(&r)
+	}
+	if err != nil {
+		w.stop()
+		text := fmt.Sprintf("the process of the run: %v\n%.*s", err, lastWords, w.errors.String())
+		r.Outcome.Findings = []Finding{{Class: Panic, Text: text}}
+	}
+	return r, err
+}
+
+// stop ends the worker, which may be nil.
+func (w *worker) stop() {
+	if w != nil {
+		_ = w.in.Close()
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+	}
+}

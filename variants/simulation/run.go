@@ -1,0 +1,312 @@
+package simulation
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// root is where the recipe works.
+const root = "/run"
+
+// run is one run of a plan, within a bubble. Its mutex is never held during a wait.
+type run struct {
+	plan    Plan
+	recipe  variants.Recipe
+	variant variants.Variant
+	server  *embedded.Server
+	epoch   time.Time
+	stop    context.CancelFunc
+	clients []*client
+
+	joined, done *gate
+	over         chan struct{} // closed when the run is
+
+	mu       sync.Mutex
+	last     time.Duration // of the last event: no two have the same time
+	events   variants.History
+	struck   bool   // a client has died or lost its session
+	lines    []line // of the story; nil unless it is told
+	telling  bool
+	out      Outcome
+	advanced time.Time // when a step was completed last
+	asked    int       // requests since then
+}
+
+// gate opens when so many have arrived.
+type gate struct {
+	missing int // guarded by the run's mutex
+	open    chan struct{}
+}
+
+func newGate(n int) *gate { return &gate{missing: n, open: make(chan struct{})} }
+
+// count takes one arrival at a gate.
+func (r *run) count(g *gate) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if g.missing--; g.missing == 0 {
+		close(g.open)
+	}
+}
+
+// arrive counts a client that has joined for the first time, and returns when all have.
+func (r *run) arrive(ctx context.Context) {
+	r.count(r.joined)
+	select {
+	case <-r.joined.open:
+	case <-ctx.Done():
+	}
+}
+
+// finish counts a client that has taken all its steps.
+func (r *run) finish() { r.count(r.done) }
+
+// await returns true when all clients have taken their steps, and false when a life ends before.
+func (r *run) await(ctx context.Context, l *life) bool {
+	select {
+	case <-r.done.open:
+		return true
+	case <-l.session.Lost():
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// record appends an event of a client's life: otherwise if the channel is closed, else kind. A client that has died records nothing.
+func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) (recorded bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l.dead != nil {
+		return false
+	}
+	select {
+	case <-closed:
+		kind = otherwise
+	default:
+	}
+	r.last = max(time.Since(r.epoch), r.last+1)
+	e := variants.Event{At: r.last, Client: client, Kind: kind, Value: value}
+	r.events = append(r.events, e)
+	if kind == variants.Died {
+		l.dead = make(chan struct{})
+	}
+	r.struck = r.struck || kind == variants.SessionLost || kind == variants.Died
+	if r.telling {
+		r.tell(client, r.describe(e))
+	}
+	return true
+}
+
+// progress notes that a step was completed.
+func (r *run) progress(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.advanced, r.asked = time.Now(), 0
+	r.out.Longest = max(r.out.Longest, Duration(took))
+	r.out.Steps++
+}
+
+// void ends a run that says nothing.
+func (r *run) void() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.out.Void = true
+	r.stop()
+}
+
+// find appends a finding.
+func (r *run) find(class Class, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := Finding{Class: class, At: Duration(time.Since(r.epoch)), Text: fmt.Sprintf(format, args...)}
+	r.out.Findings = append(r.out.Findings, f)
+}
+
+// The bounds of a run: how long no step may be completed after the last fault, and how many requests may be made without one.
+const (
+	patience     = 2 * time.Minute
+	mostRequests = 50_000
+)
+
+// perform is what happens in the bubble.
+func (r *run) perform() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.stop, r.epoch, r.over = cancel, time.Now(), make(chan struct{})
+	r.advanced = r.epoch
+	r.server = embedded.Memory(embedded.Config{Tick: tick})
+	admin, conn := r.admin()
+	if err := r.prepare(ctx, admin); err != nil {
+		r.find(Broken, "prepare: %v", err)
+		cancel()
+	}
+	r.joined, r.done = newGate(r.plan.Clients), newGate(r.plan.Clients)
+	var living sync.WaitGroup
+	for i := range r.plan.Clients {
+		r.clients = append(r.clients, r.newClient(i))
+	}
+	for _, c := range r.clients {
+		living.Go(func() { c.live(ctx) })
+	}
+	ended := make(chan struct{})
+	go func() { living.Wait(); close(ended) }()
+	completed := r.watch(ctx, ended)
+	r.close(ctx, ended, admin, completed)
+	conn.Close()
+	time.Sleep(lastWaits)
+	_ = r.server.Close()
+}
+
+// admin opens a session without latency that takes no part.
+func (r *run) admin() (*variants.Session, *zk.Conn) {
+	conn := connect(20*tick, func(network, address string, _ time.Duration) (net.Conn, error) {
+		return r.server.DialContext(context.Background(), network, address)
+	}, func(zk.Event) {})
+	return variants.NewSession(conn, nil), conn
+}
+
+func (r *run) newClient(index int) *client {
+	c := &client{
+		run: r, index: index, awaited: map[string]chan struct{}{},
+		random: rand.New(rand.NewPCG(r.plan.Seed, uint64(index)<<32|1<<31)), //nolint:gosec // to be repeated
+	}
+	for i, f := range r.plan.Faults {
+		if f.Client == index && !f.Then {
+			c.due = append(c.due, i)
+		}
+	}
+	return c
+}
+
+// prepare makes what must be there before anybody joins.
+func (r *run) prepare(ctx context.Context, admin *variants.Session) error {
+	err := admin.Ensure(ctx, root, nil, 0)
+	if err == nil && r.variant.Prepare != nil {
+		err = r.variant.Prepare(ctx, r.env(admin))
+	}
+	return err
+}
+
+func (r *run) env(admin *variants.Session) variants.Env {
+	return variants.Env{Clients: r.plan.Clients, Size: r.recipe.UsualSize(), Root: root, Session: admin}
+}
+
+// watch returns true when all clients have taken their steps and left, and false when they never will.
+func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
+	patience := patience
+	for _, f := range r.plan.Faults {
+		patience = max(patience, 2*time.Duration(f.For))
+	}
+	for {
+		select {
+		case <-ended:
+			return ctx.Err() == nil
+		case <-ctx.Done():
+			return false
+		case <-time.After(time.Second):
+		}
+		r.mu.Lock()
+		idle, asked, struck := time.Since(r.advanced), r.asked, r.struck
+		r.mu.Unlock()
+		switch {
+		case asked > mostRequests:
+			r.find(Livelock, "%d requests have been made since the last step was completed: %s", asked, r.activities())
+			return false
+		case idle > patience && struck && r.variant.Forgone(variants.OutOfStep): // a group that is out of step may wait in vain
+			r.lose(variants.Blocked, int64(idle))
+			return false
+		case idle > patience:
+			r.find(Hang, "no step has been completed for %s although no fault is left: %s", patience, r.activities())
+			return false
+		}
+	}
+}
+
+// activities says what the clients do.
+func (r *run) activities() string {
+	var s string
+	for _, c := range r.clients {
+		s += fmt.Sprintf("; client %d is %s", c.index, c.activity())
+	}
+	return s[2:]
+}
+
+// lastWaits is longer than any wait in the background of a client that has ended, such as that of the client library which is closing.
+const lastWaits = 5 * time.Minute
+
+// close ends what is left of a run, judges it, and counts the orphans.
+func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.Session, completed bool) {
+	r.stop()
+	close(r.over)
+	select {
+	case <-ended:
+	case <-time.After(lastWaits):
+		r.find(Leak, "a client does not end when its context does: %s", r.activities())
+	}
+	if r.out.Void {
+		return
+	}
+	r.judge(completed)
+	time.Sleep(time.Duration(r.plan.Session) + 2*tick) // the sessions of the dead have ended
+	if !completed || r.recipe.Orphans == nil || r.variant.Forgone(variants.Orphans) {
+		return
+	}
+	orphans, err := r.recipe.Orphans(context.WithoutCancel(ctx), r.env(admin))
+	if err != nil || orphans > 0 {
+		r.find(Orphaned, "%d orphans are left when all clients have left (%v)", orphans, err)
+	}
+}
+
+// lose counts what the variant forgoes.
+func (r *run) lose(loss variants.Loss, amount int64) {
+	if r.out.Lost == nil {
+		r.out.Lost = map[variants.Loss]int64{}
+	}
+	if loss.IsLongest() {
+		r.out.Lost[loss] = max(r.out.Lost[loss], amount)
+	} else {
+		r.out.Lost[loss] += amount
+	}
+}
+
+// judge lets the recipe's observer judge the history.
+func (r *run) judge(completed bool) {
+	fingerprint := fnv.New64()
+	o := r.recipe.NewObserver(variants.Findings{
+		Span: func(variants.Span) {},
+		Violation: func(v variants.Violation) {
+			r.out.Findings = append(r.out.Findings, Finding{Violation, Duration(v.At), v.Text})
+		},
+		Damage: func(d variants.Damage) {
+			if d.Loss.IsBreach() && !r.variant.Forgone(d.Loss) {
+				r.out.Findings = append(r.out.Findings, Finding{Class(d.Loss), Duration(d.At), d.Text})
+			} else {
+				r.lose(d.Loss, d.Amount)
+			}
+		},
+	})
+	r.mu.Lock()
+	events := r.events
+	r.mu.Unlock()
+	for _, e := range events {
+		_ = binary.Write(fingerprint, binary.LittleEndian, struct {
+			At, Client, Kind, Value int64
+		}{int64(e.At), int64(e.Client), int64(e.Kind), e.Value})
+		o.Observe(e)
+	}
+	if completed {
+		o.Complete()
+	}
+	r.out.Fingerprint = fingerprint.Sum64()
+}

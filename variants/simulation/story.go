@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// line is one line of a story.
+type line struct {
+	at     Duration
+	client int
+	text   string
+}
+
+// tell appends a line. The caller holds the mutex.
+func (r *run) tell(client int, text string) {
+	if r.telling {
+		r.lines = append(r.lines, line{Duration(time.Since(r.epoch)), client, text})
+	}
+}
+
+// say appends a line, if the story is told.
+func (r *run) say(client int, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.telling {
+		r.tell(client, fmt.Sprintf(format, args...))
+	}
+}
+
+// describe tells an event in the recipe's words.
+func (r *run) describe(e variants.Event) string {
+	switch e.Kind {
+	case variants.SessionLost:
+		return "knows that its session is lost"
+	case variants.Died:
+		return "dies"
+	case variants.Rejoined:
+		return "joins again"
+	case variants.Deafened:
+		return "ignores others"
+	case variants.Hearing:
+		return "hears others again"
+	}
+	text := fmt.Sprintf("event %d", e.Kind)
+	if int(e.Kind) < len(r.recipe.Events) {
+		text = r.recipe.Events[e.Kind]
+	}
+	if e.Value != 0 {
+		text += fmt.Sprintf(" (%d)", e.Value)
+	}
+	return text
+}
+
+// tap tells a story of what passes on a client's connections.
+type tap struct {
+	run    *run
+	client int
+}
+
+func (t tap) say(format string, args ...any) { t.run.say(t.client, format, args...) }
+
+// Connected implements [wire.Tap].
+func (t tap) Connected(session int64, resumed bool, _ time.Duration) {
+	if resumed {
+		t.say("is connected again, in session %x", session)
+	} else {
+		t.say("has session %x", session)
+	}
+}
+
+// Exchanged implements [wire.Tap].
+func (t tap) Exchanged(_ int64, e wire.Exchange) {
+	watch := ""
+	if e.Armed {
+		watch = ", and watches it"
+	}
+	t.say("%s: %v, zxid %d, sent %v ago%s", strings.TrimSpace(fmt.Sprint(e.Op, " ", e.Path)), e.Code, e.Zxid, (e.Reply - e.Sent).Round(time.Microsecond), watch)
+}
+
+// Notified implements [wire.Tap].
+func (t tap) Notified(_ int64, n wire.Notification) {
+	t.say("is notified: %v of %s, zxid %d", n.Type, n.Path, n.Zxid)
+}
+
+// Over implements [wire.Tap].
+func (t tap) Over(session int64, expired bool) {
+	if expired {
+		t.say("learns that session %x has expired", session)
+	}
+}
