@@ -22,7 +22,7 @@ GO_FLAGS := -trimpath
 # Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
 export CGO_ENABLED := 0
 
-.PHONY: help build image bench test unit faults live soak fresh fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit faults simulate live soak fresh fuzz lint check gate gallery overview
 
 ## help: list the targets
 help:
@@ -42,8 +42,8 @@ bench:
 	@$(ZKBENCH) run lock-contention $(BENCH_FLAGS)
 	@$(ZKBENCH) plot
 
-## test: unit tests with the race detector, faults on the embedded server, then the live tests against real servers
-test: unit faults live
+## test: unit tests with the race detector, faults on the embedded server, simulations, then the live tests against real servers
+test: unit faults simulate live
 
 ## unit: tests that need neither Docker nor Java
 unit:
@@ -55,17 +55,26 @@ unit:
 faults:
 	env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) ./scenarios/runner ./variants/conformance -count=1 -timeout 30m -parallel 24 -run '$(FAULT_TESTS)'
 
+## simulate: every variant under random faults in virtual time, from a seed that differs each time, for SIMULATE (1m)
+SIMULATE := 1m
+simulate: build
+	go test $(GO_FLAGS) -count=1 ./variants/simulation
+	@from=$$(date +%s); echo "simulating from seed $$from on"; $(ZKBENCH) simulate --for $(SIMULATE) --from $$from --out bin/simulated
+
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 live:
 	@.ci/setup containers || true
 	@$(MAKE) --no-print-directory build
 	@.ci/live '$(LIVE_TESTS)' $(GO_FLAGS) $(LIVE_PACKAGES)
 
-## soak: random faults from SEED, over all recipes, on containers, for SOAK (30m)
+## soak: random faults from SEED, over all recipes, on containers, for SOAK (30m); simulations and generated plans beside them
 # A measurement takes at most a minute or two longer than its window.
-soak:
+soak: build
 	@.ci/setup containers
-	ZKBENCH_SOAK=$(SOAK) ZKBENCH_SOAK_SEED=$(SEED) go test $(GO_FLAGS) -count=1 -timeout 0 -v -run '^TestSoak$$' ./scenarios/runner
+	@(from=$$(date +%s); echo "simulating from seed $$from on"; $(ZKBENCH) simulate --for $(SOAK) --from $$from --out bin/simulated && \
+	go test ./variants/simulation -run '^$$' -fuzz FuzzPlan -fuzztime $(FUZZTIME) -fuzzminimizetime 10x) & beside=$$!; code=0; \
+	ZKBENCH_SOAK=$(SOAK) ZKBENCH_SOAK_SEED=$(SEED) go test $(GO_FLAGS) -count=1 -timeout 0 -v -run '^TestSoak$$' ./scenarios/runner || code=$$?; \
+	wait $$beside || code=$$?; exit $$code
 
 ## fresh: run `make bench` and `make test` in a pristine root, with nothing but Go and its caches
 fresh:
@@ -77,6 +86,7 @@ fuzz:
 	go test ./ensemble/embedded -run '^$$' -fuzz FuzzConnection -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzGreater -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzSummarize -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./variants/simulation -run '^$$' -fuzz FuzzPlan -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./variants -run '^$$' -fuzz FuzzFormula -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 
 ## lint: the linters, in the version that .golangci.yml pins

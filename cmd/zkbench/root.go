@@ -69,6 +69,7 @@ things: latency, notifications, and herd spikes.
   zkbench gate                     check the newest run, such as in CI
   zkbench list                     list recipes, variants and scenarios
   zkbench explain lock/znode       explain an algorithm and its cost
+  zkbench simulate lock            search for faults that break its promise
 
 Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 3 regression; 4 a recipe broke its promise; 5 invalid or inconclusive run;
@@ -86,7 +87,7 @@ them, too, and prints what is left and how to remove it.`,
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
 		runCommand, capacityCommand, observeCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
-		calibrateCommand, ensembleCommand, cleanCommand, versionCommand,
+		calibrateCommand, simulateCommand, ensembleCommand, cleanCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))
 	}

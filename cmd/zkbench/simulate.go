@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/simulation"
+)
+
+// simulateFlags are the flags of `zkbench simulate`.
+type simulateFlags struct {
+	seeds  int
+	from   uint64
+	length time.Duration
+	plan   string
+	out    string
+	worker bool
+}
+
+// The defaults of `zkbench simulate`.
+const (
+	defaultSeeds     = 100
+	defaultSimulated = "simulated"
+)
+
+func simulateCommand(a *app) *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate [RECIPE[/VARIANT]…]",
+		Short: "Search for faults under which a variant breaks its promise",
+		Long: `Run variants in virtual time, on a server in memory, under random faults: lost
+requests and replies, outages, expired sessions, clients that die, stand still or
+hear nothing. A seed decides everything about a run, which takes some
+milliseconds. Without arguments, all variants run that are written in Go.
+
+A run fails if the variant breaks its promise, if a client waits for ever or makes
+requests for ever although all faults are over, or if something is left behind.
+Then zkbench looks for the smallest plan that fails in the same way, tells its
+story, and keeps the plan in a file, with which the run can be repeated.`,
+		Example: `  zkbench simulate lock
+  zkbench simulate --for 10m
+  zkbench simulate lock/writelock --seeds 20      a variant that is known to be broken
+  zkbench simulate --plan simulated/lock-writelock-hang.json`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return subjects(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.worker {
+				return simulation.Serve(os.Stdin, os.Stdout, recipeNamed)
+			}
+			return a.simulate(cmd, args, f)
+		},
+	}
+	cmd.Flags().IntVar(&f.seeds, "seeds", defaultSeeds, "seeds of each variant")
+	cmd.Flags().Uint64Var(&f.from, "from", 0, "the first seed")
+	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to try one seed after the other, in place of --seeds")
+	cmd.Flags().StringVar(&f.plan, "plan", "", "file with a plan, which is run 10 times in place of seeds")
+	cmd.Flags().StringVar(&f.out, "out", defaultSimulated, "folder for the plans of failures")
+	cmd.Flags().BoolVar(&f.worker, "worker", false, "do the jobs on standard input")
+	_ = cmd.Flags().MarkHidden("worker")
+	return cmd
+}
+
+// recipeNamed returns what makes the recipe of a name, or nil.
+func recipeNamed(name string) func() variants.Recipe {
+	if !slices.ContainsFunc(catalog.Recipes(), func(r variants.Recipe) bool { return r.Name == name }) {
+		return nil
+	}
+	return func() variants.Recipe {
+		all := catalog.Recipes()
+		return all[slices.IndexFunc(all, func(r variants.Recipe) bool { return r.Name == name })]
+	}
+}
+
+// simulated is a variant and what its runs have shown.
+type simulated struct {
+	recipe  variants.Recipe
+	variant variants.Variant
+	runs    int
+	faults  int
+	broken  map[simulation.Class]int // runs
+	lost    map[variants.Loss]int64
+	longest simulation.Duration // step
+}
+
+func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error {
+	switch {
+	case f.seeds < 1, f.length < 0:
+		return usage(errors.New("--seeds must be positive, and --for not negative"))
+	case f.length > 0 && cmd.Flags().Changed("seeds"):
+		return usage(errors.New("--for takes the place of --seeds: give one of them"))
+	case f.plan != "" && (len(args) > 0 || f.length > 0 || cmd.Flags().Changed("seeds") || cmd.Flags().Changed("from")):
+		return usage(errors.New("--plan names the variant and the run: give neither variants nor seeds"))
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s := &simulating{app: a, flags: f, found: map[string]simulation.Job{}, pool: simulation.Pool{
+		Workers: runtime.NumCPU(),
+		Command: func(ctx context.Context) *exec.Cmd {
+			c := exec.CommandContext(ctx, own, "simulate", "--worker") //nolint:gosec // it is this program
+			c.Env, c.SysProcAttr = append(os.Environ(), simulation.Environment()...), ensemble.ChildAttributes()
+			return c
+		},
+	}}
+	if f.plan != "" {
+		return s.replay(cmd.Context())
+	}
+	if s.variants, err = selectSimulated(args); err != nil {
+		return usage(err)
+	}
+	return s.run(cmd.Context())
+}
+
+// selectSimulated returns the variants that are named, or all. Drivers have sessions of their own, which no simulation has.
+func selectSimulated(args []string) ([]*simulated, error) {
+	var out []*simulated
+	for _, r := range catalog.Recipes() {
+		for _, v := range r.All() {
+			named := slices.Contains(args, r.Name+"/"+v.Name)
+			usual := v.Broken == "" && v.Kind != variants.Library && (len(args) == 0 || slices.Contains(args, r.Name))
+			if v.Driver == nil && (named || usual) {
+				out = append(out, &simulated{recipe: r, variant: v, broken: map[simulation.Class]int{}, lost: map[variants.Loss]int64{}})
+			}
+		}
+	}
+	for _, arg := range args {
+		if !slices.ContainsFunc(out, func(s *simulated) bool { return s.recipe.Name == arg || s.recipe.Name+"/"+s.variant.Name == arg }) {
+			return nil, fmt.Errorf("%q names no recipe and no variant that is written in Go: see `zkbench list`", arg)
+		}
+	}
+	return out, nil
+}
+
+// simulating is one call of `zkbench simulate`.
+type simulating struct {
+	*app
+	flags    simulateFlags
+	pool     simulation.Pool
+	variants []*simulated
+	done     int                       // runs
+	next     uint64                    // the first seed that not all variants have run
+	found    map[string]simulation.Job // to be investigated, by variant and class
+}
+
+func (s *simulating) run(ctx context.Context) error {
+	progress := newProgress(s.stderr)
+	begun := time.Now()
+	err := s.pool.Do(ctx, s.jobs(ctx, begun), func(j simulation.Job, r simulation.Report) {
+		s.take(j, r.Outcome)
+		s.show(progress, begun)
+	})
+	progress.close()
+	if s.done == 0 {
+		return err
+	}
+	if err := s.printTable(s.table()); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "%d runs in %s; the next seed is --from %d\n", s.done, time.Since(begun).Round(time.Second), s.next)
+	return errors.Join(err, s.investigate(ctx))
+}
+
+// jobs gives each variant a seed before any has the next one.
+func (s *simulating) jobs(ctx context.Context, begun time.Time) <-chan simulation.Job {
+	jobs := make(chan simulation.Job)
+	go func() {
+		defer close(jobs)
+		for s.next = s.flags.from; s.more(begun); s.next++ {
+			for _, v := range s.variants {
+				select {
+				case jobs <- simulation.Job{Plan: simulation.NewPlan(v.recipe, v.variant, s.next)}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}()
+	return jobs
+}
+
+func (s *simulating) more(begun time.Time) bool {
+	if s.flags.length > 0 {
+		return time.Since(begun) < s.flags.length
+	}
+	return s.next < s.flags.from+uint64(s.flags.seeds)
+}
+
+// take counts what a run has shown.
+func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
+	s.done++
+	v := s.variants[slices.IndexFunc(s.variants, func(v *simulated) bool {
+		return v.recipe.Name == j.Plan.Recipe && v.variant.Name == j.Plan.Variant
+	})]
+	v.runs++
+	for _, n := range o.Met {
+		v.faults += n
+	}
+	for loss, amount := range o.Lost {
+		if v.lost[loss] += amount; loss.IsLongest() {
+			v.lost[loss] = max(v.lost[loss]-amount, amount)
+		}
+	}
+	v.longest = max(v.longest, o.Longest)
+	if !o.Fails() {
+		return
+	}
+	class := o.Findings[0].Class
+	v.broken[class]++
+	name := strings.Join([]string{j.Plan.Recipe, j.Plan.Variant, string(class)}, "-")
+	if _, known := s.found[name]; !known && class != simulation.Panic {
+		s.found[name] = simulation.Job{Plan: j.Plan, Investigate: true, Class: class, Budget: simulation.Duration(shrinking)}
+	}
+	fmt.Fprintf(s.stderr, "%s/%s, seed %d: %s\n", j.Plan.Recipe, j.Plan.Variant, j.Plan.Seed, o.Findings[0])
+}
+
+// show shows the progress: on a terminal a bar with the time that is left, else a line a minute.
+func (s *simulating) show(p *progress, begun time.Time) {
+	elapsed, what := time.Since(begun), "runs"
+	done, total := s.done, s.flags.seeds*len(s.variants)
+	if s.flags.length > 0 {
+		done, total, what = int(elapsed.Seconds()), int(s.flags.length.Seconds()), "seconds of runs"
+	}
+	if p.terminal {
+		p.step(done, total, what)
+	} else if due := int(elapsed / lineInterval); due > p.lines {
+		p.lines = due
+		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, (elapsed * time.Duration(total-done) / time.Duration(max(done, 1))).Round(time.Second))
+	}
+}
+
+// table has one line for each variant.
+func (s *simulating) table() *table.Table {
+	columns := append(table.Left("variant"), table.Right("runs", "faults", "broken", "longest step")...)
+	columns = append(columns, table.Left("forgone")...)
+	columns[len(columns)-1].Fill = true
+	t := table.New(columns...)
+	for _, v := range s.variants {
+		broken := 0
+		for _, n := range v.broken {
+			broken += n
+		}
+		var lost []string
+		for _, loss := range slices.Sorted(maps.Keys(v.lost)) {
+			amount := table.Grouped(v.lost[loss])
+			if loss.IsLongest() {
+				amount = table.Latency(float64(v.lost[loss]))
+			}
+			lost = append(lost, fmt.Sprintf("%s %s", loss, amount))
+		}
+		t.Row(v.recipe.Name+"/"+v.variant.Name, v.runs, v.faults, broken, table.Latency(float64(v.longest)), strings.Join(lost, ", "))
+	}
+	return t
+}
+
+// How long a failure is made smaller, and how many are.
+const (
+	shrinking   = 30 * time.Second
+	mostStories = 5
+)
+
+// investigate tells the stories of the first failures, and keeps their plans.
+func (s *simulating) investigate(ctx context.Context) error {
+	switch {
+	case len(s.found) == 0:
+		return nil
+	case ctx.Err() != nil:
+		return exitError{code: outcome.CodeBroken}
+	}
+	var jobs []simulation.Job
+	for _, name := range slices.Sorted(maps.Keys(s.found)) {
+		jobs = append(jobs, s.found[name])
+	}
+	var errs []error
+	err := s.pool.Do(ctx, jobsOf(jobs[:min(mostStories, len(jobs))]...), func(_ simulation.Job, r simulation.Report) {
+		if r.Failure == nil {
+			fmt.Fprintf(s.stdout, "\nThe search for a smaller plan has ended: %v\n", r.Outcome.Findings)
+			return
+		}
+		errs = append(errs, s.tell(*r.Failure))
+	})
+	return errors.Join(append(errs, err, exitError{code: outcome.CodeBroken})...)
+}
+
+// tell prints a story and writes the plan.
+func (s *simulating) tell(f simulation.Failure) error {
+	file := filepath.Join(s.flags.out, fmt.Sprintf("%s-%s-%s.json", f.Plan.Recipe, f.Plan.Variant, f.Class))
+	fmt.Fprintf(s.stdout, "\n%sIt fails again in %d of %d runs: zkbench simulate --plan %s\n", f.Story, f.Repeated, simulation.Repeats, file)
+	if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
+		return err
+	}
+	return results.WriteJSON(file, f.Plan)
+}
+
+// replay runs the plan of a file several times, and tells the story of the last run that failed.
+func (s *simulating) replay(ctx context.Context) error {
+	text, err := os.ReadFile(s.flags.plan)
+	if err != nil {
+		return usage(err)
+	}
+	plan, err := simulation.ParsePlan(text)
+	if err == nil {
+		_, err = selectSimulated([]string{plan.Recipe + "/" + plan.Variant})
+	}
+	if err != nil {
+		return usage(fmt.Errorf("%s: %w", s.flags.plan, err))
+	}
+	failed := 0
+	err = s.pool.Do(ctx, jobsOf(simulation.Job{Plan: plan, Investigate: true}), func(_ simulation.Job, r simulation.Report) {
+		if r.Failure == nil {
+			failed = simulation.Repeats
+			fmt.Fprintln(s.stdout, r.Outcome.Findings[0])
+			return
+		}
+		failed = r.Failure.Repeated
+		fmt.Fprint(s.stdout, r.Failure.Story)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "The plan failed in %d of %d runs.\n", failed, simulation.Repeats)
+	if failed > 0 {
+		return exitError{code: outcome.CodeBroken}
+	}
+	return nil
+}
+
+// jobsOf returns a channel with some jobs.
+func jobsOf(all ...simulation.Job) <-chan simulation.Job {
+	jobs := make(chan simulation.Job, len(all))
+	for _, j := range all {
+		jobs <- j
+	}
+	close(jobs)
+	return jobs
+}

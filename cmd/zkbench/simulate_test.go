@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/outcome"
+)
+
+// A variant that is known to be broken is found out: its story is told, and the plan that is kept fails again.
+func TestSimulateFindsABrokenVariant(t *testing.T) {
+	t.Setenv(asBinary, "1") // for the workers
+	out := t.TempDir()
+	stdout, stderr, code := command(t.Context(), "simulate", "lock/writelock", "--seeds", "20", "--out", out)
+	if code != outcome.CodeBroken || !strings.Contains(stdout, "HANG: no step has been completed") || !strings.Contains(stderr, "lock/writelock, seed ") {
+		t.Fatalf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
+	}
+	stdout, stderr, code = command(t.Context(), "simulate", "--plan", filepath.Join(out, "lock-writelock-hang.json"))
+	if code != outcome.CodeBroken || !strings.Contains(stdout, "of 10 runs.") {
+		t.Errorf("again: exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
+	}
+}
+
+// A sound variant passes, and the next seed is shown. A plan that does not fail is said to be that.
+func TestSimulateSoundVariants(t *testing.T) {
+	t.Setenv(asBinary, "1")
+	stdout, stderr, code := command(t.Context(), "simulate", "lock/znode", "barrier", "--seeds", "3", "--from", "7")
+	if code != outcome.CodePass || !strings.Contains(stdout, "9 runs in ") || !strings.Contains(stdout, "the next seed is --from 10") {
+		t.Errorf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
+	}
+	stdout, stderr, code = command(t.Context(), "simulate", "--plan", "../../variants/simulation/testdata/doublebarrier-counted.json")
+	if code != outcome.CodePass || stdout != "The plan failed in 0 of 10 runs.\n" {
+		t.Errorf("a plan that does not fail: exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
+	}
+}
+
+// An interrupt ends the command, with the code for that, also when a worker could not be started any more.
+func TestSimulateIsInterrupted(t *testing.T) {
+	t.Setenv(asBinary, "1")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	for _, args := range [][]string{{"lock/writelock"}, {"--plan", "testdata/writelock-plan.json"}} {
+		if _, stderr, code := command(ctx, append([]string{"simulate"}, args...)...); code != outcome.CodeInterrupted {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// The story of a plan, without its times.
+func TestStory(t *testing.T) {
+	t.Setenv(asBinary, "1")
+	stdout, _, _ := command(t.Context(), "simulate", "--plan", "testdata/writelock-plan.json")
+	times := regexp.MustCompile(`\d+m\d[\d.]*s|\d[\d.]*(µs|ms)`)
+	golden.Compare(t, filepath.Join("testdata", "story.txt"), []byte(times.ReplaceAllString(stdout, "T")))
+}
+
+// Mistakes in the command line are named before anything runs.
+func TestSimulateUsage(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "plan.json")
+	if err := os.WriteFile(broken, []byte(`{"recipe": "lock", "variant": "znode", "clients": 99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		`"nosuch" names no recipe`:        {"nosuch"},
+		`"lock/kazoo" names no recipe`:    {"lock/kazoo"},
+		"--seeds must be positive":        {"--seeds", "0"},
+		"give one of them":                {"--for", "5s", "--seeds", "3"},
+		"no such file":                    {"--plan", "testdata/missing.json"},
+		"from 1 to 16 clients, not 99":    {"--plan", broken},
+		"give neither variants nor seeds": {"lock", "--plan", broken},
+		"--for not negative":              {"--for", "-1s"},
+	} {
+		_, stderr, code := command(t.Context(), append([]string{"simulate"}, args...)...)
+		if code != outcome.CodeUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit code %d, %s, want %q", args, code, stderr, want)
+		}
+	}
+}
