@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"ensemble/conformance":  {},
 
 	"results/recorder/recordertest": {"results", "results/recorder"},
+	"variants/mutants":        {},
 
 	"variants/barrier":        {"variants"},
 	"variants/blockingqueue":  {"variants", "variants/line", "variants/items"},
