@@ -31,7 +31,6 @@ var mayImport = map[string][]string{
 	"variants/config":       {"variants"},
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/election":     {"variants", "variants/holding", "variants/line"},
-	"variants/planted":      {"variants", "variants/enqueue", "variants/lock", "variants/masterworker", "variants/queue", "variants/twophasecommit"}, // only tests import it
 	"variants/conformance":  {},
 	"variants/simulation":   {"variants", "ensemble/dial", "ensemble/embedded", "ensemble/wire"},
 	"variants/variantstest": {"variants"},
@@ -63,8 +62,8 @@ var mayImport = map[string][]string{
 	"ensemble/conformance":  {},
 
 	"results/recorder/recordertest": {"results", "results/recorder"},
-	"variants/mutants":        {},
 
+	"variants/mutants":        {},
 	"variants/barrier":        {"variants"},
 	"variants/blockingqueue":  {"variants", "variants/line", "variants/items"},
 	"variants/doublebarrier":  {"variants", "variants/line"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
-	bugs "github.com/zkbench/zkbench/variants/planted"
+	"github.com/zkbench/zkbench/variants/holding"
 )
 
 // A promise that is broken because a client fails ends in the exit code for that, and the report names what was broken.
@@ -22,7 +23,7 @@ func TestBrokenUnderFaults(t *testing.T) {
 	}
 	recipes := catalog.Recipes()
 	lock := &recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })]
-	lock.Variants = []variants.Variant{bugs.StaleTokenLock()}
+	lock.Variants = []variants.Variant{withOneToken(lock.Variants[0])}
 	s.Variants, s.Repeats = nil, 1
 	dir := planted(t, s, recipes)
 	docs, err := results.ReadAll([]string{dir})
@@ -35,4 +36,24 @@ func TestBrokenUnderFaults(t *testing.T) {
 	if code := exitCode(t.Context(), err); code != outcome.CodeBroken || !strings.Contains(out.String(), "was granted fencing token") {
 		t.Errorf("exit code %d (%v), want %d with what was broken in\n%s", code, err, outcome.CodeBroken, out.String())
 	}
+}
+
+// withOneToken returns a lock whose holders all say that they were granted the same fencing token.
+func withOneToken(v variants.Variant) variants.Variant {
+	join := v.Join
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		record := env.RecordUnless
+		env.RecordUnless = func(closed <-chan struct{}, kind, otherwise variants.EventKind, _ int64) {
+			record(closed, kind, otherwise, 1)
+		}
+		recordAlways := env.Record
+		env.Record = func(kind variants.EventKind, value int64) {
+			if kind == holding.Acquired {
+				value = 1
+			}
+			recordAlways(kind, value)
+		}
+		return join(ctx, env)
+	}
+	return v
 }

@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"path"
 	"sync"
 	"testing"
 
@@ -102,51 +101,6 @@ func TestRepliesOfBackToBackRequestsAreLost(t *testing.T) {
 			if n := contenders(t, cs[0], dir); n != 0 {
 				t.Errorf("%d znodes are left", n)
 			}
-		})
-	}
-}
-
-// The checks above must be able to fail: a client that takes an older listing for one with its own znode holds beside the holder.
-func TestAnOlderListingThatIsTrustedIsCaught(t *testing.T) {
-	inBubble(t, func(t *testing.T, v venue) {
-		dir, cs := directory(t, v), clients(t, v, 2)
-		mustAcquire(t, lock.NewBackToBack(cs[0].session(), dir))
-		m := &mixedUp{Conn: cs[1].conn}
-		m.create = func(created string, err error) (string, error) {
-			m.listing = func([]string, error) ([]string, error) { return []string{path.Base(created)}, nil }
-			return created, err
-		}
-		granted := background(func() error {
-			return errorOf(lock.NewBackToBack(variants.NewSession(m, cs[1].monitor.Lost()), dir).Acquire(testContext(t)))
-		})
-		eventually(t, "the second client neither waits nor holds", func() bool { return len(granted) > 0 || cs[1].waits() })
-		if len(granted) == 0 {
-			t.Error("a client that sees itself alone waits: the checks do not depend on the listing")
-		}
-	})
-}
-
-// The connection ends around the listing: the create has been answered, and the listing is made again on the next connection.
-func TestTheConnectionEndsBehindTheCreate(t *testing.T) {
-	t.Parallel()
-	for _, fault := range writeFaults {
-		bubbles.run(t, fault.name, func(t *testing.T, v venue) {
-			dir, c := directory(t, v), clients(t, v, 1)[0]
-			l := lock.NewBackToBack(c.session(), dir)
-			trap := inject(embeddedServer(t, v), c, wire.OpGetChildren2, fault.do)
-			_, err := l.Acquire(testContext(t))
-			mustHaveFired(t, trap)
-			observer := clients(t, v, 1)[0]
-			if fault.lost {
-				wantError(t, "Acquire by a session that is lost", err, variants.ErrSessionLost)
-				eventually(t, "a znode is left", func() bool { return contenders(t, observer, dir) == 0 })
-				return
-			}
-			must(t, err)
-			if n := contenders(t, observer, dir); n != 1 {
-				t.Errorf("%d znodes stand for one holder", n)
-			}
-			mustRelease(t, l)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -46,20 +45,7 @@ var blockingQueueChecks = []check[blockingQueueCheck]{
 	{"takes in order", queueTakesInOrder},
 	{"withdraws", queueWithdraws},
 	{"leaves with an item unclaimed", queueLeavesWithAnItemUnclaimed},
-	{"survives a crash of a waiting consumer", queueSurvivesACrashWhileWaiting},
-	{"survives a crash before the claim", queueSurvivesACrashBeforeTheClaim},
-	{"passes a consumer that does not come back", queuePassesAConsumerThatDoesNotComeBack},
 	{"takes in turn while a consumer rests", queueTakesInTurnWhileAConsumerRests},
-	{"survives an expiry before the claim", queueSurvivesAnExpiryBeforeTheClaim},
-	{"survives an expiry while waiting", queueSurvivesAnExpiryWhileWaiting},
-	{"puts once when a reply is lost", func(t *testing.T, q queues) { queuePutsOnce(t, q, dropReply) }},
-	{"puts once when a request is lost", func(t *testing.T, q queues) { queuePutsOnce(t, q, dropRequest) }},
-	{"waits once when a reply is lost", func(t *testing.T, q queues) { queueWaitsOnce(t, q, dropReply) }},
-	{"waits once when a request is lost", func(t *testing.T, q queues) { queueWaitsOnce(t, q, dropRequest) }},
-	{"waits once for a second item when a reply is lost", func(t *testing.T, q queues) { queueWaitsOnceMore(t, q, dropReply) }},
-	{"waits once for a second item when a request is lost", func(t *testing.T, q queues) { queueWaitsOnceMore(t, q, dropRequest) }},
-	{"takes once when a reply is lost", func(t *testing.T, q queues) { queueTakesOnce(t, q, dropReply) }},
-	{"takes once when a request is lost", func(t *testing.T, q queues) { queueTakesOnce(t, q, dropRequest) }},
 	{"honours a deadline of a silent server", queueHonoursADeadlineOfASilentServer},
 	{"ignores foreign znodes", queueIgnoresForeignZnodes},
 }
@@ -73,15 +59,7 @@ func checkBlockingQueues(t *testing.T, at place) {
 			q.polls = variant.name == pollingQueue
 			do(t, q)
 		})
-	t.Run("keeps its promise", func(t *testing.T) {
-		onEachOf(t, at, blockingqueue.Recipe(), func(t *testing.T, v venue, variant variants.Variant) {
-			q := newQueues(t, v, nil)
-			if violations := q.run(variant, nil); len(violations) > 0 {
-				t.Errorf("violations: %v", violations)
-			}
-			q.expectEmpty()
-		})
-	})
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, blockingqueue.Recipe(), 6, 5) })
 }
 
 // queues is one queue under test, and who looks at it from outside.
@@ -191,30 +169,6 @@ func (q queues) expect(took <-chan string, want string) {
 	}
 }
 
-// run lets a producer and five consumers do a few rounds, and checks what they recorded. What is broken may fail, too.
-func (q queues) run(v variants.Variant, spoil broken) []variants.Violation {
-	q.Helper()
-	const rounds, n = 5, 6
-	ctx, session := q.Context(), honest
-	if spoil != nil {
-		session = spoil
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c := newCompany(ctx, v, variants.Env{Clients: n, Root: q.dir})
-	for i, member := range clients(q, q.venue, n) {
-		c.join(q, session(member.conn), member.monitor.Lost())
-		c.start(i, rounds)
-	}
-	if spoil != nil { // a client may wait for an item that never comes
-		go func() { c.awaitSilence(ctx); cancel() }()
-	}
-	if err := c.end(); err != nil && spoil == nil {
-		q.Error(err)
-	}
-	return blockingqueue.Recipe().Violations(c.history())
-}
-
 func queueTakesInOrder(t *testing.T, q queues) {
 	producer, _ := q.new()
 	consumer, _ := q.new()
@@ -283,156 +237,6 @@ func queueLeavesWithAnItemUnclaimed(t *testing.T, q queues) {
 	q.expectEmpty()
 }
 
-// Of three waiting consumers the first two close their sessions.
-func queueSurvivesACrashWhileWaiting(t *testing.T, q queues) {
-	producer, _ := q.new()
-	ctx, cancel := context.WithCancel(testContext(t))
-	defer cancel()
-	var cs []*client
-	var took []<-chan string
-	for range 3 {
-		consumer, c := q.new()
-		cs, took = append(cs, c), append(took, q.waiting(ctx, consumer, c))
-	}
-	cs[1].Close()
-	cs[0].Close()
-	q.put(producer, "a")
-	q.expect(took[2], "a")
-	q.expectEmpty()
-}
-
-// A consumer that has seen an item and crashes before it claims it takes nothing along.
-func queueSurvivesACrashBeforeTheClaim(t *testing.T, q queues) {
-	producer, _ := q.new()
-	c := connect(t, q.venue.Servers()[0], q.venue.shortest, nil) // it is soon taken for lost
-	crashing := q.of(c)
-	q.put(producer, "a")
-	item := q.peek(crashing)
-	c.Close()
-	next, _ := q.new()
-	q.expectTake(next, "a")
-	if taken, err := crashing.Claim(testContext(t), item); taken || err == nil {
-		t.Errorf("a claim of a closed session returned %v, %v", taken, err)
-	}
-	q.expectEmpty()
-}
-
-func queueSurvivesAnExpiryBeforeTheClaim(t *testing.T, q queues) {
-	producer, _ := q.new()
-	c, cable := cabled(t, q.venue, q.venue.shortest)
-	expiring := q.of(c)
-	q.put(producer, "a")
-	item := q.peek(expiring)
-	cable.unplug()
-	next, _ := q.new()
-	q.expectTake(next, "a")
-	if taken, err := expiring.Claim(testContext(t), item); taken || !errors.Is(err, variants.ErrSessionLost) {
-		t.Errorf("a claim of a lost session returned %v, %v, want ErrSessionLost", taken, err)
-	}
-	q.expectEmpty()
-}
-
-func queueSurvivesAnExpiryWhileWaiting(t *testing.T, q queues) {
-	producer, _ := q.new()
-	c, cable := cabled(t, q.venue, q.venue.shortest)
-	took := q.waiting(testContext(t), q.of(c), c)
-	next, other := q.new()
-	second := q.waiting(testContext(t), next, other)
-	cable.unplug()
-	q.expect(took, variants.ErrSessionLost.Error())
-	q.put(producer, "a")
-	q.expect(second, "a")
-	q.expectEmpty()
-}
-
-// cutting opens the view of a client whose connection is cut around the next create, alone or in a multi, once armed.
-func (q queues) cutting(fault fault) (blockingqueue.Queue, *client, *cutter) {
-	q.Helper()
-	c, cutter := cutting(q, q.venue, fault)
-	return q.of(c), c, cutter
-}
-
-func queuePutsOnce(t *testing.T, q queues, fault fault) {
-	t.Helper()
-	producer, c, cutter := q.cutting(fault)
-	consumer, _ := q.new()
-	cutter.arm()
-	item := q.put(producer, "a")
-	cutter.mustHaveCutOnce(t, c)
-	q.put(producer, "b")
-	if n := q.count("items"); n != 2 {
-		t.Errorf("%d items after 2 puts", n)
-	}
-	q.expectTake(consumer, "a")
-	if err := producer.AwaitTaken(testContext(t), item); err != nil {
-		t.Error(err)
-	}
-	q.expectTake(consumer, "b")
-	q.expectEmpty()
-}
-
-// The same where the item is taken before its producer has come back: looking for it would find nothing.
-func TestBlockingQueuePutsOnceWhatIsTakenAtOnce(t *testing.T) {
-	t.Parallel()
-	onEach(t, bubbles, blockingQueueVariants, func(t *testing.T, v venue, variant underTest[queueOpener]) {
-		q := newQueues(t, v, variant.open)
-		c, cable := cabled(t, v, ensemble.SessionTimeout)
-		producer := q.of(c)
-		consumer, _ := q.new()
-		cable.freeze()
-		put := make(chan blockingqueue.Item)
-		go func() { put <- q.put(producer, "a") }()
-		q.expectTake(consumer, "a")
-		cable.unplug()
-		cable.thaw()
-		cable.replug()
-		item := <-put
-		if err := producer.AwaitTaken(testContext(t), item); err != nil {
-			t.Error(err)
-		}
-		if c.ledger.Reconnects() == 0 {
-			t.Error("the connection was not cut: the test tests nothing")
-		}
-		q.expectEmpty()
-	})
-}
-
-// A consumer whose ticket's reply is lost stands in the line once. One without tickets has nothing to lose.
-func queueWaitsOnce(t *testing.T, q queues, fault fault) {
-	t.Helper()
-	consumer, c, cutter := q.cutting(fault)
-	producer, _ := q.new()
-	q.put(producer, "a")
-	cutter.arm()
-	item := q.peek(consumer)
-	if n := q.count("tickets"); n > 1 {
-		t.Errorf("%d tickets of one consumer", n)
-	}
-	if taken, err := consumer.Claim(testContext(t), item); err != nil || !taken {
-		t.Errorf("the claim returned %v, %v", taken, err)
-	}
-	cutter.mustHaveCutOnce(t, c) // for a variant without tickets this was the claim
-	q.expectEmpty()
-}
-
-func queueTakesOnce(t *testing.T, q queues, fault fault) {
-	t.Helper()
-	consumer, c, cutter := q.cutting(fault)
-	other, _ := q.new()
-	q.put(other, "a")
-	q.put(other, "b")
-	item := q.peek(consumer)
-	cutter.arm()
-	if taken, err := consumer.Claim(testContext(t), item); err != nil || !taken {
-		t.Errorf("a claim whose connection was cut returned %v, %v", taken, err)
-	}
-	cutter.mustHaveCutOnce(t, c)
-	q.expectTake(other, "b")
-	q.put(other, "c")
-	q.expectTake(consumer, "c")
-	q.expectEmpty()
-}
-
 // A caller gets control back although the server does not answer at all, and what it began is undone behind its back.
 func queueHonoursADeadlineOfASilentServer(t *testing.T, q queues) {
 	for _, call := range []struct {
@@ -449,6 +253,26 @@ func queueHonoursADeadlineOfASilentServer(t *testing.T, q queues) {
 		q.expectTake(silent, "a")
 		q.expectEmpty()
 	}
+}
+
+// While one consumer rests after its take, the others take in turn again and again.
+func queueTakesInTurnWhileAConsumerRests(t *testing.T, q queues) {
+	producer, _ := q.new()
+	resting, _ := q.new()
+	q.put(producer, "a")
+	q.expectTake(resting, "a")
+	one, first := q.new()
+	other, second := q.new()
+	for range 3 {
+		took := []<-chan string{q.waiting(testContext(t), one, first), q.waiting(testContext(t), other, second)}
+		q.put(producer, "b")
+		q.put(producer, "b")
+		q.expect(took[0], "b")
+		q.expect(took[1], "b")
+	}
+	q.put(producer, "c")
+	q.expectTake(resting, "c")
+	q.expectEmpty()
 }
 
 // Foreign znodes are neither items nor tickets.

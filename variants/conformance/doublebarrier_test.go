@@ -13,20 +13,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/doublebarrier"
 )
 
 // doubleBarrierVariant is a variant under test.
-type doubleBarrierVariant struct {
-	name string
-	open func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier
-	late bool // who comes while a round is under way waits until it is over
-}
-
-func (v doubleBarrierVariant) label() string { return v.name }
+type doubleBarrierVariant = underTest[func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier]
 
 var doubleBarrierVariants = []doubleBarrierVariant{
 	{"children-watch", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
@@ -35,41 +27,32 @@ var doubleBarrierVariants = []doubleBarrierVariant{
 			t.Fatal(err)
 		}
 		return opened(c, b)
-	}, false},
+	}},
 	{"ready-race", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
 		b, err := doublebarrier.NewReadyRace(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened(c, b)
-	}, true},
+	}},
 	{"ready-node", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
 		return opened(c, readyNode(t, c.session(), g))
-	}, true},
+	}},
 	{"counted", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
 		b, err := doublebarrier.NewCounted(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return opened(c, b)
-	}, true},
+	}},
 }
 
 type doubleBarrierCheck = func(t *testing.T, v venue, dir string, variant doubleBarrierVariant)
 
 // doubleBarrierChecks are what every variant must pass, on every ensemble.
 var doubleBarrierChecks = []check[doubleBarrierCheck]{
-	{"keep the promise", barriersKeepThePromise},
 	{"go on after a cancellation", barriersGoOnAfterACancellation},
-	{"survive a death before all have entered", barriersSurviveADeathBeforeAllHaveEntered},
-	{"survive a death inside", barriersSurviveADeathInside},
-	{"survive a death that is waited for", barriersSurviveADeathThatIsWaitedFor},
-	{"survive the death of all", barriersSurviveTheDeathOfAll},
-	{"keep out who comes late", barriersKeepOutWhoComesLate},
 	{"report a lost session", barriersReportALostSession},
-	{"recover a lost reply", barriersRecoverALostReply},
-	{"recover a lost request", barriersRecoverALostRequest},
-	{"recover any request and reply that is lost", barriersRecoverAnyLoss},
 	{"honour a deadline of a silent server", barriersHonourADeadlineOfASilentServer},
 	{"refuse what makes no sense", barriersRefuseWhatMakesNoSense},
 }
@@ -141,51 +124,6 @@ func doubleBarrierMustBeClean(t testing.TB, v venue, dir string, bs ...doublebar
 	mustBeEmpty(t, v, dir)
 }
 
-// doubleBarrierJoin lets clients join as the participants of a run that believes in so many of them.
-func doubleBarrierJoin(t *testing.T, dir, variant string, cs []*client, believed func(int) int, wrap func(int, variants.Conn) variants.Conn, hold func(int) error) *company {
-	t.Helper()
-	group := newCompany(t.Context(), variantOf(doublebarrier.Recipe(), variant), variants.Env{Root: dir})
-	for i, c := range cs {
-		group.env.Clients = believed(i)
-		group.env.Hold = func(context.Context, <-chan struct{}) error { return hold(i) }
-		group.join(t, wrap(i, c.conn), c.monitor.Lost())
-	}
-	return group
-}
-
-// doubleBarrierRounds lets clients go through a number of rounds as the participants of a run, and returns their history.
-func doubleBarrierRounds(t *testing.T, dir, variant string, rounds int, cs []*client) (variants.History, error) {
-	t.Helper()
-	// Some are slower than others, so that who is early for one thing is not for the next.
-	hold := func(i int) error {
-		time.Sleep(time.Duration(i%3) * time.Millisecond)
-		return nil
-	}
-	group := doubleBarrierJoin(t, dir, variant, cs, func(int) int { return len(cs) }, doubleBarrierHonest, hold)
-	err := group.step(rounds)
-	group.leave(t)
-	return group.history(), err
-}
-
-func doubleBarrierHonest(_ int, s variants.Conn) variants.Conn { return s }
-
-func barriersKeepThePromise(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	const rounds = 20
-	for _, n := range []int{1, 2, 5} {
-		h, err := doubleBarrierRounds(t, dir, variant.name, rounds, clients(t, v, n))
-		if err != nil {
-			t.Errorf("%d participants: %v", n, err)
-		}
-		for _, violation := range doublebarrier.Recipe().Violations(h) {
-			t.Errorf("%d participants: %s", n, violation.Text)
-		}
-		if left := phasesIn(doublebarrier.Recipe(), h)[doublebarrier.Recipe().Operation]; left != n*rounds {
-			t.Errorf("%d participants left %d times in %d rounds", n, left, rounds)
-		}
-		doubleBarrierMustBeClean(t, v, dir)
-	}
-}
-
 // A client that is cancelled can enter again, or wait on to leave.
 func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	cs := clients(t, v, 3)
@@ -216,15 +154,6 @@ func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant d
 	doubleBarrierMustBeClean(t, v, dir, bs...)
 }
 
-// doubleBarrierDeaths are the ways in which a participant may go.
-var doubleBarrierDeaths = []struct {
-	name string
-	die  func(c *client, cable *cable)
-}{
-	{"closed", func(c *client, _ *cable) { c.Close() }},
-	{"expired", func(_ *client, cable *cable) { cable.unplug() }},
-}
-
 // doubleBarrierMortals is four clients, of which one can be unplugged.
 func doubleBarrierMortals(t testing.TB, v venue, victim int) ([]*client, *cable) {
 	t.Helper()
@@ -232,17 +161,6 @@ func doubleBarrierMortals(t testing.TB, v venue, victim int) ([]*client, *cable)
 	mortal, cable := cabled(t, v, v.shortest)
 	cs[victim] = mortal
 	return cs, cable
-}
-
-// doubleBarrierReplace puts a new client in the place of a dead one, and goes through a round to see that all is well.
-func doubleBarrierReplace(t testing.TB, v venue, dir string, variant doubleBarrierVariant, bs []doublebarrier.Barrier, victim int) {
-	t.Helper()
-	bs[victim] = variant.open(t, clients(t, v, 1)[0], doublebarrier.Group{Dir: dir, Size: len(bs)})
-	for range 2 {
-		doubleBarrierEnter(t, bs...)
-		doubleBarrierLeave(t, bs...)
-	}
-	doubleBarrierMustBeClean(t, v, dir, bs...)
 }
 
 // doubleBarrierAwaitTickets waits until so many participants' znodes are left: the servers have noticed a death.
@@ -279,117 +197,8 @@ func doubleBarrierTickets(t testing.TB, c *client, dir string) (n int) {
 	return n
 }
 
-// One that dies while others are missing is missing, too, until another takes its place.
-func barriersSurviveADeathBeforeAllHaveEntered(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	for _, death := range doubleBarrierDeaths {
-		cs, cable := doubleBarrierMortals(t, v, 1)
-		bs := barriersFor(t, dir, variant, cs...)
-		dying, stop := context.WithCancel(testContext(t))
-		first := doubleBarrierWait(testContext(t), t, bs[0], bs[0].Enter)
-		dead := doubleBarrierWait(dying, t, bs[1], bs[1].Enter)
-		third := doubleBarrierWait(testContext(t), t, bs[2], bs[2].Enter)
-		death.die(cs[1], cable)
-		doubleBarrierAwaitTickets(t, cs[0], dir, 2)
-		stop()
-		<-dead
-		last := doubleBarrierWait(testContext(t), t, bs[3], bs[3].Enter)
-		bs[1] = variant.open(t, clients(t, v, 1)[0], doublebarrier.Group{Dir: dir, Size: len(bs)})
-		if err := bs[1].Enter(testContext(t)); err != nil {
-			t.Fatalf("%s: %v", death.name, err)
-		}
-		doubleBarrierMustBeDone(t, "enter", first, third, last)
-		doubleBarrierLeave(t, bs...)
-		doubleBarrierMustBeClean(t, v, dir, bs...)
-	}
-}
-
-// One that dies inside, whichever it is, keeps no other from leaving, nor from the next round.
-func barriersSurviveADeathInside(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	for _, death := range doubleBarrierDeaths {
-		for _, victim := range []int{0, 1, 3} { // the lowest; any; the last to enter
-			cs, cable := doubleBarrierMortals(t, v, victim)
-			bs := barriersFor(t, dir, variant, cs...)
-			doubleBarrierEnter(t, bs...)
-			death.die(cs[victim], cable)
-			doubleBarrierLeave(t, doubleBarrierOthers(bs, victim)...)
-			doubleBarrierReplace(t, v, dir, variant, bs, victim)
-		}
-	}
-}
-
-// As above, with all others waiting for the one that dies.
-func barriersSurviveADeathThatIsWaitedFor(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	for _, death := range doubleBarrierDeaths {
-		for _, victim := range []int{0, 1, 3} {
-			cs, cable := doubleBarrierMortals(t, v, victim)
-			bs := barriersFor(t, dir, variant, cs...)
-			doubleBarrierEnter(t, bs...)
-			var ends []<-chan error
-			for _, b := range doubleBarrierOthers(bs, victim) {
-				ends = append(ends, doubleBarrierWait(testContext(t), t, b, b.Leave))
-			}
-			death.die(cs[victim], cable)
-			doubleBarrierMustBeDone(t, "leave", ends...)
-			doubleBarrierReplace(t, v, dir, variant, bs, victim)
-		}
-	}
-}
-
 func doubleBarrierOthers(bs []doublebarrier.Barrier, victim int) []doublebarrier.Barrier {
 	return slices.Delete(slices.Clone(bs), victim, victim+1)
-}
-
-// A group of which no client is left stands in no other group's way.
-func barriersSurviveTheDeathOfAll(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	for _, finished := range []bool{false, true} {
-		cs := clients(t, v, 3)
-		bs := barriersFor(t, dir, variant, cs...)
-		doubleBarrierEnter(t, bs...)
-		dying, stop := context.WithCancel(testContext(t))
-		var ends []<-chan error
-		if finished {
-			ends = append(ends, doubleBarrierWait(dying, t, bs[1], bs[1].Leave))
-		}
-		for _, c := range cs {
-			c.Close()
-		}
-		stop()
-		for _, done := range ends {
-			<-done
-		}
-		next := barriersFor(t, dir, variant, clients(t, v, 3)...)
-		for range 2 {
-			doubleBarrierEnter(t, next...)
-			doubleBarrierLeave(t, next...)
-		}
-		doubleBarrierMustBeClean(t, v, dir, next...)
-	}
-}
-
-// A client that takes the place of a dead one while the round is under way waits for the next round.
-func barriersKeepOutWhoComesLate(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	if !variant.late {
-		t.Skip("it cannot tell a round under way from one that gathers, as its description says")
-	}
-	for _, victim := range []int{0, 1, 3} {
-		cs := clients(t, v, 4)
-		bs := barriersFor(t, dir, variant, cs...)
-		doubleBarrierEnter(t, bs...)
-		cs[victim].Close()
-		others := doubleBarrierOthers(bs, victim)
-		bs[victim] = variant.open(t, clients(t, v, 1)[0], doublebarrier.Group{Dir: dir, Size: len(bs)})
-		late := doubleBarrierWait(testContext(t), t, bs[victim], bs[victim].Enter)
-		doubleBarrierLeave(t, others...)
-		var waiting []<-chan error
-		for _, b := range others[:2] {
-			waiting = append(waiting, doubleBarrierWait(testContext(t), t, b, b.Enter))
-		}
-		mustStillWait(t, "the one that came late", late)
-		must(t, others[2].Enter(testContext(t)))
-		doubleBarrierMustBeDone(t, "enter", append(waiting, late)...)
-		doubleBarrierLeave(t, bs...)
-		doubleBarrierMustBeClean(t, v, dir, bs...)
-	}
 }
 
 // A client that loses its session gets ErrSessionLost, whether it waits to enter or to leave.
@@ -413,68 +222,6 @@ func barriersReportALostSession(t *testing.T, v venue, dir string, variant doubl
 		doubleBarrierLeave(t, doubleBarrierOthers(bs, victim)...)
 		doubleBarrierMustBeClean(t, v, dir, doubleBarrierOthers(bs, victim)...)
 	}
-}
-
-// The connection is cut around the creation of each znode that stands for a participant. The group takes no notice.
-func barriersRecoverALostReply(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	barriersRecover(t, v, dir, variant, dropReply)
-}
-
-func barriersRecoverALostRequest(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	barriersRecover(t, v, dir, variant, dropRequest)
-}
-
-func barriersRecover(t *testing.T, v venue, dir string, variant doubleBarrierVariant, fault fault) {
-	t.Helper()
-	first, firstCutter := cutting(t, v, fault)
-	second, secondCutter := cutting(t, v, fault)
-	bs := barriersFor(t, dir, variant, first, second)
-	firstCutter.arm()
-	secondCutter.arm()
-	doubleBarrierEnter(t, bs...)
-	if !firstCutter.fired() || !secondCutter.fired() {
-		t.Fatal("the connection was not cut: the test tests nothing")
-	}
-	doubleBarrierLeave(t, bs...)
-	doubleBarrierEnter(t, bs...)
-	doubleBarrierLeave(t, bs...)
-	doubleBarrierMustBeClean(t, v, dir, bs...)
-}
-
-// The connection is cut around every kind of request, of the first to enter and of the last, and nothing is noticed but
-// that it takes longer.
-func barriersRecoverAnyLoss(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	fired := 0
-	for _, op := range []wire.Opcode{wire.OpCreate, wire.OpDelete, wire.OpExists, wire.OpGetData, wire.OpGetChildren2, wire.OpMulti} {
-		for _, action := range []embedded.Action{embedded.DropBefore, embedded.DropAfter} {
-			fired += doubleBarrierCut(t, v, directory(t, v), variant, op, action)
-		}
-	}
-	if fired < 10 {
-		t.Errorf("the connection was cut %d times: the test tests too little", fired)
-	}
-	doubleBarrierMustBeClean(t, v, dir)
-}
-
-// doubleBarrierCut cuts the connections of the first to enter and of the last around one kind of request, and returns how often
-// that happened: a variant may do without it.
-func doubleBarrierCut(t *testing.T, v venue, dir string, variant doubleBarrierVariant, op wire.Opcode, do embedded.Action) (fired int) {
-	t.Helper()
-	server, cs := embeddedServer(t, v), clients(t, v, 3)
-	bs := barriersFor(t, dir, variant, cs...)
-	for _, c := range []*client{cs[0], cs[2]} {
-		trap := inject(server, c, op, do)
-		doubleBarrierEnter(t, bs...)
-		doubleBarrierLeave(t, bs...)
-		if hasFired(trap) {
-			fired++
-		}
-	}
-	closeAll(t, bs...)
-	if left := children(t, cs[1], dir); len(left) > 0 {
-		t.Errorf("%s: znodes are left: %v", op, left)
-	}
-	return fired
 }
 
 // A caller gets control back although the server does not answer at all.

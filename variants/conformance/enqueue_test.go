@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -42,8 +42,7 @@ type enqueueCheck = func(t *testing.T, e enqueuing)
 
 // enqueueChecks are what every variant must pass, on every ensemble.
 var enqueueChecks = []check[enqueueCheck]{
-	{"counts duplicates when replies are lost", func(t *testing.T, e enqueuing) { enqueueThroughCuts(t, e, dropReply) }},
-	{"counts duplicates when requests are lost", func(t *testing.T, e enqueuing) { enqueueThroughCuts(t, e, dropRequest) }},
+	{"by two producers", enqueueByTwoProducers},
 	{"survives a consumer that is faster than the retry", enqueueOfWhatIsTakenAtOnce},
 	{"can be tried again after a deadline", enqueueTriedAgain},
 	{"leaves nothing but its items", enqueueLeavesNothing},
@@ -53,7 +52,7 @@ func TestEnqueue(t *testing.T) { onEmbedded(t, checkEnqueue) }
 
 func checkEnqueue(t *testing.T, at place) {
 	checkAll(t, at, enqueueChecks, enqueueVariants, func(t *testing.T, v venue, do enqueueCheck, variant enqueueVariant) {
-		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once}
+		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once, marks: variant.name == "guid-marker"}
 		e.open = func(c *client, s variants.Conn) enqueue.Producer {
 			p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)
 			if err != nil {
@@ -63,24 +62,15 @@ func checkEnqueue(t *testing.T, at place) {
 		}
 		do(t, e)
 	})
-	t.Run("keeps its promise", func(t *testing.T) {
-		onEachOf(t, at, enqueue.Recipe(), func(t *testing.T, v venue, variant variants.Variant) {
-			e := enqueuing{queues: newQueues(t, v, nil)}
-			if violations := e.run(variant, honest); len(violations) > 0 {
-				t.Errorf("violations: %v", violations)
-			}
-			if n := e.count("items") + e.count("markers"); n > 0 {
-				t.Errorf("%d znodes are left", n)
-			}
-		})
-	})
+	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, enqueue.Recipe(), 3, 5) })
 }
 
 // enqueuing is one queue under test and the variant that enqueues.
 type enqueuing struct {
 	queues
-	once bool
-	open func(c *client, s variants.Conn) enqueue.Producer
+	once  bool
+	marks bool // by key, so that others know of an item
+	open  func(c *client, s variants.Conn) enqueue.Producer
 }
 
 func (e enqueuing) enqueue(p enqueue.Producer, key string) {
@@ -103,51 +93,6 @@ func (e enqueuing) consume() map[string]int {
 		}
 	}
 	return got
-}
-
-// run lets a few producers enqueue side by side and checks what they recorded.
-func (e enqueuing) run(v variants.Variant, spoil broken) []variants.Violation {
-	e.Helper()
-	const rounds, n = 5, 3
-	c := newCompany(e.Context(), v, variants.Env{Clients: n, Root: e.dir})
-	for i, producer := range clients(e, e.venue, n) {
-		c.join(e, spoil(producer.conn), producer.monitor.Lost())
-		c.start(i, rounds)
-	}
-	c.mustEnd(e)
-	c.leave(e)
-	return enqueue.Recipe().Violations(c.history())
-}
-
-// The connection is cut again and again, around the create of an item: every reply that is lost makes a duplicate, or none does.
-func enqueueThroughCuts(t *testing.T, e enqueuing, fault fault) {
-	t.Helper()
-	const cuts = 4 // the client takes a second or more to come back from each
-	c, cutter := cutting(t, e.venue, fault)
-	p := e.open(c, c.conn)
-	for i := range cuts {
-		cutter.arm()
-		e.enqueue(p, fmt.Sprint("item", i))
-	}
-	if n := c.ledger.Reconnects(); n != cuts {
-		t.Fatalf("reconnected %d times, want %d: the test does not test what it says", n, cuts)
-	}
-	copies := e.consume()
-	duplicates := 0
-	for i := range cuts {
-		n := copies[fmt.Sprint("item", i)]
-		if n == 0 {
-			t.Errorf("item %d is lost", i)
-		}
-		duplicates += n - 1
-	}
-	want := 0
-	if !e.once && fault == dropReply {
-		want = cuts
-	}
-	if duplicates != want {
-		t.Errorf("%d duplicates of %d items whose connection was cut, want %d", duplicates, cuts, want)
-	}
 }
 
 // lossy is a session that loses the reply to each write once, and lets something happen before the client learns so.
@@ -222,6 +167,30 @@ func enqueueTriedAgain(t *testing.T, e enqueuing) {
 	}
 }
 
+// Producers that enqueue one item at the same time, and one that tries later with a session of its own, leave one copy if a marker decides
+// between them.
+func enqueueByTwoProducers(t *testing.T, e enqueuing) {
+	var both sync.WaitGroup
+	for _, c := range clients(t, e.venue, 2) {
+		p := e.open(c, c.conn)
+		both.Go(func() {
+			if err := p.Enqueue(testContext(t), "x", []byte("x")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	next := clients(t, e.venue, 1)[0]
+	e.enqueue(e.open(next, next.conn), "x")
+	want := 3
+	if e.marks {
+		want = 1
+	}
+	if got := e.consume()["x"]; got != want {
+		t.Errorf("the item is in the queue %d times, want %d", got, want)
+	}
+}
+
 func enqueueLeavesNothing(t *testing.T, e enqueuing) {
 	c := clients(t, e.venue, 1)[0]
 	p := e.open(c, c.conn)
@@ -242,63 +211,4 @@ func enqueueLeavesNothing(t *testing.T, e enqueuing) {
 	if n := len(e.consume()); n != 3 {
 		t.Errorf("%d items in the queue, want 3", n)
 	}
-}
-
-// forgetful is a session that creates no markers, and loses the reply to each transaction once.
-type forgetful struct {
-	variants.Conn
-	lost map[string]bool // by path of the item
-}
-
-func (f forgetful) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	item := ops[1].(*zk.CreateRequest)
-	results, err := f.Conn.Multi(item)
-	if !f.lost[item.Path] {
-		f.lost[item.Path] = true
-		return nil, zk.ErrConnectionClosed
-	}
-	return results, err
-}
-
-// vacuous is a session whose sets of data and transactions do nothing, and say that all is well.
-type vacuous struct{ variants.Conn }
-
-func (vacuous) Set(string, []byte, int32) (*zk.Stat, error) { return &zk.Stat{}, nil }
-func (vacuous) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	return make([]zk.MultiResponse, len(ops)), nil
-}
-func (vacuous) Create(path string, _ []byte, _ int32, _ []zk.ACL) (string, error) { return path, nil }
-
-// The check of the promise must be able to fail.
-func TestBrokenEnqueuesAreCaught(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name, variant string
-		spoil         broken
-		want          string
-	}{
-		{"no markers", "guid-marker", func(s variants.Conn) variants.Conn {
-			return forgetful{s, map[string]bool{}}
-		}, "in the queue 2 times"},
-		{"never marked", "consumable-flag", func(s variants.Conn) variants.Conn {
-			return vacuous{s}
-		}, "not in the queue"},
-		{"never created", "guid-marker", func(s variants.Conn) variants.Conn {
-			return vacuous{s}
-		}, "not in the queue"},
-	} {
-		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
-			e := enqueuing{queues: newQueues(t, v, nil)}
-			must(t, ensureDirectory(e.observer, e.dir+"/items"))
-			if violations := e.run(variantOf(enqueue.Recipe(), tt.variant), tt.spoil); !strings.Contains(fmt.Sprint(violations), tt.want) {
-				t.Errorf("violations %v, want one with %q", violations, tt.want)
-			}
-		})
-	}
-}
-
-// ensureDirectory creates what a spoiled session would not.
-func ensureDirectory(c *client, path string) error {
-	_, err := c.conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll))
-	return err
 }

@@ -47,14 +47,6 @@ func cutting(t testing.TB, e ensemble.Ensemble, fault fault) (*client, *cutter) 
 	return connect(t, e.Servers()[0], ensemble.SessionTimeout, cutter.wrap), cutter
 }
 
-// cutOnce is cutting that checks at the end that it came to that, once.
-func cutOnce(t testing.TB, e ensemble.Ensemble, fault fault) (*client, *cutter) {
-	t.Helper()
-	c, cutter := cutting(t, e, fault)
-	t.Cleanup(func() { cutter.mustHaveCutOnce(t, c) })
-	return c, cutter
-}
-
 // mustHaveCutOnce fails if the cut did not come, or was not the only one: then the test tests nothing.
 func (c *cutter) mustHaveCutOnce(t testing.TB, victim *client) {
 	t.Helper()
@@ -196,18 +188,6 @@ func embeddedServer(t testing.TB, v venue) *embedded.Ensemble {
 		t.Skip("faults at an exact request need the embedded server")
 	}
 	return server
-}
-
-// writeFaults are what may happen to a write, and whether the session is lost with it.
-var writeFaults = []struct {
-	name string
-	do   embedded.Action
-	lost bool
-}{
-	{"drop before", embedded.DropBefore, false},
-	{"drop after", embedded.DropAfter, false},
-	{"expire before", embedded.ExpireBefore, true},
-	{"expire after", embedded.ExpireAfter, true},
 }
 
 // inject makes something go wrong with a client's next request of a kind.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -78,6 +79,21 @@ func checkLockVariants(t *testing.T, at place) { checkLocks(t, at, lockVariants)
 func checkLocks(t *testing.T, at place, locks []lockVariant) {
 	t.Helper()
 	checkAll(t, at, lockChecks, locks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
+		do(t, v, directory(t, v), variant.open)
+	})
+}
+
+// brokenLocks are the variants that are known to be broken.
+var brokenLocks = []lockVariant{{"writelock", func(_ testing.TB, c *client, dir string) lock.Lock {
+	return lock.NewWriteLock(c.session(), dir)
+}}}
+
+// A lock that is known to be broken passes the checks in which clients do not race: its mistake is the one that it is known for.
+func TestBrokenLocks(t *testing.T) {
+	t.Parallel()
+	races := []string{"excludes", "withdraws", "survives a crash in the line"} // a predecessor goes while its successor looks at it
+	withoutRaces := slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(races, c.name) })
+	checkAll(t, bubbles, withoutRaces, brokenLocks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)
 	})
 }
@@ -324,22 +340,6 @@ func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, ope
 	mustRelease(t, waiter)
 	cs[1].Close() // both have left what they leave
 	mustAcquire(t, open(t, cs[3], dir))
-}
-
-// The check above must be able to fail: a lock that simply creates again after a lost reply leaves an orphan.
-func TestLostReplyWithoutRecoveryLeavesAnOrphan(t *testing.T) {
-	inBubble(t, func(t *testing.T, v venue) {
-		dir := directory(t, v)
-		c, cutter := cutting(t, v, dropReply)
-		cutter.arm()
-		_, err := c.session().Create(testContext(t), dir+"/x-lock-", nil, zk.FlagEphemeral|zk.FlagSequence)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := contenders(t, clients(t, v, 1)[0], dir); n != 2 {
-			t.Errorf("%d znodes, want 2: the cut did not do what it is for", n)
-		}
-	})
 }
 
 // A caller gets control back although the server does not answer at all, and the lock cleans up behind its back.

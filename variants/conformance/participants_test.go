@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -91,13 +90,13 @@ func (c *company) prepare(t testing.TB, by *client) {
 }
 
 // join adds a member with a session, which need not be what it seems.
-func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}) variants.Participant {
+func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}) {
 	t.Helper()
-	return c.joinWith(t, variants.NewSession(session, lost))
+	c.joinWith(t, variants.NewSession(session, lost))
 }
 
 // joinWith adds a member with a handle on a session.
-func (c *company) joinWith(t testing.TB, session *variants.Session) variants.Participant {
+func (c *company) joinWith(t testing.TB, session *variants.Session) {
 	t.Helper()
 	env, member := c.env, len(c.members)
 	env.Index, env.Session, env.Dial = member, session, sharing(session)
@@ -111,7 +110,6 @@ func (c *company) joinWith(t testing.TB, session *variants.Session) variants.Par
 	}
 	remember(t, p, env.Session)
 	c.members = append(c.members, p)
-	return p
 }
 
 // sharing opens further sessions that are the first one, so that what a test does to that session befalls them, too.
@@ -210,14 +208,6 @@ func (c *company) history() variants.History {
 	return slices.Clone(c.events)
 }
 
-// awaitSilence returns when no participant has recorded anything for two seconds, or when ctx has ended.
-func (c *company) awaitSilence(ctx context.Context) {
-	for last := -1; ctx.Err() == nil && len(c.history()) != last; {
-		last = len(c.history())
-		_ = variants.NewSession(nil, nil).Sleep(ctx, 2*time.Second)
-	}
-}
-
 // variantOf finds a variant of a recipe by its name.
 func variantOf(recipe variants.Recipe, name string) variants.Variant {
 	return recipe.Variants[slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == name })]
@@ -233,13 +223,26 @@ func phasesIn(recipe variants.Recipe, h variants.History) map[string]int {
 	return phases
 }
 
-// mustBreak fails unless the recipe's check finds a breach of the promise that says so.
-func mustBreak(t testing.TB, recipe variants.Recipe, h variants.History, want string) {
-	t.Helper()
-	_, violations := recipe.Replay(h, true)
-	if !slices.ContainsFunc(violations, func(v variants.Violation) bool { return strings.Contains(v.Text, want) }) {
-		t.Errorf("violations %v, want one that says %q", violations, want)
+// findings returns what a recipe's observer finds in a whole history: violations, and how much was lost.
+func findings(recipe variants.Recipe, h variants.History) (violations []variants.Violation, lost map[variants.Loss]int64) {
+	return findingsOf(recipe, h, true)
+}
+
+// findingsOf does the same with a history that is complete, or cut off.
+func findingsOf(recipe variants.Recipe, h variants.History, complete bool) (violations []variants.Violation, lost map[variants.Loss]int64) {
+	lost = map[variants.Loss]int64{}
+	o := recipe.NewObserver(variants.Findings{
+		Span:      func(variants.Span) {},
+		Violation: func(v variants.Violation) { violations = append(violations, v) },
+		Damage:    func(d variants.Damage) { lost[d.Loss] += d.Amount },
+	})
+	for _, e := range h {
+		o.Observe(e)
 	}
+	if complete {
+		o.Complete()
+	}
+	return violations, lost
 }
 
 // briefly holds for about as long as a request takes.

@@ -16,10 +16,8 @@ import (
 
 // queueVariant is a variant under test.
 type queueVariant struct {
-	name   string
-	open   func(ctx context.Context, c *client, dir string) (queue.Queue, error)
-	claims bool // an item survives its taker's death
-	watch  bool // a taker has a watch armed
+	name string
+	open func(ctx context.Context, c *client, dir string) (queue.Queue, error)
 }
 
 func (v queueVariant) label() string { return v.name }
@@ -27,28 +25,28 @@ func (v queueVariant) label() string { return v.name }
 var queueVariants = []queueVariant{
 	{"list-and-delete", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewListAndDelete(ctx, c.session(), dir)
-	}, false, false},
+	}},
 	{"lock-and-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewLockAndClaim(ctx, c.session(), dir)
-	}, true, true},
+	}},
 	{"queue-wide-lock", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewWideLock(ctx, c.session(), dir)
-	}, false, false},
+	}},
 	{"wake-and-scan", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewWakeAndScan(ctx, c.session(), dir)
-	}, true, true},
+	}},
 	{"mark-and-requeue", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewMarkAndRequeue(ctx, c.session(), dir)
-	}, true, false},
+	}},
 	{"cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewCachedList(ctx, c.session(), dir)
-	}, false, false},
+	}},
 	{"offset-cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewOffsetCachedList(ctx, c.session(), dir)
-	}, false, false},
+	}},
 	{"multi-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
 		return queue.NewMultiClaim(ctx, c.session(), dir)
-	}, true, false},
+	}},
 }
 
 type queueCheck = func(t *testing.T, v venue, dir string, variant queueVariant)
@@ -58,13 +56,6 @@ var queueChecks = []check[queueCheck]{
 	{"hands out every item once", queueHandsOutEveryItemOnce},
 	{"keeps the order", queueKeepsTheOrder},
 	{"gives back", queueGivesBack},
-	{"survives a crash of a taker", queueSurvivesACrashOfATaker},
-	{"reports a lost session", queueReportsALostSession},
-	{"recovers a lost put", queueRecoversALostPut},
-	{"does not put again what was taken", queueDoesNotPutAgainWhatWasTaken},
-	{"leaves what was taken", queueLeavesWhatWasTaken},
-	{"recovers a lost take", queueRecoversALostTake},
-	{"recovers a lost done", queueRecoversALostDone},
 	{"honours a deadline of a silent server", itemQueueHonoursADeadlineOfASilentServer},
 	{"honours a cancelled context", queueHonoursACancelledContext},
 	{"ignores foreign znodes", itemQueueIgnoresForeignZnodes},
@@ -260,4 +251,22 @@ func itemQueueIgnoresForeignZnodes(t *testing.T, v venue, dir string, variant qu
 			t.Errorf("%s is gone: left are %q", name, left)
 		}
 	}
+}
+
+// A claim that ends with its session wakes no client of wake-and-scan: the item waits for the next change of the queue.
+func TestQueueThatWakesNoClientForAFreeItem(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		variant := queueVariants[slices.IndexFunc(queueVariants, func(v queueVariant) bool { return v.name == "wake-and-scan" })]
+		dir, cs := directory(t, v), clients(t, v, 2)
+		crashing, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+		mustPut(t, next, "a", "b")
+		mustTake(t, crashing)
+		mustDrain(t, next, "b")
+		cs[0].Close()
+		catchUp(t, cs[1], dir)
+		mustDrain(t, next)
+		mustPut(t, next, "c")
+		mustDrain(t, next, "a", "c")
+		mustBeClear(t, cs[1], dir)
+	})
 }

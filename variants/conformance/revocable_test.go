@@ -3,15 +3,12 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
@@ -69,10 +66,6 @@ func checkRevocable(t *testing.T, at place) {
 	checkLocks(t, at, locks)
 	checkAll(t, at, revocableChecks, revocableVariants, func(t *testing.T, v venue, do revocableCheck, variant revocableVariant) {
 		do(t, v, directory(t, v), variant)
-	})
-	t.Run("keeps its promise", func(t *testing.T) { revocableKeepsItsPromise(t, at) })
-	at.run(t, "keeps its promise by force", func(t *testing.T, v venue) {
-		revocableKeepsItsPromiseByForce(t, v)
 	})
 	at.run(t, "takes the lock by force", func(t *testing.T, v venue) {
 		revocableTakesTheLockByForce(t, v)
@@ -263,199 +256,4 @@ func revocableSparesWhoWaits(t *testing.T, v venue) {
 	}
 	revocableMustRelease(t, holder)
 	<-granted
-}
-
-// revocableRun is several participants who take the lock at once, several times each.
-type revocableRun struct {
-	clients, rounds int
-	hold            func(context.Context, <-chan struct{}) error
-	terms           revocable.Terms
-	open            func(i int, c *client) revocable.Lock
-}
-
-// run returns the history.
-func (r revocableRun) run(t *testing.T, v venue) variants.History {
-	t.Helper()
-	cs := clients(t, v, r.clients)
-	variant := variants.Variant{Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
-		return revocable.NewParticipant(r.open(env.Index, cs[env.Index]), r.terms, env), nil
-	}}
-	c := newCompany(t.Context(), variant, variants.Env{Clients: r.clients, Hold: r.hold})
-	for i, member := range cs {
-		c.join(t, member.conn, member.monitor.Lost())
-		c.start(i, r.rounds)
-	}
-	c.mustEnd(t)
-	h := c.history()
-	if done := phasesIn(revocable.Recipe(), h)[revocable.Recipe().Operation]; done != r.clients*r.rounds {
-		t.Errorf("%d operations, want %d", done, r.clients*r.rounds)
-	}
-	return h
-}
-
-func revocableKeepsItsPromise(t *testing.T, at place) {
-	onEach(t, at, revocableVariants, func(t *testing.T, v venue, variant revocableVariant) {
-		dir := directory(t, v)
-		h := revocableRun{
-			4, 3, revocableUntilAsked, revocable.Terms{Grace: patience, Forced: variant.name == "forced"},
-			func(_ int, c *client) revocable.Lock { return variant.open(c, dir) },
-		}.run(t, v)
-		if breaches := revocable.Recipe().Violations(h); len(breaches) > 0 {
-			t.Errorf("breaches: %v", breaches)
-		}
-		if phasesIn(revocable.Recipe(), h)["revoke"] == 0 {
-			t.Error("no client was asked to give up")
-		}
-		mustBeEmpty(t, v, dir)
-	})
-}
-
-// revocableUntilAsked holds until another client wants the lock. The last holder is not asked.
-func revocableUntilAsked(ctx context.Context, asked <-chan struct{}) error {
-	return variants.WaitFor(ctx, 200*time.Millisecond, asked, nil)
-}
-
-// revocableDeaf holds for longer than any grace, asked or not.
-func revocableDeaf(ctx context.Context, _ <-chan struct{}) error {
-	return variants.WaitFor(ctx, 10*shortGrace, nil, nil)
-}
-
-// revocableBreaches lets two deaf participants have the lock, and returns the breaches in words.
-func revocableBreaches(t *testing.T, v venue, terms revocable.Terms, open func(int, *client) revocable.Lock) string {
-	t.Helper()
-	h := revocableRun{2, 1, revocableDeaf, terms, open}.run(t, v)
-	return fmt.Sprint(revocable.Recipe().Violations(h))
-}
-
-// Where force may be used, a deaf holder meets the next one, and that is all: but it stops as soon as it learns so.
-func revocableKeepsItsPromiseByForce(t *testing.T, v venue) {
-	dir := directory(t, v)
-	terms := revocable.Terms{Grace: time.Second, Forced: true}
-	overlaps := make(chan struct{})
-	var entered sync.Mutex
-	inside := 0
-	hold := func(ctx context.Context, _ <-chan struct{}) error { // until another client holds, too
-		entered.Lock()
-		if inside++; inside == 2 {
-			close(overlaps)
-		}
-		entered.Unlock()
-		select {
-		case <-overlaps:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	h := revocableRun{2, 1, hold, terms, func(_ int, c *client) revocable.Lock {
-		return revocable.NewForced(c.session(), dir, terms.Grace)
-	}}.run(t, v)
-	if breaches := revocable.Recipe().Violations(h); len(breaches) > 0 {
-		t.Errorf("breaches: %v", breaches)
-	}
-	mustBeEmpty(t, v, dir)
-}
-
-// The checks above must be able to fail.
-func TestBrokenRevocableLocksAreCaught(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		terms revocable.Terms
-		own   bool // each participant has a directory of its own
-		open  func(c *client, dir string) revocable.Lock
-		want  string
-	}{
-		{"a deaf holder", revocable.Terms{Grace: shortGrace}, false, revocableVariants[1].open, "after it was asked; the grace is 50ms"},
-		{"force without patience", revocable.Terms{Grace: patience, Forced: true}, false, func(c *client, dir string) revocable.Lock {
-			return revocable.NewForced(c.session(), dir, shortGrace)
-		}, "while client"},
-		{"force that was not agreed upon", revocable.Terms{Grace: patience}, false, func(c *client, dir string) revocable.Lock {
-			return revocable.NewForced(c.session(), dir, shortGrace)
-		}, "while client"},
-		{"a holder that goes on after force", revocable.Terms{Grace: shortGrace, Forced: true}, false, func(c *client, dir string) revocable.Lock {
-			return revocable.NewForced(c.session(), dir, shortGrace)
-		}, "after the lock had been taken away"},
-		{"force that is not used", revocable.Terms{Grace: shortGrace, Forced: true}, false, revocableVariants[1].open, "after it was asked"},
-		{"a lock for each", revocable.Terms{Grace: patience}, true, revocableVariants[1].open, "while client"},
-	} {
-		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
-			dir := directory(t, v)
-			got := revocableBreaches(t, v, tt.terms, func(_ int, c *client) revocable.Lock {
-				if tt.own {
-					return tt.open(c, directory(t, v))
-				}
-				return tt.open(c, dir)
-			})
-			if !strings.Contains(got, tt.want) {
-				t.Errorf("breaches %s, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-// After a fault at a write of the client that asks or of the one that gives up, nothing is left that blocks others.
-func TestRevocableFaults(t *testing.T) {
-	t.Parallel()
-	for _, tt := range writeFaults {
-		for _, op := range []wire.Opcode{wire.OpCreate, wire.OpSetData, wire.OpDelete} {
-			for _, variant := range revocableVariants[1:] { // poll writes what data-watch writes
-				bubbles.run(t, fmt.Sprintf("%s/%s/%s", tt.name, op, variant.name), func(t *testing.T, v venue) {
-					revocableSurvivesFaults(t, v, variant, embedded.Fault{Op: op, Do: tt.do}, tt.lost)
-				})
-			}
-		}
-	}
-}
-
-// revocableSurvivesFaults lets a client ask for a lock and give it back, and something go wrong with one of its writes.
-func revocableSurvivesFaults(t *testing.T, v venue, variant revocableVariant, fault embedded.Fault, lost bool) {
-	t.Helper()
-	dir, cs := directory(t, v), clients(t, v, 2)
-	holder, hit := variant.open(cs[0], dir), variant.open(cs[1], dir)
-	grant := revocableMustAcquire(t, holder)
-	fault.Session = cs[1].conn.SessionID()
-	trap := embeddedServer(t, v).Inject(fault)
-	failed := make(chan error, 1)
-	go func() {
-		_, err := hit.Acquire(testContext(t))
-		if err == nil {
-			err = hit.Release(testContext(t))
-		}
-		failed <- err
-	}()
-	if !lost || fault.Op == wire.OpDelete {
-		revocableMustBeTold(t, "it was asked", grant.Revoked)
-		revocableMustRelease(t, holder)
-	}
-	if err := <-failed; lost != errors.Is(err, variants.ErrSessionLost) || !lost && err != nil {
-		t.Errorf("Acquire and Release returned %v; session lost: %v", err, lost)
-	}
-	<-trap.Fired()
-	revocableMustRelease(t, holder) // which does nothing if it has
-	revocableMustAcquire(t, holder)
-	revocableMustRelease(t, holder)
-	mustBeEmpty(t, v, dir)
-}
-
-// A client whose session the server ends while it holds, or waits, gives way to the client after it.
-func TestRevocableAfterForcedExpiry(t *testing.T) {
-	t.Parallel()
-	onEach(t, bubbles, revocableVariants, func(t *testing.T, v venue, variant revocableVariant) {
-		dir, cs := directory(t, v), clients(t, v, 3)
-		holder, middle, last := variant.open(cs[0], dir), variant.open(cs[1], dir), variant.open(cs[2], dir)
-		grant := revocableMustAcquire(t, holder)
-		failed := background(func() error { return errorOf(middle.Acquire(testContext(t))) })
-		awaitWaiting(t, cs[1])
-		granted := revocableWant(t, cs[2], last)
-		embeddedServer(t, v).Expire(cs[1].conn.SessionID())
-		wantError(t, "Acquire in an expired session", <-failed, variants.ErrSessionLost)
-		embeddedServer(t, v).Expire(cs[0].conn.SessionID())
-		if second := <-granted; second.Token <= grant.Token {
-			t.Errorf("fencing token %d after %d", second.Token, grant.Token)
-		}
-		revocableMustBeTold(t, "its session is lost", grant.Lost)
-		revocableMustRelease(t, last)
-		mustBeEmpty(t, v, dir)
-	})
 }

@@ -1,13 +1,8 @@
 package conformance_test
 
 import (
-	"context"
-	"fmt"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/rwlock"
@@ -44,7 +39,6 @@ func checkRevocableRW(t *testing.T, at place) {
 		func(t *testing.T, v venue, do revocableRWCheck, variant underTest[revocableRWOpener]) {
 			do(t, v, directory(t, v), variant.open)
 		})
-	t.Run("keeps its promise", func(t *testing.T) { revocableRWKeepsItsPromise(t, at) })
 	at.run(t, "spares ordinary clients and urgent ones", func(t *testing.T, v venue) {
 		revocableRWSparesEquals(t, v)
 	})
@@ -201,116 +195,5 @@ func revocableRWSparesEquals(t *testing.T, v venue) {
 	l.release(2)
 	<-other
 	l.release(3)
-	mustBeEmpty(t, v, dir)
-}
-
-// revocableRWHistory lets six participants take the lock at once, several times each, on these terms.
-func revocableRWHistory(t *testing.T, v venue, dir string, open revocableRWOpener, terms rwlock.Terms, hold func(context.Context, <-chan struct{}) error) variants.History {
-	t.Helper()
-	const n, rounds = 6, 6
-	cs := clients(t, v, n)
-	variant := variants.Variant{Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
-		return rwlock.NewParticipant(open(cs[env.Index], dir), terms, env), nil
-	}}
-	c := newCompany(t.Context(), variant, variants.Env{Clients: n, Hold: hold})
-	for i, member := range cs {
-		c.joinWith(t, member.handle)
-		c.start(i, rounds)
-	}
-	c.mustEnd(t)
-	return c.history()
-}
-
-// heldUntilAsked holds for a while, or until another client asks.
-func heldUntilAsked(ctx context.Context, asked <-chan struct{}) error {
-	return variants.WaitFor(ctx, 20*time.Millisecond, asked, nil)
-}
-
-func revocableRWKeepsItsPromise(t *testing.T, at place) {
-	onEach(t, at, revocableRWVariants, func(t *testing.T, v venue, variant underTest[revocableRWOpener]) {
-		dir := directory(t, v)
-		h := revocableRWHistory(t, v, dir, variant.open, rwlock.Terms{Grace: patience, Priorities: variant.name == "urgent-asks"}, heldUntilAsked)
-		for _, breach := range rwlock.RevocableRecipe().Violations(h) {
-			t.Error(breach.Text)
-		}
-		if phasesIn(rwlock.RevocableRecipe(), h)["revoke"] == 0 {
-			t.Error("no client was asked to give up")
-		}
-		mustBeEmpty(t, v, dir)
-	})
-}
-
-// The checks above must be able to fail.
-func TestBrokenRevocableRWLocksAreCaught(t *testing.T) {
-	t.Parallel()
-	deaf := func(ctx context.Context, _ <-chan struct{}) error {
-		return variants.WaitFor(ctx, 2*shortGrace, nil, nil)
-	}
-	for _, tt := range []struct {
-		name    string
-		variant int
-		terms   rwlock.Terms
-		hold    func(context.Context, <-chan struct{}) error
-		want    string
-	}{
-		{"deaf holders", 1, rwlock.Terms{Grace: shortGrace}, deaf, "after it was asked; the grace is 50ms"},
-		{"holders that are deaf to urgent clients", 2, rwlock.Terms{Grace: shortGrace, Priorities: true}, deaf, "after it was asked; the grace is 50ms"},
-		{"a lock in which all clients ask", 1, rwlock.Terms{Grace: patience, Priorities: true}, heldUntilAsked, "was asked to give up although no client that may ask it wanted the lock"},
-		{"a lock in which too few clients ask", 2, rwlock.Terms{Grace: shortGrace}, func(ctx context.Context, asked <-chan struct{}) error {
-			return variants.WaitFor(ctx, 2*shortGrace, asked, nil)
-		}, "after it was asked; the grace is 50ms"},
-	} {
-		bubbles.run(t, tt.name, func(t *testing.T, v venue) {
-			h := revocableRWHistory(t, v, directory(t, v), revocableRWVariants[tt.variant].open, tt.terms, tt.hold)
-			mustBreak(t, rwlock.RevocableRecipe(), h, tt.want)
-		})
-	}
-}
-
-// After a fault at a write of the client that asks or of the one that gives up, nothing is left that blocks others.
-func TestRevocableRWFaults(t *testing.T) {
-	t.Parallel()
-	for _, tt := range writeFaults {
-		for _, op := range []wire.Opcode{wire.OpCreate, wire.OpSetData, wire.OpDelete} {
-			for _, mode := range []rwlock.Mode{rwlock.Read, rwlock.Write} {
-				for _, variant := range revocableRWVariants {
-					bubbles.run(t, strings.Join([]string{tt.name, fmt.Sprint(op), mode.String(), variant.name}, "/"), func(t *testing.T, v venue) {
-						revocableRWSurvivesFaults(t, v, variant.open, mode, embedded.Fault{Op: op, Do: tt.do}, tt.lost)
-					})
-				}
-			}
-		}
-	}
-}
-
-// revocableRWSurvivesFaults lets a client ask a writer for the lock and give it back, and something go wrong with one of its writes.
-func revocableRWSurvivesFaults(t *testing.T, v venue, open revocableRWOpener, mode rwlock.Mode, fault embedded.Fault, lost bool) {
-	t.Helper()
-	dir := directory(t, v)
-	l := newRevocableRWLine(t, v, dir, open, 2)
-	grant := l.hold(0, rwlock.Write)
-	fault.Session = l.cs[1].conn.SessionID()
-	trap := embeddedServer(t, v).Inject(fault)
-	ctx := testContext(t)
-	failed := background(func() error {
-		if _, err := l.locks[1].AcquireUrgently(ctx, mode); err != nil {
-			return err
-		}
-		return l.locks[1].Release(ctx)
-	})
-	if !lost || fault.Op == wire.OpDelete {
-		mustBeAsked(t, grant)
-		l.release(0)
-	}
-	switch err := await(t, "the client did not go on", failed); {
-	case lost:
-		wantError(t, "Acquire and Release", err, variants.ErrSessionLost)
-	default:
-		must(t, err)
-	}
-	<-trap.Fired()
-	l.release(0) // which does nothing if it has
-	l.hold(0, rwlock.Write)
-	l.release(0)
 	mustBeEmpty(t, v, dir)
 }

@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/treecache"
 )
@@ -44,9 +41,8 @@ type copyOfTree struct {
 	treecache.Cache
 	root string
 
-	mu          sync.Mutex
-	data        map[string]string
-	connections []treecache.UpdateKind // what became of them
+	mu   sync.Mutex
+	data map[string]string
 }
 
 // openCopy opens a cache and loads it.
@@ -73,7 +69,6 @@ func (c *copyOfTree) update(u treecache.Update) {
 	case treecache.Removed:
 		delete(c.data, u.Path)
 	case treecache.Disconnected, treecache.Reconnected:
-		c.connections = append(c.connections, u.Kind)
 	default:
 		c.data[u.Path] = string(u.Data)
 	}
@@ -166,10 +161,7 @@ var cacheChecks = []check[cacheCheck]{
 	{"wants a tree", cacheWantsATree},
 	{"wants to hear", cacheWantsToHear},
 	{"withdraws", cacheWithdraws},
-	{"reports a lost session", cacheReportsALostSession},
 	{"catches up after an outage", cacheCatchesUpAfterAnOutage},
-	{"catches up when it was reading", cacheCatchesUpWhenItWasReading},
-	{"catches up when it is cut off again", cacheCatchesUpWhenItIsCutOffAgain},
 	{"honours a deadline of a silent server", cacheHonoursADeadline},
 }
 
@@ -183,7 +175,6 @@ func checkCaches(t *testing.T, at place) {
 		do(t, v, root, variant.open)
 	})
 	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, treecache.Recipe(), 6, 15) })
-	t.Run("keeps its promise through reconnects", func(t *testing.T) { cachesKeepTheirPromise(t, at) })
 }
 
 func cacheFollowsChanges(t *testing.T, v venue, root string, open cacheOpener) {
@@ -261,24 +252,6 @@ func cacheWithdraws(t *testing.T, v venue, root string, open cacheOpener) {
 	c.mustBecome(t, shakeTree(t, cs[1], root))
 }
 
-func cacheReportsALostSession(t *testing.T, v venue, root string, open cacheOpener) {
-	cut, cable := cabled(t, v, v.shortest)
-	c := openCopy(t, cut, root, open)
-	cable.unplug()
-	err := func() error {
-		for {
-			if err := c.Changed(testContext(t)); err != nil {
-				return err
-			}
-			if err := c.Refresh(testContext(t)); err != nil {
-				return err
-			}
-		}
-	}()
-	wantError(t, "following the tree", err, variants.ErrSessionLost)
-	wantError(t, "Refresh", c.Refresh(testContext(t)), variants.ErrSessionLost)
-}
-
 // mustSee waits until a cache is in a state.
 func (c *copyOfTree) mustSee(t testing.TB, want treecache.State) {
 	t.Helper()
@@ -301,96 +274,12 @@ func cacheCatchesUpAfterAnOutage(t *testing.T, v venue, root string, open cacheO
 	c.mustBecome(t, treeOf(t, other, root))
 }
 
-// The connection is lost around a read of a znode that has changed, and the tree changes meanwhile.
-func cacheCatchesUpWhenItWasReading(t *testing.T, v venue, root string, open cacheOpener) {
-	server := embeddedServer(t, v)
-	for _, action := range []embedded.Action{embedded.DropBefore, embedded.DropAfter} {
-		for _, op := range []wire.Opcode{wire.OpGetData, wire.OpGetChildren2} {
-			cs := clients(t, v, 2)
-			c := openCopy(t, cs[0], root, open)
-			trap := inject(server, cs[0], op, action)
-			must(t, errorOf(cs[1].conn.Set(root+"/p0/c0", fmt.Append(nil, action, op), -1)))
-			must(t, errorOf(cs[1].conn.Create(fmt.Sprintf("%s/p0/%d-%d", root, action, op), nil, 0, variants.WorldACL())))
-			refreshed := background(func() error {
-				if err := c.Changed(testContext(t)); err != nil {
-					return err
-				}
-				return c.Refresh(testContext(t))
-			})
-			await(t, "the connection was not cut", trap.Fired())
-			must(t, errorOf(cs[1].conn.Set(root+"/p0/c2", fmt.Append(nil, action, op), -1)))
-			must(t, await(t, "the refresh did not end", refreshed))
-			if want := []treecache.UpdateKind{treecache.Disconnected, treecache.Reconnected}; !slices.Equal(c.connections, want) {
-				t.Errorf("during the refresh, the listener was told of %v, want %v", c.connections, want)
-			}
-			c.mustBecome(t, treeOf(t, cs[1], root))
-		}
-	}
-}
-
-// The connection is lost again and again, each time as soon as the client has seen it made again.
-func cacheCatchesUpWhenItIsCutOffAgain(t *testing.T, v venue, root string, open cacheOpener) {
-	other := clients(t, v, 1)[0]
-	cut, cable := cabled(t, v, ensemble.SessionTimeout)
-	c := openCopy(t, cut, root, open)
-	for i := range 3 {
-		cable.unplug()
-		c.mustSee(t, treecache.CutOff)
-		must(t, errorOf(other.conn.Set(root+"/p0/c0", fmt.Append(nil, i), -1)))
-		cable.replug()
-		c.mustSee(t, treecache.Restoring)
-	}
-	c.mustBecome(t, treeOf(t, other, root))
-}
-
 func cacheHonoursADeadline(t *testing.T, v venue, root string, open cacheOpener) {
 	other := clients(t, v, 1)[0]
 	cut, cable := cabled(t, v, ensemble.SessionTimeout)
 	c := newCopy(t, cut, root, open)
 	cable.mustTimeOut(t, "Load", c.Load)
 	c.mustBecome(t, treeOf(t, other, root))
-}
-
-// cachesKeepTheirPromise cuts all clients off, several times, while they take their steps.
-func cachesKeepTheirPromise(t *testing.T, at place) {
-	recipe := treecache.Recipe()
-	onEachOf(t, at, recipe, func(t *testing.T, v venue, variant variants.Variant) {
-		const participants, steps = 4, 120
-		c := newCompany(t.Context(), variant, variants.Env{Clients: participants, Size: 60, Root: directory(t, v), Hold: briefly})
-		c.prepare(t, clients(t, v, 1)[0])
-		var cs []*client
-		var cables []*cable
-		for range participants {
-			client, cable := cabled(t, v, ensemble.SessionTimeout)
-			cs, cables = append(cs, client), append(cables, cable)
-		}
-		c.joinAll(t, cs...)
-		for i := range c.members {
-			c.start(i, steps)
-		}
-		for round := range 3 {
-			seen := len(c.history())
-			eventually(t, "the clients do not go on", func() bool { return len(c.history()) > seen+20 })
-			for _, cable := range cables {
-				cable.unplug()
-				if round > 0 {
-					cable.replug()
-				}
-			}
-			for _, cable := range cables {
-				cable.replug()
-			}
-		}
-		c.mustEnd(t)
-		for _, violation := range recipe.Violations(c.history()) {
-			t.Error(violation.Text)
-		}
-		for i, client := range cs {
-			if client.ledger.Reconnects() == 0 {
-				t.Errorf("client %d was not cut off: the test tests nothing", i)
-			}
-		}
-	})
 }
 
 // After a reconnect, a cache reads everything, or only what has changed.

@@ -7,13 +7,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
@@ -64,15 +61,9 @@ var siteChecks = []check[siteCheck]{
 	{"wait for all votes, or for the first to abort", sitesWaitForTheVotesThatDecide},
 	{"keep few transactions", sitesKeepFewTransactions},
 	{"agree with a site that has fallen behind", sitesAgreeWithOneThatHasFallenBehind},
-	{"survive a death before the vote", sitesSurviveADeathBeforeTheVote},
-	{"survive a death that the coordinator waits for", sitesSurviveADeathThatTheCoordinatorWaitsFor},
-	{"survive a death after the vote", sitesSurviveADeathAfterTheVote},
-	{"report a lost session", sitesReportALostSession},
-	{"recover a lost reply", sitesRecoverALostReply},
-	{"recover a lost request", sitesRecoverALostRequest},
-	{"recover a lost vote", sitesRecoverALostVote},
 	{"honour a deadline of a silent server", sitesHonourADeadlineOfASilentServer},
 	{"respect foreign znodes", sitesRespectForeignZnodes},
+	{"go by the first outcome", sitesGoByTheFirstOutcome},
 	{"tell of a withdrawal", sitesTellOfAWithdrawal},
 }
 
@@ -175,22 +166,6 @@ func mustClose(t testing.TB, v venue, dir string, sites ...twophasecommit.Site) 
 	mustBeEmpty(t, v, dir)
 }
 
-// transact lets clients take part in a number of transactions as in a run in closed mode, and returns their history.
-// wrap can replace their sessions by faulty ones.
-func transact(t *testing.T, dir, variant string, rounds int, cs []*client, wrap func(int, variants.Conn) variants.Conn) variants.History {
-	t.Helper()
-	group := newCompany(t.Context(), variantOf(twophasecommit.Recipe(), variant), variants.Env{Clients: len(cs), Root: dir})
-	for i, c := range cs {
-		group.join(t, wrap(i, c.conn), c.monitor.Lost())
-	}
-	group.mustStep(t, rounds)
-	if left := transactionsIn(children(t, cs[0], dir)); left > 2 {
-		t.Errorf("%d transactions are left of %d", left, rounds)
-	}
-	group.leave(t)
-	return group.history()
-}
-
 func transactionsIn(names []string) int {
 	n := 0
 	for _, name := range names {
@@ -203,13 +178,18 @@ func transactionsIn(names []string) int {
 
 func sitesAgree(t *testing.T, v venue, dir string, variant siteVariant) {
 	const rounds = 22 // the last is one that all want to commit, after which two transactions are left
+	recipe := twophasecommit.Recipe()
 	for _, n := range []int{1, 2, 5} {
 		cs := clients(t, v, n)
-		h := transact(t, dir, variant.name, rounds, cs, func(_ int, s variants.Conn) variants.Conn { return s })
-		for _, violation := range twophasecommit.Recipe().Violations(h) {
+		group := newCompany(t.Context(), variantOf(recipe, variant.name), variants.Env{Clients: n, Root: dir})
+		group.joinAll(t, cs...)
+		group.mustStep(t, rounds)
+		mustKeep(t, 2, cs[0], dir)
+		group.leave(t)
+		for _, violation := range recipe.Violations(group.history()) {
 			t.Errorf("%d sites: %s", n, violation.Text)
 		}
-		if decided := phasesIn(twophasecommit.Recipe(), h)[twophasecommit.Recipe().Operation]; decided != n*rounds {
+		if decided := phasesIn(recipe, group.history())[recipe.Operation]; decided != n*rounds {
 			t.Errorf("%d sites decided %d times in %d transactions", n, decided, rounds)
 		}
 		mustBeEmpty(t, v, dir)
@@ -284,159 +264,6 @@ func sitesVoteOnce(t *testing.T, v venue, dir string, variant siteVariant) {
 	mustClose(t, v, dir, sites...)
 }
 
-// A site that dies before it has voted aborts the transaction where its death is noticed, and blocks it elsewhere.
-func sitesSurviveADeathBeforeTheVote(t *testing.T, v venue, dir string, variant siteVariant) {
-	cs := clients(t, v, 4)
-	sites := assemble(t, dir, variant.open, cs...)
-	mustPrepare(t, sites...)
-	cs[2].Close()
-	survive(t, v, dir, variant, sites)
-}
-
-// As above, with a session that expires while the coordinator already waits for its vote.
-func sitesSurviveADeathThatTheCoordinatorWaitsFor(t *testing.T, v venue, dir string, variant siteVariant) {
-	cs := clients(t, v, 4)
-	mortal, cable := cabled(t, v, v.shortest)
-	cs[2] = mortal
-	sites := assemble(t, dir, variant.open, cs...)
-	mustPrepare(t, sites...)
-	mustDecide(t, twophasecommit.Commit, voteAll(t, sites...)...) // a whole transaction before
-	mustPrepare(t, sites...)
-	ctx, cancel := context.WithCancel(testContext(t))
-	waiting := voteAndWait(ctx, t, sites[0], twophasecommit.Commit)
-	cable.unplug()
-	<-cs[2].monitor.Lost()
-	if !variant.ephemeral {
-		cancel() // nobody will tell it
-	}
-	defer cancel()
-	survive(t, v, dir, variant, sites)
-	if d := <-waiting; variant.ephemeral && d.outcome != twophasecommit.Abort {
-		t.Errorf("the coordinator's decision is %q (%v), want abort", d.outcome, d.err)
-	}
-}
-
-// survive lets all sites but the third vote, which is dead.
-func survive(t *testing.T, v venue, dir string, variant siteVariant, sites []twophasecommit.Site) {
-	t.Helper()
-	alive := []twophasecommit.Site{sites[0], sites[1], sites[3]}
-	if variant.ephemeral {
-		mustDecide(t, twophasecommit.Abort, voteAll(t, alive...)...)
-		mustPrepare(t, alive...) // and from now on
-		mustDecide(t, twophasecommit.Abort, voteAll(t, alive...)...)
-		mustClose(t, v, dir, alive...)
-		return
-	}
-	ctx, cancel := context.WithTimeout(testContext(t), 200*time.Millisecond)
-	defer cancel()
-	var decisions []<-chan decision
-	for _, s := range alive {
-		decisions = append(decisions, vote(ctx, s, twophasecommit.Commit))
-	}
-	for i, done := range decisions {
-		if d := <-done; !errors.Is(d.err, context.DeadlineExceeded) {
-			t.Errorf("a site decided %q (%v) without the vote of the dead one (%d)", d.outcome, d.err, i)
-		}
-	}
-	mustClose(t, v, dir, alive...)
-}
-
-// A site that dies after it has voted, and before its vote was counted, counts where votes outlive their sites.
-func sitesSurviveADeathAfterTheVote(t *testing.T, v venue, dir string, variant siteVariant) {
-	cs := clients(t, v, 4)
-	sites := assemble(t, dir, variant.open, cs...)
-	mustPrepare(t, sites...)
-	dying, stop := context.WithCancel(testContext(t))
-	dead := voteAndWait(dying, t, sites[2], twophasecommit.Commit)
-	cs[2].Close()
-	stop()
-	<-dead
-	want := twophasecommit.Commit
-	if variant.ephemeral {
-		want = twophasecommit.Abort
-	}
-	alive := []twophasecommit.Site{sites[0], sites[1], sites[3]}
-	mustDecide(t, want, voteAll(t, alive...)...)
-	mustClose(t, v, dir, alive...)
-}
-
-// A site that loses its session is told so, in whatever it waits.
-func sitesReportALostSession(t *testing.T, v venue, dir string, variant siteVariant) {
-	coordinator := clients(t, v, 1)[0]
-	voting, cable := cabled(t, v, v.shortest)
-	waiting, other := cabled(t, v, v.shortest)
-	sites := assemble(t, dir, variant.open, coordinator, voting, waiting)
-	early := background(func() error { return errorOf(sites[2].Prepare(testContext(t), nil)) })
-	awaitWaiting(t, waiting)
-	other.unplug()
-	wantError(t, "Prepare without a session", <-early, variants.ErrSessionLost)
-	mustPrepare(t, sites[:2]...)
-	vote := voteAndWait(testContext(t), t, sites[1], twophasecommit.Commit)
-	cable.unplug()
-	if d := <-vote; !errors.Is(d.err, variants.ErrSessionLost) {
-		t.Errorf("Decide without a session returned %q, %v, want ErrSessionLost", d.outcome, d.err)
-	}
-	wantError(t, "Decide after the session was lost", errorOf(sites[1].Decide(testContext(t), twophasecommit.Commit)), variants.ErrSessionLost)
-	closeAll(t, sites[0])
-}
-
-// The connection is cut around each create. The group takes no notice.
-func sitesRecoverALostReply(t *testing.T, v venue, dir string, variant siteVariant) {
-	sitesRecover(t, v, dir, variant, dropReply)
-}
-
-func sitesRecoverALostRequest(t *testing.T, v venue, dir string, variant siteVariant) {
-	sitesRecover(t, v, dir, variant, dropRequest)
-}
-
-func sitesRecover(t *testing.T, v venue, dir string, variant siteVariant, fault fault) {
-	t.Helper()
-	coordinator, opening := cutting(t, v, fault)
-	other, enlisting := cutting(t, v, fault)
-	if variant.ephemeral {
-		enlisting.arm()
-	}
-	sites := assemble(t, dir, variant.open, coordinator, other)
-	if enlisting.fired() != variant.ephemeral {
-		t.Fatal("the connection was not cut: the test tests nothing")
-	}
-	want := 0
-	for round := range 3 {
-		if round != 1 {
-			opening.arm() // of the first; and the third, which also deletes the first
-			want++
-		}
-		mustPrepare(t, sites...)
-		if got := coordinator.ledger.Reconnects(); got != want {
-			t.Fatalf("%d reconnections in transaction %d, want %d: the test tests nothing", got, round, want)
-		}
-		// The coordinator waits for each vote, so that it has no watches when it is cut again.
-		waiting := voteAndWait(testContext(t), t, sites[0], twophasecommit.Commit)
-		mustDecide(t, twophasecommit.Commit, waiting, vote(testContext(t), sites[1], twophasecommit.Commit))
-	}
-	if left := transactionsIn(children(t, coordinator, dir)); left != 2 {
-		t.Errorf("%d transactions are left, want 2", left)
-	}
-	mustClose(t, v, dir, sites...)
-}
-
-// The connection is cut around each write of a vote or an outcome.
-func sitesRecoverALostVote(t *testing.T, v venue, dir string, variant siteVariant) {
-	server := embeddedServer(t, v)
-	cs := clients(t, v, 2)
-	sites := assemble(t, dir, variant.open, cs...)
-	for _, action := range []embedded.Action{embedded.DropBefore, embedded.DropAfter} {
-		mustPrepare(t, sites...)
-		var traps []*embedded.Trap
-		for _, c := range cs {
-			traps = append(traps, inject(server, c, wire.OpSetData, action))
-		}
-		mustDecide(t, twophasecommit.Commit, voteAll(t, sites...)...)
-		mustHaveFired(t, traps...)
-	}
-	mustClose(t, v, dir, sites...)
-}
-
 // A caller gets control back although the server does not answer at all.
 func sitesHonourADeadlineOfASilentServer(t *testing.T, v venue, dir string, variant siteVariant) {
 	frozen, cable := cabled(t, v, ensemble.SessionTimeout)
@@ -485,5 +312,102 @@ func sitesTellOfAWithdrawal(t *testing.T, v venue, dir string, variant siteVaria
 	if d := <-waiting; !errors.Is(d.err, twophasecommit.ErrWithdrawn) {
 		t.Errorf("Decide after the withdrawal returned %q, %v, want ErrWithdrawn", d.outcome, d.err)
 	}
+	mustClose(t, v, dir, sites...)
+}
+
+// transactTogether lets sites commit one more transaction.
+func transactTogether(t testing.TB, sites ...twophasecommit.Site) {
+	t.Helper()
+	mustPrepare(t, sites...)
+	mustDecide(t, twophasecommit.Commit, voteAll(t, sites...)...)
+}
+
+// The first vote to abort decides, in any order of the sites, or else all wait for the last vote.
+func sitesWaitForTheVotesThatDecide(t *testing.T, v venue, dir string, variant siteVariant) {
+	cs := clients(t, v, 3)
+	sites := assemble(t, dir, variant.open, cs...)
+	mustPrepare(t, sites...)
+	waiting := []<-chan decision{voteAndWait(testContext(t), t, sites[0], twophasecommit.Commit)}
+	if variant.early {
+		mustDecide(t, twophasecommit.Abort, append(waiting, vote(testContext(t), sites[2], twophasecommit.Abort))...)
+		waiting = nil
+	} else {
+		waiting = append(waiting, voteAndWait(testContext(t), t, sites[2], twophasecommit.Abort))
+		if len(waiting[0])+len(waiting[1]) > 0 {
+			t.Error("a site decided before all had voted")
+		}
+	}
+	mustDecide(t, twophasecommit.Abort, append(waiting, vote(testContext(t), sites[1], twophasecommit.Commit))...)
+	transactTogether(t, sites...)
+	mustClose(t, v, dir, sites...)
+}
+
+// abortBy lets one site vote against one more transaction, and others for it. If the coordinator takes part, it is the first of
+// these.
+func abortBy(t testing.TB, against twophasecommit.Site, others ...twophasecommit.Site) {
+	t.Helper()
+	mustPrepare(t, append(others, against)...)
+	mustDecide(t, twophasecommit.Abort, append(voteAll(t, others...), vote(testContext(t), against, twophasecommit.Abort))...)
+}
+
+// mustKeep wants so many transactions in the tree at most.
+func mustKeep(t testing.TB, most int, c *client, dir string) {
+	t.Helper()
+	if names := children(t, c, dir); transactionsIn(names) > most {
+		t.Errorf("znodes %v, want those of %d transactions at most", names, most)
+	}
+}
+
+// Transactions that are aborted one after another do not pile up while all sites take part.
+func sitesKeepFewTransactions(t *testing.T, v venue, dir string, variant siteVariant) {
+	cs := clients(t, v, 3)
+	sites := assemble(t, dir, variant.open, cs...)
+	for range 12 {
+		abortBy(t, sites[1], sites[0], sites[2])
+	}
+	mustKeep(t, 3, cs[0], dir)
+	mustClose(t, v, dir, sites...)
+}
+
+// A site that voted to commit, and has not looked for the outcome since, learns of it however many transactions the others have
+// aborted meanwhile. It then goes through these.
+func sitesAgreeWithOneThatHasFallenBehind(t *testing.T, v venue, dir string, variant siteVariant) {
+	if !variant.early {
+		return // the others wait for it
+	}
+	const aborted = 4
+	cs := clients(t, v, 3)
+	sites := assemble(t, dir, variant.open, cs...)
+	mustPrepare(t, sites...)
+	ctx, cancel := context.WithCancel(testContext(t))
+	slow := voteAndWait(ctx, t, sites[2], twophasecommit.Commit)
+	cancel()
+	<-slow
+	mustDecide(t, twophasecommit.Commit, voteAll(t, sites[:2]...)...)
+	for range aborted {
+		abortBy(t, sites[1], sites[0])
+	}
+	mustDecide(t, twophasecommit.Commit, voteAll(t, sites[2])...)
+	for range aborted {
+		mustPrepare(t, sites[2])
+		mustDecide(t, twophasecommit.Abort, voteAll(t, sites[2])...)
+	}
+	for range 3 { // each deletes two
+		transactTogether(t, sites...)
+	}
+	mustKeep(t, 2, cs[0], dir)
+	mustClose(t, v, dir, sites...)
+}
+
+// A former process of the coordinator writes the outcome just before its successor does.
+func sitesGoByTheFirstOutcome(t *testing.T, v venue, dir string, variant siteVariant) {
+	if !strings.HasPrefix(variant.name, "coordinator") {
+		return // nothing but the votes decides
+	}
+	cs := clients(t, v, 3)
+	sites := assemble(t, dir, variant.open, cs[:2]...)
+	mustPrepare(t, sites...)
+	must(t, errorOf(cs[2].conn.Set(dir+"/tx-0", []byte(twophasecommit.Abort), 0)))
+	mustDecide(t, twophasecommit.Abort, voteAll(t, sites...)...)
 	mustClose(t, v, dir, sites...)
 }

@@ -1,4 +1,4 @@
-package planted
+package simulation_test
 
 import (
 	"path"

@@ -1,4 +1,4 @@
-package planted
+package simulation_test
 
 import (
 	"context"
@@ -66,13 +66,3 @@ func taken(err error) error {
 	}
 	return err
 }
-
-// Outlived is a connection that has the id of its first session for ever: after a lost reply, a client in a new session of the client library
-// may take another one's fencing token for its own, and delete its znode.
-type Outlived struct {
-	variants.Conn
-	First int64
-}
-
-// SessionID implements [variants.Conn].
-func (o Outlived) SessionID() int64 { return o.First }

@@ -1,4 +1,4 @@
-package planted
+package simulation_test
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func announcements(events <-chan zk.Event) <-chan zk.Event {
 // undying is a lock whose grants are never lost. It counts them.
 type undying struct {
 	lock.Lock
-	grants *counter
+	grants *tally
 }
 
 // Acquire implements [lock.Lock].
@@ -74,23 +74,23 @@ func (u undying) Acquire(ctx context.Context) (lock.Grant, error) {
 	return lock.Grant{Token: grant.Token}, err
 }
 
-// counter counts, and lets others wait for it.
-type counter struct {
+// tally counts, and lets others wait for it.
+type tally struct {
 	mu   sync.Mutex
 	next chan struct{} // closed when the count grows
 }
 
-func newCounter() *counter { return &counter{next: make(chan struct{})} }
+func newTally() *tally { return &tally{next: make(chan struct{})} }
 
-func (c *counter) add() {
+func (c *tally) add() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.next)
 	c.next = make(chan struct{})
 }
 
-// await returns when the counter has grown so many times.
-func (c *counter) await(ctx context.Context, times int) error {
+// await returns when the tally has grown so many times.
+func (c *tally) await(ctx context.Context, times int) error {
 	for range times {
 		c.mu.Lock()
 		next := c.next

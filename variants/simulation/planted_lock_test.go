@@ -1,4 +1,4 @@
-package planted
+package simulation_test
 
 import (
 	"context"
@@ -16,16 +16,14 @@ func NonEphemeralLock() variants.Variant {
 // DeafSuccessorLock returns a lock whose waiters are notified by the holder that releases, not by the end of its znode: a client
 // whose predecessor dies or loses its session waits for ever.
 func DeafSuccessorLock() variants.Variant {
-	v := broken("deaf-successor", "predecessor-watch with waiters that ignore deletions", onConn(func(c variants.Conn) variants.Conn { return announced{c} }))
-	v.Free.Requests, v.Free.Writes, v.Free.Notifications = "7", "3", "2"
-	return v
+	return broken("deaf-successor", "predecessor-watch with waiters that ignore deletions", onConn(func(c variants.Conn) variants.Conn { return announced{c} }))
 }
 
 // UndyingHolderLock returns a lock whose holder makes a request at the end, ignores that its session turns out to be lost, and holds
 // on until other clients have been granted the lock twice.
 func UndyingHolderLock() variants.Variant {
-	grants := newCounter()
-	v := broken("undying-holder", "predecessor-watch with holders that ignore the loss of their session", func(env variants.Env) (variants.Participant, error) {
+	grants := newTally()
+	return broken("undying-holder", "predecessor-watch with holders that ignore the loss of their session", func(env variants.Env) (variants.Participant, error) {
 		hold := env.Hold
 		env.Hold = func(ctx context.Context, asked <-chan struct{}) error {
 			if err := hold(ctx, asked); err != nil {
@@ -39,25 +37,20 @@ func UndyingHolderLock() variants.Variant {
 		}
 		return lock.NewParticipant(undying{lock.NewPredecessorWatch(env.Session, env.Root), grants}, env), nil
 	})
-	v.Free.Requests = "6"
-	return v
 }
 
 // StaleTokenLock returns a lock whose holders count the fencing token when they release: after a holder that did not come to that,
 // the next one is granted the same token.
 func StaleTokenLock() variants.Variant {
-	v := broken("stale-token", "predecessor-watch with fencing tokens that holders count as they release", func(env variants.Env) (variants.Participant, error) {
+	return broken("stale-token", "predecessor-watch with fencing tokens that holders count as they release", func(env variants.Env) (variants.Participant, error) {
 		return lock.NewParticipant(newStale(env), env), nil
 	})
-	v.Free.Requests, v.Free.Writes = "8", "4"
-	return v
 }
 
 // broken returns a variant of the lock recipe that is not in the catalog.
 func broken(name, summary string, open func(variants.Env) (variants.Participant, error)) variants.Variant {
 	v := named(lock.Recipe(), "predecessor-watch")
-	v.Name, v.Kind, v.Summary, v.BadAt = name, variants.Naive, summary, "failures, on purpose"
-	v.Lockstep = variants.Cost{}
+	v.Name, v.Kind, v.Summary = name, variants.Naive, summary
 	v.Join = func(_ context.Context, env variants.Env) (variants.Participant, error) { return open(env) }
 	return v
 }

@@ -1,0 +1,118 @@
+package simulation_test
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"testing"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/doublebarrier"
+	"github.com/zkbench/zkbench/variants/enqueue"
+	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/masterworker"
+	"github.com/zkbench/zkbench/variants/queue"
+	"github.com/zkbench/zkbench/variants/simulation"
+	"github.com/zkbench/zkbench/variants/treecache"
+	"github.com/zkbench/zkbench/variants/twophasecommit"
+)
+
+// mistake is a variant that is broken on purpose, or was once.
+type mistake struct {
+	name    string
+	recipe  func() variants.Recipe
+	variant func() variants.Variant
+}
+
+// in returns a recipe's variant whose clients see their session through a mistake.
+func in(recipe func() variants.Recipe, variant string, see func(context.Context, *variants.Session) *variants.Session) func() variants.Variant {
+	return func() variants.Variant {
+		all := recipe().Variants
+		v := all[slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == variant })]
+		join := v.Join
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			seen := see(ctx, env.Session)
+			env.Session, env.Dial = seen, func(context.Context) (*variants.Session, func(), error) { return seen.Fork(), func() {}, nil }
+			return join(ctx, env)
+		}
+		return v
+	}
+}
+
+// on returns a recipe's variant whose clients have a connection with a mistake.
+func on(recipe func() variants.Recipe, variant string, mistaken func(variants.Conn) variants.Conn) func() variants.Variant {
+	return in(recipe, variant, func(_ context.Context, s *variants.Session) *variants.Session { return s.Through(mistaken(s.Conn())) })
+}
+
+// mistakes returns what the simulator must find. The last ones were faults of zkbench once.
+func mistakes() []mistake {
+	return slices.Concat(lockMistakes(), queueMistakes(), []mistake{
+		{"non-ephemeral lock", lock.Recipe, NonEphemeralLock},
+		{"deaf successor", lock.Recipe, DeafSuccessorLock},
+		{"undying holder", lock.Recipe, UndyingHolderLock},
+		{"stale token", lock.Recipe, StaleTokenLock},
+		{"unmarked items", enqueue.Recipe, UnmarkedItems},
+		{"lasting claims", queue.Recipe, LastingClaims},
+		{"repeated writes", queue.Recipe, RepeatedWrites},
+		{"lasting marks", queue.Recipe, LastingMarks},
+		{"forgotten workers", masterworker.Recipe, ForgottenWorkers},
+		{"trusted watches", doublebarrier.Recipe, in(doublebarrier.Recipe, "counted", func(_ context.Context, s *variants.Session) *variants.Session {
+			return Trusting(s)
+		})},
+		{"outages learned late", treecache.Recipe, in(treecache.Recipe, "resumed-watches", late)},
+		{"former requests", twophasecommit.Recipe, on(twophasecommit.Recipe, "coordinator-ephemeral", func(c variants.Conn) variants.Conn {
+			return Unexpecting{Conn: c}
+		})},
+	})
+}
+
+func late(ctx context.Context, s *variants.Session) *variants.Session {
+	l, err := Late(ctx, s)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// bases is from how many first seeds each mistake is looked for. More of them give a median.
+var bases = flag.Int("bases", 1, "first seeds from which each mistake is looked for")
+
+// mostSeeds is within how many seeds a mistake must be found.
+const mostSeeds = 1000
+
+// Each mistake is found, in fewer seeds than anybody's patience has.
+func TestMistakesAreFound(t *testing.T) {
+	slow(t)
+	for _, m := range mistakes() {
+		t.Run(m.name, func(t *testing.T) {
+			var seeds []int
+			var last simulation.Finding
+			for base := range uint64(*bases) {
+				n, finding := m.find(t, base*mostSeeds)
+				if n > mostSeeds {
+					t.Errorf("it was not found in %d seeds from %d on", mostSeeds, base*mostSeeds)
+				}
+				seeds, last = append(seeds, n), finding
+			}
+			slices.Sort(seeds)
+			t.Logf("seeds %v, median %d: %.150v", seeds, seeds[len(seeds)/2], last)
+		})
+	}
+}
+
+// find returns how many seeds it takes to find the mistake, and what was found.
+func (m mistake) find(t *testing.T, from uint64) (seeds int, found simulation.Finding) {
+	t.Helper()
+	recipe := func() variants.Recipe {
+		r := m.recipe()
+		r.Variants = []variants.Variant{m.variant()}
+		return r
+	}
+	r := recipe()
+	for n := range mostSeeds {
+		if out := simulation.Play(t, recipe, simulation.NewPlan(r, r.Variants[0], from+uint64(n))); out.Fails() {
+			return n + 1, out.Findings[0]
+		}
+	}
+	return mostSeeds + 1, simulation.Finding{}
+}
