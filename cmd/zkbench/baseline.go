@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
-	"github.com/zkbench/zkbench/results/table"
 )
 
 // defaultBaselines is the folder for baselines.
@@ -29,8 +27,7 @@ stored counts are the formulas' upper bounds.
 
 There is one file for each scenario. The files are small and sorted, so that a
 repository can keep them and a diff shows what changed.`,
-		Example: `  zkbench run lock-drain --ensemble embedded && zkbench baseline save
-  zkbench baseline diff`,
+		Example: "  zkbench run lock-drain --ensemble embedded && zkbench baseline save",
 	}
 	var dir string
 	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` for baselines")
@@ -40,78 +37,30 @@ repository can keep them and a diff shows what changed.`,
 			Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
 			RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
 		},
-		&cobra.Command{
-			Use: "diff [RESULT…]", Short: "Show what saving would change (default: the newest run)",
-			RunE: func(_ *cobra.Command, args []string) error { return a.diffBaselines(args, dir) },
-		},
 	)
 	return cmd
 }
 
-// baselinesOf returns the stored baselines and those that saving the results would store, by scenario.
-func (a *app) baselinesOf(paths []string, dir string) (old, fresh map[string]gate.Baseline, err error) {
+// saveBaselines stores the counts of results over the baselines in dir.
+func (a *app) saveBaselines(paths []string, dir string) error {
 	docs, err := a.readResults(paths)
 	if err != nil {
-		return nil, nil, err
-	}
-	if fresh, err = gate.BaselinesOf(docs); err != nil {
-		return nil, nil, exitError{outcome.CodeInvalid, err}
-	}
-	if old, err = gate.ReadBaselines(dir); err != nil && !errors.Is(err, gate.ErrNoBaselines) {
-		return nil, nil, usage(err)
-	}
-	for name, b := range fresh {
-		fresh[name] = b.Over(old[name])
-	}
-	return old, fresh, nil
-}
-
-func (a *app) saveBaselines(paths []string, dir string) error {
-	_, fresh, err := a.baselinesOf(paths, dir)
-	if err != nil {
 		return err
 	}
+	fresh, err := gate.BaselinesOf(docs)
+	if err != nil {
+		return exitError{outcome.CodeInvalid, err}
+	}
+	old, err := gate.ReadBaselines(dir)
+	if err != nil && !errors.Is(err, gate.ErrNoBaselines) {
+		return usage(err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(fresh)) {
-		if err := fresh[name].Write(dir); err != nil {
+		b := fresh[name].Over(old[name])
+		if err := b.Write(dir); err != nil {
 			return fmt.Errorf("save the baseline of %s: %w", name, err)
 		}
-		fmt.Fprintf(a.stdout, "%s: %d rows\n", filepath.Join(dir, name+".json"), len(fresh[name].Rows))
+		fmt.Fprintf(a.stdout, "%s: %d rows\n", filepath.Join(dir, name+".json"), len(b.Rows))
 	}
 	return nil
-}
-
-func (a *app) diffBaselines(paths []string, dir string) error {
-	if _, err := os.Stat(dir); err != nil {
-		return usage(fmt.Errorf("--dir: %w: create it with `zkbench baseline save`", err))
-	}
-	old, fresh, err := a.baselinesOf(paths, dir)
-	if err != nil {
-		return err
-	}
-	t := table.New(table.Left("scenario", "clients", "variant", "metric", "saved", "now")...)
-	changes := 0
-	for _, name := range slices.Sorted(maps.Keys(fresh)) {
-		was := old[name]
-		was.Scenario = name
-		for _, d := range was.Diff(fresh[name]) {
-			changes++
-			t.Row(d.Scenario, d.Clients, d.Variant, d.Metric, countOrDash(d.Old), countOrDash(d.New))
-		}
-		if was.Schema != 0 && was.Load != fresh[name].Load {
-			fmt.Fprintf(a.stdout, "%s has another load now: %s, not %s\n", name, fresh[name].Load, was.Load)
-		}
-	}
-	if changes == 0 {
-		fmt.Fprintln(a.stdout, "saving these results would change nothing")
-		return nil
-	}
-	_, err = fmt.Fprintln(a.stdout, t)
-	return err
-}
-
-func countOrDash(v *float64) string {
-	if v == nil {
-		return table.Missing
-	}
-	return fmt.Sprintf("%.6g", *v)
 }

@@ -165,45 +165,6 @@ func merged(a, b map[string]float64) map[string]float64 {
 	return out
 }
 
-// Difference is one count that differs between two baselines; a side without it is nil.
-type Difference struct {
-	Scenario, Variant, Metric string
-	Clients                   int
-	Old, New                  *float64
-}
-
-// Diff returns the differences of a newer baseline, in the order of its rows; rows that it lacks come last.
-func (b Baseline) Diff(newer Baseline) []Difference {
-	var out []Difference
-	diff := func(row BaselineRow, before, after map[string]float64) {
-		all := maps.Clone(row.Counts)
-		maps.Copy(all, before)
-		for _, metric := range sortedKeys(all) {
-			was, is := countIn(before, metric), countIn(after, metric)
-			if was == nil || is == nil || *was != *is {
-				out = append(out, Difference{b.Scenario, row.Variant, metric, row.Clients, was, is})
-			}
-		}
-	}
-	for _, row := range newer.Rows {
-		old := cmp.Or(b.row(row.Variant, row.Clients), &BaselineRow{})
-		diff(row, old.Counts, row.Counts)
-	}
-	for _, row := range b.Rows {
-		if newer.row(row.Variant, row.Clients) == nil {
-			diff(row, row.Counts, nil)
-		}
-	}
-	return out
-}
-
-func countIn(counts map[string]float64, metric string) *float64 {
-	if v, ok := counts[metric]; ok {
-		return &v
-	}
-	return nil
-}
-
 // Write stores the baseline in dir under the scenario's name. It creates dir if necessary.
 func (b Baseline) Write(dir string) error {
 	slices.SortFunc(b.Rows, func(x, y BaselineRow) int {
