@@ -116,10 +116,10 @@ func (d *Document) backsUp(s Stage) bool { return d.BeyondCapacity() && s.End > 
 
 // StageRow summarizes the repeats of one stage.
 type StageRow struct {
-	From    time.Duration         `json:"from_ns"` // since the window began
-	To      time.Duration         `json:"to_ns"`
-	Load    string                `json:"load"`
-	Metrics map[string]Aggregated `json:"metrics"`
+	From    time.Duration // since the window began
+	To      time.Duration
+	Load    string
+	Metrics map[string]Aggregated
 }
 
 // sameLoad reports whether two stages ask for the same.

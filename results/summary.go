@@ -6,47 +6,47 @@ import (
 	"slices"
 )
 
-// Summary is the condensed form of a run, for scripts: `zkbench run --summary FILE`.
+// Summary is the condensed form of a run, from which tables and figures are made.
 type Summary struct {
-	Rows []Row `json:"rows"`
+	Rows []Row
 }
 
 // Row summarizes the repeats of one variant with one number of clients.
 type Row struct {
-	Scenario string                `json:"scenario"`
-	Recipe   string                `json:"recipe"`
-	Variant  string                `json:"variant"`
-	Kind     string                `json:"kind"`
-	Phases   []string              `json:"phases"`
-	Clients  int                   `json:"clients"`
-	Rate     int                   `json:"rate,omitempty"` // operations per second that an open load offers
-	Size     int                   `json:"size"`           // of the recipe's data, for each client
-	Repeats  int                   `json:"repeats"`
-	Engine   string                `json:"engine"`
-	InMemory bool                  `json:"txn_log_in_memory,omitempty"`
-	Pair     string                `json:"overview,omitempty"` // of the scenario; see ParsePair
-	Metrics  map[string]Aggregated `json:"metrics"`
-	Warnings []string              `json:"warnings"` // reasons why the numbers must not be used begin with "invalid: "
-	Invalid  bool                  `json:"invalid"`
-	Partial  bool                  `json:"partial,omitempty"` // a measurement was interrupted
-	Guessed  bool                  `json:"herds_guessed"`     // notifications do not name the transaction that caused them
-	Faults   []string              `json:"faults,omitempty"`
+	Scenario string
+	Recipe   string
+	Variant  string
+	Kind     string
+	Phases   []string
+	Clients  int
+	Rate     int // operations per second that an open load offers
+	Size     int // of the recipe's data, for each client
+	Repeats  int
+	Engine   string
+	InMemory bool   // the transaction log is in a memory file system
+	Pair     string // of the scenario; see ParsePair
+	Metrics  map[string]Aggregated
+	Warnings []string // reasons why the numbers must not be used begin with "invalid: "
+	Invalid  bool
+	Partial  bool // a measurement was interrupted
+	Guessed  bool // notifications do not name the transaction that caused them
+	Faults   []string
 	// Background is the load of the background in the notation of the flag --background; empty without one.
-	Background string `json:"background,omitempty"`
+	Background string
 	// Stages are the parts of a load that changes within the window.
-	Stages []StageRow `json:"stages,omitempty"`
+	Stages []StageRow
 	// Unrecovered is the number of faults after which the load ended without a recovery. The true times until a recovery are
 	// then at least the measured ones.
-	Unrecovered int64 `json:"unrecovered,omitempty"`
+	Unrecovered int64
 	// Beyond reports whether an open load was beyond the capacity in at least one repeat.
-	Beyond bool `json:"beyond_capacity,omitempty"`
+	Beyond bool
 	// Unfinished says how far the first of the repeats came that was ended before its load was done; see [Document.Progress].
 	// The row then has no other metrics than [Finished] and [Violations].
-	Unfinished string `json:"unfinished,omitempty"`
+	Unfinished string
 	// KnownBroken says which promise the variant is known to break; see [Document.KnownBroken].
-	KnownBroken string `json:"known_broken,omitempty"`
+	KnownBroken string
 	// BreachExpected reports whether the scenario expects the variant to break its promise.
-	BreachExpected bool `json:"breach_expected,omitempty"`
+	BreachExpected bool
 
 	polls bool // the variant states no bound of its requests, so that their rate tells more than their number per operation
 }
@@ -72,21 +72,21 @@ func (d *Document) Drawable() bool { return d.Sound() && d.KnownBroken == "" }
 
 // Aggregated is the median of a metric over the repeats, with the extremes.
 type Aggregated struct {
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
-	Min   float64 `json:"min"`
-	Max   float64 `json:"max"`
+	Value float64
+	Unit  string
+	Min   float64
+	Max   float64
 }
 
 // Summarize returns one row for each group of repeats.
 func Summarize(docs []*Document) Summary {
-	s := Summary{Rows: []Row{}}
+	var s Summary
 	for _, group := range GroupRepeats(docs) {
 		d := group[0]
 		row := Row{
 			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients, Rate: d.Rate,
 			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
-			Metrics: Aggregate(group), Warnings: []string{}, Faults: d.Scenario.Faults,
+			Metrics: Aggregate(group), Faults: d.Scenario.Faults,
 			Background: d.Scenario.background(), Stages: stageRows(group), KnownBroken: d.KnownBroken, BreachExpected: d.BreachExpected(),
 		}
 		row.polls = d.polls()

@@ -20,7 +20,7 @@ func TestRunOnABareMachine(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
 	t.Chdir(t.TempDir())
-	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "1,6", "--repeats", "2", "--summary", "s.json", "--name", testName("bare"))
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "1,6", "--repeats", "2", "--name", testName("bare"))
 	if code != 0 {
 		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
@@ -33,7 +33,7 @@ func TestRunOnABareMachine(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
 		}
 	}
-	checkSummaryRows(t, "s.json", "embedded")
+	checkNewestRun(t, "embedded")
 	if code := plotNewest(t); code != 0 {
 		t.Errorf("plot: exit code %d", code)
 	}

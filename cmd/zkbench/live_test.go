@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,7 +40,7 @@ func servers(t *testing.T) string {
 func TestLiveRunAndPlot(t *testing.T) {
 	addrs := servers(t)
 	t.Chdir(t.TempDir())
-	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--clients", "1,6", "--repeats", "2", "--summary", "s.json")
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", addrs, "--clients", "1,6", "--repeats", "2")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
@@ -50,7 +48,7 @@ func TestLiveRunAndPlot(t *testing.T) {
 	if !strings.Contains(stdout, "lock/predecessor-watch") || !strings.Contains(stderr, last) {
 		t.Errorf("printed\n%s\nprogress\n%s", stdout, stderr)
 	}
-	checkSummaryRows(t, "s.json", "external")
+	checkNewestRun(t, "external")
 	ensembletest.AwaitNoZnodes(t, live.Get(t).Servers())
 	if code := plotNewest(t); code != 0 {
 		t.Errorf("plot: exit code %d", code)
@@ -71,17 +69,15 @@ func drainVariants(t *testing.T) int {
 	return len(s.Variants)
 }
 
-// checkSummaryRows holds the summary to the format that scripts rely on, and to the formulas of a drain.
-func checkSummaryRows(t *testing.T, path, engine string) {
+// checkNewestRun holds the documents of the newest run to the formulas of a drain.
+func checkNewestRun(t *testing.T, engine string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	var a app
+	docs, err := a.readResults(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var summary struct{ Rows []results.Row }
-	if err := json.Unmarshal(text, &summary); err != nil {
-		t.Fatal(err)
-	}
+	summary := results.Summarize(docs)
 	if want := 2 * drainVariants(t); len(summary.Rows) != want {
 		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(summary.Rows), want)
 	}

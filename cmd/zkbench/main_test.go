@@ -136,7 +136,6 @@ func TestUsageErrors(t *testing.T) {
 		{"empty clients", []string{"run", "lock-drain", "--clients", ""}, "--clients is empty"},
 		{"clients twice", []string{"run", "lock-drain", "--clients", "5,5"}, "has 5 twice"},
 		{"a scenario twice", []string{"run", "lock-drain", "lock-drain"}, "given twice"},
-		{"no folder for the summary", []string{"run", "lock-drain", "--summary", missing + "/s.json"}, "there is no folder"},
 		{"a page without a file", []string{"report", "--html", ""}, "--html is empty"},
 		{"a page and a table", []string{"report", "--html", "x.html", "--markdown"}, "goes with neither"},
 		{"no folder for the page", []string{"report", "--html", missing + "/x.html"}, "there is no folder"},

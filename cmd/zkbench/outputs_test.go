@@ -35,18 +35,14 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 		value   string
 		want    string
 	}{
-		{run, "summary", "dir", "is a folder"},
-		{run, "summary", "dir/", "is a folder"},
-		{run, "summary", "/dev/null", "not a regular file"},
-		{run, "summary", long, "too long"},
-		{run, "summary", nearly, "too long"},
-		{run, "summary", "none/file", "there is no folder"},
 		{run, "out", long, "too long"},
 		{run, "out", "file", "not a directory"},
 		{run, "out", "file/x", "not a directory"},
 		{run, "name", long, "at most 50 characters"},
 		{gate, "json", "dir", "is also an input"},
 		{gate, "json", "other", "is a folder"},
+		{gate, "json", "other/", "is a folder"},
+		{gate, "json", "none/file", "there is no folder"},
 		{gate, "junit", long, "too long"},
 		{gate, "markdown", "/dev/null", "not a regular file"},
 		{gate, "benchfmt", nearly, "too long"},

@@ -103,11 +103,7 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	default:
 		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
-	var summaryErr error
-	if f.summary != "" {
-		summaryErr = results.WriteJSON(f.summary, summary)
-	}
-	return errors.Join(verdict(docs), tableErr, keptErr, summaryErr)
+	return errors.Join(verdict(docs), tableErr, keptErr)
 }
 
 // soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports

@@ -46,7 +46,6 @@ type runFlags struct {
 	faults     faultFlags
 	seed       uint64
 	out        string
-	summary    string
 	metrics    string
 	quick      bool
 	drivers    []string
@@ -83,7 +82,6 @@ up. If neither containers nor local processes can be started, zkbench falls back
 to a server of its own: its counts are exact, but its latencies are not those of
 an ensemble.`,
 		Example: `  zkbench run lock-contention
-  zkbench run lock-drain --clients 50 --summary s.json
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
   zkbench run lock-drain --ensemble embedded
   zkbench run lock-contention --fault 'kill: leader, at: 1s, for: 1s'
@@ -109,7 +107,6 @@ an ensemble.`,
 	flags.IntVar(&f.repeats, "repeats", 0, "measurements of each variant")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order of the variants")
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
-	flags.StringVar(&f.summary, "summary", "", "also write all metrics to this JSON `file`")
 	flags.StringVar(&f.metrics, "metrics", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\nwith its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
@@ -174,9 +171,6 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	run := newRun()
 	if f.out == "" {
 		f.out = filepath.Join(defaultRuns, run)
-	}
-	if err := checkFile("summary", f.summary); err != nil {
-		return err
 	}
 	if err := checkOut(f.out); err != nil {
 		return err
