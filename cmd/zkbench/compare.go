@@ -93,7 +93,7 @@ The verdict on each difference is one of:
 
 Differences between machines, servers and their settings are listed. Times are
 then not compared, unless --across names the difference as the subject of the
-comparison. Exact counts are always compared.
+comparison; those of two machines never are. Exact counts are always compared.
 
 The exit code reports whether there was something to compare, not the outcome.`,
 		Example: `  zkbench compare

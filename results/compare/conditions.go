@@ -12,16 +12,15 @@ import (
 // Subject is a kind of condition that a comparison can be about.
 type Subject = results.Aspect
 
-// The subjects. Machines cannot take turns, so that times of two machines are never compared.
+// The subjects. A machine is not one of them: machines cannot take turns, so that times of two machines are never compared.
 const (
 	Engine    Subject = results.EngineAspect
 	ZooKeeper Subject = results.ZooKeeperAspect
 	Settings  Subject = results.SettingsAspect
-	Machine   Subject = results.MachineAspect
 )
 
 // Subjects returns the subjects that a user can choose.
-func Subjects() []Subject { return []Subject{Engine, ZooKeeper, Settings, Machine} }
+func Subjects() []Subject { return []Subject{Engine, ZooKeeper, Settings} }
 
 // Difference is a condition in which two sides differ.
 type Difference struct {
@@ -123,7 +122,7 @@ func (d Difference) accepted(across []Subject) bool {
 	switch {
 	case d.Subject == results.BuildAspect:
 		return true
-	case d.Subject == Machine, !slices.Contains(across, d.Subject), d.mixed:
+	case !slices.Contains(across, d.Subject), d.mixed:
 		return false
 	case d.Name == results.TxnLogCondition && results.OnMemoryFileSystem(d.Base) != results.OnMemoryFileSystem(d.Other):
 		return false
