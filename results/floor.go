@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/paired"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -145,7 +146,7 @@ func floorOf(rows []Row, metric string) string {
 	slices.Sort(medians)
 	least, most := slices.Min(all), slices.Max(all)
 	if most <= spreadMark*least {
-		return table.Latency(median(medians))
+		return table.Latency(paired.Median(medians))
 	}
-	return fmt.Sprintf("%s (%s to %s)", table.Latency(median(medians)), table.Latency(least), table.Latency(most))
+	return fmt.Sprintf("%s (%s to %s)", table.Latency(paired.Median(medians)), table.Latency(least), table.Latency(most))
 }

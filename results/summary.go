@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/paired"
 )
 
 // Summary is the condensed form of a run, from which tables and figures are made.
@@ -146,7 +148,7 @@ func Aggregate(group []*Document) map[string]Aggregated {
 	out := map[string]Aggregated{}
 	for name, v := range values {
 		slices.Sort(v)
-		a := Aggregated{Value: median(v), Unit: units[name], Min: v[0], Max: v[len(v)-1]}
+		a := Aggregated{Value: paired.Median(v), Unit: units[name], Min: v[0], Max: v[len(v)-1]}
 		switch {
 		case addsUp(name):
 			a.Value = sums[name]
@@ -156,12 +158,4 @@ func Aggregate(group []*Document) map[string]Aggregated {
 		out[name] = a
 	}
 	return out
-}
-
-func median(sorted []float64) float64 {
-	n := len(sorted)
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
 }

@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"variants/conformance":  {},
 	"variants/simulation":   {"variants", "ensemble/dial", "ensemble/embedded", "ensemble/wire"},
 	"variants/variantstest": {"variants"},
-	"results":               {"results/table", "results/outcome"},
+	"results":               {"results/paired", "results/table", "results/outcome"},
 	"results/outcome":       {},
 	"results/table":         {},
 	"results/golden":        {},

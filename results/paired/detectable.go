@@ -50,12 +50,12 @@ func (r Rule) flaggedFrom(pairs int, alpha float64) func(*rand.Rand, []float64) 
 		}
 		low, _ := bounds(walshAverages(sample), outside)
 		slices.Sort(sample)
-		return max(-low, math.Log(r.threshold())-median(sample))
+		return max(-low, math.Log(r.threshold())-Median(sample))
 	}
 }
 
 func distancesToMedian(logRatios []float64) []float64 {
-	middle := median(slices.Sorted(slices.Values(logRatios)))
+	middle := Median(slices.Sorted(slices.Values(logRatios)))
 	distances := make([]float64, len(logRatios))
 	for i, d := range logRatios {
 		distances[i] = math.Abs(d - middle)

@@ -32,8 +32,8 @@ func Summarize(logRatios []float64) (Estimate, error) {
 	_, upper := bounds(means, cut(untied, 0.05))
 	return Estimate{
 		Pairs:         len(logRatios),
-		Median:        math.Exp(median(slices.Sorted(slices.Values(logRatios)))),
-		HodgesLehmann: math.Exp(median(means)),
+		Median:        math.Exp(Median(slices.Sorted(slices.Values(logRatios)))),
+		HodgesLehmann: math.Exp(Median(means)),
 		Low:           math.Exp(low),
 		High:          math.Exp(high),
 		Upper:         math.Exp(upper),
@@ -96,7 +96,8 @@ func bounds(means []float64, outside int) (low, high float64) {
 	return means[outside-1], means[len(means)-outside]
 }
 
-func median(sorted []float64) float64 {
+// Median returns the median of values in ascending order.
+func Median(sorted []float64) float64 {
 	n := len(sorted)
 	return sorted[(n-1)/2]/2 + sorted[n/2]/2
 }
