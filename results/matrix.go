@@ -54,12 +54,10 @@ func cellOf(d *Document) string {
 	if f == nil {
 		return parts[0]
 	}
-	for _, loss := range []struct{ name, word string }{
-		{"items-lost", "lost"}, {"items-doubled", "doubled"}, {"out-of-step", "out of step"}, {"orphans", "left"}, {"torn-reads", "torn"},
-		{"fenced", "fenced"},
-	} {
-		if n := f.Losses[loss.name]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, loss.word))
+	const perOp = "/op" // ends the name of a rate, of which the cell has the count
+	for _, c := range lossColumns() {
+		if n := f.Losses[strings.TrimSuffix(c.metric, perOp)]; n > 0 && c.metric != Blocked {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.TrimSuffix(c.title, perOp)))
 		}
 	}
 	return strings.Join(parts, ", ")
