@@ -181,10 +181,6 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch", "resigned-mark", "acknowledged")
 }
 
-func TestMasterZnodeCostsMatchSimulatedRaces(t *testing.T) {
-	variantstest.RaceCosts(t, masterZnodeVariant().Free)
-}
-
 func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
 		leader, next, epoch := i%10, (i+1)%10, int64(i)

@@ -138,8 +138,6 @@ func TestSteppedCostsMatchASimulation(t *testing.T) {
 	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "back-to-back", "released-mark", "writelock")
 }
 
-func TestZnodeCostsMatchSimulatedRaces(t *testing.T) { variantstest.RaceCosts(t, znodeVariant().Free) }
-
 func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
 		client, token := i%10, int64(i)

@@ -1,4 +1,4 @@
-package variantstest
+package lock
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/election"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // racer is a client that creates one znode, and watches it with exists when another client has been faster.
@@ -28,7 +30,7 @@ const (
 // race is a model of clients that race for one znode. Each request takes effect at once; which client sends the
 // next one is drawn, with odds that favour some clients and some requests.
 type race struct {
-	Counts
+	variantstest.Counts
 	racers  []*racer
 	taken   bool
 	odds    []float64 // by client
@@ -37,7 +39,7 @@ type race struct {
 
 // newRace returns a race of n clients with some operations each.
 func newRace(n, operations int, random *rand.Rand) *race {
-	r := &race{Counts: Counts{Operations: float64(n * operations)}}
+	r := &race{Counts: variantstest.Counts{Operations: float64(n * operations)}}
 	for range n {
 		r.racers = append(r.racers, &racer{left: operations})
 		r.odds = append(r.odds, random.Float64())
@@ -59,7 +61,7 @@ func (r *race) weight(i int) float64 {
 }
 
 // run lets the clients go on until all are done.
-func (r *race) run(random *rand.Rand) Counts {
+func (r *race) run(random *rand.Rand) variantstest.Counts {
 	for {
 		var total float64
 		for i := range r.racers {
@@ -125,13 +127,25 @@ func (r *race) fire() int {
 	return fired
 }
 
-// RaceCosts holds a variant's bounds to simulated races for one znode: none costs more, and the costliest ones come close
+// The master-znode of elections has the costs of the lock znode: its clients race for one znode, too.
+func TestCostsMatchSimulatedRaces(t *testing.T) {
+	checkRaceCosts(t, znodeVariant().Free)
+	for _, v := range election.Recipe().Variants {
+		if v.Name == "master-znode" {
+			checkRaceCosts(t, v.Free)
+			return
+		}
+	}
+	t.Error("there is no election/master-znode")
+}
+
+// checkRaceCosts holds a variant's bounds to simulated races for one znode: none costs more, and the costliest ones come close
 // enough that a variant which costs twice as much is over the bounds.
-func RaceCosts(t *testing.T, free variants.Cost) {
+func checkRaceCosts(t *testing.T, free variants.Cost) {
 	t.Helper()
 	const operations = 20
 	for _, n := range []int{1, 2, 3, 10, 30} {
-		var worst Counts
+		var worst variantstest.Counts
 		for seed := range uint64(60) {
 			random := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a simulation, no secret
 			c := newRace(n, operations, random).run(random)
