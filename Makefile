@@ -58,7 +58,7 @@ faults:
 ## simulate: every variant under random faults in virtual time, from a seed that differs each time, for SIMULATE (1m)
 SIMULATE := 1m
 simulate: build
-	go test $(GO_FLAGS) -count=1 ./variants/simulation
+	go test $(GO_FLAGS) $(UNIT_FLAGS) -count=1 ./variants/simulation
 	@from=$$(date +%s); echo "simulating from seed $$from on"; $(ZKBENCH) simulate --for $(SIMULATE) --from $$from --out bin/simulated
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
@@ -78,7 +78,7 @@ soak: build
 
 ## fresh: run `make bench` and `make test` in a pristine root, with nothing but Go and its caches
 fresh:
-	@BENCH_FLAGS='$(BENCH_FLAGS)' UNIT_FLAGS='$(UNIT_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' FAULT_TESTS='$(FAULT_TESTS)' .ci/fresh
+	@BENCH_FLAGS='$(BENCH_FLAGS)' UNIT_FLAGS='$(UNIT_FLAGS)' LIVE_TESTS='$(LIVE_TESTS)' FAULT_TESTS='$(FAULT_TESTS)' SIMULATE='$(SIMULATE)' .ci/fresh
 
 ## fuzz: every fuzz target for FUZZTIME each
 fuzz:
