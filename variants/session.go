@@ -236,14 +236,16 @@ func (s *Session) ChildrenW(ctx context.Context, path string) (names []string, s
 	return names, stat, watch, err
 }
 
-// watched makes a read that sets a watch. The watch counts as fired when the connection is made again after the attempt has begun.
+// watched makes a read that sets a watch. The watch counts as fired when the connection is made again after the attempt has begun. If the
+// read may have overtaken the watches from before, see [Session.Overtakes], their notifications may fire it.
 func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event, error)) (*Watch, error) {
 	var watch *Watch
 	_, err := s.Retry(ctx, func(c Conn) error {
-		again, _ := s.monitor.connection()
+		again, recent := s.monitor.connection()
 		events, err := read(c)
 		if err == nil && events != nil {
 			watch = newWatch(events, again)
+			watch.overtook = recent || isClosed(again)
 		}
 		return err
 	})

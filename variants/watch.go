@@ -16,7 +16,9 @@ import (
 type Watch struct {
 	events <-chan zk.Event
 	again  <-chan struct{} // closed when the connection has been made again; nil if that is not observed
-	stale  chan struct{}   // closed by Invalidate
+	// overtook reports whether the event may be of a watch from before the last outage, which the server has caught up on later: it says nothing.
+	overtook bool
+	stale    chan struct{} // closed by Invalidate
 
 	mu    sync.Mutex
 	fired bool
@@ -85,7 +87,7 @@ func (w *Watch) take(event zk.Event, ok bool) zk.Event {
 // keep remembers what was received from the channel. The caller holds the mutex.
 func (w *Watch) keep(event zk.Event, ok bool) {
 	w.fired = true
-	if ok {
+	if ok && (!w.overtook || event.Type == zk.EventNotWatching) {
 		w.event = event
 	}
 }
