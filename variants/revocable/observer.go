@@ -113,6 +113,22 @@ func (r *referee) asked(held time.Duration) (time.Duration, bool) {
 	return max(since, held), waiting
 }
 
+// Order implements [holding.Rules]. A client that learns so late of its grant that force may have been used meanwhile breaks nothing: its token
+// stops it.
+func (r *referee) Order(granted variants.Event) (exceed int64, breach string) {
+	exceed, breach = r.Growth.Order(granted)
+	if r.late(granted) && r.Token(granted) < exceed {
+		breach = ""
+	}
+	return exceed, breach
+}
+
+// late reports whether a client that is granted the lock has waited for so long that it may have been forced out again.
+func (r *referee) late(granted variants.Event) bool {
+	wanted, known := r.waiting[granted.Client]
+	return r.terms.Forced && known && granted.At-wanted >= r.terms.Grace
+}
+
 // Overlap implements [holding.Rules]. Where force may be used, it may be used after the grace. It is then the token that stops the
 // old holder.
 func (r *referee) Overlap(granted, held variants.Event) string {
@@ -120,7 +136,7 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 	if !r.terms.Forced || h == nil {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it", client, other)
 	}
-	if h.forced && client != other { // it holds nothing any more
+	if h.forced && client != other || r.late(granted) && r.Token(granted) < r.Token(held) { // one of them holds nothing any more
 		return ""
 	}
 	asked, _ := r.asked(h.earliest)

@@ -113,6 +113,7 @@ func TestKeptPlans(t *testing.T) {
 	for file, situation := range map[string]string{
 		"doublebarrier-counted.json": "silence/working", // a watch that counts as fired says nothing about the closer
 		"config-unprotected.json":    "mute/",           // a reader that is cut off does not wait for the writer
+		"revocable-forced.json":      "late/",           // a client learns of its grant when it has been forced out again
 		"hiddenchannel-watch.json":   "late/",           // a notification of a watch from before an outage fires a later one
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
