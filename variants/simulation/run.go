@@ -223,7 +223,7 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
 		case asked > mostRequests:
 			r.find(Livelock, "%d requests have been made since the last step was completed: %s", asked, r.activities())
 			return false
-		case idle > patience && struck && r.variant.Forgone(variants.OutOfStep): // a group that is out of step may wait in vain
+		case idle > patience && struck && r.mayWaitInVain():
 			r.lose(variants.Blocked, int64(idle))
 			return false
 		case idle > patience:
@@ -231,6 +231,12 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
 			return false
 		}
 	}
+}
+
+// mayWaitInVain reports whether what the variant forgoes when a client fails may keep others waiting: a group that is out of step, or a lost
+// item that a client waits for.
+func (r *run) mayWaitInVain() bool {
+	return r.variant.Forgone(variants.OutOfStep) || r.recipe.Collective && r.variant.Forgone(variants.ItemsLost)
 }
 
 // activities says what the clients do.
