@@ -52,6 +52,14 @@ func (l Loss) IsBreach() bool { return l != Fenced }
 // IsLongest reports whether the amounts of a loss are times, of which the longest counts. Other amounts are added up.
 func (l Loss) IsLongest() bool { return l == Blocked }
 
+// Sum returns the amount of two losses together.
+func (l Loss) Sum(a, b int64) int64 {
+	if l.IsLongest() {
+		return max(a, b)
+	}
+	return a + b
+}
+
 // Damage is a loss that an observer has found.
 type Damage struct {
 	Loss      Loss

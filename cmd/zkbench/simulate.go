@@ -95,7 +95,7 @@ type simulated struct {
 	variant variants.Variant
 	runs    int
 	faults  int
-	broken  map[simulation.Class]int // runs
+	broken  int // runs
 	lost    map[variants.Loss]int64
 	longest simulation.Duration // step
 }
@@ -138,7 +138,7 @@ func selectSimulated(args []string) ([]*simulated, error) {
 			named := slices.Contains(args, r.Name+"/"+v.Name)
 			usual := v.Broken == "" && v.Kind != variants.Library && (len(args) == 0 || slices.Contains(args, r.Name))
 			if v.Driver == nil && (named || usual) {
-				out = append(out, &simulated{recipe: r, variant: v, broken: map[simulation.Class]int{}, lost: map[variants.Loss]int64{}})
+				out = append(out, &simulated{recipe: r, variant: v, lost: map[variants.Loss]int64{}})
 			}
 		}
 	}
@@ -215,16 +215,14 @@ func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 		v.faults += n
 	}
 	for loss, amount := range o.Lost {
-		if v.lost[loss] += amount; loss.IsLongest() {
-			v.lost[loss] = max(v.lost[loss]-amount, amount)
-		}
+		v.lost[loss] = loss.Sum(v.lost[loss], amount)
 	}
 	v.longest = max(v.longest, o.Longest)
 	if !o.Fails() {
 		return
 	}
 	class := o.Findings[0].Class
-	v.broken[class]++
+	v.broken++
 	name := strings.Join([]string{j.Plan.Recipe, j.Plan.Variant, string(class)}, "-")
 	if _, known := s.found[name]; !known && class != simulation.Panic {
 		s.found[name] = simulation.Job{Plan: j.Plan, Investigate: true, Class: class, Budget: simulation.Duration(shrinking)}
@@ -254,10 +252,6 @@ func (s *simulating) table() *table.Table {
 	columns[len(columns)-1].Fill = true
 	t := table.New(columns...)
 	for _, v := range s.variants {
-		broken := 0
-		for _, n := range v.broken {
-			broken += n
-		}
 		var lost []string
 		for _, loss := range slices.Sorted(maps.Keys(v.lost)) {
 			amount := table.Grouped(v.lost[loss])
@@ -266,7 +260,7 @@ func (s *simulating) table() *table.Table {
 			}
 			lost = append(lost, fmt.Sprintf("%s %s", loss, amount))
 		}
-		t.Row(v.recipe.Name+"/"+v.variant.Name, v.runs, v.faults, broken, table.Latency(float64(v.longest)), strings.Join(lost, ", "))
+		t.Row(v.recipe.Name+"/"+v.variant.Name, v.runs, v.faults, v.broken, table.Latency(float64(v.longest)), strings.Join(lost, ", "))
 	}
 	return t
 }

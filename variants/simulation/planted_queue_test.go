@@ -26,16 +26,7 @@ func LastingClaims() variants.Variant {
 // RepeatedWrites returns a queue whose writes are repeated after a lost reply without regard to the first attempt: an item is put
 // twice, or removed by a client that then takes another one.
 func RepeatedWrites() variants.Variant {
-	return rewritten(named(queue.Recipe(), "list-and-delete"), "repeated-writes", "list-and-delete with writes that are repeated blindly", func(ops []any) []any {
-		for i, op := range ops {
-			if s, ok := op.(*zk.SetDataRequest); ok {
-				blind := *s
-				blind.Version = -1
-				ops[i] = &blind
-			}
-		}
-		return ops
-	})
+	return rewritten(named(queue.Recipe(), "list-and-delete"), "repeated-writes", "list-and-delete with writes that are repeated blindly", repeated)
 }
 
 // LastingMarks returns a queue whose clients remove no marks: no client takes an item whose taker has died.

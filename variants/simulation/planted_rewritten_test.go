@@ -4,25 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 )
 
-// rewriting is a connection that changes transactions before they are sent.
-type rewriting struct {
-	variants.Conn
-	rewrite func(ops []any) []any
-}
-
-// Multi implements [variants.Conn].
-func (r rewriting) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	return r.Conn.Multi(r.rewrite(slices.Clone(ops))...)
-}
-
 // rewritten returns a variant whose clients send other transactions than it makes.
 func rewritten(v variants.Variant, name, summary string, rewrite func(ops []any) []any) variants.Variant {
-	return mistaken(v, name, summary, func(c variants.Conn) variants.Conn { return rewriting{c, rewrite} })
+	return mistaken(v, name, summary, sending(rewrite))
 }
 
 // mistaken returns a variant whose clients work on a connection with a mistake.

@@ -279,11 +279,7 @@ func (r *run) lose(loss variants.Loss, amount int64) {
 	if r.out.Lost == nil {
 		r.out.Lost = map[variants.Loss]int64{}
 	}
-	if loss.IsLongest() {
-		r.out.Lost[loss] = max(r.out.Lost[loss], amount)
-	} else {
-		r.out.Lost[loss] += amount
-	}
+	r.out.Lost[loss] = loss.Sum(r.out.Lost[loss], amount)
 }
 
 // judge lets the recipe's observer judge the history.

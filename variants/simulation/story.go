@@ -16,11 +16,9 @@ type line struct {
 	text   string
 }
 
-// tell appends a line. The caller holds the mutex.
+// tell appends a line to a story that is told. The caller holds the mutex.
 func (r *run) tell(client int, text string) {
-	if r.telling {
-		r.lines = append(r.lines, line{Duration(time.Since(r.epoch)), client, text})
-	}
+	r.lines = append(r.lines, line{Duration(time.Since(r.epoch)), client, text})
 }
 
 // say appends a line, if the story is told.

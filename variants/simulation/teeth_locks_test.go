@@ -37,7 +37,7 @@ func lockMistakes() []mistake {
 			}
 			return strings.Replace(name, "-read-", "-write-", 1)
 		}))},
-		{"barriers of one name", barrier.Recipe, on(barrier.Recipe, "recheck", func(c variants.Conn) variants.Conn { return oneName{changing{c, oneNameOf}} })},
+		{"barriers of one name", barrier.Recipe, on(barrier.Recipe, "recheck", func(c variants.Conn) variants.Conn { return oneName{changed(oneNameOf)(c)} })},
 		{"barriers of their clients", barrier.Recipe, on(barrier.Recipe, "no-recheck", changed(func(op any) any {
 			if create, ok := op.(*zk.CreateRequest); ok {
 				create.Flags |= zk.FlagEphemeral
@@ -209,28 +209,21 @@ func (l lasting) Create(path string, data []byte, flags int32, acl []zk.ACL) (st
 	return l.Conn.Create(path, data, flags, acl)
 }
 
-// changing is a connection that changes each operation of a transaction, or leaves it out.
-type changing struct {
-	variants.Conn
-	rewrite func(op any) any
-}
-
+// changed makes connections that change each operation of a transaction, or leave it out.
 func changed(rewrite func(op any) any) func(variants.Conn) variants.Conn {
-	return func(c variants.Conn) variants.Conn { return changing{c, rewrite} }
-}
-
-func (r changing) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	var sent []any
-	for _, op := range ops {
-		if op = r.rewrite(op); op != nil {
-			sent = append(sent, op)
+	return sending(func(ops []any) []any {
+		var sent []any
+		for _, op := range ops {
+			if op = rewrite(op); op != nil {
+				sent = append(sent, op)
+			}
 		}
-	}
-	return r.Conn.Multi(sent...)
+		return sent
+	})
 }
 
 // oneName is a connection to which all barriers have the same name, as in the recipe as it is often written.
-type oneName struct{ changing }
+type oneName struct{ variants.Conn }
 
 func (o oneName) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return o.Conn.GetW(barrierBase(path))

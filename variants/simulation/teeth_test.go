@@ -27,8 +27,7 @@ type mistake struct {
 // in returns a recipe's variant whose clients see their session through a mistake.
 func in(recipe func() variants.Recipe, variant string, see func(context.Context, *variants.Session) *variants.Session) func() variants.Variant {
 	return func() variants.Variant {
-		all := recipe().Variants
-		v := all[slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == variant })]
+		v := named(recipe(), variant)
 		join := v.Join
 		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 			seen := see(ctx, env.Session)
