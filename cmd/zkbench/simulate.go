@@ -164,11 +164,16 @@ type simulating struct {
 func (s *simulating) run(ctx context.Context) error {
 	progress := newProgress(s.stderr)
 	begun := time.Now()
-	err := s.pool.Do(ctx, s.jobs(ctx, begun), func(j simulation.Job, r simulation.Report) {
+	planning, stop := context.WithCancel(ctx)
+	jobs := s.jobs(planning, begun)
+	err := s.pool.Do(ctx, jobs, func(j simulation.Job, r simulation.Report) {
 		s.take(j, r.Outcome)
 		s.show(progress, begun)
 	})
 	progress.close()
+	stop()
+	for range jobs { // until the plans have ended, which know the next seed
+	}
 	if s.done == 0 {
 		return err
 	}
