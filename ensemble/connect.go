@@ -79,18 +79,18 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 
 // dial opens a connection that is not counted. It is an argument for zk.WithDialer.
 func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := dialOne(c.Servers, address, timeout)
+	conn, err := dialWithin(withAddress(c.Servers, address), timeout)
 	if err != nil {
 		return nil, err
 	}
 	return &thriftyConn{Conn: conn}, nil
 }
 
-// dialOne opens a connection to the one of some servers that has this address.
-func dialOne(servers []Server, address string, timeout time.Duration) (net.Conn, error) {
+// dialWithin opens a connection to a server in at most a time.
+func dialWithin(s Server, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	return withAddress(servers, address).Dial(ctx)
+	return s.Dial(ctx)
 }
 
 // withAddress returns the one of some servers that has this address.

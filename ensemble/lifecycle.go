@@ -14,6 +14,9 @@ var ErrNotUp = errors.New("no such ensemble is up")
 // ErrNotStarted is wrapped by errors of engines whose servers did not start or formed no quorum, and have been removed.
 var ErrNotStarted = errors.New("the servers could not be started")
 
+// ErrPortTaken is wrapped by errors of servers that did not start because a port that had been free was in use.
+var ErrPortTaken = errors.New("another program took one of the free ports first")
+
 // Local is the part that all engines share which start their servers on this machine. Their ensembles embed it.
 type Local struct {
 	*Breakage
@@ -89,6 +92,9 @@ type Lifecycle[E interface {
 	Start    func(ctx context.Context) (E, error)
 }
 
+// startAttempts is how often servers are started whose free ports other programs take between the choice and the use.
+const startAttempts = 3
+
 // cleanupTimeout is how long removing a half-started ensemble may take, even after an interrupt.
 const cleanupTimeout = time.Minute
 
@@ -120,16 +126,36 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	if err := l.Remove(ctx); err != nil {
 		return none, err
 	}
-	e, err := l.Start(ctx)
-	if err != nil {
-		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-		defer cancel()
-		if !errors.Is(err, ErrUnavailable) { // callers treat both alike
-			err = fmt.Errorf("%w: %w", ErrNotStarted, err)
+	for attempt := 1; ; attempt++ {
+		e, err := l.tryStart(ctx)
+		if !errors.Is(err, ErrPortTaken) || len(opts.Ports) > 0 || attempt == startAttempts || ctx.Err() != nil {
+			return e, err
 		}
-		return none, errors.Join(err, l.Remove(cleanup))
+		fmt.Fprintf(opts.Progress, "%v: starting again with others\n", ErrPortTaken)
 	}
-	return e, nil
+}
+
+// tryStart starts the ensemble, or removes what the attempt has left.
+func (l Lifecycle[E]) tryStart(ctx context.Context) (E, error) {
+	e, err := l.Start(ctx)
+	if err == nil {
+		return e, nil
+	}
+	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if !errors.Is(err, ErrUnavailable) { // callers treat both alike
+		err = fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	return e, errors.Join(err, l.Remove(cleanup))
+}
+
+// PortTaken adds ErrPortTaken to the error of servers that did not start, if what was printed says that a port was in use, as Docker and
+// Java say it.
+func PortTaken(err error, printed string) error {
+	if strings.Contains(printed, "port is already allocated") || strings.Contains(printed, "ddress already in use") {
+		return fmt.Errorf("%w: %w", ErrPortTaken, err)
+	}
+	return err
 }
 
 // checkWell returns an error unless the ensemble that is kept up has a quorum of all servers.

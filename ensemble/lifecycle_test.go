@@ -64,3 +64,50 @@ func TestAttachingChecksTheTransactionLogs(t *testing.T) {
 		})
 	}
 }
+
+// A start that loses a port begins again with other ports, up to three times and only if the ports were free to choose. What each
+// failed start has left is removed.
+func TestUpStartsAgainWithOtherPorts(t *testing.T) {
+	const (
+		allocated = "Bind for 127.0.0.1:31233 failed: port is already allocated"
+		bound     = "failed to bind host port for 127.0.0.1:31233: address already in use"
+		java      = "java.net.BindException: Address already in use"
+	)
+	for _, tt := range []struct {
+		name     string
+		ports    []int
+		failures []string // of the starts; those after the last succeed
+		starts   int
+		up       bool
+	}{
+		{"Docker", nil, []string{allocated, bound}, 3, true},
+		{"Java", nil, []string{java}, 2, true},
+		{"always", nil, []string{allocated, allocated, allocated}, 3, false},
+		{"chosen by the user", []int{1, 2, 3}, []string{allocated}, 1, false},
+		{"another reason", nil, []string{"no space left on device"}, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var starts, removals int
+			e, err := ensemble.Lifecycle[*kept]{
+				LockName: fmt.Sprintf("test-ports-%d", os.Getpid()),
+				Find:     func(context.Context) (*kept, error) { return nil, ensemble.ErrNotUp },
+				Remove:   func(context.Context) error { removals++; return nil },
+				Start: func(context.Context) (*kept, error) {
+					if starts++; starts <= len(tt.failures) {
+						return nil, ensemble.PortTaken(errors.New("not started"), tt.failures[starts-1])
+					}
+					return &kept{}, nil
+				},
+			}.Up(t.Context(), ensemble.Options{Name: "x", Ports: tt.ports, Progress: io.Discard})
+			if (err == nil) != tt.up || starts != tt.starts || removals != 1+min(starts, len(tt.failures)) {
+				t.Errorf("%d starts, %d removals, error %v; want %d starts, up: %t", starts, removals, err, tt.starts, tt.up)
+			}
+			if err != nil && !errors.Is(err, ensemble.ErrNotStarted) {
+				t.Errorf("error = %v", err)
+			}
+			if e != nil {
+				_ = e.Release()
+			}
+		})
+	}
+}

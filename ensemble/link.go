@@ -29,7 +29,7 @@ type Link struct {
 
 	mu      sync.Mutex
 	current *wire.Conn // nil before the first connection
-	address string     // the server of the current connection
+	server  Server     // of the current connection
 	servers []Server   // of the session
 	severed bool
 	renews  bool // the client may open a new session when the first has ended
@@ -60,11 +60,11 @@ var (
 	errOver    = errors.New("the session of the link has ended")
 )
 
-// Address returns the server of the current connection, or of the last one; empty before the first.
-func (l *Link) Address() string {
+// Server returns the server of the current connection, or of the last one; the zero value before the first.
+func (l *Link) Server() Server {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.address
+	return l.server
 }
 
 // Established reports whether the session has a connection on which a server has answered the connect request.
@@ -80,7 +80,36 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &thriftyConn{Conn: conn}, nil
+	return &thriftyConn{Conn: &impatientConn{conn, l.patience()}}, nil
+}
+
+// patience returns how long the client waits for the answer to a connect request with which its session moves to another server: as long as
+// ZooKeeper's own client, a part of the session timeout for each server. It is zero for a new session, which each further request would
+// open once more, and for a session that has nowhere else to go.
+func (l *Link) patience() time.Duration {
+	l.mu.Lock()
+	servers := len(l.servers)
+	l.mu.Unlock()
+	if servers < 2 || l.ledger.Session().ID == 0 {
+		return 0
+	}
+	return l.ledger.SessionTimeout() / time.Duration(servers)
+}
+
+// impatientConn is a connection whose client waits for the answer to its connect request for a certain time. The client library would wait
+// for almost seven session timeouts at a server that accepts connections and is silent, and the session would end meanwhile.
+type impatientConn struct {
+	net.Conn
+	patience time.Duration // zero for no bound
+}
+
+// SetReadDeadline implements [net.Conn]. The client library's first deadline is that of the answer.
+func (c *impatientConn) SetReadDeadline(t time.Time) error {
+	if c.patience > 0 {
+		t = time.Now().Add(c.patience)
+	}
+	c.patience = 0
+	return c.Conn.SetReadDeadline(t)
 }
 
 // open opens a counted connection, when the last one has ended at the server.
@@ -94,9 +123,9 @@ func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error)
 		return nil, errOver
 	}
 	l.mu.Lock()
-	servers := l.servers
+	server := withAddress(l.servers, address)
 	l.mu.Unlock()
-	conn, err := dialOne(servers, address, timeout)
+	conn, err := dialWithin(server, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +135,7 @@ func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error)
 		conn.Close()
 		return nil, errSevered
 	}
-	l.current, l.address = l.ledger.Wrap(conn), address
+	l.current, l.server = l.ledger.Wrap(conn), server
 	return &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}, nil
 }
 
@@ -131,14 +160,8 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 	return nil
 }
 
-// CutBefore ends the connection in place of sending the next request of a kind.
-func (l *Link) CutBefore(op wire.Opcode) *Trap { return CutFirst([]*Link{l}, op, false) }
-
-// CutAfter lets the next request of a kind leave, waits for its reply, and loses it with the connection.
-func (l *Link) CutAfter(op wire.Opcode) *Trap { return CutFirst([]*Link{l}, op, true) }
-
-// CutFirst cuts one of these links: the one whose session sends the next request of a kind, before it as CutBefore does, or after
-// it as CutAfter does.
+// CutFirst cuts one of these links: the one whose session sends the next request of a kind. With after, the reply to the request is lost with
+// the connection; else the connection ends in place of the request.
 func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
 	t := &Trap{links: links, op: op, after: after, fired: make(chan struct{})}
 	for _, l := range links {
@@ -286,8 +309,7 @@ func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 // closeSomewhere asks each of the session's servers once, until one has closed the session.
 func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
 	l.mu.Lock()
-	servers := slices.Clone(l.servers)
-	last := withAddress(servers, l.address)
+	servers, last := slices.Clone(l.servers), l.server
 	l.mu.Unlock()
 	servers = append([]Server{last}, slices.DeleteFunc(servers, func(o Server) bool { return o == last })...)
 	var errs []error

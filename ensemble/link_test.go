@@ -3,15 +3,18 @@ package ensemble_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -31,9 +34,14 @@ func openLinked(t *testing.T, servers ...string) linked {
 
 func openOn(t *testing.T, link *ensemble.Link, servers ...string) linked {
 	t.Helper()
+	return openAt(t, link, ensembletest.At(servers...))
+}
+
+func openAt(t *testing.T, link *ensemble.Link, servers []ensemble.Server) linked {
+	t.Helper()
 	l := linked{link: link, states: make(chan zk.State, 1000)}
 	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
-		Servers: ensembletest.At(servers...), Link: l.link, Timeout: 4 * time.Second,
+		Servers: servers, Link: l.link, Timeout: 4 * time.Second,
 		Observe: func(e zk.Event) {
 			if e.Type == zk.EventSession {
 				l.states <- e.State
@@ -83,17 +91,13 @@ func TestCuts(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	for _, tt := range []struct {
 		name  string
-		cut   func(*ensemble.Link) *ensemble.Trap
-		made  bool
+		after bool
 		count int64
-	}{
-		{"before", func(l *ensemble.Link) *ensemble.Trap { return l.CutBefore(wire.OpCreate) }, false, 0},
-		{"after", func(l *ensemble.Link) *ensemble.Trap { return l.CutAfter(wire.OpCreate) }, true, 1},
-	} {
+	}{{"before", false, 0}, {"after", true, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			victim, other := openLinked(t, addr), openLinked(t, addr)
 			id, path := victim.SessionID(), "/"+tt.name
-			trap := tt.cut(victim.link)
+			trap := ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpCreate, tt.after)
 			if exists(t, victim, path) {
 				t.Fatal("the znode exists already")
 			}
@@ -111,8 +115,8 @@ func TestCuts(t *testing.T) {
 			}
 			victim.await(t, zk.StateHasSession)
 			l := victim.link.Ledger()
-			if got := exists(t, other, path); got != tt.made {
-				t.Errorf("made: %t, want %t", got, tt.made)
+			if got := exists(t, other, path); got != tt.after {
+				t.Errorf("made: %t, want %t", got, tt.after)
 			}
 			if c := l.Counts(); c.Requests[wire.OpCreate] != tt.count || c.LostReplies != tt.count || victim.SessionID() != id || l.Reconnects() != 1 {
 				t.Errorf("%d creates, %d lost replies, %d reconnects, session %x after %x", c.Requests[wire.OpCreate], c.LostReplies, l.Reconnects(), victim.SessionID(), id)
@@ -123,10 +127,10 @@ func TestCuts(t *testing.T) {
 
 func TestDisarm(t *testing.T) {
 	victim := openLinked(t, ensembletest.Embedded(t, embedded.Config{}).Addr())
-	if trap := victim.link.CutAfter(wire.OpCreate); !trap.Disarm() || trap.Disarm() {
+	if trap := ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpCreate, true); !trap.Disarm() || trap.Disarm() {
 		t.Error("disarmed other than once")
 	}
-	victim.link.CutBefore(wire.OpGetChildren) // the library sends getChildren2
+	ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpGetChildren, false) // the library sends getChildren2
 	if err := victim.make("/x"); err != nil {
 		t.Error(err)
 	}
@@ -264,6 +268,34 @@ func TestSessionMovesInTurn(t *testing.T) {
 	}
 }
 
+// quiet accepts connections, and says nothing on them.
+type quiet struct{}
+
+func (quiet) DialContext(context.Context, string, string) (net.Conn, error) {
+	client, server := dial.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, server) }()
+	return client, nil
+}
+
+// A session whose next server accepts its connection and does not answer goes on to another one before its timeout ends.
+func TestSessionLeavesASilentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.Memory(embedded.Config{})
+		defer server.Close()
+		servers := []ensemble.Server{{Addr: "192.0.2.1:2181", Dialer: server}, {Addr: "192.0.2.2:2181", Dialer: quiet{}}}
+		c := openAt(t, ensemble.NewLink(wire.NewLedger(time.Now())), servers)
+		session := c.SessionID()
+		c.link.Cut()
+		c.await(t, zk.StateDisconnected)
+		c.await(t, zk.StateHasSession)
+		if c.SessionID() != session {
+			t.Error("the session is another one")
+		}
+		c.Close()
+		time.Sleep(time.Minute) // for the client library, which is closing
+	})
+}
+
 // A session with several servers is opened although its home does not answer.
 func TestOpenSessionElsewhere(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
@@ -280,7 +312,7 @@ func TestFurtherLink(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{}).Servers()[0].Addr
 	first := openLinked(t, server)
 	further := openOn(t, first.link.Further(), server)
-	trap := first.link.CutAfter(wire.OpCreate)
+	trap := ensemble.CutFirst([]*ensemble.Link{first.link}, wire.OpCreate, true)
 	if _, err := further.Create("/cut", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
 		t.Error("the reply arrived although a trap was set")
 	}

@@ -77,7 +77,7 @@ func TestTunnelCountsWhatTheClientCounts(t *testing.T) {
 func TestTunnelFails(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{Tick: 2 * time.Second})
 	s := openThrough(t, server.Addr())
-	trap := s.link.CutAfter(wire.OpCreate)
+	trap := ensemble.CutFirst([]*ensemble.Link{s.link}, wire.OpCreate, true)
 	if _, err := s.Create("/made", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
 		t.Error("the reply to the create was not lost")
 	}
@@ -105,8 +105,8 @@ func TestTunnelFails(t *testing.T) {
 func TestTunnelRoams(t *testing.T) {
 	first, second := ensembletest.Embedded(t, embedded.Config{}), ensembletest.Embedded(t, embedded.Config{})
 	s := openThrough(t, first.Addr(), second.Addr())
-	if s.link.Address() != first.Addr() {
-		t.Errorf("the session began at %s, want its home %s", s.link.Address(), first.Addr())
+	if s.link.Server().Addr != first.Addr() {
+		t.Errorf("the session began at %s, want its home %s", s.link.Server().Addr, first.Addr())
 	}
 	stranger, err := net.Dial("tcp", s.tunnel.Address())
 	if err != nil {
@@ -121,7 +121,7 @@ func TestTunnelRoams(t *testing.T) {
 	}
 	s.link.Cut()
 	ensembletest.Await(t, func() string {
-		if got := s.link.Address(); got != second.Addr() {
+		if got := s.link.Server().Addr; got != second.Addr() {
 			return fmt.Sprintf("the session is at %s, want the second server %s", got, second.Addr())
 		}
 		return ""

@@ -130,7 +130,7 @@ func (s sides) values() []Figure {
 	if len(s.clients()) == 1 {
 		legend = []entry{
 			{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseGlyph()}}},
-			{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: disc{}}}}},
+			{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: draw.CircleGlyph{}}}}},
 		}
 	} else {
 		for _, v := range s.variants() {
@@ -147,7 +147,7 @@ func baseStyle(c color.Color) draw.LineStyle {
 
 // baseGlyph is the shape of the base.
 func baseGlyph() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: disc{hollow: true}}
+	return draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: hollow{draw.CircleGlyph{}}}
 }
 
 // variants returns the names of the variants, in the order of the rows.
@@ -178,7 +178,7 @@ func (s sides) curves(metric string) *plot.Plot {
 			}
 		}
 		addLine(p, base, baseStyle(s.looks[v].color))
-		addGlyphs(p, base, look{s.looks[v].color, disc{hollow: true}}, glyphRadius)
+		addGlyphs(p, base, look{s.looks[v].color, hollow{draw.CircleGlyph{}}}, glyphRadius)
 		addLine(p, other, solid(s.looks[v].color))
 		addGlyphs(p, other, s.looks[v], glyphRadius)
 	}
@@ -248,11 +248,11 @@ func rowText(r compare.Row) string {
 func verdictLook(v compare.Verdict) look {
 	switch v {
 	case compare.Better:
-		return look{cool()[0], disc{}}
+		return look{cool()[0], draw.CircleGlyph{}}
 	case compare.Worse:
-		return look{warm()[0], polygon{corners: 4}}
+		return look{warm()[0], draw.BoxGlyph{}}
 	default:
-		return look{plain()[1], disc{hollow: true}}
+		return look{plain()[1], hollow{draw.CircleGlyph{}}}
 	}
 }
 
@@ -311,23 +311,8 @@ func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {
 	}
 	p.Add(marks)
 	logarithmic(&p.X, low*0.95, high*1.05)
-	p.X.Tick.Marker = plot.TickerFunc(ratioTicks)
 	return p
 }
 
 // ratioReach is how far an axis of ratios goes at least, so that a difference of a few percent does not look like a large one.
 const ratioReach = 1.25
-
-// ratioTicks ticks an axis of ratios near 1 more densely than [decades].
-func ratioTicks(low, high float64) []plot.Tick {
-	if high > 5*low {
-		return decades(low, high)
-	}
-	var ticks []plot.Tick
-	for _, v := range []float64{0.4, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5} {
-		if v >= low && v <= high {
-			ticks = append(ticks, plot.Tick{Value: v, Label: plainNumber(v)})
-		}
-	}
-	return ticks
-}

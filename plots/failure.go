@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -62,7 +61,6 @@ func (s *set) failure(docs ...*results.Document) Figure {
 	align(panels)
 	last := panels[len(panels)-1]
 	showTimes(last, "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)")
-	last.X.Tick.Marker = plot.TickerFunc(wholeSeconds)
 	heights[len(heights)-1] += timesHeight
 	name := fmt.Sprintf("failure-n%d-%s", docs[0].Clients, docs[0].Variant)
 	return s.stackFigure(name, "Operations around the first fault, "+clientsText(docs[0].Clients), panels, heights, nil)
@@ -82,17 +80,7 @@ func align(panels []*plot.Plot) {
 		if i%2 == 1 {
 			p.Y.Max = slowest
 		}
-		p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick { return unlabelled(wholeSeconds(low, high)) })
 	}
-}
-
-// wholeSeconds ticks an axis of a few seconds at each of them.
-func wholeSeconds(low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	for at := math.Ceil(low); at <= high; at++ {
-		ticks = append(ticks, plot.Tick{Value: at, Label: plainNumber(at)})
-	}
-	return ticks
 }
 
 // recoveryText describes the recovery from a fault.

@@ -149,8 +149,12 @@ func addGlyphs(p *plot.Plot, xys plotter.XYs, l look, radius vg.Length) {
 // milliseconds converts a latency to the unit of the axes.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// decades ticks a logarithmic axis at powers of ten, and also between them if the axis spans few of them.
+// decades ticks a logarithmic axis at powers of ten, and also between them if the axis spans few of them. If it spans less
+// than a factor of five, it looks much like a linear axis, and is ticked like one.
 func decades(low, high float64) []plot.Tick {
+	if high <= 5*low {
+		return plainTicks(low, high)
+	}
 	var ticks []plot.Tick
 	steps := []float64{1, 2, 5}
 	switch {
@@ -202,9 +206,8 @@ func plainTicks(low, high float64) []plot.Tick {
 }
 
 // unlabelledTicks are those of an axis whose numbers are shown by another panel.
-func unlabelledTicks(low, high float64) []plot.Tick { return unlabelled(plainTicks(low, high)) }
-
-func unlabelled(ticks []plot.Tick) []plot.Tick {
+func unlabelledTicks(low, high float64) []plot.Tick {
+	ticks := plainTicks(low, high)
 	for i := range ticks {
 		ticks[i].Label = " " // a tick without a label would be minor, without a grid line
 	}

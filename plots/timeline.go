@@ -212,7 +212,7 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	for _, at := range centers {
-		c.Fill(circle(at, d.radius))
+		draw.CircleGlyph{}.DrawGlyph(&c, draw.GlyphStyle{Radius: d.radius}, at)
 	}
 }
 

@@ -63,22 +63,6 @@ func cellOf(d *Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// Missing returns the cells that no measurement has filled although the recipe has others in that column, as "variant under
-// fault".
-func (m *Matrix) Missing() []string {
-	var out []string
-	for _, fault := range m.Faults {
-		for _, variant := range m.rows {
-			recipe, _, _ := strings.Cut(variant, "/")
-			applies := slices.ContainsFunc(m.rows, func(o string) bool { return strings.HasPrefix(o, recipe+"/") && m.cells[o][fault] != "" })
-			if applies && m.cells[variant][fault] == "" {
-				out = append(out, variant+" under "+fault)
-			}
-		}
-	}
-	return out
-}
-
 // Write prints the matrix in at most width columns, as several tables if the faults do not fit into one.
 func (m *Matrix) Write(w io.Writer, width int) error {
 	const legend = "The longest recovery from each fault, and what was lost. BROKEN: a promise was broken. none: no other client completed " +

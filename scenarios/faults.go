@@ -19,6 +19,7 @@ import (
 const (
 	faultsField         = "faults"
 	sessionTimeoutField = "session-timeout"
+	quorumLossField     = "quorum-loss"
 )
 
 // The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s, see [faults.Unable]. Those
@@ -82,6 +83,9 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if s.Size > 1 && recipe.SizeIsBatch && recipe.Collective && len(s.Faults) > 0 {
 		p.add("size", "wants 1 in a load with faults: a client that joins again cannot know how far the others have come in a step of several operations")
 	}
+	if s.QuorumLoss && !faults.OfServers(s.Faults) {
+		p.add(quorumLossField, "means nothing without faults of servers")
+	}
 	terms := faults.Terms{
 		Window:         time.Duration(s.Duration),
 		SessionTimeout: s.EffectiveSessionTimeout(),
@@ -91,6 +95,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		Asks:           recipe.Revocable,
 		Fixed:          recipe.Fixed || slices.ContainsFunc(s.Selected(*recipe), recipe.IsFixed),
 		Roam:           s.Roam,
+		QuorumLoss:     s.QuorumLoss,
 	}
 	for _, f := range faults.Check(s.Faults, terms) {
 		*p = append(*p, Problem{Field: faultsField, Fault: f.Index + 1, Text: fmt.Sprintf("`%s`: %s", s.Faults[f.Index], f.Text)})

@@ -20,7 +20,7 @@ func (lockstepRules) validate(s *Scenario, p *problems) {
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{faultsField, len(s.Faults) > 0}, {"roam", s.Roam}} {
+	}{{faultsField, len(s.Faults) > 0}, {"roam", s.Roam}, {quorumLossField, s.QuorumLoss}} {
 		if f.given {
 			p.add(f.name, "means nothing in a lockstep run, which needs every client and every server to work")
 		}

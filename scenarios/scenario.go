@@ -48,6 +48,7 @@ type Scenario struct {
 	Faults         []faults.Fault // closed, open: what fails, and when
 	SessionTimeout Duration       // of the clients; 0 means [ensemble.SessionTimeout]
 	Roam           bool           // closed, open: a client whose server fails connects to another one; else it waits for its own
+	QuorumLoss     bool           // the faults may take the quorum away for longer than the session timeout
 
 	Expect    []string           // claims about the outcome, in the syntax of results.ParseClaim
 	Overview  string             // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
@@ -91,6 +92,7 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: faultsField, Value: strict.Nested(s.readFaults)},
 		{Name: sessionTimeoutField, Wants: "a duration with its unit, such as 4s", Value: &s.SessionTimeout},
 		{Name: "roam", Wants: "true or false", Value: &s.Roam},
+		{Name: quorumLossField, Wants: "true or false", Value: &s.QuorumLoss},
 		{Name: "expect", Wants: "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", Value: &s.Expect},
 		{Name: "overview", Wants: "two variants and a metric, such as predecessor-watch against znode by ops/s", Value: &s.Overview},
 		{Name: publishedField, Value: strict.Nested(s.readPublished)},

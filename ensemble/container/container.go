@@ -67,7 +67,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	}
 	fmt.Fprintf(opts.Progress, "starting three ZooKeeper containers from %s\n", image)
 	if err := composeUp(ctx, opts, image, slices.Concat(ports, second)); err != nil {
-		return nil, err
+		return nil, ensemble.PortTaken(err, err.Error())
 	}
 	e, err := inspect(ctx, opts.Name)
 	if err != nil {

@@ -153,16 +153,19 @@ func (c *connection) setWatches(r request) {
 
 func (c *connection) rewatch(w rewatch) {
 	s := c.server
-	for _, path := range w.data {
-		switch n := s.tree.node(path); {
-		case n == nil:
-			c.notify(event{wire.NodeDeleted, path}, noZxid)
-		case n.mzxid > w.since:
-			c.notify(event{wire.NodeDataChanged, path}, noZxid)
-		default:
-			s.watches.data.add(path, c)
+	again := func(paths []string, watches watchTable, changed wire.EventType, last func(*znode) int64) {
+		for _, path := range paths {
+			switch n := s.tree.node(path); {
+			case n == nil:
+				c.notify(event{wire.NodeDeleted, path}, noZxid)
+			case last(n) > w.since:
+				c.notify(event{changed, path}, noZxid)
+			default:
+				watches.add(path, c)
+			}
 		}
 	}
+	again(w.data, s.watches.data, wire.NodeDataChanged, func(n *znode) int64 { return n.mzxid })
 	for _, path := range w.exist {
 		if s.tree.node(path) != nil {
 			c.notify(event{wire.NodeCreated, path}, noZxid)
@@ -170,16 +173,7 @@ func (c *connection) rewatch(w rewatch) {
 			s.watches.data.add(path, c)
 		}
 	}
-	for _, path := range w.child {
-		switch n := s.tree.node(path); {
-		case n == nil:
-			c.notify(event{wire.NodeDeleted, path}, noZxid)
-		case n.pzxid > w.since:
-			c.notify(event{wire.NodeChildrenChanged, path}, noZxid)
-		default:
-			s.watches.child.add(path, c)
-		}
-	}
+	again(w.child, s.watches.child, wire.NodeChildrenChanged, func(n *znode) int64 { return n.pzxid })
 }
 
 // answerAboutWatches does something with the connection's watches of a kind on a path, and answers whether there were any.

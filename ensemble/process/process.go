@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,12 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, ensemble.AwaitReady(ctx, e)
+	if err := ensemble.AwaitReady(ctx, e); err != nil {
+		var logs strings.Builder
+		_ = e.Logs(ctx, &logs, math.MaxInt) // whole ones: a server that could not bind a port may go on for a while
+		return nil, ensemble.PortTaken(err, logs.String())
+	}
+	return e, nil
 }
 
 // load reads the files that configure has written.

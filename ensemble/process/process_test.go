@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,40 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	}
 	if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is left (%v)", state, err)
+	}
+}
+
+// thief listens on the first server's port for elections when the ports have been chosen, and before the servers start.
+type thief struct {
+	state    string
+	listener net.Listener
+}
+
+func (th *thief) Write(p []byte) (int, error) {
+	if th.listener != nil {
+		return len(p), nil
+	}
+	config, err := os.ReadFile(filepath.Join(th.state, "zoo1", "zoo.cfg"))
+	if err != nil {
+		return 0, err
+	}
+	_, peers, _ := strings.Cut(string(config), "server.1=127.0.0.1:")
+	peers, _, _ = strings.Cut(peers, ";")
+	_, port, _ := strings.Cut(peers, ":")
+	th.listener, err = net.Listen("tcp", "127.0.0.1:"+port)
+	return len(p), err
+}
+
+// Servers one of which finds its port taken are started again with other ports.
+func TestLivePortTaken(t *testing.T) {
+	th := &thief{state: require(t)}
+	e := up(t, ensemble.Options{Progress: th})
+	if th.listener == nil {
+		t.Fatal("no port was taken")
+	}
+	th.listener.Close()
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

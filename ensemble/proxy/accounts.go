@@ -18,15 +18,14 @@ const (
 )
 
 // accounts holds a ledger for each session. A session that has had no connection for its timeout is reported as over. It is forgotten after
-// twice its timeout, and at least a minute; its counts stay in the total.
+// twice its timeout, and at least a minute.
 type accounts struct {
 	epoch    time.Time
 	observer wire.Tap
 
-	mu      sync.Mutex
-	all     map[*account]struct{}
-	byID    map[int64]*account
-	retired wire.Counts
+	mu   sync.Mutex
+	all  map[*account]struct{}
+	byID map[int64]*account
 }
 
 // account is one session.
@@ -78,14 +77,13 @@ func (as *accounts) leave(a *account) (unmatched int64) {
 	a.links--
 	a.left = time.Now()
 	if a.links == 0 && (a.over.Load() || a.id.Load() == 0) {
-		as.retire(a)
+		as.forget(a)
 	}
 	return unmatched
 }
 
-// retire moves the counts of an account without connections to the total. The accounts are locked.
-func (as *accounts) retire(a *account) {
-	as.retired.Add(a.ledger.Counts())
+// forget removes an account without connections. The accounts are locked.
+func (as *accounts) forget(a *account) {
 	delete(as.all, a)
 	if id := a.id.Load(); as.byID[id] == a {
 		delete(as.byID, id)
@@ -113,21 +111,10 @@ func (as *accounts) silent(now time.Time) (out []*account) {
 			out = append(out, a)
 		}
 		if alone > max(2*timeout, leastKept) {
-			as.retire(a)
+			as.forget(a)
 		}
 	}
 	return out
-}
-
-// counts returns the totals of all accounts.
-func (as *accounts) counts() wire.Counts {
-	as.mu.Lock()
-	defer as.mu.Unlock()
-	total := as.retired
-	for a := range as.all {
-		total.Add(a.ledger.Counts())
-	}
-	return total
 }
 
 // Connected implements [wire.Tap]. The ledger is locked, so that the accounts must not be.

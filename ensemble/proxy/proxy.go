@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -129,19 +130,13 @@ func (p *Proxy) Addresses() []string {
 	return out
 }
 
-// Counts returns the totals of all sessions so far.
-func (p *Proxy) Counts() wire.Counts { return p.accounts.counts() }
-
 // Stats returns the numbers of connections so far.
 func (p *Proxy) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
 	s.Open = int64(len(p.links))
-	s.Incidents = map[IncidentKind]int64{}
-	for kind, n := range p.stats.Incidents {
-		s.Incidents[kind] = n
-	}
+	s.Incidents = maps.Clone(p.stats.Incidents)
 	return s
 }
 

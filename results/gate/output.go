@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -10,8 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/renameio/v2"
+	"github.com/jstemmer/go-junit-report/v2/junit"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -74,94 +77,53 @@ func escapeProperty(text string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
 }
 
-// The elements of JUnit's XML. Both Ant's schema, in which the root has no attributes, and that of Jenkins accept them.
-type (
-	junitSuites struct {
-		XMLName xml.Name     `xml:"testsuites"`
-		Suites  []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		ID         int             `xml:"id,attr"`
-		Package    string          `xml:"package,attr"`
-		Name       string          `xml:"name,attr"`
-		Timestamp  string          `xml:"timestamp,attr"` // of the verdict, in UTC
-		Host       string          `xml:"hostname,attr"`
-		Tests      int             `xml:"tests,attr"`
-		Fails      int             `xml:"failures,attr"`
-		Errors     int             `xml:"errors,attr"`
-		Skipped    int             `xml:"skipped,attr"` // always zero
-		Time       int             `xml:"time,attr"`    // always zero
-		Properties []junitProperty `xml:"properties>property"`
-		Cases      []junitCase     `xml:"testcase"`
-		Out        string          `xml:"system-out"`
-		Err        string          `xml:"system-err"`
-	}
-	junitProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	junitCase struct {
-		Name    string        `xml:"name,attr"`
-		Class   string        `xml:"classname,attr"`
-		Time    int           `xml:"time,attr"`
-		Failure *junitMessage `xml:"failure"`
-		Error   *junitMessage `xml:"error"`
-	}
-	junitMessage struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
-	}
-)
-
 // WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and
-// violations are failures, and all other checks that do not pass are errors.
+// violations are failures, and all other checks that do not pass are errors. Both Ant's schema, in which the root has no
+// attributes, and that of Jenkins accept the file.
 func (r Report) WriteJUnit(path string) error {
-	var all junitSuites
+	var all junit.Testsuites // AddSuite would give it attributes
 	for _, c := range r.Checks {
-		name := c.Scenario
-		if name == "" {
-			name = "evidence"
-		}
-		i := slices.IndexFunc(all.Suites, func(s junitSuite) bool { return s.Name == name })
+		name := cmp.Or(c.Scenario, "evidence")
+		i := slices.IndexFunc(all.Suites, func(s junit.Testsuite) bool { return s.Name == name })
 		if i < 0 {
 			i = len(all.Suites)
 			all.Suites = append(all.Suites, r.suite(i, name))
 		}
-		all.Suites[i].add(c)
+		test := junit.Testcase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Classname: "zkbench." + name, Time: "0"}
+		why := &junit.Result{Message: c.Why, Type: string(c.Outcome)}
+		switch c.Outcome {
+		case outcome.Pass:
+		case outcome.Regression, outcome.Violation:
+			test.Failure = why
+		default:
+			test.Error = why
+		}
+		all.Suites[i].AddTestcase(test)
 	}
-	text, err := xml.MarshalIndent(all, "", " ")
-	if err != nil {
+	b := bytes.NewBufferString(xml.Header)
+	if err := all.WriteXML(b); err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return replace(path, append([]byte(xml.Header), append(text, '\n')...))
+	return replace(path, b.Bytes())
 }
 
 // suite returns a test suite without cases.
-func (r Report) suite(id int, name string) junitSuite {
+func (r Report) suite(id int, name string) junit.Testsuite {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	return junitSuite{
-		ID: id, Package: "zkbench", Name: name, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05"), Host: host,
-		Properties: []junitProperty{{"verdict", string(r.Verdict)}, {"exit code", strconv.Itoa(r.Code)}},
-		Out:        strings.Join(r.Notes, "\n"),
+	notes := strings.Map(func(c rune) rune { // in a CDATA section, encoding/xml does not look for what XML does not allow
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, strings.Join(r.Notes, "\n"))
+	return junit.Testsuite{
+		ID: id, Package: "zkbench", Name: name, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05"), Hostname: host, Time: "0",
+		Properties: &[]junit.Property{{Name: "verdict", Value: string(r.Verdict)}, {Name: "exit code", Value: strconv.Itoa(r.Code)}},
+		SystemOut:  &junit.Output{Data: notes}, SystemErr: &junit.Output{},
 	}
-}
-
-func (s *junitSuite) add(c Check) {
-	test := junitCase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Class: "zkbench." + s.Name}
-	switch c.Outcome {
-	case outcome.Pass:
-	case outcome.Regression, outcome.Violation:
-		test.Failure = &junitMessage{c.Why, string(c.Outcome)}
-		s.Fails++
-	default:
-		test.Error = &junitMessage{c.Why, string(c.Outcome)}
-		s.Errors++
-	}
-	s.Tests++
-	s.Cases = append(s.Cases, test)
 }
 
 // WriteBenchfmt replaces the file at path by the measurements in the format of Go's benchmarks, one line for each repeat. For

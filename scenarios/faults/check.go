@@ -96,6 +96,7 @@ type Terms struct {
 	Asks           bool     // clients of the recipe ask others to go on
 	Fixed          bool     // no client of the recipe can join again
 	Roam           bool     // a client whose server fails connects to another one
+	QuorumLoss     bool     // the quorum may be lost for longer than the session timeout
 }
 
 // Problem is one mistake in a schedule.

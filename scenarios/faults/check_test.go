@@ -29,6 +29,9 @@ func terms() faults.Terms {
 }
 
 func operations(t *faults.Terms) { t.Window = 0 }
+func lossIsWanted(t *faults.Terms) {
+	t.QuorumLoss = true
+}
 
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
@@ -71,15 +74,17 @@ func TestCheck(t *testing.T) {
 		{"at a later occurrence", "kill: zoo1, every: 4s, for: 1s; pause: zoo1, at: 8s, for: 1s", nil, "1 at 8s zoo1 is still down, by `kill: zoo1, every: 4s, for: 1s`"},
 
 		{"no quorum", "kill: zoo1, at: 1s, for: 8s; kill: zoo2, at: 2s, for: 5s", nil,
-			"1 from 2s to 7s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends"},
+			"1 from 2s to 7s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},
+		{"that is wanted", "kill: zoo1, at: 1s, for: 8s; kill: zoo2, at: 2s, for: 5s", lossIsWanted, ""},
 		{"sessions outlive it", "kill: zoo1, at: 1s, for: 8s; kill: zoo2, at: 2s, for: 4s", nil, ""},
 		{"to the end of the window", "kill: any, at: 1s; partition: any, at: 5s", nil,
-			"1 from 5s to 10s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends"},
+			"1 from 5s to 10s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},
 		{"to no known end", "kill: any, at: 1s; partition: any, at: 5s", operations,
-			"1 from 5s on at most one of the 3 servers works: no quorum to the end of the measurement, longer than the session timeout of 4s, so that every session ends"},
+			"1 from 5s on at most one of the 3 servers works: no quorum to the end of the measurement, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},
 		// From 2 s to 6 s zoo1 and zoo2 are down, and zoo3 is killed in the moment in which zoo1 comes back.
+		{"one ends as another begins", "kill: zoo1, at: 1s, for: 5s; kill: zoo2, at: 2s, for: 7s; kill: zoo3, at: 6s, for: 1s", lossIsWanted, ""},
 		{"and counts as one loss", "kill: zoo1, at: 1s, for: 5s; kill: zoo2, at: 2s, for: 7s; kill: zoo3, at: 6s, for: 1s", nil,
-			"1 from 2s to 7s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends"},
+			"1 from 2s to 7s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},
 		{"no leader without a quorum", "kill: zoo1, at: 1s, for: 3s; kill: zoo2, at: 1s, for: 3s; pause: leader, at: 2s, for: 1s", nil,
 			"2 at 2s there is no leader: 2 of the 3 servers are down, and the others have no quorum"},
 		{"no server left", "kill: any, at: 1s, for: 3s; kill: any, at: 1s, for: 3s; kill: any, at: 1s, for: 3s; kill: any, at: 2s, for: 1s", nil,

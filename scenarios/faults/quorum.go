@@ -82,15 +82,15 @@ func (s *servers) canHappen(o Occurrence) bool {
 	return false
 }
 
-// checkLoss adds a mistake if there was no quorum for longer than a session lives.
+// checkLoss adds a mistake if there was no quorum for longer than a session lives, unless the scenario wants that.
 func (s *servers) checkLoss(until time.Duration) {
-	if until-s.lost <= s.terms.SessionTimeout {
+	if until-s.lost <= s.terms.SessionTimeout || s.terms.QuorumLoss {
 		return
 	}
 	to, lasts := "to "+span(until), span(until-s.lost)+" without a quorum"
 	if until == never {
 		to, lasts = "on", "no quorum to the end of the measurement"
 	}
-	s.add(s.losing, "from %s %s at most one of the %d servers works: %s, longer than the session timeout of %s, so that every session ends",
+	s.add(s.losing, "from %s %s at most one of the %d servers works: %s, longer than the session timeout of %s, so that every session ends; quorum-loss: true allows it",
 		span(s.lost), to, len(Servers()), lasts, span(s.terms.SessionTimeout))
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -76,14 +77,9 @@ func (fs *families) of(path string) *family {
 
 // sorted returns the families, the busiest first.
 func (fs *families) sorted() []*family {
-	var all []*family
-	for _, f := range fs.by {
-		all = append(all, f)
-	}
-	slices.SortFunc(all, func(a, b *family) int {
+	return slices.SortedFunc(maps.Values(fs.by), func(a, b *family) int {
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.path, b.path))
 	})
-	return all
 }
 
 // exchanged takes a request into account.

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -69,15 +70,10 @@ func (hk *herdKinds) prune() {
 
 // sorted returns the kinds, those with the largest herds first.
 func (hk *herdKinds) sorted() []*herdKind {
-	var all []*herdKind
-	for _, k := range hk.by {
-		all = append(all, k)
-	}
-	slices.SortFunc(all, func(a, b *herdKind) int {
+	return slices.SortedFunc(maps.Values(hk.by), func(a, b *herdKind) int {
 		return cmp.Or(cmp.Compare(b.largest.size, a.largest.size), cmp.Compare(b.sizes.count(), a.sizes.count()),
 			cmp.Compare(a.key.path, b.key.path), cmp.Compare(a.key.cause, b.key.cause), cmp.Compare(a.key.typ, b.key.typ))
 	})
-	return all
 }
 
 // sizes counts herds by their size. It has at most as many entries as there were watches at a time.
@@ -92,13 +88,8 @@ func (s sizes) count() (n int64) {
 
 // median returns the size of the herd in the middle; 0 without any.
 func (s sizes) median() int {
-	var all []int
-	for size := range s {
-		all = append(all, size)
-	}
-	slices.Sort(all)
 	left := (s.count() + 1) / 2
-	for _, size := range all {
+	for _, size := range slices.Sorted(maps.Keys(s)) {
 		if left -= s[size]; left <= 0 {
 			return size
 		}

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -75,14 +76,9 @@ func (ps *paths) prune() {
 
 // sorted returns the statistics of all paths, the busiest first.
 func (ps *paths) sorted() []*pathStats {
-	var all []*pathStats
-	for _, p := range ps.by {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b *pathStats) int {
+	return slices.SortedFunc(maps.Values(ps.by), func(a, b *pathStats) int {
 		return cmp.Or(cmp.Compare(b.requests()+b.fired, a.requests()+a.fired), cmp.Compare(a.path, b.path))
 	})
-	return all
 }
 
 // add adds what happened to other znodes.

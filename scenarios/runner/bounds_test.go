@@ -40,23 +40,43 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 	}
 }
 
-// Where the size says how many operations a step holds, an operation costs the same at every size.
-func TestSeriesCostsEqualFormulas(t *testing.T) {
+// Formulas hold for every size, those that name it and those that do not.
+func TestCostsEqualFormulasAtAnotherSize(t *testing.T) {
 	t.Parallel()
 	const size = 3
 	for _, recipe := range catalog.Recipes() {
-		if !recipe.SizeIsBatch {
+		if recipe.Size == "" || recipe.Threaded { // such a recipe has a size of one in lockstep
 			continue
 		}
-		s := lockstepOf(1, 2, 7)
-		s.Recipe, s.Size = recipe.Name, size
-		var docs []*results.Document
-		bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
-		checkCosts(t, docs)
-		for _, d := range docs {
-			if want := int64(size * d.Clients); d.Window.Operations != want || d.Batch != size {
-				t.Errorf("%s, %d clients: %d operations in steps of %d, want %d in steps of %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, want, size)
+		t.Run(recipe.Name, func(t *testing.T) {
+			ensembletest.Sample(t)
+			t.Parallel()
+			s := lockstepOf(1, 2, 7)
+			s.Recipe, s.Size = recipe.Name, size
+			var docs []*results.Document
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
+			checkCosts(t, docs)
+			for _, d := range docs {
+				if want := int64(size * d.Clients); recipe.SizeIsBatch && (d.Window.Operations != want || d.Batch != size) {
+					t.Errorf("%s, %d clients: %d operations in steps of %d, want %d in steps of %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, want, size)
+				}
+			}
+		})
+	}
+}
+
+// In lockstep, half of all takes from a stale list pass over an urgent item, whatever the number of clients, and none from one that is
+// invalidated.
+func TestInversionsInLockstep(t *testing.T) {
+	t.Parallel()
+	s := lockstepOf(1, 2, 3, 10)
+	s.Recipe = "priorityqueue"
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+		for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+			want := map[string]float64{"stale-list": 0.5, "invalidated-list": 0}[d.Variant]
+			if got, told := d.Metrics["inversion/take"]; !told || got.Value != want {
+				t.Errorf("%s, %d clients: %g inversions per take (%v), want %g", d.Variant, d.Clients, got.Value, told, want)
 			}
 		}
-	}
+	})
 }

