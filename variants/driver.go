@@ -23,6 +23,12 @@ type Need struct {
 	Package string // of Debian, which has it
 }
 
+// WithDriver completes a variant whose participants are in a driver.
+func WithDriver(driver Driver, join JoinFunc, v Variant) Variant {
+	v.Kind, v.Driver, v.Join = Library, &driver, join
+	return v
+}
+
 // Caller is one client in a driver. It does one thing at a time.
 type Caller interface {
 	// Call lets the client do something, and returns the result when it has. The error is the library's, as the driver reports it, or that

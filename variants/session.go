@@ -43,12 +43,13 @@ type sessionState struct {
 	conn      Conn
 	monitor   *Monitor // nil if the session's events are not observed
 	lost      <-chan struct{}
-	sends     SendAwaiter          // nil if it is not known when requests are sent
-	outages   atomic.Int64         // the number of attempts with an unknown outcome
-	overtakes atomic.Int64         // see Overtakes
-	waiting   atomic.Pointer[Wait] // nil while the session does not wait
-	waits     atomic.Int64         // the number of waits that have begun
-	jitters   atomic.Uint64        // the number of calls of Jitter
+	sends     SendAwaiter            // nil if it is not known when requests are sent
+	outages   atomic.Int64           // the number of attempts with an unknown outcome
+	unknown   atomic.Pointer[func()] // see WhenUnknown; nil for nothing
+	overtakes atomic.Int64           // see Overtakes
+	waiting   atomic.Pointer[Wait]   // nil while the session does not wait
+	waits     atomic.Int64           // the number of waits that have begun
+	jitters   atomic.Uint64          // the number of calls of Jitter
 }
 
 // NewSession returns a handle on a session whose events are not observed, so that a watch may be lost with a connection. The channel lost
@@ -113,6 +114,10 @@ func (s *Session) Waiting() (wait *Wait, begun int64) { return s.waiting.Load(),
 // Outages returns the number of attempts so far whose outcome is unknown because the connection was lost.
 func (s *Session) Outages() int64 { return s.outages.Load() }
 
+// WhenUnknown sets what is called after each attempt with an unknown outcome, before it is repeated, but not for those in the background. It may
+// be called by several goroutines at once, and must not block.
+func (s *Session) WhenUnknown(f func()) { s.unknown.Store(&f) }
+
 // Overtakes returns the number of requests so far that may have overtaken the watches when the connection was made again: they were under
 // way then, or were sent within a [RewatchPause]. After the reply to such a request, the server may not notify the session of what has
 // happened before.
@@ -134,6 +139,9 @@ func (s *Session) attempt(op func(Conn) error) error {
 	switch {
 	case OutcomeUnknown(err):
 		s.outages.Add(1)
+		if f := s.unknown.Load(); f != nil && !s.background {
+			(*f)()
+		}
 	case recent || isClosed(again):
 		s.overtakes.Add(1)
 	}

@@ -100,7 +100,7 @@ type Recipe struct {
 	// granted it". Stories of simulated runs use them.
 	Events []string
 
-	// Code is the Go files of the recipe's package. What `zkbench explain` says of a variant is the comment of its type.
+	// Code is the Go files of the recipe's package. `zkbench explain` prints the comment of a variant, see [Variant.Type].
 	Code fs.FS
 }
 
@@ -178,8 +178,7 @@ type Variant struct {
 	Name    string // the mechanism: "predecessor-watch"
 	Kind    Kind
 	Summary string // one line, for `zkbench list`
-	Source  string // which document describes it
-	Type    string // the Go type whose comment explains it
+	Type    string // the Go type or function whose comment explains it; empty if that has the variant's name: PredecessorWatch
 	BadAt   string // one sentence: what it is not suited for
 
 	// Broken says, in one sentence without its full stop, which promise the variant breaks and how; empty for a variant that is not

@@ -39,7 +39,6 @@ const (
 const (
 	vetVariants     = "go vet -trimpath ./variants/lock ./variants/conformance ./scenarios"
 	testRecipe      = "go test -trimpath -vet=off ./variants/lock"
-	testCosts       = testRecipe + " -run Costs"
 	testScenarios   = "go test -trimpath -vet=off ./scenarios"
 	testConformance = "go test -trimpath -vet=off ./variants/conformance -run TestEveryVariantIsUnderTest"
 	compile         = "go test -trimpath -vet=off -ldflags=-w -c -o bin/zkbench.test ./cmd/zkbench"
@@ -54,14 +53,9 @@ const (
 func edits() []edit {
 	return []edit{
 		{"the variant in Recipe()", "variants/lock/lock.go", `childrenWatchVariant\(\)`, "${0}, copiedWatchVariant()",
-			check{[]string{testCosts}, []string{"copied-watch is simulated, but recipe lock has no such variant"}}},
+			check{[]string{testScenarios + " -run TestEmbeddedScenariosAreValid"}, []string{`recipe lock has no variant "copied-watch"`}}},
 		{"the row in the package comment", "variants/lock/lock.go", `//	children-watch .*\n`, "${0}//	copied-watch       the same\n",
 			check{[]string{testLists}, []string{"the comment of package lock does not name copied-watch"}}},
-		{"the case in the simulation", "variants/lock/lock_test.go", `func simulate\(variant string, .*\n`,
-			"${0}\tif variant == \"copied-watch\" {\n\t\tvariant = \"children-watch\"\n\t}\n",
-			check{[]string{testCosts}, []string{"by the formula"}}},
-		{"the name in the call of LockstepCosts", "variants/lock/lock_test.go", `(LockstepCosts\(.*)"children-watch"`, `${0}, "copied-watch"`,
-			check{[]string{testCosts}, []string{"lock/copied-watch is not simulated"}}},
 		{"the entry in lockVariants", "variants/conformance/lock_test.go", `(?s)\t{"children-watch", .*?\n\t}},\n`, copied,
 			check{[]string{testConformance}, []string{"lock/copied-watch is not in the table"}}},
 		{"the name in the scenario", "scenarios/lock-drain.yaml", `children-watch,`, "${0} copied-watch,",
@@ -295,21 +289,18 @@ func packageComment(t *testing.T, recipe variants.Recipe) string {
 	return ""
 }
 
-// Each variant says whether it is what its source describes, in what it differs, or that it is in no source, in its description
-// and in the comment that `zkbench explain` prints.
+// The comment of each variant says whether it is what its source describes, in what it differs, or that it is in no source, in a sentence
+// that `zkbench list` shows.
 func TestSourcesSayHowTheyAreMeant(t *testing.T) {
 	form := regexp.MustCompile(`^(as written|as written, but [^:]+|ours): \S`)
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
-			text, err := commentOf(recipe.Code, v.Type)
+			source, err := sourceOf(recipe.Code, v)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, source, _ := strings.Cut(text, "Source: ")
-			for where, source := range map[string]string{"description": v.Source, "comment": strings.ReplaceAll(source, "\n", " ")} {
-				if !form.MatchString(source) {
-					t.Errorf("%s/%s: the source in its %s is %q: it must begin with \"as written: \", \"as written, but …: \" or \"ours: \"", recipe.Name, v.Name, where, source)
-				}
+			if !form.MatchString(source) {
+				t.Errorf("%s/%s: the source is %q: it must begin with \"as written: \", \"as written, but …: \" or \"ours: \"", recipe.Name, v.Name, source)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestDriverFlag(t *testing.T) {
 		var added []string
 		selected := s.Selected(*s.RecipeAmong(a.recipes()))
 		for _, v := range selected {
-			if v.Source != "" && strings.HasPrefix(v.Source, file) {
+			if strings.Contains(v.Summary, file) {
 				added = append(added, v.Name)
 			}
 		}

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/doc/comment"
-	"go/parser"
-	"go/token"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -101,7 +99,7 @@ func (a *app) explainRecipe(r variants.Recipe) error {
 }
 
 func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
-	text, err := commentOf(r.Code, v.Type)
+	text, err := commentOf(r.Code, v)
 	if err != nil {
 		return fmt.Errorf("%s/%s: %w", r.Name, v.Name, err)
 	}
@@ -197,27 +195,30 @@ func (a *app) explainScenario(name string) error {
 	return nil
 }
 
-// commentOf returns the comment of a type in a recipe's Go files, which explains the algorithm.
-func commentOf(code fs.FS, typeName string) (string, error) {
+// sourceOf returns the first sentence after "Source:" in a variant's comment: where it is described, and whether it is the same.
+func sourceOf(code fs.FS, v variants.Variant) (string, error) {
+	text, err := commentOf(code, v)
+	_, source, _ := strings.Cut(text, "Source: ")
+	source, _, _ = strings.Cut(strings.Join(strings.Fields(source), " ")+" ", ". ")
+	return source, err
+}
+
+// commentOf returns the comment that explains a variant: of its type in its recipe's Go files, or of the function that returns a library's.
+func commentOf(code fs.FS, v variants.Variant) (string, error) {
+	name := cmp.Or(v.Type, strings.ReplaceAll(v.Name, "-", ""))
+	declared := regexp.MustCompile(`(?im)^((?://.*\n)+)(?:type|func) ` + name + `\b`)
 	files, err := fs.Glob(code, "*.go")
 	if err != nil {
 		return "", err
 	}
-	for _, name := range files {
-		source, err := fs.ReadFile(code, name)
+	for _, file := range files {
+		source, err := fs.ReadFile(code, file)
 		if err != nil {
 			return "", err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
-		if err != nil {
-			return "", err
-		}
-		for _, d := range file.Decls {
-			decl, ok := d.(*ast.GenDecl)
-			if ok && decl.Tok == token.TYPE && decl.Doc != nil && decl.Specs[0].(*ast.TypeSpec).Name.Name == typeName {
-				return decl.Doc.Text(), nil
-			}
+		if found := declared.FindSubmatch(source); found != nil {
+			return regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(string(found[1]), ""), nil
 		}
 	}
-	return "", fmt.Errorf("the code has no type %s with a comment", typeName)
+	return "", fmt.Errorf("the code has no type or function %s, in upper or lower case, with a comment: see Variant.Type", name)
 }

@@ -18,6 +18,7 @@ type faultFlags struct {
 	schedule       []string
 	sessionTimeout time.Duration
 	roam           bool
+	quorumLoss     bool
 }
 
 // The flags of failure, and the value of the first for a schedule without faults.
@@ -25,12 +26,13 @@ const (
 	faultFlag          = "fault"
 	sessionTimeoutFlag = "session-timeout"
 	roamFlag           = "roam"
+	quorumLossFlag     = "quorum-loss"
 
 	noFaults = "none"
 )
 
 func faultFlagNames() []string {
-	return []string{faultFlag, sessionTimeoutFlag, roamFlag}
+	return []string{faultFlag, sessionTimeoutFlag, roamFlag, quorumLossFlag}
 }
 
 func (f *faultFlags) bind(cmd *cobra.Command) {
@@ -38,6 +40,7 @@ func (f *faultFlags) bind(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.schedule, faultFlag, nil, "a `fault`, such as 'kill: leader, at: 1s', instead\nof the scenario's; repeatable; or none")
 	flags.DurationVar(&f.sessionTimeout, sessionTimeoutFlag, 0, "`time` until a silent session ends (default 30s)")
 	flags.BoolVar(&f.roam, roamFlag, false, "clients whose server fails connect to another")
+	flags.BoolVar(&f.quorumLoss, quorumLossFlag, false, "faults may take the quorum away for longer than\na session lives")
 	if err := cmd.RegisterFlagCompletionFunc(faultFlag, completeFault); err != nil {
 		panic(err) // the flag is bound above
 	}
@@ -61,13 +64,16 @@ func (f *faultFlags) override(s *scenarios.Scenario, given func(flag string) boo
 		if err != nil {
 			return err
 		}
-		s.Faults = schedule
+		s.Faults, s.QuorumLoss = schedule, false
 	}
 	if given(sessionTimeoutFlag) {
 		s.SessionTimeout = scenarios.Duration(f.sessionTimeout)
 	}
 	if given(roamFlag) {
 		s.Roam = f.roam
+	}
+	if given(quorumLossFlag) {
+		s.QuorumLoss = f.quorumLoss
 	}
 	return nil
 }

@@ -39,26 +39,30 @@ func TestFaultFlags(t *testing.T) {
 	if want := []string{"kill: leader, at: 1s, for: 1s", "cut: any, after: create, every: 500ms"}; !slices.Equal(got, want) {
 		t.Errorf("faults %q, want %q", got, want)
 	}
-	if s.EffectiveSessionTimeout().String() != "5s" || !s.Roam || s.Expect != nil {
+	if s.EffectiveSessionTimeout().String() != "5s" || !s.Roam || s.QuorumLoss || s.Expect != nil {
 		t.Errorf("got %+v", s)
+	}
+	if s, err = scenarioOf(t, "lock-contention", "--fault", "kill: any, at: 1s", "--fault", "kill: any, at: 1s", "--duration", "50s", "--quorum-loss"); err != nil || !s.QuorumLoss {
+		t.Errorf("the quorum may not be lost: %v", err)
 	}
 }
 
-// The flag replaces the schedule of a scenario.
+// The flag replaces the schedule of a scenario, and with it the leave to lose the quorum.
 func TestFaultFlagsReplaceTheSchedule(t *testing.T) {
 	const file = "../../scenarios/testdata/faults-sound.yaml"
 	for _, tt := range []struct {
 		flags  []string
 		faults int
+		loss   bool
 	}{
-		{nil, 3},
-		{[]string{"--session-timeout", "5s"}, 3},
-		{[]string{"--fault", "cut: any, at: 1s"}, 1},
-		{[]string{"--fault", "none"}, 0},
+		{nil, 3, true},
+		{[]string{"--session-timeout", "5s"}, 3, true},
+		{[]string{"--fault", "cut: any, at: 1s"}, 1, false},
+		{[]string{"--fault", "none"}, 0, false},
 	} {
 		s, err := scenarioOf(t, file, tt.flags...)
-		if err != nil || len(s.Faults) != tt.faults {
-			t.Errorf("%v: %v, %d faults, want %d", tt.flags, err, len(s.Faults), tt.faults)
+		if err != nil || len(s.Faults) != tt.faults || s.QuorumLoss != tt.loss {
+			t.Errorf("%v: %v, %d faults, the quorum may be lost: %v; want %d, %v", tt.flags, err, len(s.Faults), s.QuorumLoss, tt.faults, tt.loss)
 		}
 	}
 }
@@ -75,6 +79,7 @@ func TestRefusedFaults(t *testing.T) {
 		{"lock-contention|--fault|none|--fault|cut: any, at: 1s", `--fault "none": there is no field "none"`},
 		{"lock-contention|--fault|cut: any, at: 1h", "lock-contention, --fault: `cut: any, at: 1h`: happens first at 1h, but the window ends at 3s"},
 		{"lock-contention|--session-timeout|50s", "lock-contention, --session-timeout: wants 100ms to 40s, not 50s"},
+		{"lock-contention|--quorum-loss", "lock-contention, --quorum-loss: means nothing without faults of servers"},
 		{"lock-drain|--fault|cut: any, at: 1s", "lock-drain, --fault: means nothing in a lockstep run"},
 		{"lock-contention|--ensemble|embedded|--fault|kill: leader, at: 1s", "lock-contention: `kill: leader, at: 1s`: the servers of engine embedded cannot fail this way"},
 		{"lock-contention|--ensemble|embedded|--session-timeout|1s", "lock-contention: session-timeout: engine embedded grants at least 4s, not 1s"},

@@ -61,7 +61,11 @@ func (a *app) listVariants(recipes []variants.Recipe) error {
 	}
 	for _, r := range recipes {
 		for _, v := range r.All() {
-			how := fmt.Sprintf("%s (%s)", v.Summary, v.Source)
+			source, err := sourceOf(r.Code, v)
+			if err != nil {
+				return err
+			}
+			how := fmt.Sprintf("%s (%s)", v.Summary, source)
 			if v.Broken != "" {
 				how += "; known broken: " + v.Broken
 			}

@@ -63,7 +63,7 @@ story, and keeps the plan in a file, with which the run can be repeated.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.worker {
-				return simulation.Serve(os.Stdin, os.Stdout, recipeNamed)
+				return simulation.Serve(os.Stdin, os.Stdout, catalog.Named)
 			}
 			return a.simulate(cmd, args, f)
 		},
@@ -76,17 +76,6 @@ story, and keeps the plan in a file, with which the run can be repeated.`,
 	cmd.Flags().BoolVar(&f.worker, "worker", false, "do the jobs on standard input")
 	_ = cmd.Flags().MarkHidden("worker")
 	return cmd
-}
-
-// recipeNamed returns what makes the recipe of a name, or nil.
-func recipeNamed(name string) func() variants.Recipe {
-	if !slices.ContainsFunc(catalog.Recipes(), func(r variants.Recipe) bool { return r.Name == name }) {
-		return nil
-	}
-	return func() variants.Recipe {
-		all := catalog.Recipes()
-		return all[slices.IndexFunc(all, func(r variants.Recipe) bool { return r.Name == name })]
-	}
 }
 
 // simulated is a variant and what its runs have shown.
@@ -246,7 +235,8 @@ func (s *simulating) show(p *progress, begun time.Time) {
 		p.step(done, total, what)
 	} else if due := int(elapsed / lineInterval); due > p.lines {
 		p.lines = due
-		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, (elapsed * time.Duration(total-done) / time.Duration(max(done, 1))).Round(time.Second))
+		left := elapsed * time.Duration(total-done) / time.Duration(max(done, 1))
+		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, left.Round(time.Second))
 	}
 }
 

@@ -76,15 +76,11 @@ func (o Own) AddTo(r variants.Recipe) (variants.Recipe, error) {
 	if slices.ContainsFunc(r.All(), func(v variants.Variant) bool { return v.Name == o.name }) {
 		return r, fmt.Errorf("%s has a variant %s: rename the program", r.Name, o.name)
 	}
-	r.Libraries = append(slices.Clone(r.Libraries), variants.Variant{
+	r.Libraries = append(slices.Clone(r.Libraries), variants.WithDriver(o.driver, r.JoinDriven, variants.Variant{
 		Name:    o.name,
-		Kind:    variants.Library,
 		Summary: "a driver that was given with --driver: " + o.text,
-		Source:  o.text,
 		Forgoes: r.DrivenForgoes,
-		Driver:  &o.driver,
-		Join:    r.JoinDriven,
-	})
+	}))
 	return r, nil
 }
 

@@ -106,36 +106,6 @@ func TestObserverMemoryWithLives(t *testing.T) {
 	})
 }
 
-// simulate lets one client after another come to a barrier that is closed, and then opens it.
-func simulate(variant string, n int) variantstest.Counts {
-	c := variantstest.Counts{Operations: 1}
-	closed := true
-	var armed []int
-	come := func(client int) {
-		c.Read(1)
-		if closed {
-			armed = append(armed, client)
-		}
-	}
-	for client := 1; client < n; client++ {
-		come(client)
-	}
-	closed = false
-	woken := armed
-	armed = nil
-	c.Write(len(woken))
-	if variant == "recheck" {
-		for _, client := range woken {
-			come(client)
-		}
-	}
-	return c
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "recheck", "no-recheck")
-}
-
 // script is a barrier that writes down what is asked of it.
 type script struct {
 	calls  []string

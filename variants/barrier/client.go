@@ -26,22 +26,6 @@ func Create(ctx context.Context, session *variants.Session, dir string) error {
 	return session.Ensure(ctx, znode(dir, 0), nil, 0)
 }
 
-// Remove deletes the barrier of a directory and creates no other, which lets all clients pass from then on.
-func Remove(ctx context.Context, session *variants.Session, dir string) error {
-	for {
-		number, err := latest(ctx, session, dir)
-		if errors.Is(err, ErrNone) {
-			return nil
-		}
-		if err == nil {
-			err = session.Discard(ctx, znode(dir, number))
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // latest returns the number of the closed barrier. If the session's server lags behind in spite of the sync, the number is
 // that of an earlier barrier, which the client will find open.
 func latest(ctx context.Context, session *variants.Session, dir string) (int64, error) {

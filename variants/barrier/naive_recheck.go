@@ -59,10 +59,8 @@ func recheckVariant() variants.Variant {
 	cost := openings("2N-1")
 	return variants.Variant{
 		Name:     "recheck",
-		Type:     "Recheck",
 		Kind:     variants.Naive,
 		Summary:  "all waiting clients watch the barrier's znode, and read it again when they are notified",
-		Source:   "as written, but with getData instead of exists, and with a name of its own for each barrier: ZooKeeper recipes page, Barriers",
 		BadAt:    "crowds: at each opening all waiting clients send one more read, at the same moment",
 		Lockstep: cost,
 		Free:     cost,

@@ -63,10 +63,8 @@ func noRecheckVariant() variants.Variant {
 	cost := openings("N")
 	return variants.Variant{
 		Name:     "no-recheck",
-		Type:     "NoRecheck",
 		Kind:     variants.Optimized,
 		Summary:  "all waiting clients watch the barrier's znode, and pass when they are notified of its deletion",
-		Source:   "as written, but without the last step, with getData instead of exists, and with a name of its own for each barrier: ZooKeeper recipes page, Barriers",
 		BadAt:    "crowds, still: one opening notifies all waiting clients, as it must",
 		Lockstep: cost,
 		Free:     cost,

@@ -132,10 +132,5 @@ func (s *takes) Complete() {
 
 // waits reports whether a client waits for an item.
 func (s *takes) waits() bool {
-	for _, c := range s.clients {
-		if c.waiting {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.clients)), func(c *consumer) bool { return c.waiting })
 }

@@ -54,10 +54,8 @@ func NewAllWatch(ctx context.Context, session *variants.Session, dir string) (*A
 func allWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "all-watch",
-		Type:    "AllWatch",
 		Kind:    variants.Naive,
 		Summary: "every waiting consumer watches the items' directory",
-		Source:  "as written, but with a journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads",
 		BadAt:   "many consumers: each item wakes all of them twice, and all but one make a quorum write in vain",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{

@@ -54,10 +54,8 @@ func ephemeralItemsVariant() variants.Variant {
 	all := allWatchVariant()
 	return variants.Variant{
 		Name:     "ephemeral-items",
-		Type:     "EphemeralItems",
 		Kind:     variants.Naive,
 		Summary:  "items end with their producer; consumers work off a listing",
-		Source:   "as written, but with a journal: ZooKeeper recipes page, Queues",
 		BadAt:    "producers that fail or leave: their items are lost; and many consumers, all of which each item wakes",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: all.Lockstep,

@@ -37,7 +37,7 @@ const pollInterval = 10 * time.Millisecond
 // one from an item.
 //
 // Source: as written, but with a pause after a listing without items, a GUID in the item's name and a journal: Robinson, Building a
-// distributed concurrent queue with Apache ZooKeeper, Blocking reads, which mentions it as what watches make superfluous.
+// distributed concurrent queue with Apache ZooKeeper, Blocking reads, which mentions it as what watches replace.
 type Poll struct {
 	scan
 	began bool // it has paused before
@@ -77,7 +77,6 @@ func pollVariant() variants.Variant {
 		Type:    "Poll",
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("consumers list the items every %s", pollInterval),
-		Source:  "as written, but with a pause and a journal: Robinson, Blocking reads, which advises against it",
 		BadAt:   "consumers that wait: each loads the servers while nothing happens, and an item waits for the next listing",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Free: variants.Cost{

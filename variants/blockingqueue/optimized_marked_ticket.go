@@ -78,10 +78,8 @@ func NewMarkedTicket(ctx context.Context, session *variants.Session, dir string)
 func markedTicketVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "marked-ticket",
-		Type:    "MarkedTicket",
 		Kind:    variants.Optimized,
 		Summary: "as ticket, but a consumer ends its turn by writing to its ticket, so that the next one need not list the tickets",
-		Source:  "ours: ticket with a turn that ends by a write",
 		BadAt:   "consumers that rarely come back: each leaves one released ticket until its next take or the end of its session",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{

@@ -66,10 +66,8 @@ func NewTicket(ctx context.Context, session *variants.Session, dir string) (*Tic
 func ticketVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "ticket",
-		Type:    "Ticket",
 		Kind:    variants.Optimized,
 		Summary: "consumers stand in a line, only the first watches the items",
-		Source:  "ours: the line of the ZooKeeper recipes page, Locks, applied to a queue's consumers",
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{

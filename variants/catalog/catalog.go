@@ -4,6 +4,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/barrier"
 	"github.com/zkbench/zkbench/variants/blockingqueue"
@@ -47,4 +49,13 @@ func Recipes() []variants.Recipe {
 		hiddenchannel.Recipe(),
 		watchload.Recipe(),
 	}
+}
+
+// Named returns what makes the recipe of a name anew, or nil if there is none.
+func Named(name string) func() variants.Recipe {
+	i := slices.IndexFunc(Recipes(), func(r variants.Recipe) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return func() variants.Recipe { return Recipes()[i] }
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -16,6 +17,40 @@ func TestRecipesNameTheirEvents(t *testing.T) {
 		for kind, name := range recipe.Events {
 			if name == "" || slices.Index(recipe.Events, name) < kind {
 				t.Errorf("%s: event %d is named %q, which is empty or the name of another event", recipe.Name, kind, name)
+			}
+		}
+	}
+}
+
+// No bound for clients that loop freely is below the cost in a lockstep run, in which nothing coalesces.
+func TestFreeCostsBoundThoseInLockstep(t *testing.T) {
+	for _, recipe := range catalog.Recipes() {
+		for _, v := range recipe.All() {
+			if v.HasLockstep() { // the others have bounds alone
+				checkBounds(t, recipe, v)
+			}
+		}
+	}
+}
+
+// checkBounds also holds the costs of a client that is alone to be the same. They are not for locks and elections: an operation begins
+// with a place in the line there, and a lockstep run counts only what comes after the line has formed.
+func checkBounds(t *testing.T, recipe variants.Recipe, v variants.Variant) {
+	t.Helper()
+	inPart := slices.Contains([]string{"lock", "rwlock", "election"}, recipe.Name)
+	for what, c := range map[string]struct{ lockstep, free variants.Formula }{
+		"requests":      {v.Lockstep.Requests, v.Free.Requests},
+		"writes":        {v.Lockstep.Writes, v.Free.Writes},
+		"failed writes": {v.Lockstep.FailedWrites, v.Free.FailedWrites},
+		"notifications": {v.Lockstep.Notifications, v.Free.Notifications},
+		"herd":          {v.Lockstep.HerdMax, v.Free.HerdMax},
+	} {
+		for _, size := range []int{1, 3, 20} {
+			for n := 1; n <= 60; n++ {
+				l, f := c.lockstep.AtSize(n, size), c.free.AtSize(n, size)
+				if f < l || n == 1 && f != l && !inPart {
+					t.Errorf("%s/%s, N=%d, S=%d: %s cost %g in lockstep, %g at most", recipe.Name, v.Name, n, size, what, l, f)
+				}
 			}
 		}
 	}

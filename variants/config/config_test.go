@@ -98,102 +98,22 @@ func TestSpans(t *testing.T) {
 	}})
 }
 
-// bench is a configuration and its readers' one-shot watches.
-type bench struct {
-	variantstest.Counts
-	armed map[int]bool
-	woken []int // by the last write
-}
-
-func (b *bench) write(watched bool) {
-	b.woken = nil
-	if watched {
-		for reader := range b.armed {
-			b.woken = append(b.woken, reader)
-		}
-		clear(b.armed)
-	}
-	b.Write(len(b.woken))
-}
-
-func (b *bench) read(reader, requests int, watch bool) {
-	b.Read(requests)
-	if watch {
-		b.armed[reader] = true
-	}
-}
-
-// simulation returns a walk through one update of so many znodes in a lockstep run.
-func simulation(znodes int) func(variant string, n int) variantstest.Counts {
-	return func(variant string, n int) variantstest.Counts { return simulate(variant, n, znodes) }
-}
-
-func simulate(variant string, n, znodes int) variantstest.Counts {
-	b := &bench{Counts: variantstest.Counts{Operations: 1}, armed: map[int]bool{}}
-	for reader := 1; reader < n && variant != "read-through"; reader++ {
-		b.armed[reader] = true
-	}
-	b.write(true) // the first znode, the flag, or all
-	switch variant {
-	case "unprotected":
-		for znode := range znodes {
-			if znode > 0 {
-				b.write(true) // each znode has watches of its own
-			}
-			for _, reader := range b.woken {
-				b.read(reader, 1, true)
-			}
-		}
-	case "invalid-flag":
-		for _, reader := range b.woken {
-			b.read(reader, 1, true) // finds the flag
-		}
-		for range znodes {
-			b.write(false)
-		}
-		b.write(true)
-		for _, reader := range b.woken {
-			b.read(reader, 1+znodes, true)
-		}
-	case "read-through":
-		for reader := 1; reader < n; reader++ {
-			for range reader {
-				b.read(reader, znodes, false)
-			}
-		}
-	default:
-		for _, reader := range b.woken {
-			b.read(reader, 1+znodes, true)
-		}
-	}
-	return b.Counts
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	for _, size := range []int{1, 3, 20} {
-		variantstest.LockstepCostsOfSize(t, Recipe(), size, simulation(size), "unprotected", "invalid-flag", "multi")
-		variantstest.LockstepCostsOfSize(t, ReadRecipe(), size, simulation(size), "read-through", "watched-cache")
-	}
-}
-
-func TestFreeCostsBoundSteppedOnes(t *testing.T) {
-	for _, size := range []int{1, 3, 20} {
-		variantstest.FreeCostsOfSize(t, Recipe(), size)
-		variantstest.FreeCostsOfSize(t, ReadRecipe(), size)
-	}
-}
-
 // The copy of 3 znodes pays from 5/3 uses between two updates on, notifications counted like requests: not for one use, but for two.
 func TestBreakEven(t *testing.T) {
 	for _, tt := range []struct {
 		n    int // with N/2 uses on average
 		pays bool
 	}{{2, false}, {3, false}, {4, true}, {5, true}, {20, true}} {
-		through, cached := simulate("read-through", tt.n, 3), simulate("watched-cache", tt.n, 3)
-		if got := cached.Requests+cached.Notifications < through.Requests+through.Notifications; got != tt.pays {
-			t.Errorf("N=%d: the copy pays: %v, want %v (%+v against %+v)", tt.n, got, tt.pays, cached, through)
+		through, cached := messages(readThroughVariant(), tt.n), messages(watchedCacheVariant(), tt.n)
+		if got := cached < through; got != tt.pays {
+			t.Errorf("N=%d: the copy pays: %v, want %v (%g against %g)", tt.n, got, tt.pays, cached, through)
 		}
 	}
+}
+
+// messages are the requests and notifications of an update of 3 znodes, which each reader uses once more often than the one before it.
+func messages(v variants.Variant, n int) float64 {
+	return v.Lockstep.Requests.AtSize(n, 3) + v.Lockstep.Notifications.AtSize(n, 3)
 }
 
 func TestReadSpans(t *testing.T) {

@@ -46,9 +46,8 @@ import (
 //
 // Freely, this is a bound: each exists follows a notification, and each round of reads the deletion of a flag.
 //
-// Source: as written, but with two additions: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications). There, readers
-// watch the flag, and read when it is gone. Here, they also keep the copy until the watch fires, and begin anew if it fires
-// while they read.
+// Source: as written, but readers keep a copy, and begin anew if the flag appears while they read: Junqueira and Reed,
+// ZooKeeper, chapter 4 (Order of Notifications). There, readers watch the flag, and read when it is gone.
 type InvalidFlag struct {
 	serial
 	store
@@ -146,10 +145,8 @@ func invalidFlagVariant() variants.Variant {
 	}
 	return variants.Variant{
 		Name:     "invalid-flag",
-		Type:     "InvalidFlag",
 		Kind:     variants.Naive,
 		Summary:  "the znodes are changed one by one while a flag is up; readers watch the flag and keep a copy",
-		Source:   "as written, but readers keep a copy, and begin anew if the flag appears while they read: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications)",
 		BadAt:    "failures: a writer that dies stops all readers, and a reader that is cut off misses what came and went",
 		Forgoes:  []variants.Loss{variants.TornReads, variants.Blocked},
 		Lockstep: cost,

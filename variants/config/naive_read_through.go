@@ -28,9 +28,10 @@ import (
 //
 // With one znode this is also how a name service is used without a cache: the name is a znode, and to look it up is to read it.
 //
-// Source: as written, but with a check that all values are of one update: Junqueira and Reed, ZooKeeper, chapter 4: "clients
-// accessing ZooKeeper every time they need to get the data" (Watches as a Replacement for Explicit Cache Management), and the
-// multi (Order of Notifications); ZooKeeper recipes page, Out of the Box Applications, where the API itself is the recipe.
+// Source: as written, but with a check that all values are of one update: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as
+// a Replacement for Explicit Cache Management), and the multi (Order of Notifications); ZooKeeper recipes page, Out of the Box
+// Applications, where the API itself is the recipe. The book has "clients accessing ZooKeeper every time they need to get the
+// data".
 type ReadThrough struct {
 	serial
 	versioned
@@ -88,10 +89,8 @@ func readThroughVariant() variants.Variant {
 	free.Requests = "1 + (SN/2+S-1)(N-1)"
 	return variants.Variant{
 		Name:     "read-through",
-		Type:     "ReadThrough",
 		Kind:     variants.Naive,
 		Summary:  "every use reads all znodes",
-		Source:   "as written, but with a check that all values are of one update: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as a Replacement for Explicit Cache Management)",
 		BadAt:    "configurations that are used more often than they change: every use costs as many requests as there are znodes",
 		Lockstep: lockstep,
 		Free:     free,

@@ -65,10 +65,7 @@ func (c *Unprotected) update(ctx context.Context, prepare func(context.Context) 
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
-	if err := c.set(ctx, values); err != nil {
-		return fmt.Errorf("change the configuration, which may stay torn: %w", err)
-	}
-	return nil
+	return variants.Attempted("change the configuration, which may stay torn", c.set(ctx, values))
 }
 
 // read returns the copies, each as new as its watch says. If a read fails, the watch stays fired, and the next call reads again.
@@ -101,10 +98,8 @@ func unprotectedVariant() variants.Variant {
 	}
 	return variants.Variant{
 		Name:          "unprotected",
-		Type:          "Unprotected",
 		Kind:          variants.Naive,
 		Summary:       "the znodes are changed one by one; readers watch each of them and keep copies, which may not fit each other",
-		Source:        "as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications), as the problem",
 		BadAt:         "values that must fit each other: readers act on half an update, and go on with it if the writer dies in between",
 		Forgoes:       []variants.Loss{variants.TornReads},
 		ForgoesAlways: []variants.Loss{variants.TornReads},

@@ -37,9 +37,9 @@ import (
 // other znodes, and of the version, which shows that all are of one update. A single znode with all values would meet the bound.
 // In the phase read, no request is needed while nothing changes, and none is sent.
 //
-// Source: as written, but with a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4. The multi is that of Order of
-// Notifications. The copy until a watch fires is that of Watches as a Replacement for Explicit Cache Management, where each value
-// has a watch of its own: here, one watch on the version stands for all, and shows which values belong together.
+// Source: as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as a Replacement
+// for Explicit Cache Management). There, each value has a watch of its own: here, that on the version stands for all, and shows which
+// values belong together. The multi is that of Order of Notifications.
 type WatchedCache struct {
 	serial
 	versioned
@@ -98,7 +98,6 @@ func multiVariant() variants.Variant {
 		Type:     "WatchedCache",
 		Kind:     variants.Optimized,
 		Summary:  "one multi changes the znodes and a version; readers watch the version and keep a copy",
-		Source:   "as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Notifications)",
 		BadAt:    "changes that come faster than the znodes can be read, and more of them than one request may hold",
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),
@@ -111,10 +110,8 @@ func multiVariant() variants.Variant {
 func watchedCacheVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "watched-cache",
-		Type:     "WatchedCache",
 		Kind:     variants.Optimized,
 		Summary:  "uses are served from a copy until the watch on the version fires",
-		Source:   "as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as a Replacement for Explicit Cache Management)",
 		BadAt:    "configurations that change more often than they are used: every change costs a notification and a read of all",
 		Lockstep: watchedCacheCost(),
 		Free:     watchedCacheCost(),

@@ -33,10 +33,8 @@ func (v versioned) update(ctx context.Context, prepare func(context.Context) ([]
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
-	if _, _, err = v.session.Multi(ctx, ops...); err != nil {
-		return fmt.Errorf("change the configuration: %w", err)
-	}
-	return nil
+	_, _, err = v.session.Multi(ctx, ops...)
+	return variants.Attempted("change the configuration", err)
 }
 
 // whole returns the values of one update, and the transaction that made it, which is since or a later one.

@@ -47,12 +47,6 @@ func checkBarriers(t *testing.T, at place) {
 		if left := children(t, keeper, dir); len(left) > 1 {
 			t.Errorf("znodes %v are left, want one barrier at most", left)
 		}
-		if err := barrier.Remove(testContext(t), keeper.session(), dir); err != nil {
-			t.Error(err)
-		}
-		if left := children(t, keeper, dir); len(left) > 0 {
-			t.Errorf("znodes %v are left after the barrier was removed", left)
-		}
 	})
 }
 
@@ -186,7 +180,9 @@ func barrierCanBeRemoved(t *testing.T, v venue, dir string, enter barrierOpener)
 	b := barriersOf(t, dir, enter, cs[0])[0]
 	waiting := barrierWait(testContext(t), b)
 	awaitWaiting(t, cs[0])
-	must(t, barrier.Remove(testContext(t), cs[1].session(), dir))
+	for _, name := range children(t, cs[1], dir) {
+		must(t, cs[1].conn.Delete(dir+"/"+name, -1))
+	}
 	barrierMustPass(t, waiting)
 	barrierMustPass(t, barrierWait(testContext(t), b))
 	barrierMustOpen(t, b)

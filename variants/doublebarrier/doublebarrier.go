@@ -82,7 +82,7 @@ func Recipe() variants.Recipe {
 		Variants:    []variants.Variant{childrenWatchVariant(), readyRaceVariant(), readyNodeVariant(), countedVariant()},
 		JoinDriven:  joinDriven(),
 		DrivenFixed: true, // nothing tells a client that comes back which round the others are in
-		Broken:      []variants.Variant{curatorVariant(), kazooVariant()},
+		Broken:      []variants.Variant{Curator(), Kazoo()},
 		Phases:      phases(),
 		Operation:   phaseLeave,
 		CountFrom:   variants.FromStart,

@@ -77,23 +77,16 @@ func joinDriven() variants.JoinFunc {
 //	notifications  N of ready, N-1 of the lowest, and at most N-1 of the highest  =  at most 3N-2
 //
 // Source: as written, but with two znodes in turns: DistributedDoubleBarrier in Apache Curator 5.4.
-type Curator struct{ driven }
-
-func curatorVariant() variants.Variant {
-	return variants.Variant{
+func Curator() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorDoubleBarrier.java", Notified: true}, joinDriven(), variants.Variant{
 		Name:    "curator",
-		Type:    "Curator",
-		Kind:    variants.Library,
 		Summary: "DistributedDoubleBarrier of Apache Curator: clients that see that all have entered create a znode that says so",
-		Source:  "as written, but with two znodes in turns: DistributedDoubleBarrier in Apache Curator 5.4",
 		BadAt:   "short rounds: a client that is notified late of the beginning may leave before the others have finished",
 		Broken:  "a client may leave before another has finished, because a late notification of the beginning wakes it when it waits for the end, or all wait for ever, because one was notified before it began to wait",
 		Free: variants.Cost{
 			Requests: "(14N-4)/N (7 for N=1)", Writes: "4", FailedWrites: "2(N-1)/N", Notifications: "(3N-2)/N", HerdMax: "N",
 		},
-		Driver: &variants.Driver{Program: "drivers/CuratorDoubleBarrier.java", Notified: true},
-		Join:   joinDriven(),
-	}
+	})
 }
 
 // Kazoo is DoubleBarrier of kazoo, the ZooKeeper client for Python. Its znode is good for another round when all have left, so that the
@@ -118,21 +111,14 @@ func curatorVariant() variants.Variant {
 //	notifications  at most N of ready, N-1 of the lowest, and N of the highest, which may be a ready that is created late
 //
 // Source: as written, but with two znodes in turns: DoubleBarrier in kazoo 2.8.
-type Kazoo struct{ driven }
-
-func kazooVariant() variants.Variant {
-	return variants.Variant{
+func Kazoo() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_double_barrier.py", Notified: true}, joinDriven(), variants.Variant{
 		Name:    "kazoo",
-		Type:    "Kazoo",
-		Kind:    variants.Library,
 		Summary: "DoubleBarrier of kazoo: clients that see that all have entered create a znode that says so, and each deletes it first",
-		Source:  "as written, but with two znodes in turns: DoubleBarrier in kazoo 2.8",
 		BadAt:   "short rounds: a client that looks late whether all have entered waits for ever",
 		Broken:  "all wait for ever, because a client looks whether all have entered when others have already left",
 		Free: variants.Cost{
 			Requests: "14 (9 for N=1)", Writes: "4", FailedWrites: "2(N-1)/N", Notifications: "3 (1 for N=1)", HerdMax: "N",
 		},
-		Driver: &variants.Driver{Program: "drivers/kazoo_double_barrier.py", Notified: true},
-		Join:   joinDriven(),
-	}
+	})
 }

@@ -158,10 +158,8 @@ func (b *ChildrenWatch) abandon(ctx context.Context) error {
 func childrenWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "children-watch",
-		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "all clients watch the directory, to enter and to leave",
-		Source:  "as written, but with the numbers of znodes and the directory's version to tell rounds apart: ZooKeeper tutorial, Barriers",
 		Forgoes: []variants.Loss{variants.OutOfStep, variants.Blocked},
 		BadAt:   "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{

@@ -324,10 +324,8 @@ func (b *Counted) abandon(ctx context.Context) error {
 func countedVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "counted",
-		Type:    "Counted",
 		Kind:    variants.Optimized,
 		Summary: "the directory's stat shows the last client to enter, its data opens the barrier, and the znode anchor ends the round",
-		Source:  "ours: the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists",
 		BadAt:   "directories that hold other znodes: all children are counted",
 		Lockstep: variants.Cost{
 			Requests: "(4N+1)/N", Writes: "(2N+1)/N", FailedWrites: "0",

@@ -3,7 +3,6 @@ package doublebarrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 
@@ -157,28 +156,20 @@ func (b *ReadyNode) awaitReady(ctx context.Context, created *variants.Watch) err
 // open creates ready. If it exists, another client has created it, or an attempt whose reply was lost.
 func (b *ReadyNode) open(ctx context.Context) error {
 	_, err := b.session.Create(ctx, b.ready(), []byte(b.ticket.Name), 0)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, zk.ErrNodeExists):
+	if errors.Is(err, zk.ErrNodeExists) {
 		return b.included(ctx)
-	default:
-		return fmt.Errorf("create %s: %w", b.ready(), err)
 	}
+	return variants.Attempted("create "+b.ready(), err)
 }
 
 // included returns errLate unless the client's own znode was there when the round began, and if that round is over.
 func (b *ReadyNode) included(ctx context.Context) error {
 	data, _, err := b.session.Get(ctx, b.ready())
 	last, _ := line.Parse(string(data), marker)
-	switch {
-	case errors.Is(err, zk.ErrNoNode), err == nil && last.Before(b.ticket):
+	if errors.Is(err, zk.ErrNoNode) || err == nil && last.Before(b.ticket) {
 		return errLate
-	case err != nil:
-		return fmt.Errorf("read %s: %w", b.ready(), err)
-	default:
-		return nil
 	}
+	return variants.Attempted("read "+b.ready(), err)
 }
 
 // sitOut waits for a change to a round that is under way without this client. It deletes ready after a round of which no
@@ -282,10 +273,8 @@ func (b *ReadyNode) abandon(ctx context.Context) error {
 func readyNodeVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "ready-node",
-		Type:    "ReadyNode",
 		Kind:    variants.Optimized,
 		Summary: "a znode says that all have entered; the lowest client waits for the highest, and all others for the lowest",
-		Source:  "as written, but with sequence numbers, one creator of ready, its deletion by the last to leave, and the watch before the delete: ZooKeeper recipes page, Double Barriers",
 		BadAt:   "large groups: each client lists the whole directory three times in each round",
 		Lockstep: variants.Cost{
 			Requests: "(7N+1)/N (6 for N=1)", Writes: "(2N+1)/N", FailedWrites: "0",

@@ -349,10 +349,8 @@ func (b *ReadyRace) abandon(ctx context.Context) error {
 func readyRaceVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "ready-race",
-		Type:    "ReadyRace",
 		Kind:    variants.Optimized,
 		Summary: "as ready-node, but each client that counts enough znodes tries to create ready",
-		Source:  "as written, but with a znode of its own for each round and the watch before the delete: ZooKeeper recipes page, Double Barriers",
 		BadAt:   "clients that enter at the same time: up to N-1 of them fail to create ready, each with a write of the whole ensemble",
 		Forgoes: []variants.Loss{variants.OutOfStep},
 		Lockstep: variants.Cost{

@@ -69,7 +69,7 @@ func Recipe() variants.Recipe {
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
 			resignedMarkVariant(), acknowledgedVariant(),
 		},
-		Libraries:   []variants.Variant{curatorLatchVariant(), kazooVariant()},
+		Libraries:   []variants.Variant{CuratorLatch(), Kazoo()},
 		JoinDriven:  joinDriven(),
 		Phases:      phases(),
 		Operation:   phaseResign,

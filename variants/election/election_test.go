@@ -134,53 +134,6 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 	}
 }
 
-// simulate walks through a drain.
-func simulate(variant string, n int) variantstest.Counts {
-	c := variantstest.Counts{Operations: float64(n)}
-	watches := map[int]int{} // by candidate, whose end it waits for
-	for k := 1; k < n; k++ {
-		watches[k] = 0
-		if slices.Contains([]string{"predecessor-watch", "resigned-mark", "acknowledged"}, variant) {
-			watches[k] = k - 1
-		}
-	}
-	for leader := range n {
-		var woken []int
-		for k, watched := range watches {
-			if watched == leader {
-				woken = append(woken, k)
-			}
-		}
-		c.Write(len(woken)) // the resignation
-		for _, k := range woken {
-			delete(watches, k)
-			switch variant {
-			case "master-znode":
-				c.Write(0) // another create
-			case "resigned-mark": // the notification says all
-			default:
-				c.Read(1) // a listing
-			}
-			if k == leader+1 { // it leads
-				if variant == "acknowledged" {
-					c.Write(0)
-				}
-				continue
-			}
-			c.Read(1) // exists or getData, to watch the new leader
-			watches[k] = leader + 1
-			if variant == "master-znode" {
-				c.FailedWrites++
-			}
-		}
-	}
-	return c
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "master-znode", "leader-watch", "predecessor-watch", "resigned-mark", "acknowledged")
-}
-
 func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
 		leader, next, epoch := i%10, (i+1)%10, int64(i)

@@ -23,7 +23,7 @@ func (e driven) Resign(ctx context.Context) error {
 
 // joinDriven is the Join of all variants with a driver.
 func joinDriven() variants.JoinFunc {
-	return join(func(_ context.Context, env variants.Env) (Election, error) {
+	return joinBy(func(_ context.Context, env variants.Env) (Election, error) {
 		client, err := variants.NewDriven(env)
 		return driven{client}, err
 	})
@@ -43,23 +43,13 @@ func joinDriven() variants.JoinFunc {
 // resignation notifies one client.
 //
 // Source: as written: LeaderLatch in Apache Curator 5.4.
-type CuratorLatch struct{ driven }
-
-func curatorLatchVariant() variants.Variant {
-	return variants.Variant{
+func CuratorLatch() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorLeaderLatch.java"}, joinDriven(), variants.Variant{
 		Name:    "curator-latch",
-		Type:    "CuratorLatch",
-		Kind:    variants.Library,
 		Summary: "LeaderLatch of Apache Curator: sequential znodes, each candidate watches the one just before its own",
-		Source:  "as written: LeaderLatch in Apache Curator 5.4",
 		BadAt:   "lost connections: all candidates list the whole line when they are connected again",
-		Free: variants.Cost{
-			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Driver: &variants.Driver{Program: "drivers/CuratorLeaderLatch.java"},
-		Join:   joinDriven(),
-	}
+		Free:    predecessorWatchVariant().Free,
+	})
 }
 
 // Kazoo is Election of kazoo, which is its lock with a function that is called while the lock is held.
@@ -76,21 +66,14 @@ func curatorLatchVariant() variants.Variant {
 // Cost of one term: 4 requests alone, 6 after a wait, 2 of them writes. One resignation notifies one client.
 //
 // Source: as written: Election in kazoo 2.8.
-type Kazoo struct{ driven }
-
-func kazooVariant() variants.Variant {
-	return variants.Variant{
+func Kazoo() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_election.py"}, joinDriven(), variants.Variant{
 		Name:    "kazoo",
-		Type:    "Kazoo",
-		Kind:    variants.Library,
 		Summary: "Election of kazoo: sequential znodes, each candidate watches the one just before its own",
-		Source:  "as written: Election in kazoo 2.8",
 		BadAt:   "long lines: every candidate lists the whole line twice, and once more when its turn comes",
 		Free: variants.Cost{
 			Requests: "6 (4 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Driver: &variants.Driver{Program: "drivers/kazoo_election.py"},
-		Join:   joinDriven(),
-	}
+	})
 }

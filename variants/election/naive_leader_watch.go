@@ -52,10 +52,8 @@ func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine line.Ticket) erro
 func leaderWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "leader-watch",
-		Type:    "LeaderWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every candidate watches the leader's",
-		Source:  "as written: ZooKeeper recipes page, Leader Election, the trivial solution, and the pseudo code to the letter",
 		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
 		Lockstep: variants.Cost{
 			Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0",
@@ -65,8 +63,6 @@ func leaderWatchVariant() variants.Variant {
 			Requests: "2N+1", Writes: "2", FailedWrites: "0",
 			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
-			return NewLeaderWatch(env.Session, env.Root), nil
-		}),
+		Join: join(NewLeaderWatch),
 	}
 }

@@ -47,10 +47,8 @@ func (m *MasterZnode) campaign(ctx context.Context) (epoch int64, err error) { r
 func masterZnodeVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "master-znode",
-		Type:    "MasterZnode",
 		Kind:    variants.Naive,
 		Summary: "one znode; all candidates watch it and race when it goes",
-		Source:  "as written, but with a fence for the epoch: Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "many candidates: every failover sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
 			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",
@@ -60,7 +58,7 @@ func masterZnodeVariant() variants.Variant {
 			Requests: "2N", Writes: "N+1", FailedWrites: "N-1",
 			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Join: join(func(ctx context.Context, env variants.Env) (Election, error) {
+		Join: joinBy(func(ctx context.Context, env variants.Env) (Election, error) {
 			return NewMasterZnode(ctx, env.Session, env.Root)
 		}),
 	}

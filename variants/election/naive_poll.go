@@ -39,8 +39,8 @@ const (
 // A leader that resigns and campaigns again finds the office vacant, while the others wait for their interval to pass:
 // candidates may starve. A candidate that polls never comes to rest, so there is no cost in lockstep.
 //
-// Source: as written, but with a fence and a random first interval: Junqueira and Reed, ZooKeeper, chapter 4, which has it at its
-// beginning as what watches make superfluous: "In this case, each backup master generates 20 requests/second".
+// Source: as written, but with a fence and a random first interval: Junqueira and Reed, ZooKeeper, chapter 4, the beginning, as
+// what watches replace. "In this case, each backup master generates 20 requests/second".
 type Poll struct {
 	master
 	interval time.Duration
@@ -80,13 +80,12 @@ func pollVariant(interval time.Duration) variants.Variant {
 		Type:    "Poll",
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("one znode; all candidates ask every %s whether it is there", interval),
-		Source:  "as written, but with a fence and a random first interval: Junqueira and Reed, ZooKeeper, chapter 4, the beginning",
 		BadAt:   "load and failover at once: a short interval loads the servers while nothing happens, a long one leaves the office vacant",
 		Free: variants.Cost{
 			Requests: "no bound: more the longer a term (3 for N=1)", Writes: "N+1", FailedWrites: "N-1",
 			Notifications: "0", HerdMax: "0",
 		},
-		Join: join(func(ctx context.Context, env variants.Env) (Election, error) {
+		Join: joinBy(func(ctx context.Context, env variants.Env) (Election, error) {
 			return NewPoll(ctx, env.Session, env.Root, interval)
 		}),
 	}

@@ -156,10 +156,8 @@ func Leader(ctx context.Context, session *variants.Session, dir string) (epoch i
 func acknowledgedVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "acknowledged",
-		Type:    "Acknowledged",
 		Kind:    variants.Optimized,
 		Summary: "as predecessor-watch, and the leader creates a znode that says that it knows",
-		Source:  "as written, but acknowledging before it leads: ZooKeeper recipes page, Leader Election with its first note",
 		BadAt:   "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
 		Lockstep: variants.Cost{
 			Requests: "(3N-2)/N", Writes: "(2N-1)/N", FailedWrites: "0",
@@ -169,8 +167,6 @@ func acknowledgedVariant() variants.Variant {
 			Requests: "6 (4 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
-			return NewAcknowledged(env.Session, env.Root), nil
-		}),
+		Join: join(NewAcknowledged),
 	}
 }

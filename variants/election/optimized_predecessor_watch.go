@@ -48,10 +48,8 @@ func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatc
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "predecessor-watch",
-		Type:    "PredecessorWatch",
 		Kind:    variants.Optimized,
 		Summary: "sequential znodes, each candidate watches the one just before its own",
-		Source:  "as written, but watching the largest number below its own, where the pseudo code says the smallest: ZooKeeper recipes page, Leader Election",
 		BadAt:   "announcing the leader: a candidate far back in the line is not notified of a failover",
 		Lockstep: variants.Cost{
 			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",
@@ -61,8 +59,6 @@ func predecessorWatchVariant() variants.Variant {
 			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
-			return NewPredecessorWatch(env.Session, env.Root), nil
-		}),
+		Join: join(NewPredecessorWatch),
 	}
 }

@@ -1,8 +1,6 @@
 package election
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 )
@@ -53,10 +51,8 @@ func NewResignedMark(session *variants.Session, dir string) *ResignedMark {
 func resignedMarkVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "resigned-mark",
-		Type:    "ResignedMark",
 		Kind:    variants.Optimized,
 		Summary: "as predecessor-watch, but a leader resigns by writing to its znode, so that its successor need not list",
-		Source:  "ours: predecessor-watch with a resignation that is a write",
 		BadAt:   "leaders that never stand again: each leaves one marked znode until its session ends",
 		Lockstep: variants.Cost{
 			Requests: "1", Writes: "1", FailedWrites: "0",
@@ -66,8 +62,6 @@ func resignedMarkVariant() variants.Variant {
 			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "N-1",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Election, error) {
-			return NewResignedMark(env.Session, env.Root), nil
-		}),
+		Join: join(NewResignedMark),
 	}
 }

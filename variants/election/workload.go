@@ -40,7 +40,12 @@ func newCandidate(e Election, env variants.Env) variants.Participant {
 }
 
 // join makes a variant's Join of its constructor.
-func join(open func(context.Context, variants.Env) (Election, error)) variants.JoinFunc {
+func join[E Election](open func(*variants.Session, string) E) variants.JoinFunc {
+	return joinBy(func(_ context.Context, env variants.Env) (Election, error) { return open(env.Session, env.Root), nil })
+}
+
+// joinBy is join for a constructor that needs more, or may fail.
+func joinBy(open func(context.Context, variants.Env) (Election, error)) variants.JoinFunc {
 	return variants.JoinBy(open, newCandidate)
 }
 

@@ -120,10 +120,7 @@ func (p producer) put(ctx context.Context, session *variants.Session, key string
 		_, err := create(c, p.item(key, flagged(ready, data)))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("create item %s: %w", key, err)
-	}
-	return nil
+	return variants.Attempted("create item "+key, err)
 }
 
 // run gives the caller control back when ctx ends. Nothing is undone: the caller should try again.

@@ -37,10 +37,8 @@ func (q *BlindRetry) Leave(context.Context) error { return nil }
 func blindRetryVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "blind-retry",
-		Type:     "BlindRetry",
 		Kind:     variants.Naive,
 		Summary:  "create the item again until a reply comes",
-		Source:   "as written, but with a key in the item's name: Robinson, Failure modes, first approach",
 		BadAt:    "lost replies: each may leave another copy of the item",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: costs("4", "2"),

@@ -23,8 +23,8 @@ import (
 // buffers that the client library reserves for each session. The workload's audit (see worker) adds a listing, a read and a delete:
 // 6 requests, 4 of them writes, for every N, and no notification.
 //
-// Source: as written, but with a key in the item's name, and a create whose reply is lost is repeated where the source gives up:
-// kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking, CreateQueue, which connects, creates and closes for each item.
+// Source: as written, but with a key in the item's name, and a create whose reply is lost is repeated where the source gives up: kropponline,
+// My 1st ZooKeeper Recipe: Distributed Queue with Locking, CreateQueue. It connects, creates and closes for each item.
 type SessionPerPut struct {
 	producer
 	dial variants.DialFunc
@@ -59,10 +59,8 @@ func (q *SessionPerPut) Leave(context.Context) error { return nil }
 func sessionPerPutVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "session-per-put",
-		Type:     "SessionPerPut",
 		Kind:     variants.Naive,
 		Summary:  "open a session, create the item, close the session",
-		Source:   "as written, but with a key in the item's name and repeated after a lost reply: kropponline, My 1st ZooKeeper Recipe, CreateQueue",
 		BadAt:    "cost: three quorum writes for each item, one after another, and a connection; lost replies as with blind-retry",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: costs("6", "4"),

@@ -57,10 +57,7 @@ func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) e
 		if err := q.ensure(ctx, key, data); err != nil {
 			return fmt.Errorf("create item %s: %w", key, err)
 		}
-		if err := q.mark(ctx, data); err != nil {
-			return fmt.Errorf("mark item %s: %w", key, err)
-		}
-		return nil
+		return variants.Attempted("mark item "+key, q.mark(ctx, data))
 	})
 }
 
@@ -112,10 +109,8 @@ func (q *ConsumableFlag) Leave(context.Context) error { return nil }
 func consumableFlagVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "consumable-flag",
-		Type:     "ConsumableFlag",
 		Kind:     variants.Optimized,
 		Summary:  "create the item, then mark it as consumable",
-		Source:   "as written, but with a key in the item's name and an expected version: Robinson, Failure modes, two-phase protocol",
 		BadAt:    "cost: two quorum writes for each item, one after the other, and a second watch for consumers that wait",
 		Forgoes:  []variants.Loss{variants.Orphans},
 		Lockstep: costs("5", "3"),

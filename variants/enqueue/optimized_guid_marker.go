@@ -86,10 +86,8 @@ func (q *GUIDMarker) Leave(ctx context.Context) error {
 func guidMarkerVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "guid-marker",
-		Type:     "GUIDMarker",
 		Kind:     variants.Optimized,
 		Summary:  "one transaction creates the item and a marker named by its key",
-		Source:   "ours: an idempotency key made of a multi",
 		BadAt:    "short-lived producers: each that dies leaves a marker, which another client has to remove",
 		Forgoes:  []variants.Loss{variants.Orphans},
 		Lockstep: costs("4", "2"),

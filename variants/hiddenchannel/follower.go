@@ -122,10 +122,7 @@ func (f *follower) reading(data []byte, stat *zk.Stat, err error) (Reading, erro
 
 // sync lets the session's server catch up with the leader.
 func (f *follower) sync(ctx context.Context) error {
-	if err := f.session.Sync(ctx, f.path); err != nil {
-		return fmt.Errorf("sync %s: %w", f.path, err)
-	}
-	return nil
+	return variants.Attempted("sync "+f.path, f.session.Sync(ctx, f.path))
 }
 
 // updates returns the cost of an update, whose one write sets off all notifications of a burst.

@@ -62,39 +62,6 @@ func TestSpans(t *testing.T) {
 	}})
 }
 
-// simulate lets the writer make a burst of updates, and then each reader do what it does.
-func simulate(variant string, n, burst int) variantstest.Counts {
-	c := variantstest.Counts{Operations: float64(burst)}
-	watching, mailed := map[int]bool{}, map[int]bool{}
-	for reader := 1; reader < n; reader++ {
-		if variant == "watch" {
-			watching[reader] = true
-		} else {
-			mailed[reader] = true
-		}
-	}
-	c.Write(len(watching))
-	for range burst - 1 {
-		c.Write(0) // no watch is set
-	}
-	for reader := 1; reader < n; reader++ {
-		if mailed[reader] && variant == "sync-then-read" {
-			c.Read(1)
-		}
-		if mailed[reader] || watching[reader] {
-			c.Read(1)
-		}
-	}
-	return c
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	for _, burst := range []int{1, 2, 10} {
-		walk := func(variant string, n int) variantstest.Counts { return simulate(variant, n, burst) }
-		variantstest.LockstepCostsOfSize(t, Recipe(), burst, walk, "message-then-read", "sync-then-read", "watch")
-	}
-}
-
 // script is a value that says and returns what it is told to.
 type script struct {
 	Value

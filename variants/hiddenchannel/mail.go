@@ -58,10 +58,7 @@ func (m *Mailbox) newest() (int64, <-chan struct{}) {
 func correspond(f *follower, mail Mail, read func(context.Context) (Reading, error)) {
 	f.strategy = strategy{
 		announce: func(ctx context.Context, version int64) error {
-			if err := mail.Send(ctx, version); err != nil {
-				return fmt.Errorf("announce version %d: %w", version, err)
-			}
-			return nil
+			return variants.Attempted(fmt.Sprintf("announce version %d", version), mail.Send(ctx, version))
 		},
 		changed: func(ctx context.Context) (int64, error) {
 			version, err := f.receive(ctx, mail)

@@ -50,10 +50,8 @@ func NewMessageThenRead(ctx context.Context, session *variants.Session, znode st
 func messageThenReadVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "message-then-read",
-		Type:     "MessageThenRead",
 		Kind:     variants.Naive,
 		Summary:  "the writer sends a message, upon which readers read the znode",
-		Source:   "as written, but the message carries the version: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads, figure 4-2)",
 		BadAt:    "clients that must not act on an old value: a reader whose server lags behind reads it and goes on",
 		Lockstep: updates("1 + (N-1)/S", "0", "0"),
 		Free:     updates("N", "0", "0"),

@@ -59,10 +59,8 @@ func NewSyncThenRead(ctx context.Context, session *variants.Session, znode strin
 func syncThenReadVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "sync-then-read",
-		Type:     "SyncThenRead",
 		Kind:     variants.Optimized,
 		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
-		Source:   "as written: ZooKeeper programmer's guide, Consistency Guarantees, for the problem of Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2",
 		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
 		Lockstep: updates("1 + 2(N-1)/S", "0", "0"),
 		Free:     updates("1 + 2(N-1)", "0", "0"),

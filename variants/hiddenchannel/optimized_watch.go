@@ -30,8 +30,8 @@ import (
 // Bound: in the phase propagation, one quorum write, one notification and one read must lie one after another, because a
 // notification does not carry the data. As many lie on this path, and nothing in between.
 //
-// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads): "c2 could set a watch on /z instead of receiving
-// a direct message from c1".
+// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads). There, "c2 could set a watch on /z instead of
+// receiving a direct message from c1".
 type Watch struct{ *follower }
 
 var _ Value = (*Watch)(nil)
@@ -69,10 +69,8 @@ func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 func watchVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "watch",
-		Type:     "Watch",
 		Kind:     variants.Optimized,
 		Summary:  "readers watch the znode, and read it when they are notified",
-		Source:   "as written: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
 		BadAt:    "many readers: one write wakes all of them, and all read at once",
 		Lockstep: updates("1 + (N-1)/S", "(N-1)/S", "N-1"),
 		Free:     updates("N", "N-1", "N-1"),

@@ -2,6 +2,7 @@ package hiddenchannel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -76,7 +77,7 @@ func join(open func(context.Context, variants.Env, Mail) (Value, error)) variant
 // writer has failed before it announced it, the writer's next life does.
 func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func()) (variants.Participant, error) {
 	if env.Index == 0 && env.Life == 0 {
-		return &writer{value: v, env: env, leave: leave}, nil
+		return &writer{value: v, env: env, mail: mail, leave: leave}, nil
 	}
 	r := &reader{value: v, env: env, leave: leave}
 	number, err := r.read(ctx)
@@ -84,7 +85,7 @@ func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func
 	case err != nil:
 		return nil, err
 	case env.Index == 0:
-		return &writer{value: v, env: env, leave: leave, number: number}, mail.Send(ctx, number)
+		return &writer{value: v, env: env, mail: mail, leave: leave, number: number}, mail.Send(ctx, number)
 	case env.Life > 0:
 		r.step, r.known = number/burst(env), number
 	}
@@ -140,6 +141,7 @@ func (m pacedMail) Receive(ctx context.Context, after int64) (int64, error) {
 type writer struct {
 	value  Value
 	env    variants.Env
+	mail   Mail
 	number int64
 	leave  func()
 }
@@ -168,7 +170,12 @@ func (w *writer) Step(ctx context.Context) error {
 func (w *writer) update(ctx context.Context) error {
 	number := w.number + 1
 	w.env.Record(writing, number)
-	if err := w.value.Update(ctx, numbered(number)); err != nil {
+	err := w.value.Update(ctx, numbered(number))
+	if errors.Is(err, ErrOvertaken) && w.env.Life > 0 { // a request of its former life has come late, and has made the update
+		_, err = w.value.Read(ctx)
+		err = errors.Join(err, w.mail.Send(ctx, number))
+	}
+	if err != nil {
 		return fmt.Errorf("update: %w", err)
 	}
 	w.number = number

@@ -56,10 +56,7 @@ func (q *Deleting) Finish(context.Context, *Taken) error { return nil }
 // GiveBack implements [Strategy]: it creates the item again with its old name, and so at its old place.
 func (q *Deleting) GiveBack(ctx context.Context, t *Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.CreateRequest{Path: q.Path(t.Ticket), Data: t.Data, Acl: variants.WorldACL()})
-	if err != nil {
-		return fmt.Errorf("create %s again: %w", q.Path(t.Ticket), err)
-	}
-	return nil
+	return variants.Attempted("create "+q.Path(t.Ticket)+" again", err)
 }
 
 // Cached is the common part of the variants that list the items again only when they have tried all of their last list.

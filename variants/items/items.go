@@ -8,7 +8,6 @@ package items
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 
 	"github.com/go-zookeeper/zk"
@@ -91,10 +90,7 @@ func (c *Client) PutNamed(ctx context.Context, prefix string, data []byte) error
 		_, err := c.Journal.Do(ctx, &zk.CreateRequest{
 			Path: path.Join(c.Dir, prefix), Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
 		})
-		if err != nil {
-			return fmt.Errorf("create an item in %s: %w", c.Dir, err)
-		}
-		return nil
+		return variants.Attempted("create an item in "+c.Dir, err)
 	}, nil)
 }
 
@@ -152,12 +148,8 @@ func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) e
 // Read returns an item's data, or false if the item is gone.
 func (c *Client) Read(ctx context.Context, t line.Ticket) (data []byte, found bool, err error) {
 	data, _, err = c.Session.Get(ctx, c.Path(t))
-	switch {
-	case err == nil:
-		return data, true, nil
-	case errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrNoNode) {
 		return nil, false, nil
-	default:
-		return nil, false, fmt.Errorf("read %s: %w", c.Path(t), err)
 	}
+	return data, err == nil, variants.Attempted("read "+c.Path(t), err)
 }

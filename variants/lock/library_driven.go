@@ -43,23 +43,13 @@ func joinDriven() variants.JoinFunc {
 // writes. One release notifies one client.
 //
 // Source: as written: InterProcessMutex in Apache Curator 5.4.
-type CuratorMutex struct{ driven }
-
-func curatorMutexVariant() variants.Variant {
-	return variants.Variant{
+func CuratorMutex() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"mutex"}}, joinDriven(), variants.Variant{
 		Name:    "curator-mutex",
-		Type:    "CuratorMutex",
-		Kind:    variants.Library,
 		Summary: "InterProcessMutex of Apache Curator: sequential znodes, each waiter watches the one just below its own",
-		Source:  "as written: InterProcessMutex in Apache Curator 5.4",
 		BadAt:   "lost connections: a release while the connection is lost leaves its znode behind (CURATOR-678)",
-		Free: variants.Cost{
-			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Driver: &variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"mutex"}},
-		Join:   joinDriven(),
-	}
+		Free:    predecessorWatchVariant().Free,
+	})
 }
 
 // CuratorSemaphore is InterProcessSemaphoreMutex of Apache Curator, a lock that is not reentrant: a semaphore with one lease.
@@ -80,23 +70,16 @@ func curatorMutexVariant() variants.Variant {
 // exists in step 3, it costs one request and one notification more.
 //
 // Source: as written: InterProcessSemaphoreMutex in Apache Curator 5.4.
-type CuratorSemaphore struct{ driven }
-
-func curatorSemaphoreVariant() variants.Variant {
-	return variants.Variant{
+func CuratorSemaphore() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"semaphore"}}, joinDriven(), variants.Variant{
 		Name:    "curator-semaphore",
-		Type:    "CuratorSemaphore",
-		Kind:    variants.Library,
 		Summary: "InterProcessSemaphoreMutex of Apache Curator: a mutex, behind which one client at a time waits for the lease",
-		Source:  "as written: InterProcessSemaphoreMutex in Apache Curator 5.4",
 		BadAt:   "rates: it costs two locks",
 		Free: variants.Cost{
 			Requests: "10 (7 for N=1)", Writes: "4", FailedWrites: "0",
 			Notifications: "3 (1 for N=1)", HerdMax: "1",
 		},
-		Driver: &variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"semaphore"}},
-		Join:   joinDriven(),
-	}
+	})
 }
 
 // Contrib is the lock that comes with ZooKeeper, in its recipes. [WriteLock] is the same algorithm in Go.
@@ -117,24 +100,14 @@ func curatorSemaphoreVariant() variants.Variant {
 // Cost of one acquire and release: 5 requests alone, 8 after a wait, 2 of them writes. One release notifies one client.
 //
 // Source: as written: WriteLock in ZooKeeper's recipes.
-type Contrib struct{ driven }
-
-func contribVariant() variants.Variant {
-	return variants.Variant{
+func Contrib() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/ZooKeeperWriteLock.java", Notified: true}, joinDriven(), variants.Variant{
 		Name:    "contrib",
-		Type:    "Contrib",
-		Kind:    variants.Library,
 		Summary: "WriteLock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
-		Source:  "as written: WriteLock in ZooKeeper's recipes",
 		BadAt:   "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
 		Broken:  "no client holds the lock and some wait for ever, because one watches a znode that went just before",
-		Free: variants.Cost{
-			Requests: "8 (5 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Driver: &variants.Driver{Program: "drivers/ZooKeeperWriteLock.java", Notified: true},
-		Join:   joinDriven(),
-	}
+		Free:    writeLockVariant().Free,
+	})
 }
 
 // Kazoo is the lock of kazoo, the ZooKeeper client for Python. The algorithm is that of [PredecessorWatch].
@@ -152,21 +125,14 @@ func contribVariant() variants.Variant {
 // more than the other locks need.
 //
 // Source: as written: Lock in kazoo 2.8.
-type Kazoo struct{ driven }
-
-func kazooVariant() variants.Variant {
-	return variants.Variant{
+func Kazoo() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_lock.py"}, joinDriven(), variants.Variant{
 		Name:    "kazoo",
-		Type:    "Kazoo",
-		Kind:    variants.Library,
 		Summary: "Lock of kazoo: sequential znodes, each waiter watches the one just below its own",
-		Source:  "as written: Lock in kazoo 2.8",
 		BadAt:   "long lines: every client lists the whole line twice, and once more when its turn comes",
 		Free: variants.Cost{
 			Requests: "6 (4 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Driver: &variants.Driver{Program: "drivers/kazoo_lock.py"},
-		Join:   joinDriven(),
-	}
+	})
 }

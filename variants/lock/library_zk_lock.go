@@ -79,16 +79,11 @@ func (l *ZKLock) release(ctx context.Context) error {
 func zkLockVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "zk-lock",
-		Type:    "ZKLock",
 		Kind:    variants.Library,
 		Summary: "zk.Lock of the Go client library: sequential znodes, each waiter watches the one just below its own",
-		Source:  "as written, but a release is repeated while its reply is lost: lock.go in go-zookeeper 1.0.4",
 		BadAt:   "lost connections: an attempt that fails forgets its znode, which blocks the lock until the session ends",
-		Free: variants.Cost{
-			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
+		Free:    predecessorWatchVariant().Free,
+		Join: joinBy(func(_ context.Context, env variants.Env) (Lock, error) {
 			return NewZKLock(env.Session, env.Root)
 		}),
 	}

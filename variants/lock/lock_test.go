@@ -86,58 +86,6 @@ func TestSpans(t *testing.T) {
 	}})
 }
 
-// simulate walks through a drain.
-func simulate(variant string, n int) variantstest.Counts {
-	c := variantstest.Counts{Operations: float64(n)}
-	armed := map[int]bool{} // by client; the first holder's watch was used up by the second arrival
-	for k := 1; k < n; k++ {
-		armed[k] = true
-	}
-	if variant == "children-watch" && n == 1 {
-		armed[0] = true
-	}
-	for holder := range n {
-		c.Requests, c.Writes = c.Requests+1, c.Writes+1 // the delete, or the mark
-		var woken []int
-		for k := range armed {
-			if watchesAll := variant == "znode" || variant == "children-watch"; watchesAll || k == holder+1 {
-				woken = append(woken, k)
-			}
-		}
-		c.Notifications += float64(len(woken))
-		c.HerdMax = max(c.HerdMax, float64(len(woken)))
-		for _, k := range woken {
-			delete(armed, k)
-			if k == holder || variant == "released-mark" { // its own release; or the notification says all
-				continue
-			}
-			c.Requests++ // a listing, or another create
-			if variant == "writelock" {
-				c.Requests++ // does the directory exist?
-			}
-			next := k == holder+1
-			switch {
-			case variant == "znode" && next:
-				c.Writes++
-			case variant == "znode":
-				c.Writes, c.FailedWrites = c.Writes+1, c.FailedWrites+1
-				c.Requests++ // exists, to watch again
-				armed[k] = true
-			case variant == "children-watch":
-				armed[k] = true // the listing arms it, even if it finds the lock free
-			case !next:
-				c.Requests++
-				armed[k] = true
-			}
-		}
-	}
-	return c
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "znode", "children-watch", "predecessor-watch-session-id", "predecessor-watch", "back-to-back", "released-mark", "writelock")
-}
-
 func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
 		client, token := i%10, int64(i)

@@ -54,10 +54,8 @@ func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine line.Ticket) e
 func childrenWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "children-watch",
-		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
-		Source:  "as written, but with a GUID in the name, by which a client finds its znode after a lost reply: Leberknight, part 5, first form",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
 			Requests: "1 + (N-1)/2", Writes: "1", FailedWrites: "0",
@@ -67,8 +65,6 @@ func childrenWatchVariant() variants.Variant {
 			Requests: "2N+1", Writes: "2", FailedWrites: "0",
 			Notifications: "2N-1", HerdMax: "N",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewChildrenWatch(env.Session, env.Root), nil
-		}),
+		Join: join(NewChildrenWatch),
 	}
 }

@@ -45,14 +45,10 @@ func NewPredecessorWatchSessionID(session *variants.Session, dir string) *Predec
 func predecessorWatchSessionIDVariant() variants.Variant {
 	v := predecessorWatchVariant()
 	v.Name = "predecessor-watch-session-id"
-	v.Type = "PredecessorWatchSessionID"
 	v.Kind = variants.Naive
 	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
-	v.Source = "as written, but it reads the predecessor with getData instead of exists, looks before every create, and syncs before it looks after a lost reply: Leberknight, part 5"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
 	v.Free.Requests = "6 (4 for N=1)"
-	v.Join = join(func(_ context.Context, env variants.Env) (Lock, error) {
-		return NewPredecessorWatchSessionID(env.Session, env.Root), nil
-	})
+	v.Join = join(NewPredecessorWatchSessionID)
 	return v
 }

@@ -104,10 +104,8 @@ func (l *WriteLock) wait(ctx context.Context, mine line.Ticket) error {
 func writeLockVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "writelock",
-		Type:    "WriteLock",
 		Kind:    variants.Naive,
 		Summary: "the lock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
-		Source:  "as written, but its callback is the end of a wait, and a client that finds its znode after a lost reply can become the holder: WriteLock.java in ZooKeeper's recipes",
 		BadAt:   "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
 		Broken:  "no client holds the lock and some wait for ever, because one watches a znode that went just before",
 		Lockstep: variants.Cost{
@@ -118,8 +116,6 @@ func writeLockVariant() variants.Variant {
 			Requests: "8 (5 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewWriteLock(env.Session, env.Root), nil
-		}),
+		Join: join(NewWriteLock),
 	}
 }

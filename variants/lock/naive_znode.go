@@ -73,10 +73,8 @@ func (l *Znode) release(ctx context.Context) error { return l.node.Give(ctx, l.t
 func znodeVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "znode",
-		Type:    "Znode",
 		Kind:    variants.Naive,
 		Summary: "one znode; all waiters watch it and try again when it goes",
-		Source:  "as written, but the create and the delete each travel in a multi with the znode of the fencing token: Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:   "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
 			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",
@@ -86,7 +84,7 @@ func znodeVariant() variants.Variant {
 			Requests: "2N", Writes: "N+1", FailedWrites: "N-1",
 			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Join: join(func(ctx context.Context, env variants.Env) (Lock, error) {
+		Join: joinBy(func(ctx context.Context, env variants.Env) (Lock, error) {
 			return NewZnode(ctx, env.Session, env.Root)
 		}),
 	}

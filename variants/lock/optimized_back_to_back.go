@@ -1,8 +1,6 @@
 package lock
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 )
@@ -33,7 +31,7 @@ import (
 // the read in a round trip of its own. A handoff takes at least one write and one notification. Here a listing follows, because
 // the predecessor may have withdrawn before its turn.
 //
-// Source: ours: predecessor-watch, with its create and its first listing in one round trip.
+// Source: ours: predecessor-watch (ZooKeeper recipes page, Locks) in a pipeline.
 type BackToBack struct {
 	*exclusive
 	line.BackToBack
@@ -49,12 +47,8 @@ func NewBackToBack(session *variants.Session, dir string) *BackToBack {
 func backToBackVariant() variants.Variant {
 	v := predecessorWatchVariant()
 	v.Name = "back-to-back"
-	v.Type = "BackToBack"
 	v.Summary = "as predecessor-watch, with its create and its first listing in one round trip"
-	v.Source = "ours: predecessor-watch, with its create and its first listing in one round trip"
 	v.BadAt = "servers in the same process, where starting a goroutine takes longer than a round trip; and long lines, as predecessor-watch"
-	v.Join = join(func(_ context.Context, env variants.Env) (Lock, error) {
-		return NewBackToBack(env.Session, env.Root), nil
-	})
+	v.Join = join(NewBackToBack)
 	return v
 }

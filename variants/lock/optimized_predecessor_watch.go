@@ -39,10 +39,8 @@ func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatc
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "predecessor-watch",
-		Type:    "PredecessorWatch",
 		Kind:    variants.Optimized,
 		Summary: "sequential znodes, each waiter watches the one just below its own",
-		Source:  "as written, but it reads the predecessor with getData instead of exists: ZooKeeper recipes page, Locks",
 		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
 		Lockstep: variants.Cost{
 			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",
@@ -52,8 +50,6 @@ func predecessorWatchVariant() variants.Variant {
 			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewPredecessorWatch(env.Session, env.Root), nil
-		}),
+		Join: join(NewPredecessorWatch),
 	}
 }

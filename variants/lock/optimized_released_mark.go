@@ -1,8 +1,6 @@
 package lock
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 )
@@ -55,10 +53,8 @@ func NewReleasedMark(session *variants.Session, dir string) *ReleasedMark {
 func releasedMarkVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "released-mark",
-		Type:    "ReleasedMark",
 		Kind:    variants.Optimized,
 		Summary: "as predecessor-watch, but a holder releases by writing to its znode, so that the next one need not list",
-		Source:  "ours: predecessor-watch with a release that is a write",
 		BadAt:   "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
 		Lockstep: variants.Cost{
 			Requests: "1", Writes: "1", FailedWrites: "0",
@@ -68,8 +64,6 @@ func releasedMarkVariant() variants.Variant {
 			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "N-1",
 		},
-		Join: join(func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewReleasedMark(env.Session, env.Root), nil
-		}),
+		Join: join(NewReleasedMark),
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/election"
-	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // racer is a client that creates one znode, and watches it with exists when another client has been faster.
@@ -27,10 +26,15 @@ const (
 	release
 )
 
+// costs are what a race has cost.
+type costs struct {
+	operations, requests, writes, failedWrites, notifications, herdMax float64
+}
+
 // race is a model of clients that race for one znode. Each request takes effect at once; which client sends the
 // next one is drawn, with odds that favour some clients and some requests.
 type race struct {
-	variantstest.Counts
+	costs
 	racers  []*racer
 	taken   bool
 	odds    []float64 // by client
@@ -39,7 +43,7 @@ type race struct {
 
 // newRace returns a race of n clients with some operations each.
 func newRace(n, operations int, random *rand.Rand) *race {
-	r := &race{Counts: variantstest.Counts{Operations: float64(n * operations)}}
+	r := &race{costs: costs{operations: float64(n * operations)}}
 	for range n {
 		r.racers = append(r.racers, &racer{left: operations})
 		r.odds = append(r.odds, random.Float64())
@@ -61,14 +65,14 @@ func (r *race) weight(i int) float64 {
 }
 
 // run lets the clients go on until all are done.
-func (r *race) run(random *rand.Rand) variantstest.Counts {
+func (r *race) run(random *rand.Rand) costs {
 	for {
 		var total float64
 		for i := range r.racers {
 			total += r.weight(i)
 		}
 		if total == 0 {
-			return r.Counts
+			return r.costs
 		}
 		drawn := random.Float64() * total
 		i := slices.IndexFunc(r.racers, func(c *racer) bool {
@@ -85,7 +89,7 @@ func (r *race) send(c *racer) {
 	case create:
 		r.create(c)
 	case exists:
-		r.Read(1)
+		r.requests++
 		c.armed = true
 		c.next = create
 		if r.taken {
@@ -93,7 +97,7 @@ func (r *race) send(c *racer) {
 		}
 	case release:
 		r.taken = false
-		r.Write(r.fire())
+		r.write()
 		c.next = create
 		c.left--
 	case deletion:
@@ -102,19 +106,22 @@ func (r *race) send(c *racer) {
 
 func (r *race) create(c *racer) {
 	if r.taken {
-		r.Write(0)
-		r.FailedWrites++
+		r.requests++
+		r.writes++
+		r.failedWrites++
 		c.next = exists
 		return
 	}
 	r.taken = true
-	r.Write(r.fire())
+	r.write()
 	c.next = release
 }
 
-// fire notifies all who watch, and returns how many those are.
-func (r *race) fire() int {
-	fired := 0
+// write creates or deletes the znode, which notifies all who watch.
+func (r *race) write() {
+	r.requests++
+	r.writes++
+	fired := 0.0
 	for _, c := range r.racers {
 		if c.armed {
 			fired++
@@ -124,7 +131,8 @@ func (r *race) fire() int {
 			c.next = create
 		}
 	}
-	return fired
+	r.notifications += fired
+	r.herdMax = max(r.herdMax, fired)
 }
 
 // The master-znode of elections has the costs of the lock znode: its clients race for one znode, too.
@@ -145,25 +153,25 @@ func checkRaceCosts(t *testing.T, free variants.Cost) {
 	t.Helper()
 	const operations = 20
 	for _, n := range []int{1, 2, 3, 10, 30} {
-		var worst variantstest.Counts
+		var worst costs
 		for seed := range uint64(60) {
 			random := rand.New(rand.NewPCG(seed, uint64(n))) //nolint:gosec // a simulation, no secret
 			c := newRace(n, operations, random).run(random)
-			worst.Requests = max(worst.Requests, c.Requests/c.Operations)
-			worst.Writes = max(worst.Writes, c.Writes/c.Operations)
-			worst.FailedWrites = max(worst.FailedWrites, c.FailedWrites/c.Operations)
-			worst.Notifications = max(worst.Notifications, c.Notifications/c.Operations)
-			worst.HerdMax = max(worst.HerdMax, c.HerdMax)
+			worst.requests = max(worst.requests, c.requests/c.operations)
+			worst.writes = max(worst.writes, c.writes/c.operations)
+			worst.failedWrites = max(worst.failedWrites, c.failedWrites/c.operations)
+			worst.notifications = max(worst.notifications, c.notifications/c.operations)
+			worst.herdMax = max(worst.herdMax, c.herdMax)
 		}
 		for _, c := range []struct {
 			what         string
 			worst, bound float64
 		}{
-			{"requests", worst.Requests, free.Requests.At(n)},
-			{"writes", worst.Writes, free.Writes.At(n)},
-			{"failed writes", worst.FailedWrites, free.FailedWrites.At(n)},
-			{"notifications", worst.Notifications, free.Notifications.At(n)},
-			{"herd", worst.HerdMax, free.HerdMax.At(n)},
+			{"requests", worst.requests, free.Requests.At(n)},
+			{"writes", worst.writes, free.Writes.At(n)},
+			{"failed writes", worst.failedWrites, free.FailedWrites.At(n)},
+			{"notifications", worst.notifications, free.Notifications.At(n)},
+			{"herd", worst.herdMax, free.HerdMax.At(n)},
 		} {
 			if c.worst > c.bound || c.bound > 0 && 2*c.worst <= c.bound {
 				t.Errorf("N=%d: %s are up to %g in simulated races, which the bound of %g does not fit", n, c.what, c.worst, c.bound)

@@ -18,7 +18,12 @@ func NewParticipant(l Lock, env variants.Env) variants.Participant {
 }
 
 // join makes a variant's Join of its constructor.
-func join(open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
+func join[E Lock](open func(*variants.Session, string) E) variants.JoinFunc {
+	return joinBy(func(_ context.Context, env variants.Env) (Lock, error) { return open(env.Session, env.Root), nil })
+}
+
+// joinBy is join for a constructor that needs more, or may fail.
+func joinBy(open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
 	return variants.JoinThreads(variants.JoinBy(open, NewParticipant))
 }
 

@@ -138,122 +138,6 @@ func TestSpans(t *testing.T) {
 	}})
 }
 
-// bench is a few znodes and their one-shot watches.
-type bench struct {
-	variantstest.Counts
-	armed map[string]int
-}
-
-func (b *bench) readW(znode string) {
-	b.Read(1)
-	b.armed[znode] = 1
-}
-
-// write makes one transaction, in which some znodes, or their lists of children, change.
-func (b *bench) write(changed ...string) {
-	woken := 0
-	for _, znode := range changed {
-		woken += b.armed[znode]
-		delete(b.armed, znode)
-	}
-	b.Write(woken)
-}
-
-// simulate walks through one batch.
-func simulate(variant string, n int) variantstest.Counts {
-	multi := strings.HasPrefix(variant, "multi")
-	b := &bench{Counts: variantstest.Counts{Operations: float64(share * n)}, armed: map[string]int{"tasks": 1, "workers": 1, "master": n - 1}}
-	inbox := func(worker int) string { return fmt.Sprint("assign/", worker%n) }
-	status := func(task int) string { return fmt.Sprint("status/", task) }
-	for worker := range n {
-		b.armed[inbox(worker)] = 1
-	}
-	b.write("tasks", "status")
-	for task := range share * n {
-		b.readW(status(task))
-	}
-	b.Read(1) // the tasks
-	for task := range share * n {
-		b.Read(1)
-		if multi {
-			b.write("tasks", inbox(task))
-		} else {
-			b.write(inbox(task))
-			b.write("tasks")
-		}
-	}
-	b.readW("tasks")
-	for worker := range n {
-		b.Read(1)
-		for i := range share {
-			b.Read(1)
-			b.write(status(worker+i*n), inbox(worker))
-		}
-		b.readW(inbox(worker))
-	}
-	b.Read(share * n)
-	var statuses []string
-	for task := range share * n {
-		statuses = append(statuses, status(task))
-	}
-	b.write(append(statuses, "status")...)
-	return b.Counts
-}
-
-// simulateBook walks through one batch of the book's clients, of which each worker gets as many tasks. It matters only that none
-// gets none.
-func simulateBook(variant string, n int) variantstest.Counts {
-	b := &bench{Counts: variantstest.Counts{Operations: float64(share * n)}, armed: map[string]int{"tasks": 1, "workers": 1, "master": n - 1}}
-	inbox := func(worker int) string { return fmt.Sprint("assign/", worker%n) }
-	status := func(task int) string { return fmt.Sprint("status/", task) }
-	for worker := range n {
-		b.armed[inbox(worker)] = 1
-	}
-	for task := range share * n {
-		if variant == "book-checked" {
-			b.Read(1) // the master's path
-		}
-		b.write("tasks")
-		b.readW(status(task))
-	}
-	b.readW("tasks")
-	for task := range share * n {
-		b.Read(1)
-		if variant == "book" {
-			b.write(inbox(task))
-			b.write("tasks")
-		} else {
-			b.write("tasks", inbox(task))
-		}
-	}
-	b.readW("tasks")
-	for worker := range n {
-		b.readW(inbox(worker))
-		for i := range share {
-			b.Read(1)
-			b.write(status(worker + i*n))
-			b.write(inbox(worker))
-		}
-		b.readW(inbox(worker))
-	}
-	for task := range share * n {
-		b.Read(1)
-		b.write(status(task))
-	}
-	return b.Counts
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	both := func(variant string, n int) variantstest.Counts {
-		if strings.HasPrefix(variant, "book") {
-			return simulateBook(variant, n)
-		}
-		return simulate(variant, n)
-	}
-	variantstest.LockstepCosts(t, Recipe(), both, "book", "create-then-delete", "create-then-delete-pipelined", "multi", "multi-pipelined",
-		"book-multi", "book-checked")
-}
-
 // The formulas of the book's variants count on a task for each worker, which the choice at random gives it in a lockstep run.
 func TestEachWorkerIsChosen(t *testing.T) {
 	const most = 200
@@ -267,8 +151,6 @@ func TestEachWorkerIsChosen(t *testing.T) {
 		}
 	}
 }
-
-func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }
 
 // Clients and workers fail again and again. Of the tasks that are then given up, most are never executed.
 func TestObserverMemoryWithFailures(t *testing.T) {

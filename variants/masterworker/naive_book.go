@@ -37,10 +37,10 @@ import (
 // closed mode both may find one task at a time, with two listings and two notifications each: 140N requests and 50N notifications in
 // all. A worker that gets no task, which happens with a probability below e^-10, costs 2 requests and 2 notifications less.
 //
-// Source: as written, but at most ten requests are outstanding, the master lists tasks again only after it has assigned those of the
-// last listing, workers that are gone are found by comparing assign with workers, and writes that depend on each other wait for
-// their replies, and a task whose assignment exists is deleted, where the book logs it and leaves the task: Junqueira and Reed,
-// ZooKeeper, chapter 4, The Master-Worker Example, with the deletions of its example code.
+// Source: as written, but with ten requests outstanding at most, the tasks listed again only when all listed ones are assigned, and a
+// delete of a task whose assignment exists: Junqueira and Reed, ZooKeeper, chapter 4, The Master-Worker Example, with the deletions of
+// its example code. Besides, workers that are gone are found by comparing assign with workers, and writes that depend on each other
+// wait for their replies. There, a task whose assignment exists is logged and left.
 type Book struct{ *master }
 
 // NewBook takes over as master below dir, which [Create] has prepared.
@@ -53,10 +53,8 @@ func NewBook(ctx context.Context, session *variants.Session, dir string) (Book, 
 func bookVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "book",
-		Type:     "Book",
 		Kind:     variants.Naive,
 		Summary:  "the book's system: sequential tasks, random workers, create then delete",
-		Source:   "as written, but with ten requests outstanding at most, a listing only after all of the last one are assigned, and a delete of tasks whose assignment exists: Junqueira and Reed, ZooKeeper, chapter 4",
 		BadAt:    "failures: a dead master leaves tasks that are executed twice, and a lost reply doubles a task and leaves a status; and even load: the choice is random",
 		Lockstep: bookCost("10.2 + 0.2/N", "6", "1"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),

@@ -43,9 +43,8 @@ import (
 //
 // A dead worker with T tasks costs the master 3T+1 requests, 3 listings with a sync, and 1 notification.
 //
-// Source: as written, but synchronous, with workers in turn, with a new master that looks for tasks in two places, and with the
-// clients and workers of the package comment: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New
-// Tasks to Assign.
+// Source: as written, but synchronous, with workers in turn, with a new master that looks for tasks in two places, and with
+// other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New Tasks to Assign.
 type CreateThenDelete struct{ *master }
 
 // NewCreateThenDelete takes over as master below dir, which [Create] has prepared.
@@ -57,10 +56,8 @@ func NewCreateThenDelete(ctx context.Context, session *variants.Session, dir str
 func createThenDeleteVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "create-then-delete",
-		Type:     "CreateThenDelete",
 		Kind:     variants.Naive,
 		Summary:  "create the assignment, then delete the pending task",
-		Source:   "as written, but synchronous, with workers in turn and other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New Tasks to Assign",
 		BadAt:    "failures: a master that dies between the two leaves a task that may be executed twice; and many tasks: it assigns one at a time",
 		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),

@@ -24,8 +24,8 @@ import (
 // executed again if a worker dies after it has executed it and before its report.
 //
 // Source: as written, but with at most ten assignments outstanding, with workers in turn, with a new master that looks for tasks in two
-// places, and with the clients and workers of the package comment: Junqueira and Reed, ZooKeeper, chapter 4, Master
-// Waits for New Tasks to Assign, whose master is asynchronous.
+// places, and with other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New Tasks to Assign.
+// The master there is asynchronous.
 type CreateThenDeletePipelined struct{ *master }
 
 // NewCreateThenDeletePipelined takes over as master below dir, which [Create] has prepared.
@@ -37,10 +37,8 @@ func NewCreateThenDeletePipelined(ctx context.Context, session *variants.Session
 func createThenDeletePipelinedVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "create-then-delete-pipelined",
-		Type:     "CreateThenDeletePipelined",
 		Kind:     variants.Naive,
 		Summary:  "as create-then-delete, ten tasks at a time",
-		Source:   "as written, but with ten assignments outstanding at most, with workers in turn and other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New Tasks to Assign",
 		BadAt:    "failures: a master that dies leaves up to ten tasks that may be executed twice",
 		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),

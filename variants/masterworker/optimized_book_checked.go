@@ -26,8 +26,8 @@ import (
 // Bound: in the assign phase as with [BookMulti]. The submission needs 1 quorum write for any algorithm, and here 1 read before it. A
 // client that kept path and version would need that read only after a change of masters. The book's reads them for each task.
 //
-// Source: as written, but with the differences of [Book], and with mid in the name of a task: Junqueira and Reed, ZooKeeper,
-// chapter 4, An Alternative Way: Multiop.
+// Source: as written, but with the differences of book, and with the id of the master in the name of a task: Junqueira and Reed,
+// ZooKeeper, chapter 4, An Alternative Way: Multiop.
 type BookChecked struct{ *master }
 
 // NewBookChecked takes over as master below dir, which [Create] has prepared.
@@ -44,10 +44,8 @@ func NewBookChecked(ctx context.Context, session *variants.Session, dir string) 
 func bookCheckedVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "book-checked",
-		Type:     "BookChecked",
 		Kind:     variants.Optimized,
 		Summary:  "as book-multi, and clients check the master's path in a multi",
-		Source:   "as written, but with the differences of book-multi, and the master's id in the name of a task: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "many tasks: clients read the path for each; lost replies: clients submit the task again, and statuses remain",
 		Lockstep: bookCost("10.2 + 0.2/N", "5", "2"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),

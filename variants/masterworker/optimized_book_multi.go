@@ -24,7 +24,7 @@ import (
 // after another, as with [MultiPipelined]. In the task phase, the result needs 3 quorum writes one after another: submission,
 // assignment and status. A worker that gets many tasks adds 2 writes and a read for each, because it executes them in turn.
 //
-// Source: as written, but with the differences of [Book]: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
+// Source: as written, but with the differences of book: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
 type BookMulti struct{ *master }
 
 // NewBookMulti takes over as master below dir, which [Create] has prepared.
@@ -37,10 +37,8 @@ func NewBookMulti(ctx context.Context, session *variants.Session, dir string) (B
 func bookMultiVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "book-multi",
-		Type:     "BookMulti",
 		Kind:     variants.Optimized,
 		Summary:  "as book, with one multi that creates the assignment and deletes the task",
-		Source:   "as written, but with ten requests outstanding at most, and a listing only after all of the last one are assigned: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "lost replies: its clients submit the task again, and statuses remain; and even load: the choice is random",
 		Lockstep: bookCost("9.2 + 0.2/N", "5", "2"),
 		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),

@@ -37,8 +37,8 @@ import (
 // quorum write, which may move many). Here 10N reads and 10N writes lie one after another: a read and a write for each task, because
 // its data moves with it, and each waits for the reply to the one before.
 //
-// Source: as written, but synchronous, with workers in turn, and with the clients and workers of the package comment: Junqueira and
-// Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
+// Source: as written, but synchronous, with workers in turn, and with other clients and workers: Junqueira and Reed, ZooKeeper,
+// chapter 4, An Alternative Way: Multiop.
 type Multi struct{ *master }
 
 // NewMulti takes over as master below dir, which [Create] has prepared.
@@ -50,10 +50,8 @@ func NewMulti(ctx context.Context, session *variants.Session, dir string) (Multi
 func multiVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "multi",
-		Type:     "Multi",
 		Kind:     variants.Optimized,
 		Summary:  "one multi creates the assignment and deletes the pending task",
-		Source:   "as written, but synchronous, with workers in turn and other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "many tasks: it waits for the reply to each before it assigns the next",
 		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),

@@ -22,8 +22,8 @@ import (
 // Bound: as with [Multi], 1 notification, 1 listing and 1 quorum write. Here about N reads and N writes lie one after another, because
 // ten of 10N assignments are outstanding. More at once would bring that to 1 read and 1 write, until the server is saturated.
 //
-// Source: as written, but with at most ten assignments outstanding, with workers in turn, and with the clients and workers of the
-// package comment: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
+// Source: as written, but with at most ten assignments outstanding, with workers in turn, and with other clients and workers:
+// Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
 type MultiPipelined struct{ *master }
 
 // NewMultiPipelined takes over as master below dir, which [Create] has prepared.
@@ -35,10 +35,8 @@ func NewMultiPipelined(ctx context.Context, session *variants.Session, dir strin
 func multiPipelinedVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "multi-pipelined",
-		Type:     "MultiPipelined",
 		Kind:     variants.Optimized,
 		Summary:  "as multi, ten tasks at a time",
-		Source:   "as written, but with ten assignments outstanding at most, with workers in turn and other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop",
 		BadAt:    "order: tasks may be assigned in another order than they were submitted in",
 		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),

@@ -55,10 +55,7 @@ func (p *participant) contend(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("take over as master: %w", err)
-	}
-	return nil
+	return variants.Attempted("take over as master", err)
 }
 
 // lifeBits is how many bits of a task's number are its number within the life of its client.
@@ -92,13 +89,17 @@ func (p *participant) assign(ctx context.Context) error {
 	})
 }
 
-// assigning records an assignment of tasks.
+// assigning records an assignment of tasks. If it fails, the tasks that the master was about to assign may be executed twice. If the
+// session is lost, the observer knows that.
 func (p *participant) assigning(assign func() error) error {
 	p.env.Record(Assigning, p.window)
-	outages := p.env.Session.Outages()
+	p.assigns.Store(true)
 	err := assign()
-	p.doubt(p.env.Session.Outages()-outages, err)
+	p.assigns.Store(false)
 	if err != nil {
+		if p.window > 0 && p.env.Session.Alive() == nil {
+			p.env.Record(Doubtful, p.window)
+		}
 		return err
 	}
 	p.env.Record(Assigned, 0)
@@ -106,14 +107,10 @@ func (p *participant) assigning(assign func() error) error {
 	return nil
 }
 
-// doubt records how many tasks may be executed twice after an Assign: one for each reply that was lost and, if the master
-// failed, those that it was about to assign. If the master's session is lost, the observer knows that.
-func (p *participant) doubt(outages int64, err error) {
-	if err != nil && p.env.Session.Alive() == nil {
-		outages += p.window
-	}
-	if p.window > 0 && outages > 0 {
-		p.env.Record(Doubtful, outages)
+// doubt records at once that a master has lost a reply, after which it may die: a task may be executed twice.
+func (p *participant) doubt() {
+	if p.window > 0 && p.assigns.Load() {
+		p.env.Record(Doubtful, 1)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -77,11 +78,12 @@ type participant struct {
 	rounds    *rounds                               // of all participants
 	service   *service                              // nil without faults
 
-	round     int   // how many steps have been begun
-	visiting  bool  // the worker executes the tasks that it was notified of
-	submitted int64 // tasks
-	learned   int   // of the present batch
-	batch     int   // size of the present batch; 0 for none
+	assigns   atomic.Bool // the master is assigning
+	round     int         // how many steps have been begun
+	visiting  bool        // the worker executes the tasks that it was notified of
+	submitted int64       // tasks
+	learned   int         // of the present batch
+	batch     int         // size of the present batch; 0 for none
 }
 
 var (
@@ -119,6 +121,7 @@ func join[M Master](open func(context.Context, *variants.Session, string) (M, er
 // join registers the worker. The first participant is the first to contend for mastership, the others when they act for the first
 // time.
 func (p *participant) join(ctx context.Context, s system) error {
+	p.env.Session.WhenUnknown(p.doubt)
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
 	if p.worker, err = s.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
@@ -195,10 +198,7 @@ func (p *participant) play(ctx, waiting context.Context) error {
 	case acted || err != nil:
 		return err
 	case p.learns():
-		if err := p.learn(ctx); err != nil {
-			return fmt.Errorf("learn: %w", err)
-		}
-		return nil
+		return variants.Attempted("learn", p.learn(ctx))
 	default:
 		return p.await(waiting)
 	}

@@ -107,12 +107,8 @@ func (g *group) Changed(ctx context.Context) error {
 // get reads what a member has written; false if it has left since it was listed.
 func (g *group) get(ctx context.Context, member line.Ticket) (m Member, there bool, err error) {
 	data, _, err := g.following.Get(ctx, g.line.Path(member))
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrNoNode) {
 		return Member{}, false, nil
-	case err != nil:
-		return Member{}, false, fmt.Errorf("read a member: %w", err)
-	default:
-		return Member{Name: member.Name, Data: data}, true, nil
 	}
+	return Member{Name: member.Name, Data: data}, err == nil, variants.Attempted("read a member", err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,83 +229,3 @@ func TestNoWatchIsTrustedAcrossAnOutage(t *testing.T) {
 		t.Errorf("Changed returned %v, although nothing has", err)
 	}
 }
-
-// bench is a group and what its clients know of it, by the rules of one-shot watches.
-type bench struct {
-	variantstest.Counts
-	caches       bool
-	members      []int // by number
-	armed        map[int]bool
-	known        []map[int]bool // by each client, if it caches
-	memberships  int
-	membershipOf []int
-}
-
-func newBench(variant string, n int) *bench {
-	b := &bench{caches: variant == "diff-cache", armed: map[int]bool{}, membershipOf: make([]int, n)}
-	for client := range n {
-		b.known = append(b.known, map[int]bool{})
-		b.create(client)
-	}
-	for client := range n {
-		b.refresh(client)
-	}
-	return b
-}
-
-// refresh lists the group and reads what the variant reads.
-func (b *bench) refresh(client int) {
-	b.Read(1)
-	b.armed[client] = true
-	for _, member := range b.members {
-		if b.known[client][member] {
-			continue
-		}
-		b.Read(1)
-		if b.caches {
-			b.known[client][member] = true
-		}
-	}
-}
-
-// change is a write, after which every client that is notified refreshes.
-func (b *bench) change(awayFromNowOn int) {
-	woken := b.armed
-	b.armed = map[int]bool{}
-	b.Write(len(woken))
-	for client := range b.membershipOf {
-		if woken[client] && client != awayFromNowOn {
-			b.refresh(client)
-		}
-	}
-}
-
-func (b *bench) create(client int) {
-	b.memberships++
-	b.membershipOf[client] = b.memberships
-	b.members = append(b.members, b.membershipOf[client])
-	b.change(-1)
-}
-
-func (b *bench) remove(client int) {
-	b.members = slices.DeleteFunc(b.members, func(m int) bool { return m == b.membershipOf[client] })
-	b.change(client)
-}
-
-// simulate lets one client after another leave and come back.
-func simulate(variant string, n int) variantstest.Counts {
-	b := newBench(variant, n)
-	b.Counts = variantstest.Counts{Operations: float64(n)}
-	for client := range n {
-		b.remove(client)
-		b.create(client)
-		b.refresh(client)
-	}
-	return b.Counts
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "relist-and-reread", "diff-cache")
-}
-
-func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }

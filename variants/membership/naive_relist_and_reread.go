@@ -28,7 +28,7 @@ import (
 // In closed mode, changes coalesce: there are no more listings than that, but all of them may find N members, which
 // makes it at most 2 + (2N-1)(N+1) requests.
 //
-// Source: ours: what applications do that treat each notification alike. The group of ephemeral znodes is that of the recipes page
+// Source: ours: what an application does that treats all notifications alike. The group of ephemeral znodes is that of the recipes page
 // (Group Membership), which says nothing of how members learn of each other's data.
 type RelistAndReread struct{ group }
 
@@ -58,10 +58,8 @@ func (g *RelistAndReread) reread(ctx context.Context, members []line.Ticket) (Vi
 func relistAndRereadVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "relist-and-reread",
-		Type:     "RelistAndReread",
 		Kind:     variants.Naive,
 		Summary:  "after each change, list the group and read every member again",
-		Source:   "ours: what applications do that treat each notification alike; the ephemeral znodes are those of the ZooKeeper recipes page, Group Membership",
 		BadAt:    "groups of more than a few: each change of N members makes N clients read N znodes",
 		Lockstep: cost("2N²+2"),
 		Free:     cost("2N²+N+1"),

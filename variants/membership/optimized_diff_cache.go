@@ -73,10 +73,8 @@ func diffCacheVariant() variants.Variant {
 	both := cost("3N+1")
 	return variants.Variant{
 		Name:     "diff-cache",
-		Type:     "DiffCache",
 		Kind:     variants.Optimized,
 		Summary:  "after each change, list the group and read only the members that are new",
-		Source:   "as written, but with the members' data and a GUID in the name: Junqueira and Reed, ZooKeeper, chapter 4 (ChildrenCache)",
 		BadAt:    "groups of thousands that change often: each change still makes every client list them all",
 		Lockstep: both,
 		Free:     both,

@@ -2,7 +2,7 @@
 // of the session, and plays runs until something is found.
 //
 // It takes one position: a fault finder is worth what it finds. A mutant that survives is either equivalent to the original, or a mistake
-// that a variant could have without anybody knowing.
+// that a variant could have and no test would notice.
 //
 // All mutants are compiled once, into one test binary, and an environment variable chooses one. Nothing but tests is in this package:
 //

@@ -59,9 +59,73 @@ func TestMutants(t *testing.T) {
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, p.known())
+	reasons := survivors(t)
+	for line := range strings.Lines(p.known()) {
+		fmt.Fprint(w, line)
+		if why, survives := reasons.of(line); survives && why == "" {
+			t.Errorf("testdata/survivors.tsv gives no reason why this is not found: %s", line)
+		} else if survives {
+			fmt.Fprintf(w, "\t%s\n", why)
+		}
+	}
 	w.Flush()
 	t.Logf("%d mutants\n%s", len(all), &table)
+}
+
+// reasons say why mutants are not found.
+type reasons []reason
+
+type reason struct {
+	pattern *regexp.Regexp // of the file and the rest of what identifies a mutant, without its place in the file
+	why     string
+}
+
+// survivors reads what is known of mutants that are not found.
+func survivors(t *testing.T) (all reasons) {
+	text, err := os.ReadFile(filepath.Join("testdata", "survivors.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		pattern, why, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok && !strings.HasPrefix(line, "#") {
+			t.Errorf("testdata/survivors.tsv: no pattern and reason, with a tab between them: %s", line)
+		}
+		if ok {
+			all = append(all, reason{regexp.MustCompile(pattern), why})
+		}
+	}
+	return all
+}
+
+// of returns why the mutant of a line of the results is not found, and false if it is.
+func (all reasons) of(result string) (why string, survives bool) {
+	fields := strings.Split(result, "\t")
+	if len(fields) < 3 || fields[2] != survived && fields[2] != missed {
+		return "", false
+	}
+	for _, r := range all {
+		if r.explains(fields) {
+			return r.why, true
+		}
+	}
+	return "", true
+}
+
+// explains reports whether the reason is one for a mutant, of which the fields are its place and what was changed.
+func (r reason) explains(fields []string) bool {
+	file, _, _ := strings.Cut(fields[0], ":")
+	return r.pattern.MatchString(file + " " + fields[1])
+}
+
+// Each reason is one for a mutant that there is.
+func TestSurvivorsAreMutants(t *testing.T) {
+	all := generate(t, t.TempDir())
+	for _, r := range survivors(t) {
+		if !slices.ContainsFunc(all, func(m mutant) bool { return r.explains(strings.Split(m.text, "\t")) }) {
+			t.Errorf("testdata/survivors.tsv: no mutant is %s", r.pattern)
+		}
+	}
 }
 
 // pass is a pass over all mutants.
@@ -196,10 +260,7 @@ func atoi(s string) int {
 // simulate makes the run of a variant that a seed makes.
 func simulate(t *testing.T, name string, seed uint64) simulation.Outcome {
 	of, variant, _ := strings.Cut(name, "/")
-	recipe := func() variants.Recipe {
-		all := catalog.Recipes()
-		return all[slices.IndexFunc(all, func(r variants.Recipe) bool { return r.Name == of })]
-	}
+	recipe := catalog.Named(of)
 	r := recipe()
 	v := r.Variants[slices.IndexFunc(r.Variants, func(v variants.Variant) bool { return v.Name == variant })]
 	return simulation.Play(t, recipe, simulation.NewPlan(r, v, seed))

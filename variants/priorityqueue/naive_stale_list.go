@@ -37,7 +37,7 @@ import (
 // An item is lost if its taker dies after step 4 and before it has processed the item.
 //
 // Source: as written, but a client that finds an item gone goes on with its list, where the source drops the list, and with the
-// journal of [items.Journal]: kazoo's Queue, which keeps its list although its items have priorities.
+// journal: kazoo's Queue. It keeps its list although its items have priorities.
 type StaleList struct{ items.Cached }
 
 // NewStaleList returns one client's end of the queue below an existing znode dir.
@@ -55,10 +55,8 @@ func (q *StaleList) Put(ctx context.Context, p Priority, data []byte) error {
 func staleListVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "stale-list",
-		Type:     "StaleList",
 		Kind:     variants.Naive,
 		Summary:  "takes from a list of items until it is exhausted, without regard to newer items",
-		Source:   "as written, but a client that finds an item gone goes on with its list, and with the journal: kazoo's Queue",
 		BadAt:    "urgent items, its very purpose: one waits until the takers' old lists are exhausted",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.2 + 0.85(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -44,8 +44,8 @@ import (
 // quorum write, which decides between the clients. On this variant's path lie one listing, one get and one delete: a listing shows no
 // data, so that the get lies between. No notification lies on it, but one that comes before the delete adds a listing and a get.
 //
-// Source: as written, but with items that outlive their producer, no wait in an empty queue, and the journal of [items.Journal]:
-// ZooKeeper recipes page, Priority Queues.
+// Source: as written, but with items that outlive their producer, no wait in an empty queue, and the journal: ZooKeeper recipes page,
+// Priority Queues.
 type InvalidatedList struct {
 	items.Deleting
 	list  []line.Ticket
@@ -102,10 +102,8 @@ func (q *InvalidatedList) refresh(ctx context.Context) error {
 func invalidatedListVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "invalidated-list",
-		Type:     "InvalidatedList",
 		Kind:     variants.Optimized,
 		Summary:  "discards its list of items when the watch on them has fired",
-		Source:   "as written, but with items that outlive their producer, no wait in an empty queue, and the journal: ZooKeeper recipes page, Priority Queues",
 		BadAt:    "long queues, which are listed for every item, and many clients: each put and each take wakes all that are about to take",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"},

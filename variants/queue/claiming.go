@@ -70,8 +70,12 @@ func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken
 
 // GiveBack implements [items.Strategy]: it deletes the claim.
 func (q *claiming) GiveBack(ctx context.Context, t *items.Taken) error {
-	if _, err := q.Journal.Do(ctx, q.unclaimRequest(t.Ticket)); err != nil {
-		return fmt.Errorf("delete %s: %w", q.claim(t.Ticket), err)
-	}
-	return nil
+	_, err := q.Journal.Do(ctx, q.unclaimRequest(t.Ticket))
+	return variants.Attempted("delete "+q.claim(t.Ticket), err)
+}
+
+// Finish implements [items.Strategy]: it deletes the item. The claim remains.
+func (q *claiming) Finish(ctx context.Context, t *items.Taken) error {
+	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1})
+	return variants.Attempted("delete "+q.Path(t.Ticket), err)
 }

@@ -126,21 +126,14 @@ func joinDrivenClaims() variants.JoinFunc {
 // is lost, Curator repeats it, and the item is there twice.
 //
 // Source: as written: SimpleDistributedQueue in Apache Curator 5.4.
-type CuratorSimple struct{ driven }
-
-func curatorSimpleVariant() variants.Variant {
-	return variants.Variant{
+func CuratorSimple() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorQueue.java"}, joinDriven(), variants.Variant{
 		Name:    "curator-simple",
-		Type:    "CuratorSimple",
-		Kind:    variants.Library,
 		Summary: "SimpleDistributedQueue of Apache Curator: every take lists the queue, then reads and deletes the first item",
-		Source:  "as written: SimpleDistributedQueue in Apache Curator 5.4",
 		BadAt:   "lost replies: a create that is repeated puts the item twice, a delete that is repeated loses it",
 		Forgoes: []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Free:    raceForFirst(),
-		Driver:  &variants.Driver{Program: "drivers/CuratorQueue.java"},
-		Join:    joinDriven(),
-	}
+	})
 }
 
 // raceForFirst returns the bounds of a queue in which all clients race for the first item, as in [ListAndDelete].
@@ -162,21 +155,14 @@ func raceForFirst() variants.Cost {
 // lost, the error is the application's, which cannot know whether the item was put or taken.
 //
 // Source: as written: DistributedQueue in ZooKeeper's recipes.
-type Contrib struct{ driven }
-
-func contribVariant() variants.Variant {
-	return variants.Variant{
+func Contrib() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/ZooKeeperQueue.java"}, joinDriven(), variants.Variant{
 		Name:    "contrib",
-		Type:    "Contrib",
-		Kind:    variants.Library,
 		Summary: "DistributedQueue of ZooKeeper's recipes: every take lists the queue, then reads and deletes the first item",
-		Source:  "as written: DistributedQueue in ZooKeeper's recipes",
 		BadAt:   "lost connections: it leaves them to the application, which cannot know what has become of the item",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Free:    raceForFirst(),
-		Driver:  &variants.Driver{Program: "drivers/ZooKeeperQueue.java"},
-		Join:    joinDriven(),
-	}
+	})
 }
 
 // Kazoo is Queue of kazoo, the ZooKeeper client for Python. The algorithm is that of [CachedList], but a client that was too late for an item
@@ -194,21 +180,14 @@ func contribVariant() variants.Variant {
 // to a delete is lost: kazoo repeats step 3, finds no znode, and takes that for another client's success.
 //
 // Source: as written: Queue in kazoo 2.8.
-type Kazoo struct{ driven }
-
-func kazooVariant() variants.Variant {
-	return variants.Variant{
+func Kazoo() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}}, joinDriven(), variants.Variant{
 		Name:    "kazoo",
-		Type:    "Kazoo",
-		Kind:    variants.Library,
 		Summary: "Queue of kazoo: lists the queue again when its list is exhausted, and after a pause when another client was faster",
-		Source:  "as written: Queue in kazoo 2.8",
 		BadAt:   "several consumers: one that was too late for an item sleeps for 60 to 140 ms, then twice as long, and so on",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Free:    cachedFree(),
-		Driver:  &variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}},
-		Join:    joinDriven(),
-	}
+	})
 }
 
 // KazooLocking is LockingQueue of kazoo, whose items are claimed first, and deleted when they have been processed.
@@ -233,22 +212,15 @@ func kazooVariant() variants.Variant {
 // of step 5.
 //
 // Source: as written: LockingQueue in kazoo 2.8.
-type KazooLocking struct{ drivenClaims }
-
-func kazooLockingVariant() variants.Variant {
-	return variants.Variant{
+func KazooLocking() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}}, joinDrivenClaims(), variants.Variant{
 		Name:    "kazoo-locking",
-		Type:    "KazooLocking",
-		Kind:    variants.Library,
 		Summary: "LockingQueue of kazoo: clients that wait watch the items and the claims, and all race for the first free item",
-		Source:  "as written: LockingQueue in kazoo 2.8",
 		BadAt:   "many consumers: each change of the queue notifies all of them, and all but one list both directories in vain",
 		Forgoes: []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Free: variants.Cost{
 			Requests: "20N+9 (8 for N=1)", Writes: "8N+4 (3 for N=1)", FailedWrites: "4N+1 (0 for N=1)",
 			Notifications: "4N (2 for N=1)", HerdMax: "2N (1 for N=1)",
 		},
-		Driver: &variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}},
-		Join:   joinDrivenClaims(),
-	}
+	})
 }

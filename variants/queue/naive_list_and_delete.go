@@ -49,10 +49,8 @@ func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
 func listAndDeleteVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "list-and-delete",
-		Type:     "ListAndDelete",
 		Kind:     variants.Naive,
 		Summary:  "every take lists the queue, then reads and deletes the first item",
-		Source:   "as written, but with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:    "long queues, which are listed for every item, and many clients: all race for the same item, and each loser pays for a quorum write",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

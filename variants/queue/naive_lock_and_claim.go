@@ -2,10 +2,7 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"path"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
@@ -77,8 +74,8 @@ func (q *LockAndClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
 
 // Finish implements [items.Strategy].
 func (q *LockAndClaim) Finish(ctx context.Context, t *items.Taken) error {
-	if _, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1}); err != nil {
-		return fmt.Errorf("delete %s: %w", q.Path(t.Ticket), err)
+	if err := q.claiming.Finish(ctx, t); err != nil {
+		return err
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
@@ -88,10 +85,8 @@ func (q *LockAndClaim) Finish(ctx context.Context, t *items.Taken) error {
 func lockAndClaimVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "lock-and-claim",
-		Type:     "LockAndClaim",
 		Kind:     variants.Naive,
 		Summary:  "every take watches and lists the queue, and asks for each item's claim",
-		Source:   "as written, but with a listing for each take instead of each notification, a read of each item, the deletion of the claim, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:    "many clients: each asks for the claims of all others, one after another, and each put and removal notifies all of them",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "6.05 + 0.95N", Writes: "4", FailedWrites: "0", Notifications: "1", HerdMax: "N"},

@@ -115,14 +115,10 @@ func (q *MarkAndRequeue) read(ctx context.Context, t line.Ticket) (*found, error
 // set replaces the mark of an item, and reports whether the item had the given version.
 func (q *MarkAndRequeue) set(ctx context.Context, t line.Ticket, version int32, mark string, data []byte) (bool, error) {
 	_, err := q.Journal.Do(ctx, &zk.SetDataRequest{Path: q.Path(t), Data: marked(mark, data), Version: version})
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
 		return false, nil
-	default:
-		return false, fmt.Errorf("set %s: %w", q.Path(t), err)
 	}
+	return err == nil, variants.Attempted("set "+q.Path(t), err)
 }
 
 // TakeNext implements [items.Strategy].
@@ -214,10 +210,8 @@ func (q *MarkAndRequeue) allMarked(ctx context.Context) ([]*found, error) {
 
 // Finish implements [items.Strategy].
 func (q *MarkAndRequeue) Finish(ctx context.Context, t *items.Taken) error {
-	if _, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: q.version}); err != nil {
-		return fmt.Errorf("delete %s: %w", q.Path(t.Ticket), err)
-	}
-	return nil
+	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: q.version})
+	return variants.Attempted("delete "+q.Path(t.Ticket), err)
 }
 
 // GiveBack implements [items.Strategy]: it removes the mark.
@@ -229,10 +223,8 @@ func (q *MarkAndRequeue) GiveBack(ctx context.Context, t *items.Taken) error {
 func markAndRequeueVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "mark-and-requeue",
-		Type:     "MarkAndRequeue",
 		Kind:     variants.Naive,
 		Summary:  "marks the item by a conditional set; the marks of dead clients are removed",
-		Source:   "as written, but with every client for the clean-up job, and with the journal: Urlichs, comment 10 on Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:    "many clients: each reads the items of all others, one after another, before it finds one without a mark; and every death makes all of them read the whole queue",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "4.05 + 0.95N", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -83,7 +83,6 @@ func queueWideLockVariant() variants.Variant {
 		Type:     "WideLock",
 		Kind:     variants.Naive,
 		Summary:  "a client takes the lock of the queue, then lists it and deletes the first item",
-		Source:   "as written, but with the line of the ZooKeeper recipes page for the lock that is left to the reader, and with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper",
 		BadAt:    "many clients, which take one at a time; and one that dies in the line stops all behind it until its session has ended",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "7", Writes: "4", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

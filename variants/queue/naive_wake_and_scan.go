@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
@@ -105,14 +103,6 @@ func (q *WakeAndScan) wake(ctx context.Context) error {
 // AwaitChange implements [items.Notified].
 func (q *WakeAndScan) AwaitChange(ctx context.Context) error { return q.Session.Await(ctx, q.watch) }
 
-// Finish implements [items.Strategy]. The claim remains.
-func (q *WakeAndScan) Finish(ctx context.Context, t *items.Taken) error {
-	if _, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1}); err != nil {
-		return fmt.Errorf("delete %s: %w", q.Path(t.Ticket), err)
-	}
-	return nil
-}
-
 // GiveBack implements [items.Strategy]: it deletes the claim, which notifies no other client. This client walks again.
 func (q *WakeAndScan) GiveBack(ctx context.Context, t *items.Taken) error {
 	q.list = nil
@@ -123,10 +113,8 @@ func (q *WakeAndScan) GiveBack(ctx context.Context, t *items.Taken) error {
 func wakeAndScanVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "wake-and-scan",
-		Type:     "WakeAndScan",
 		Kind:     variants.Naive,
 		Summary:  "every change of the queue wakes all clients, and each asks for every item's claim",
-		Source:   "as written, but walked by takes instead of the watch's callback, with a first walk before any notification, a read of each item, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
 		BadAt:    "many clients and long queues: each client asks for the claim of every item; claims pile up until their sessions end; and no client is notified of the item of one that died, which stays until the queue changes",
 		Forgoes:  []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "4.15 + 0.95N", Writes: "3", FailedWrites: "0", Notifications: "0.1", HerdMax: "N"},

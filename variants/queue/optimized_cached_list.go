@@ -38,8 +38,8 @@ import (
 // Between them lie the gets in vain, up to N-1 after each of the others' takes: no client learns what the others have taken, which
 // would cost a listing or a notification each time.
 //
-// Source: as written, but with items that outlive their producer, without a watch, as a take does not wait, and with the journal:
-// ZooKeeper recipes page, Queues ("does not need to issue another getChildren until it exhausts the list").
+// Source: as written, but with items that outlive their producer, without a watch, as a take does not wait, and with the journal: ZooKeeper
+// recipes page, Queues. There, a client "does not need to issue another getChildren until it exhausts the list".
 type CachedList struct{ items.Cached }
 
 // NewCachedList returns one client's end of the queue below an existing znode dir.
@@ -52,10 +52,8 @@ func NewCachedList(ctx context.Context, session *variants.Session, dir string) (
 func cachedListVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "cached-list",
-		Type:     "CachedList",
 		Kind:     variants.Optimized,
 		Summary:  "lists the queue again only when its last list is exhausted",
-		Source:   "as written, but with items that outlive their producer, without a watch, and with the journal: ZooKeeper recipes page, Queues",
 		BadAt:    "many clients: each tries every item, and finds most of them gone",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1 + 0.9(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -93,19 +93,14 @@ func withoutClaimed(children []string) []line.Ticket {
 // Finish implements [items.Strategy].
 func (q *MultiClaim) Finish(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1}, q.unclaimRequest(t.Ticket))
-	if err != nil {
-		return fmt.Errorf("delete %s and its claim: %w", q.Path(t.Ticket), err)
-	}
-	return nil
+	return variants.Attempted("delete "+q.Path(t.Ticket)+" and its claim", err)
 }
 
 func multiClaimVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "multi-claim",
-		Type:     "MultiClaim",
 		Kind:     variants.Optimized,
 		Summary:  "one listing shows items and claims; multis claim and remove",
-		Source:   "ours: derived from kropponline, My 1st ZooKeeper Recipe, with multi",
 		BadAt:    "long queues, which are listed for every item, and short work: each item costs three quorum writes instead of two",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "5", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -64,10 +64,8 @@ func (q *OffsetCachedList) turn(listed []line.Ticket) []line.Ticket {
 func offsetCachedListVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "offset-cached-list",
-		Type:     "OffsetCachedList",
 		Kind:     variants.Optimized,
 		Summary:  "a cached list in which each client starts at another place",
-		Source:   "ours: derived from the list of the ZooKeeper recipes page, Queues; the different starts are in no source",
 		BadAt:    "order: an item may be taken long after one that was put later",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},

@@ -57,7 +57,7 @@ func Recipe() variants.Recipe {
 			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(), markAndRequeueVariant(),
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
-		Libraries:     []variants.Variant{curatorSimpleVariant(), contribVariant(), kazooVariant(), kazooLockingVariant()},
+		Libraries:     []variants.Variant{CuratorSimple(), Contrib(), Kazoo(), KazooLocking()},
 		JoinDriven:    joinDriven(),
 		DrivenForgoes: []variants.Loss{variants.ItemsLost}, // it deletes an item before it is processed
 		Phases:        phases(),

@@ -64,10 +64,8 @@ func (p polled) LookAgain(ctx context.Context, _ revoking.Seen) (revoking.Seen, 
 func pollVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "poll",
-		Type:    "Poll",
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("the holder reads its znode every %s", interval),
-		Source:  "as written, but exclusive, and polling where the page watches: ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, which wait for the next read; and a holder that does not listen keeps the lock",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Free: variants.Cost{

@@ -59,10 +59,8 @@ func (l *DataWatch) ear(mine revoking.Znode) revoking.Ear { return revoking.Unti
 func dataWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "data-watch",
-		Type:    "DataWatch",
 		Kind:    variants.Optimized,
 		Summary: "the holder watches its znode, to which a client that wants the lock writes",
-		Source:  "as written, but exclusive, asking before it watches, and listening only while it holds: ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "holders that do not listen: no client can take the lock away from them",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

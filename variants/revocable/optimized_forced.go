@@ -48,8 +48,8 @@ import (
 // client is left before the waiter. Up to one grace more may pass before, as the waiter looks at the line only when a grace is
 // over.
 //
-// Source: as written, but for an exclusive lock, as DataWatch is, and the waiter begins the length of time when it first sees the
-// holder at the front: ZooKeeper recipes page, Recoverable Shared Locks, last paragraph, where the revoker may delete the znode
+// Source: as written, but for an exclusive lock, as data-watch is, and the waiter begins the length of time when it first sees the
+// holder at the front: ZooKeeper recipes page, Recoverable Shared Locks, last paragraph. There, the revoker may delete the znode
 // after some length of time.
 type Forced struct {
 	sequential
@@ -109,9 +109,7 @@ func (l *Forced) ear(mine revoking.Znode) revoking.Ear { return revoking.Rearmed
 func forcedVariant() variants.Variant {
 	v := dataWatchVariant()
 	v.Name = "forced"
-	v.Type = "Forced"
 	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
-	v.Source = "as written, but exclusive, and asking before it watches: ZooKeeper recipes page, Recoverable Shared Locks, last paragraph"
 	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, while the next one holds the lock already, and only fencing tokens distinguish them"
 	v.Forgoes = nil
 	v.Lockstep.Notifications = "(3N-2)/N"

@@ -126,36 +126,6 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 	}
 }
 
-// simulate walks through a drain.
-func simulate(variant string, n int) variantstest.Counts {
-	c := variantstest.Counts{Operations: float64(n)}
-	ownArmed := make([]bool, n)
-	one := map[bool]int{true: 1}
-	hold := func(client int) { // look at the own znode with a watch
-		c.Read(1)
-		ownArmed[client] = true
-	}
-	for client := range n {
-		c.Write(0) // the create
-		c.Read(1)
-		if client > 0 {
-			holder := client - 1
-			c.Write(one[ownArmed[holder]]) // "unlock"
-			c.Read(2)                      // the newcomer watches the holder; the holder looks again
-			ownArmed[holder] = variant == "forced"
-			c.Write(1 + one[ownArmed[holder]]) // the holder's release
-			c.Read(1)                          // the newcomer lists
-		}
-		hold(client)
-	}
-	c.Write(one[ownArmed[n-1]]) // the last release
-	return c
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "data-watch", "forced")
-}
-
 func TestObserverMemory(t *testing.T) {
 	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
 		holder, next, token := i%10, (i+1)%10, int64(i)

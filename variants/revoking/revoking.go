@@ -98,14 +98,10 @@ func (u UntilAsked) LookAgain(ctx context.Context, last Seen) (Seen, error) {
 // Ask asks the owner of a znode to give up, and reports whether the znode exists. To ask twice does no harm.
 func Ask(ctx context.Context, session *variants.Session, path string) (exists bool, err error) {
 	_, err = session.Set(ctx, path, []byte(Unlock), -1)
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("write to %s: %w", path, err)
-	default:
-		return true, nil
 	}
+	return err == nil, variants.Attempted("write to "+path, err)
 }
 
 // AskOnce asks the owner of a znode unless another client has: it writes what it has read no more than once, so that the watches

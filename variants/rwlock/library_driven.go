@@ -49,23 +49,13 @@ func joinDriven(_ context.Context, env variants.Env) (variants.Participant, erro
 // which have one watch each, and each then lists and watches once more.
 //
 // Source: as written: InterProcessReadWriteLock in Apache Curator 5.4.
-type Curator struct{ driven }
-
-func curatorVariant() variants.Variant {
-	return variants.Variant{
+func Curator() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorReadWriteLock.java"}, joinDriven, variants.Variant{
 		Name:    "curator",
-		Type:    "Curator",
-		Kind:    variants.Library,
 		Summary: "InterProcessReadWriteLock of Apache Curator: readers watch the lowest writer, writers the znode just below their own",
-		Source:  "as written: InterProcessReadWriteLock in Apache Curator 5.4",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
-		Free: variants.Cost{
-			Requests: "2N+1", Writes: "2", FailedWrites: "0",
-			Notifications: "N-1", HerdMax: "N-1",
-		},
-		Driver: &variants.Driver{Program: "drivers/CuratorReadWriteLock.java"},
-		Join:   joinDriven,
-	}
+		Free:    firstWriterWatchVariant().Free,
+	})
 }
 
 // Kazoo is the read/write lock of kazoo, the ZooKeeper client for Python: ReadLock and WriteLock at the same path.
@@ -86,22 +76,15 @@ func curatorVariant() variants.Variant {
 // each then lists and watches once more.
 //
 // Source: as written: ReadLock and WriteLock in kazoo 2.8.
-type Kazoo struct{ driven }
-
-func kazooVariant() variants.Variant {
-	return variants.Variant{
+func Kazoo() variants.Variant {
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_rwlock.py", Notified: true}, joinDriven, variants.Variant{
 		Name:    "kazoo",
-		Type:    "Kazoo",
-		Kind:    variants.Library,
 		Summary: "ReadLock and WriteLock of kazoo: readers watch the highest writer, writers the znode just below their own",
-		Source:  "as written: ReadLock and WriteLock in kazoo 2.8",
 		BadAt:   "any contention: a reader waits for a writer that has come later, and that waits for the reader",
 		Broken:  "all clients wait for ever, because a reader that lists late waits for a later writer, which waits for the reader",
 		Free: variants.Cost{
 			Requests: "2N+2 (4 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "N-1", HerdMax: "N-1",
 		},
-		Driver: &variants.Driver{Program: "drivers/kazoo_rwlock.py", Notified: true},
-		Join:   joinDriven,
-	}
+	})
 }

@@ -54,10 +54,8 @@ func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine contender) err
 func childrenWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "children-watch",
-		Type:    "ChildrenWatch",
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
-		Source:  "as written, but with the watch on getChildren that the page warns of: ZooKeeper recipes page, Shared Locks",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
 			Requests: "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "1", FailedWrites: "0",

@@ -32,8 +32,8 @@ import (
 // Running free, a delete notifies at most the N-1 others, which have one watch each. Each then lists and watches once
 // more. So an acquire and release are at most 3 + 2(N-1) requests.
 //
-// Source: as written, but neither reentrant nor open to a reader that is the writer: Apache Curator, InterProcessReadWriteLock,
-// whose readLockPredicate watches children.get(firstWriteIndex).
+// Source: as written, but neither reentrant nor open to a reader that is the writer: Apache Curator, InterProcessReadWriteLock.
+// Its readLockPredicate watches children.get(firstWriteIndex).
 type FirstWriterWatch struct{ sequential }
 
 // NewFirstWriterWatch returns the lock of one client below an existing znode dir.
@@ -58,10 +58,8 @@ func firstWriter(mode Mode, before []contender) (watched line.Ticket, waiting bo
 func firstWriterWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "first-writer-watch",
-		Type:    "FirstWriterWatch",
 		Kind:    variants.Naive,
 		Summary: "readers watch the lowest writer, writers the znode just below their own",
-		Source:  "as written, but not reentrant: Apache Curator, InterProcessReadWriteLock",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
 		Lockstep: variants.Cost{
 			Requests: "1 + (w(1+r) + r(w-1))/N" + withThirds, Writes: "1", FailedWrites: "0",

@@ -116,10 +116,8 @@ const withWaiters = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋, a=w+min(1,
 func rearmedWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "rearmed-watch",
-		Type:    "RearmedWatch",
 		Kind:    variants.Naive,
 		Summary: "each client watches its own znode to the end, and those it waits for before it asks",
-		Source:  "as written, but the clients that wait are the revokers: ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "every revocation: half of its notifications are of no use; and many readers behind a writer, where each wakes those that asked before",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

@@ -82,10 +82,8 @@ func (l *AskOnce) askFor(ctx context.Context, mine contender, owners []contender
 func askOnceVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "ask-once",
-		Type:    "AskOnce",
 		Kind:    variants.Optimized,
 		Summary: "a client that waits asks before it watches, and only those that were not asked",
-		Source:  "as written, but a client asks before it watches, and listens only while it holds: ZooKeeper recipes page, Recoverable Shared Locks",
 		BadAt:   "holders that need time: every client that comes makes those before it give up, however important their work is",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

@@ -59,10 +59,8 @@ func nearestWriter(mode Mode, before []contender) (watched line.Ticket, waiting 
 func nearestWriterWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "nearest-writer-watch",
-		Type:    "NearestWriterWatch",
 		Kind:    variants.Optimized,
 		Summary: "readers watch the last writer before them, writers the znode just below their own",
-		Source:  "as written, but with getData in place of exists: ZooKeeper recipes page, Shared Locks; kazoo, ReadLock and WriteLock",
 		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
 		Lockstep: variants.Cost{
 			Requests: "1 + (w+r)/N" + withThirds, Writes: "1", FailedWrites: "0",

@@ -89,10 +89,8 @@ func (l *ReleasedMark) await(ctx context.Context, mine contender) error {
 func releasedMarkVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "released-mark",
-		Type:    "ReleasedMark",
 		Kind:    variants.Optimized,
 		Summary: "as nearest-writer-watch, but a writer releases by writing to its znode, so that those behind it need not list",
-		Source:  "ours: nearest-writer-watch with a writer's release that is a write",
 		BadAt:   "writers that rarely come back: each leaves one released znode until its next acquire or the end of its session",
 		Lockstep: variants.Cost{
 			Requests: "1 + 1/N (1 for N=1)", Writes: "1", FailedWrites: "0",

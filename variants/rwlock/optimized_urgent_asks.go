@@ -107,10 +107,8 @@ func isPressed(mine contender, all []contender) bool {
 func urgentAsksVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "urgent-asks",
-		Type:    "UrgentAsks",
 		Kind:    variants.Optimized,
 		Summary: "only urgent clients ask, and only others give up",
-		Source:  "ours: derived from the ZooKeeper recipes page, Recoverable Shared Locks and revocable read-write priority locks",
 		BadAt:   "urgent clients behind a long line: none is overtaken, and each before it takes a handoff; and clients that are not urgent behind holders that stay long",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

@@ -3,7 +3,6 @@ package rwlock
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -217,97 +216,4 @@ func TestWhomToWatch(t *testing.T) {
 			}
 		}
 	}
-}
-
-// drained is a line of participants, their one-shot watches, and what serving it has cost.
-type drained struct {
-	variantstest.Counts
-	variant string
-	modes   []Mode
-	gone    []bool
-	holding []int       // in the order of coming to hold
-	watches map[int]int // by client: whose znode it watches; everybody's is -1
-}
-
-// look is what a client does when it has arrived or was woken.
-func (d *drained) look(client int) {
-	d.Read(1) // the listing
-	var lower []int
-	for i := range client {
-		if !d.gone[i] && (d.modes[client] == Write || d.modes[i] == Write) {
-			lower = append(lower, i)
-		}
-	}
-	if d.variant == "children-watch" {
-		d.watches[client] = -1
-	}
-	switch {
-	case len(lower) == 0:
-		d.holding = append(d.holding, client)
-	case d.variant == "children-watch":
-	case d.variant == "first-writer-watch" && d.modes[client] == Read:
-		d.Read(1)
-		d.watches[client] = lower[0]
-	default:
-		d.Read(1)
-		d.watches[client] = lower[len(lower)-1]
-	}
-}
-
-// change creates or deletes a client's znode, and returns whom that wakes.
-func (d *drained) change(client int) []int {
-	var woken []int
-	for watcher, watched := range d.watches {
-		if watched == -1 || watched == client {
-			woken = append(woken, watcher)
-		}
-	}
-	slices.Sort(woken)
-	for _, w := range woken {
-		delete(d.watches, w)
-	}
-	d.Write(len(woken))
-	return woken
-}
-
-// drain walks through a drain, and counts what comes after the line has formed.
-func drain(variant string, n int) *drained {
-	d := &drained{variant: variant, watches: map[int]int{}}
-	wake := func(woken []int) {
-		for _, w := range woken {
-			if !d.gone[w] && !slices.Contains(d.holding, w) {
-				d.look(w)
-			}
-		}
-	}
-	for i := range n {
-		woken := d.change(i)
-		d.modes = append(d.modes, role(variants.Env{Clients: n, Index: i}, 0))
-		d.gone = append(d.gone, false)
-		wake(woken)
-		d.look(i)
-	}
-	d.Counts = variantstest.Counts{Operations: float64(n)}
-	for len(d.holding) > 0 {
-		leaver := d.holding[0]
-		d.holding = d.holding[1:]
-		d.gone[leaver] = true
-		woken := d.change(leaver)
-		if variant == "released-mark" && d.modes[leaver] == Write {
-			d.holding = append(d.holding, woken...) // the notification of the mark says all
-			continue
-		}
-		wake(woken)
-	}
-	return d
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), func(variant string, n int) variantstest.Counts {
-		d := drain(variant, n)
-		if slices.Contains(d.gone, false) {
-			t.Fatalf("%s, N=%d: somebody was never served", variant, n)
-		}
-		return d.Counts
-	}, "children-watch", "first-writer-watch", "nearest-writer-watch", "released-mark")
 }

@@ -101,34 +101,13 @@ func (s seam) Multi(ops ...any) ([]zk.MultiResponse, error) { s.enter(); return 
 // largestReply bounds the frames that a client reads: the client library reserves as much for each connection.
 const largestReply = 1 << 18
 
-// single is a host provider with one server, after each refusal of which the client library pauses for a second.
-type single struct {
-	mu    sync.Mutex
-	tries int
-}
-
-func (s *single) Init([]string) error { return nil }
-func (s *single) Len() int            { return 1 }
-
-func (s *single) Next() (server string, pause bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tries++
-	return "memory", s.tries > 1
-}
-
-func (s *single) Connected() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tries = 0
-}
-
-// connect makes the client library open a session.
+// connect makes the client library open a session. There are two addresses, which dial ignores: after a lost connection, the library tries again
+// at once, and then pauses for a second before each second attempt.
 func connect(timeout time.Duration, dial zk.Dialer, observe func(zk.Event)) *zk.Conn {
-	conn, _, err := zk.Connect([]string{"memory"}, timeout, zk.WithHostProvider(new(single)), zk.WithDialer(dial), zk.WithMaxBufferSize(largestReply),
+	conn, _, err := zk.Connect([]string{"127.0.0.1:1", "127.0.0.1:2"}, timeout, zk.WithDialer(dial), zk.WithMaxBufferSize(largestReply),
 		zk.WithEventCallback(observe), zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	if err != nil {
-		panic(err) // only a host provider returns one
+		panic(err) // only a malformed address is an error
 	}
 	return conn
 }
@@ -277,9 +256,8 @@ func (c *client) live(ctx context.Context) {
 		if c.lead(ctx, l) {
 			return
 		}
-		if c.run.recipe.IsFixed(c.run.variant) { // as in a measurement: the run ends, and says nothing
+		if c.run.recipe.IsFixed(c.run.variant) && ctx.Err() == nil { // as in a measurement: the run ends, and says nothing
 			c.run.void()
-			return
 		}
 		if c.waitDead(ctx, l); ctx.Err() == nil {
 			c.rest(ctx, rejoinPause)
@@ -308,13 +286,17 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 	c.does("joining")
 	p, err := c.run.variant.Join(ctx, c.env(l))
 	if l.number == 0 { // no client takes its first step before all have joined
-		c.run.arrive(ctx)
+		c.run.count(c.run.joined)
+		c.run.await(ctx, c.run.joined, nil)
 	}
 	if err == nil {
 		err = c.work(ctx, l, p)
+	} else if !l.over() && ctx.Err() == nil {
+		c.run.find(Failed, "client %d could not join although its session lives: %v", c.index, err)
+		c.run.stop()
 	}
 	if err == nil {
-		over = c.run.await(ctx, l)
+		over = c.run.await(ctx, c.run.done, l.session.Lost())
 	}
 	c.does("leaving")
 	switch {
@@ -356,8 +338,7 @@ func (c *client) work(ctx context.Context, l *life, p variants.Participant) erro
 			return err
 		case l.over(), ctx.Err() != nil:
 			return errors.Join(err, ctx.Err(), l.session.Alive())
-		case c.run.recipe.IsFixed(c.run.variant): // the session of another client may have been lost, of which it does not know yet
-			c.run.void()
+		case c.run.recipe.IsFixed(c.run.variant) && c.run.isVoid(ctx):
 			return err
 		case !errors.Is(err, variants.ErrTakenAway), failures == mostFailures:
 			c.run.find(Failed, "a step of client %d failed although its session lives: %v", c.index, err)
@@ -382,7 +363,7 @@ func (c *client) hasFinished(p variants.Participant) bool {
 	defer c.mu.Unlock()
 	if !c.finished && taken >= int64(c.run.plan.Steps) {
 		c.finished = true
-		c.run.finish()
+		c.run.count(c.run.done)
 	}
 	return c.finished
 }

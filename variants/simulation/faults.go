@@ -14,7 +14,6 @@ import (
 func (c *client) sent(op wire.Opcode) {
 	c.run.mu.Lock()
 	c.run.asked++
-	c.run.out.Requests++
 	joined := c.run.joined.missing == 0
 	c.run.mu.Unlock()
 	if !joined {

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -38,7 +39,6 @@ type Outcome struct {
 	Longest     Duration                `json:"longest"`        // step
 	Void        bool                    `json:"void,omitempty"` // a session was lost in a recipe whose clients cannot join again
 	Steps       int                     `json:"steps"`
-	Requests    int                     `json:"requests"`
 	Fingerprint uint64                  `json:"fingerprint"` // of the history
 }
 
@@ -47,10 +47,5 @@ func (o Outcome) Fails() bool { return len(o.Findings) > 0 }
 
 // has reports whether there is a finding of a class, or any finding if the class is empty.
 func (o Outcome) has(class Class) bool {
-	for _, f := range o.Findings {
-		if f.Class == class || class == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Findings, func(f Finding) bool { return f.Class == class || class == "" })
 }

@@ -189,7 +189,8 @@ func (p Plan) check() error {
 		return fmt.Errorf("the clients of a plan take from 1 to %d steps, not %d", mostSteps, p.Steps)
 	case len(p.Latency) != p.Clients:
 		return fmt.Errorf("a plan with %d clients has as many latencies, not %d", p.Clients, len(p.Latency))
-	case p.Session < Duration(time.Second) || p.Session > longest || slices.Min(p.Latency) < Duration(time.Microsecond) || slices.Max(p.Latency) > longest:
+	case p.Session < Duration(time.Second) || slices.Min(p.Latency) < Duration(time.Microsecond),
+		max(p.Session, slices.Max(p.Latency)) > longest:
 		return fmt.Errorf("a session timeout is from 1s to %s, and a latency from 1us to %s", longest, longest)
 	case min(p.Hold, p.Beside, p.Rewatch) < 0 || max(p.Hold, p.Beside, p.Rewatch) > longest:
 		return fmt.Errorf("hold, beside and rewatch are from 0s to %s", longest)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/simulation"
 )
@@ -111,10 +112,14 @@ func TestShrink(t *testing.T) {
 // Plans that failed once do not fail any more, and still reach the situation in which they did.
 func TestKeptPlans(t *testing.T) {
 	for file, situation := range map[string]string{
-		"doublebarrier-counted.json": "silence/working", // a watch that counts as fired says nothing about the closer
-		"config-unprotected.json":    "mute/",           // a reader that is cut off does not wait for the writer
-		"revocable-forced.json":      "late/",           // a client learns of its grant when it has been forced out again
-		"hiddenchannel-watch.json":   "late/",           // a notification of a watch from before an outage fires a later one
+		"doublebarrier-counted.json":           "silence/working", // a watch that counts as fired says nothing about the closer
+		"config-unprotected.json":              "mute/",           // a reader that is cut off does not wait for the writer
+		"revocable-forced.json":                "late/",           // a client learns of its grant when it has been forced out again
+		"hiddenchannel-watch.json":             "late/",           // a notification of a watch from before an outage fires a later one
+		"masterworker-create-then-delete.json": "die/",            // a master loses a reply and dies in the same move
+		"hiddenchannel-sync-then-read.json":    "silence/",        // a request of the writer's former life overtakes the next one's
+		"config-invalid-flag.json":             "silence/",        // a request of the writer's former life tears the values for good
+		"treecache-jittered-reload.json":       "die/",            // the first load of a copy is interrupted
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {
@@ -124,7 +129,7 @@ func TestKeptPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, met := simulation.Play(t, recipeNamed(plan.Recipe), plan), false
+		out, met := simulation.Play(t, catalog.Named(plan.Recipe), plan), false
 		for mark := range out.Met {
 			met = met || strings.HasPrefix(mark, situation)
 		}
@@ -154,7 +159,7 @@ func TestEverySituationIsMet(t *testing.T) {
 			if len(missing) == 0 {
 				return
 			}
-			for mark := range simulation.Play(t, recipeNamed(plan.Recipe), plan).Met {
+			for mark := range simulation.Play(t, catalog.Named(plan.Recipe), plan).Met {
 				delete(missing, mark)
 				delete(missing, strings.SplitN(mark, "/", 2)[0])
 			}

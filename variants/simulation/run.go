@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,9 @@ type run struct {
 	mu       sync.Mutex
 	last     time.Duration // of the last event: no two have the same time
 	events   variants.History
-	struck   bool   // a client has died or lost its session
-	lines    []line // of the story; nil unless it is told
+	struck   bool          // a client has died or lost its session
+	idle     time.Duration // how long no step had been completed when the run was found to hang; else zero
+	lines    []line        // of the story; nil unless it is told
 	telling  bool
 	out      Outcome
 	advanced time.Time // when a step was completed last
@@ -51,7 +53,7 @@ type gate struct {
 
 func newGate(n int) *gate { return &gate{missing: n, open: make(chan struct{})} }
 
-// count takes one arrival at a gate.
+// count counts one more client that has joined for the first time, or has taken all its steps.
 func (r *run) count(g *gate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,24 +62,12 @@ func (r *run) count(g *gate) {
 	}
 }
 
-// arrive counts a client that has joined for the first time, and returns when all have.
-func (r *run) arrive(ctx context.Context) {
-	r.count(r.joined)
+// await returns true when a gate opens, and false when the client's session is lost or the run ends before.
+func (r *run) await(ctx context.Context, g *gate, lost <-chan struct{}) bool {
 	select {
-	case <-r.joined.open:
-	case <-ctx.Done():
-	}
-}
-
-// finish counts a client that has taken all its steps.
-func (r *run) finish() { r.count(r.done) }
-
-// await returns true when all clients have taken their steps, and false when a life ends before.
-func (r *run) await(ctx context.Context, l *life) bool {
-	select {
-	case <-r.done.open:
+	case <-g.open:
 		return true
-	case <-l.session.Lost():
+	case <-lost:
 	case <-ctx.Done():
 	}
 	return false
@@ -115,6 +105,18 @@ func (r *run) progress(took time.Duration) {
 	r.advanced, r.asked = time.Now(), 0
 	r.out.Longest = max(r.out.Longest, Duration(took))
 	r.out.Steps++
+}
+
+// isVoid reports, after a minute in which each client that has lost its session learns of that, whether there is one: then it ends the run.
+func (r *run) isVoid(ctx context.Context) bool {
+	_ = variants.WaitFor(ctx, time.Minute, nil, nil)
+	r.mu.Lock()
+	struck := r.struck
+	r.mu.Unlock()
+	if struck && ctx.Err() == nil {
+		r.void()
+	}
+	return struck || ctx.Err() != nil
 }
 
 // void ends a run that says nothing.
@@ -189,7 +191,7 @@ func (r *run) newClient(index int) *client {
 	return c
 }
 
-// prepare makes what must be there before anybody joins.
+// prepare makes what must be there before the clients join.
 func (r *run) prepare(ctx context.Context, admin *variants.Session) error {
 	err := admin.Ensure(ctx, root, nil, 0)
 	if err == nil && r.variant.Prepare != nil {
@@ -217,26 +219,18 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
 		case <-time.After(time.Second):
 		}
 		r.mu.Lock()
-		idle, asked, struck := time.Since(r.advanced), r.asked, r.struck
+		idle, asked := time.Since(r.advanced), r.asked
 		r.mu.Unlock()
 		switch {
 		case asked > mostRequests:
 			r.find(Livelock, "%d requests have been made since the last step was completed: %s", asked, r.activities())
 			return false
-		case idle > patience && struck && r.mayWaitInVain():
-			r.lose(variants.Blocked, int64(idle))
-			return false
 		case idle > patience:
 			r.find(Hang, "no step has been completed for %s although no fault is left: %s", patience, r.activities())
+			r.idle = idle
 			return false
 		}
 	}
-}
-
-// mayWaitInVain reports whether what the variant forgoes when a client fails may keep others waiting: a group that is out of step, or a lost
-// item that a client waits for.
-func (r *run) mayWaitInVain() bool {
-	return r.variant.Forgone(variants.OutOfStep) || r.recipe.Collective && r.variant.Forgone(variants.ItemsLost)
 }
 
 // activities says what the clients do.
@@ -260,12 +254,9 @@ func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.
 	case <-time.After(lastWaits):
 		r.find(Leak, "a client does not end when its context does: %s", r.activities())
 	}
-	if r.out.Void {
-		return
-	}
 	r.judge(completed)
 	time.Sleep(time.Duration(r.plan.Session) + 2*tick) // the sessions of the dead have ended
-	if !completed || r.recipe.Orphans == nil || r.variant.Forgone(variants.Orphans) {
+	if !completed || r.recipe.Orphans == nil || r.forgone(variants.Orphans) {
 		return
 	}
 	orphans, err := r.recipe.Orphans(context.WithoutCancel(ctx), r.env(admin))
@@ -282,8 +273,29 @@ func (r *run) lose(loss variants.Loss, amount int64) {
 	r.out.Lost[loss] = loss.Sum(r.out.Lost[loss], amount)
 }
 
+// forgone reports whether a loss is what the variant forgoes. Only a client that fails may lose items, tear reads, or leave its group.
+func (r *run) forgone(l variants.Loss) bool {
+	if !r.struck && (l == variants.ItemsLost || l == variants.TornReads || l == variants.OutOfStep) {
+		return r.variant.ForgoneAlways(l)
+	}
+	return r.variant.Forgone(l)
+}
+
+// mayWaitInVain reports whether what the variant forgoes may keep clients waiting: for members that are ahead and have taken all their
+// steps, for an item that is lost, or for values that stay torn. A hang for another reason beside that is not seen.
+func (r *run) mayWaitInVain() bool {
+	finished := r.done.missing < r.plan.Clients
+	return finished && r.forgone(variants.OutOfStep) || r.recipe.Collective && r.out.Lost[variants.ItemsLost] > 0 ||
+		r.out.Lost[variants.TornReads] > 0 && !r.variant.ForgoneAlways(variants.TornReads)
+}
+
 // judge lets the recipe's observer judge the history.
 func (r *run) judge(completed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.out.Void {
+		return
+	}
 	fingerprint := fnv.New64()
 	o := r.recipe.NewObserver(variants.Findings{
 		Span: func(variants.Span) {},
@@ -291,24 +303,25 @@ func (r *run) judge(completed bool) {
 			r.out.Findings = append(r.out.Findings, Finding{Violation, Duration(v.At), v.Text})
 		},
 		Damage: func(d variants.Damage) {
-			if d.Loss.IsBreach() && !r.variant.Forgone(d.Loss) {
+			if d.Loss.IsBreach() && !r.forgone(d.Loss) {
 				r.out.Findings = append(r.out.Findings, Finding{Class(d.Loss), Duration(d.At), d.Text})
 			} else {
 				r.lose(d.Loss, d.Amount)
 			}
 		},
 	})
-	r.mu.Lock()
-	events := r.events
-	r.mu.Unlock()
-	for _, e := range events {
+	for _, e := range r.events {
 		_ = binary.Write(fingerprint, binary.LittleEndian, struct {
 			At, Client, Kind, Value int64
 		}{int64(e.At), int64(e.Client), int64(e.Kind), e.Value})
 		o.Observe(e)
 	}
-	if completed {
+	if completed || r.idle > 0 && r.recipe.Collective && r.forgone(variants.ItemsLost) {
 		o.Complete()
+	}
+	if r.idle > 0 && r.mayWaitInVain() {
+		r.out.Findings = slices.DeleteFunc(r.out.Findings, func(f Finding) bool { return f.Class == Hang })
+		r.lose(variants.Blocked, int64(r.idle))
 	}
 	r.out.Fingerprint = fingerprint.Sum64()
 }

@@ -77,7 +77,8 @@ func (t tap) Exchanged(_ int64, e wire.Exchange) {
 	if e.Armed {
 		watch = ", and watches it"
 	}
-	t.say("%s: %v, zxid %d, sent %v ago%s", strings.TrimSpace(fmt.Sprint(e.Op, " ", e.Path)), e.Code, e.Zxid, (e.Reply - e.Sent).Round(time.Microsecond), watch)
+	request := strings.TrimSpace(fmt.Sprint(e.Op, " ", e.Path))
+	t.say("%s: %v, zxid %d, sent %v ago%s", request, e.Code, e.Zxid, (e.Reply - e.Sent).Round(time.Microsecond), watch)
 }
 
 // Notified implements [wire.Tap].

@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/treecache"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
+	"github.com/zkbench/zkbench/variants/watchload"
 )
 
 // queueMistakes are those in recipes in which clients hand something to each other.
@@ -33,8 +34,16 @@ func queueMistakes() []mistake {
 		{"updates that look alike", config.ReadRecipe, on(config.ReadRecipe, "read-through", reading(oneTransaction))},
 		{"copies that look alike", config.ReadRecipe, on(config.ReadRecipe, "watched-cache", reading(oneTransaction))},
 		{"losses that nobody hears of", membership.Recipe, on(membership.Recipe, "diff-cache", func(c variants.Conn) variants.Conn { return deaf{c} })},
+		{"publications made twice", watchload.Recipe, on(watchload.Recipe, "one-znode", func(c variants.Conn) variants.Conn { return unversioned{c} })},
 		{"watches that are not resumed", treecache.Recipe, in(treecache.Recipe, "resumed-watches", hearingUntilAnOutage)},
 	}
+}
+
+// unversioned is a connection on which a write succeeds whatever version it asks for.
+type unversioned struct{ variants.Conn }
+
+func (u unversioned) Set(path string, data []byte, _ int32) (*zk.Stat, error) {
+	return u.Conn.Set(path, data, -1)
 }
 
 // multi is a connection with another Multi.

@@ -79,7 +79,7 @@ var bases = flag.Int("bases", 1, "first seeds from which each mistake is looked 
 // mostSeeds is within how many seeds a mistake must be found.
 const mostSeeds = 1000
 
-// Each mistake is found, in fewer seeds than anybody's patience has.
+// Each mistake is found within mostSeeds.
 func TestMistakesAreFound(t *testing.T) {
 	slow(t)
 	for _, m := range mistakes() {

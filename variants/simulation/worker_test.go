@@ -22,22 +22,18 @@ func TestMain(m *testing.M) {
 	if os.Getenv(workerVariable) == "" {
 		os.Exit(m.Run())
 	}
-	if err := simulation.Serve(os.Stdin, os.Stdout, recipeNamed); err != nil {
+	if err := simulation.Serve(os.Stdin, os.Stdout, namedOrDying); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// recipeNamed makes a recipe of the catalog.
-func recipeNamed(name string) func() variants.Recipe {
-	return func() variants.Recipe {
-		for _, r := range catalog.Recipes() {
-			if r.Name == name {
-				return r
-			}
-		}
-		panic("no recipe " + name)
+// namedOrDying makes a recipe of the catalog, and dies of another name.
+func namedOrDying(name string) func() variants.Recipe {
+	if recipe := catalog.Named(name); recipe != nil {
+		return recipe
 	}
+	return func() variants.Recipe { panic("no recipe " + name) }
 }
 
 func pool() simulation.Pool {

@@ -53,10 +53,8 @@ func NewFullReload(session *variants.Session, tree Tree, listen Listener) (FullR
 func fullReloadVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "full-reload",
-		Type:     "FullReload",
 		Kind:     variants.Naive,
 		Summary:  "after a reconnect, every client reads the whole tree again, at once",
-		Source:   "as written, but without a listing of znodes at the tree's depth: Apache Curator, TreeCache; python-zk/kazoo issue 664",
 		BadAt:    "large trees with many caches: when the leader changes, all of them read everything at the same moment",
 		Lockstep: cost(),
 		Free:     cost(),

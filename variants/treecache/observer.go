@@ -111,9 +111,10 @@ func (c *copies) observe(v *clientCopy, e variants.Event) {
 	v.floor = c.lag.At(e.At)
 }
 
-// lacks marks a copy that lacks what happens while its client is cut off. since is when the client began to bring it up to date.
+// lacks marks a copy that lacks what happens while its client is cut off. since is when the client began to bring it up to date. A first load that
+// is interrupted ends with restored, not with the next refreshed.
 func (c *copies) lacks(v *clientCopy, e variants.Event, since time.Duration) {
-	v.lacking, v.since = true, since
+	v.lacking, v.since, v.loading = true, since, false
 	if len(c.storm) == 0 {
 		c.begun = e.At
 	}

@@ -26,7 +26,7 @@ const spread = 5 * time.Second
 // does not carry the data. As many lie on this path if a znode was set; a replaced one takes a listing besides, to learn its name.
 // After a reconnect, a cache that does not rely on its watches must read the tree level by level, here after the wait.
 //
-// Source: as written, but with a window of 5 seconds: CURATOR-441, which asks for it (closed as won't do).
+// Source: as written, but with a window of 5 seconds: CURATOR-441, which was closed without it.
 type JitteredReload struct {
 	*cache
 	window time.Duration
@@ -65,10 +65,8 @@ func (j JitteredReload) Load(ctx context.Context) error {
 func jitteredReloadVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "jittered-reload",
-		Type:     "JitteredReload",
 		Kind:     variants.Optimized,
 		Summary:  "as full-reload, but each client first waits for a random part of 5s",
-		Source:   "as written, but with a window of 5 seconds: CURATOR-441",
 		BadAt:    "trees that the servers cannot serve to all clients within the window; and copies are out of date for longer",
 		Lockstep: cost(),
 		Free:     cost(),

@@ -78,10 +78,8 @@ func (c *cache) watchRequests() int {
 func resumedWatchesVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "resumed-watches",
-		Type:     "ResumedWatches",
 		Kind:     variants.Optimized,
 		Summary:  "after a reconnect, read only what the server says has changed meanwhile",
-		Source:   "as written, but with syncs that show when the watches are set: python-zk/kazoo issue 664, the first of its proposals",
 		BadAt:    "connections that are lost again and again, or sessions that are lost: without its watches a client reads everything",
 		Lockstep: cost(),
 		Free:     cost(),

@@ -70,6 +70,7 @@ func TestCheckOfCopiesThatStayOld(t *testing.T) {
 	slow.Check(t, Recipe(), []variantstest.Case{
 		{"as far behind as a server may be", ready + "0:following:2 0:refreshed:4 0:shown:1 0:shown:2 0:refreshed:4", ""},
 		{"while it is cut off", ready + "0:cut:0 - - - - 0:following:2 0:refreshed:4 0:reconnected:0 0:refreshed:4 0:shown:1 0:shown:2 0:restored:0 0:refreshed:4", ""},
+		{"cut off in its first load", "9:changing:1 9:changed:1 - - - - 0:enrolled:4 0:cut:0 0:reconnected:0 0:refreshed:0 0:shown:1 0:refreshed:4 0:restored:0", ""},
 		{"not restored yet", "0:enrolled:4 0:refreshed:4 0:cut:0 9:changing:1 0:reconnected:0 - - 9:changed:1", ""},
 		{
 			"for longer", ready + "- - - - 0:following:0 0:refreshed:4",
@@ -130,68 +131,6 @@ func TestObserverMemory(t *testing.T) {
 		return events
 	})
 }
-
-// bench is a tree with the watches of its caches: of each znode, who watches its data and who its children.
-type bench struct {
-	variantstest.Counts
-	data, children map[string]map[int]bool
-}
-
-func newBench() *bench {
-	return &bench{data: map[string]map[int]bool{}, children: map[string]map[int]bool{}}
-}
-
-func watch(watches map[string]map[int]bool, znode string, client int) {
-	if watches[znode] == nil {
-		watches[znode] = map[int]bool{}
-	}
-	watches[znode][client] = true
-}
-
-// fire returns the clients that one kind of watch on a znode notifies.
-func fire(watches map[string]map[int]bool, znode string) []int {
-	var woken []int
-	for client := range watches[znode] {
-		woken = append(woken, client)
-	}
-	delete(watches, znode)
-	return woken
-}
-
-func (b *bench) get(znode string, client int) { b.Read(1); watch(b.data, znode, client) }
-
-func (b *bench) list(znode string, client int) { b.Read(1); watch(b.children, znode, client) }
-
-// simulate walks through the two changes of a lockstep run. While all connections hold, the variants do the same.
-func simulate(_ string, n int) variantstest.Counts {
-	b := newBench()
-	for client := range n - 1 {
-		for _, znode := range []string{"root", "parent", "leaf", "other"} {
-			watch(b.data, znode, client)
-		}
-		watch(b.children, "root", client)
-		watch(b.children, "parent", client)
-	}
-	woken := fire(b.data, "leaf")
-	b.Write(len(woken))
-	for _, client := range woken {
-		b.get("leaf", client)
-	}
-	gone, listing := fire(b.data, "other"), fire(b.children, "parent")
-	b.Write(len(gone) + len(listing))
-	for _, client := range listing {
-		b.list("parent", client)
-		b.get("new", client)
-	}
-	b.Operations = 2
-	return b.Counts
-}
-
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	variantstest.LockstepCosts(t, Recipe(), simulate, "full-reload", "resumed-watches", "jittered-reload")
-}
-
-func TestFreeCostsBoundSteppedOnes(t *testing.T) { variantstest.FreeCosts(t, Recipe()) }
 
 // Paths and data of leaves can be read back, and parents are no leaves.
 func TestLayout(t *testing.T) {

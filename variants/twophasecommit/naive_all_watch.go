@@ -196,10 +196,8 @@ func slots(first, sites int) []string {
 func allWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "all-watch",
-		Type:     "AllWatch",
 		Kind:     variants.Naive,
 		Summary:  "every site watches every other site's vote",
-		Source:   "as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper recipes page, Two-phased Commit, first form",
 		BadAt:    "many sites: every vote is notified to, and read by, every other site; and a site that dies blocks them all until it joins again",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: allWatchSteps(),

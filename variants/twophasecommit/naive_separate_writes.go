@@ -146,10 +146,8 @@ func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx strin
 func separateWritesVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "separate-writes",
-		Type:    "SeparateWrites",
 		Kind:    variants.Naive,
 		Summary: "every site watches every vote, its own included, and the coordinator creates each znode by itself",
-		Source:  "as written, but with the deletion of old transactions: ZooKeeper recipes page, Two-phased Commit, first form",
 		BadAt:   "many sites: every vote is notified to, and read by, every site, and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{

@@ -63,10 +63,8 @@ func NewCoordinator(session *variants.Session, group Group) *Coordinator {
 func coordinatorVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "coordinator",
-		Type:     "Coordinator",
 		Kind:     variants.Optimized,
 		Summary:  "only the coordinator watches the votes, and writes the outcome",
-		Source:   "as written, but with one multi that creates the transaction, and without a znode for the coordinator's vote: ZooKeeper recipes page, Two-phased Commit, first remedy",
 		BadAt:    "failures: a site that dies before it has voted blocks all others until it joins again, as does the coordinator",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),

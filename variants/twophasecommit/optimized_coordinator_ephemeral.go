@@ -119,10 +119,8 @@ func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
 func coordinatorEphemeralVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "coordinator-ephemeral",
-		Type:     "CoordinatorEphemeral",
 		Kind:     variants.Optimized,
 		Summary:  "as coordinator, with ephemeral znodes: a dead site aborts",
-		Source:   "as written, but with a znode of each site that lasts for all transactions, and without one for the coordinator's vote: ZooKeeper recipes page, Two-phased Commit, both remedies",
 		BadAt:    "a coordinator that dies blocks all others until it joins again; and a short outage of one site aborts for all",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),

@@ -158,10 +158,8 @@ func (s *EarlyAbort) awaitVotes(ctx context.Context) error {
 func earlyAbortVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "early-abort",
-		Type:    "EarlyAbort",
 		Kind:    variants.Optimized,
 		Summary: "as all-watch, but the first vote to abort decides",
-		Source:  "as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper recipes page, Two-phased Commit, first form, its last sentence",
 		BadAt: "many sites, as all-watch; a site that dies blocks the others in the next transaction that they want to commit, " +
 			"and the znodes of all transactions are kept that are aborted until then",
 		Forgoes:  []variants.Loss{variants.Blocked},

@@ -1,4 +1,4 @@
-// Package variantstest is what the tests of recipes share: histories in a few words, and formulas held to a simulation.
+// Package variantstest is what the tests of recipes share: histories in a few words, and the memory of observers.
 //
 // It takes one position: a check that has never caught anything proves nothing. So a recipe's tests tell it stories in
 // which its promise is broken, one for each way in which it can be.

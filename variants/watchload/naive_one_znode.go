@@ -32,8 +32,9 @@ import (
 // In closed mode, clients that are slower than the publisher find in step 2 that they have missed a publication, and
 // go on to the next. Their watch stays and fires at the next publication, once: it is the same watch for the server.
 //
-// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches): "1,000 clients
-// that have set a watch on a given znode with a call to exists". What a watch holds is from ZooKeeper's WatchManager.
+// Source: as written: Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches). There are
+// "1,000 clients that have set a watch on a given znode with a call to exists". What a watch holds is from ZooKeeper's
+// WatchManager.
 type OneZnode struct{ *feed }
 
 var _ Feed = OneZnode{}
@@ -54,10 +55,7 @@ func NewOneZnode(ctx context.Context, session *variants.Session, group Group) (O
 func (f OneZnode) Publish(ctx context.Context, topic int) error {
 	return f.publish(ctx, topic, func(ctx context.Context, p *publication) error {
 		err := p.once(ctx, func() (bool, error) { return f.session.Set(ctx, f.znodeOf(topic), nil, p.count) })
-		if err != nil {
-			return fmt.Errorf("set %s: %w", f.znodeOf(topic), err)
-		}
-		return nil
+		return variants.Attempted("set "+f.znodeOf(topic), err)
 	})
 }
 
@@ -68,10 +66,8 @@ func oneZnodeVariant() variants.Variant {
 	}
 	return variants.Variant{
 		Name:     "one-znode",
-		Type:     "OneZnode",
 		Kind:     variants.Naive,
 		Summary:  "all clients watch the same znode",
-		Source:   "as written: Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches)",
 		BadAt:    "crowds: one write notifies all clients that watch at once, however many",
 		Lockstep: cost,
 		Free:     cost,

@@ -43,9 +43,9 @@ const batch = 10
 // fan-out, as many if a herd of all may be set off. If a herd has 10 at most, ⌈N/10⌉ writes must be made. Here, these lie one after
 // another, and so does the last notification. They could be sent without waiting for replies, which would save round trips.
 //
-// Source: ours: derived from Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches), which
-// recommends "to have only a few clients watching any given znode at a time, and ideally at most one", and has no such feed. What
-// a watch holds is from ZooKeeper's WatchManager.
+// Source: ours: derived from Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches). It
+// recommends "to have only a few clients watching any given znode at a time, and ideally at most one", and has no such feed. What a
+// watch holds is from ZooKeeper's WatchManager.
 type ZnodePerWatch struct {
 	*feed
 	members []int // the clients that are still there; belongs to the operation that runs
@@ -114,10 +114,8 @@ func znodePerWatchVariant() variants.Variant {
 	}
 	return variants.Variant{
 		Name:     "znode-per-watch",
-		Type:     "ZnodePerWatch",
 		Kind:     variants.Optimized,
 		Summary:  "each watch has a znode of its own; the publisher sets 10 of them at a time",
-		Source:   "ours: derived from Junqueira and Reed, ZooKeeper, chapter 4 (The Herd Effect and the Scalability of Watches)",
 		BadAt:    "memory: each watch has a znode on every server, and nothing to share; and a publication takes N/10 writes",
 		Lockstep: cost,
 		Free:     cost,

@@ -1,7 +1,6 @@
 package watchload
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -76,53 +75,4 @@ func TestObserverMemory(t *testing.T) {
 		}
 		return events
 	})
-}
-
-// simulate lets all clients watch all topics and publishes each once, by the rules of one-shot watches, and counts.
-func simulate(variant string, clients, topics int) variantstest.Counts {
-	counts := variantstest.Counts{Operations: float64(clients * topics)}
-	watchers := map[string]map[int]bool{} // by znode
-	place := func(topic, client int) string {
-		if variant == "one-znode" {
-			client = 0
-		}
-		return fmt.Sprintf("%d of %d", topic, client)
-	}
-	for client := range clients {
-		for topic := range topics {
-			counts.Read(1)
-			znode := place(topic, client)
-			if watchers[znode] == nil {
-				watchers[znode] = map[int]bool{}
-			}
-			watchers[znode][client] = true
-		}
-	}
-	for topic := range topics {
-		unset := map[string]bool{}
-		for client := range clients {
-			unset[place(topic, client)] = true
-		}
-		for len(unset) > 0 {
-			fired, sets := 0, 0
-			for znode := range unset {
-				if sets++; sets > 10 { // in one transaction
-					break
-				}
-				fired += len(watchers[znode])
-				delete(watchers, znode)
-				delete(unset, znode)
-			}
-			counts.Write(fired)
-		}
-	}
-	return counts
-}
-
-// The formulas hold for every size.
-func TestSteppedCostsMatchASimulation(t *testing.T) {
-	for _, topics := range []int{1, 2, 7} {
-		variantstest.LockstepCosts(t, Recipe(), func(variant string, n int) variantstest.Counts { return simulate(variant, n, topics) },
-			"one-znode", "znode-per-watch")
-	}
 }
