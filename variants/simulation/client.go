@@ -120,7 +120,7 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	}
 	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
 	l.link = &link{
-		server: dial.Dialer(c.run.server), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
+		server: dial.Dialer(c.run.server), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent, writing: func() { c.writes(l) },
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
 	}
@@ -145,6 +145,18 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	l.session.OrderBy(l.link.ledger)
 	l.monitor.SetTimeout(l.link.ledger.SessionTimeout())
 	return l, nil
+}
+
+// writes is called when a write of a life reaches the server.
+func (c *client) writes(l *life) {
+	c.mu.Lock()
+	late := c.life != nil && c.life.number > l.number
+	c.mu.Unlock()
+	if late {
+		c.run.mu.Lock()
+		defer c.run.mu.Unlock()
+		c.run.belated = true
+	}
 }
 
 // end ends a life none of whose calls is under way.

@@ -19,6 +19,7 @@ type link struct {
 	server   dial.Dialer
 	ledger   *wire.Ledger
 	sending  func(wire.Opcode) // is called before each request that is no housekeeping
+	writing  func()            // is called before the server receives a write
 	rewatch  time.Duration     // at most, see Plan
 	up, down way
 
@@ -90,8 +91,8 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	client, near := dial.Pipe()
-	go l.up.carry(far, near)
-	go l.down.carry(near, far)
+	go l.up.carry(far, near, l.arrive)
+	go l.down.carry(near, far, func([]byte) {})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.current = l.ledger.Wrap(client)
@@ -107,14 +108,15 @@ func (l *link) isDown() bool {
 	return l.severed || l.ledger.Over() || time.Now().Before(l.refused)
 }
 
-// carry takes messages from one pipe to another.
-func (w *way) carry(to, from net.Conn) {
+// carry takes messages from one pipe to another, and shows them to arrive before.
+func (w *way) carry(to, from net.Conn, arrive func([]byte)) {
 	defer to.Close()
 	defer from.Close()
 	message := make([]byte, 4<<10)
 	for {
 		n, err := from.Read(message)
 		w.travel()
+		arrive(message[:n])
 		if n > 0 {
 			if _, err := to.Write(message[:n]); err != nil {
 				return
@@ -123,6 +125,22 @@ func (w *way) carry(to, from net.Conn) {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// header is the length of a request with its xid and its opcode.
+const header = 12
+
+// opcode returns the opcode of a request. A connect request has none.
+func opcode(frame []byte) wire.Opcode { return wire.Opcode(binary.BigEndian.Uint32(frame[8:])) }
+
+// arrive looks for writes among the requests of a message.
+func (l *link) arrive(message []byte) {
+	for len(message) >= header {
+		if opcode(message).IsWrite() {
+			l.writing()
+		}
+		message = message[min(len(message), 4+int(binary.BigEndian.Uint32(message))):]
 	}
 }
 
@@ -157,12 +175,11 @@ type countedConn struct {
 
 // Write sends one frame: the client library calls it once for each.
 func (c *countedConn) Write(p []byte) (int, error) {
-	const header = 12 // the length, the xid and the opcode
 	if !c.greeted || len(p) < header {
 		c.greeted = true
 		return c.Conn.Write(p)
 	}
-	op := wire.Opcode(binary.BigEndian.Uint32(p[8:]))
+	op := opcode(p)
 	switch {
 	case op == wire.OpSetWatches && c.link.rewatch > 0:
 		go c.rewatch(slices.Clone(p))

@@ -37,6 +37,7 @@ type run struct {
 	last     time.Duration // of the last event: no two have the same time
 	events   variants.History
 	struck   bool          // a client has died or lost its session
+	belated  bool          // a write of a client's former life has reached the server in its next one
 	idle     time.Duration // how long no step had been completed when the run was found to hang; else zero
 	lines    []line        // of the story; nil unless it is told
 	telling  bool
@@ -274,7 +275,11 @@ func (r *run) lose(loss variants.Loss, amount int64) {
 }
 
 // forgone reports whether a loss is what the variant forgoes. Only a client that fails may lose items, tear reads, or leave its group.
+// No group can tell a belated write of a member from those of its present life.
 func (r *run) forgone(l variants.Loss) bool {
+	if l == variants.OutOfStep && r.belated {
+		return true
+	}
 	if !r.struck && (l == variants.ItemsLost || l == variants.TornReads || l == variants.OutOfStep) {
 		return r.variant.ForgoneAlways(l)
 	}
