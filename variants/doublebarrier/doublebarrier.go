@@ -23,9 +23,9 @@
 // ready-race it cannot always know, and may start too early: these variants keep their promise only as long as no client fails.
 //
 // A member that is back deletes the znodes of its earlier session first (see [Group]), so that the group does not count it twice. A
-// request of that session may still be on its way, and reach the server later. Then its znode counts until that session has run out, or
-// it opens a later round, so that a round may begin before all have entered. No variant prevents that: each write of a member would have
-// to check a version that its next session has raised.
+// request of that session may still be on its way, and reach the server later. A znode that it creates then counts until that session
+// has run out, or opens a later round, so that a round may begin before all have entered. No variant prevents that: each write of a
+// member would have to check a version that its next session has raised.
 //
 // A step of the workload takes a client through one round of as many barriers as the size says: it enters them all, one after
 // another, and then leaves them in the same order. A client that fails in such a series, and is back, cannot know at which barrier

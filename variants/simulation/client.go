@@ -120,7 +120,8 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	}
 	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
 	l.link = &link{
-		server: dial.Dialer(c.run.server), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent, writing: func() { c.writes(l) },
+		server: dial.Dialer(c.run.server), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
+		writing: func() { c.writes(l) },
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
 	}

@@ -91,8 +91,8 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	client, near := dial.Pipe()
-	go l.up.carry(far, near, l.arrive)
-	go l.down.carry(near, far, func([]byte) {})
+	go l.up.carry(arrivals{far, l.writing}, near)
+	go l.down.carry(near, far)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.current = l.ledger.Wrap(client)
@@ -108,15 +108,14 @@ func (l *link) isDown() bool {
 	return l.severed || l.ledger.Over() || time.Now().Before(l.refused)
 }
 
-// carry takes messages from one pipe to another, and shows them to arrive before.
-func (w *way) carry(to, from net.Conn, arrive func([]byte)) {
+// carry takes messages from one pipe to another.
+func (w *way) carry(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
 	message := make([]byte, 4<<10)
 	for {
 		n, err := from.Read(message)
 		w.travel()
-		arrive(message[:n])
 		if n > 0 {
 			if _, err := to.Write(message[:n]); err != nil {
 				return
@@ -134,14 +133,20 @@ const header = 12
 // opcode returns the opcode of a request. A connect request has none.
 func opcode(frame []byte) wire.Opcode { return wire.Opcode(binary.BigEndian.Uint32(frame[8:])) }
 
-// arrive looks for writes among the requests of a message.
-func (l *link) arrive(message []byte) {
-	for len(message) >= header {
-		if opcode(message).IsWrite() {
-			l.writing()
+// arrivals is the server's end of a link.
+type arrivals struct {
+	net.Conn
+	writing func() // see link
+}
+
+// Write hands requests to the server, and tells of each write among them before.
+func (a arrivals) Write(requests []byte) (int, error) {
+	for rest := requests; len(rest) >= header; rest = rest[min(len(rest), 4+int(binary.BigEndian.Uint32(rest))):] {
+		if opcode(rest).IsWrite() {
+			a.writing()
 		}
-		message = message[min(len(message), 4+int(binary.BigEndian.Uint32(message))):]
 	}
+	return a.Conn.Write(requests)
 }
 
 // cut ends the connection, and refuses further ones for d.
