@@ -128,9 +128,10 @@ func (s sides) values() []Figure {
 		{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: other}}},
 	}
 	if len(s.clients()) == 1 {
+		glyph := draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: draw.CircleGlyph{}}
 		legend = []entry{
 			{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseGlyph()}}},
-			{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: draw.CircleGlyph{}}}}},
+			{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: glyph}}},
 		}
 	} else {
 		for _, v := range s.variants() {

@@ -42,7 +42,8 @@ func TestFaultFlags(t *testing.T) {
 	if s.EffectiveSessionTimeout().String() != "5s" || !s.Roam || s.QuorumLoss || s.Expect != nil {
 		t.Errorf("got %+v", s)
 	}
-	if s, err = scenarioOf(t, "lock-contention", "--fault", "kill: any, at: 1s", "--fault", "kill: any, at: 1s", "--duration", "50s", "--quorum-loss"); err != nil || !s.QuorumLoss {
+	s, err = scenarioOf(t, "lock-contention", "--fault", "kill: any, at: 1s", "--fault", "kill: any, at: 1s", "--duration", "50s", "--quorum-loss")
+	if err != nil || !s.QuorumLoss {
 		t.Errorf("the quorum may not be lost: %v", err)
 	}
 }

@@ -130,7 +130,8 @@ func TestObserverGetsWhatTheClientsCount(t *testing.T) {
 		return ""
 	})
 	got := n.counts
-	if got.Requests != want.Requests || got.Failed != want.Failed || got.Notifications != want.Notifications || want.TotalNotifications() == 0 {
+	if got.Requests != want.Requests || got.Failed != want.Failed || got.Notifications != want.Notifications ||
+		want.TotalNotifications() == 0 {
 		t.Errorf("the observer got\n%+v, the clients counted\n%+v", got, want)
 	}
 	if int64(n.exchanges) != want.TotalRequests()+20 {

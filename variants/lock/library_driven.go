@@ -71,7 +71,8 @@ func CuratorMutex() variants.Variant {
 //
 // Source: as written: InterProcessSemaphoreMutex in Apache Curator 5.4.
 func CuratorSemaphore() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"semaphore"}}, joinDriven(), variants.Variant{
+	driver := variants.Driver{Program: "drivers/CuratorLock.java", Args: []string{"semaphore"}}
+	return variants.WithDriver(driver, joinDriven(), variants.Variant{
 		Name:    "curator-semaphore",
 		Summary: "InterProcessSemaphoreMutex of Apache Curator: a mutex, behind which one client at a time waits for the lease",
 		BadAt:   "rates: it costs two locks",

@@ -213,7 +213,8 @@ func Kazoo() variants.Variant {
 //
 // Source: as written: LockingQueue in kazoo 2.8.
 func KazooLocking() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}}, joinDrivenClaims(), variants.Variant{
+	driver := variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}}
+	return variants.WithDriver(driver, joinDrivenClaims(), variants.Variant{
 		Name:    "kazoo-locking",
 		Summary: "LockingQueue of kazoo: clients that wait watch the items and the claims, and all race for the first free item",
 		BadAt:   "many consumers: each change of the queue notifies all of them, and all but one list both directories in vain",
