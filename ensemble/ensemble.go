@@ -107,7 +107,9 @@ type Options struct {
 	Clients  int       // external engine: the most clients that a run will have, for comparison with the servers' limits
 	Progress io.Writer // receives a line for each long step; may be nil
 
-	ReadDelay, WriteDelay time.Duration // embedded engine: how long the server is busy with each request
+	ReadDelay, WriteDelay time.Duration // embedded engine with one server: how long it is busy with each request
+	Voters                int           // embedded engine: how many servers; one if zero
+	Lag                   time.Duration // embedded engine with several servers: how long after its commit followers apply a transaction
 }
 
 // Size is the number of servers that zkbench starts: the fewest that still have a majority without one of them.

@@ -103,10 +103,14 @@ func runCases(t *testing.T, build func(t *testing.T) *site) {
 }
 
 func TestEmbedded(t *testing.T) {
-	runCases(t, func(t *testing.T) *site {
-		t.Parallel() // on a server of its own
-		return embeddedSite(t)
-	})
+	for name, config := range map[string]embedded.Config{"one": {}, "three": {Voters: 3}, "three that lag": {Voters: 3, Lag: 5 * time.Millisecond}} {
+		t.Run(name, func(t *testing.T) {
+			runCases(t, func(t *testing.T) *site {
+				t.Parallel() // on servers of their own
+				return embeddedSite(t, config)
+			})
+		})
+	}
 }
 
 // It takes over 10 s, because each case opens sessions on three servers, and some wait until one expires.
@@ -115,10 +119,10 @@ func TestLiveServers(t *testing.T) {
 	runCases(t, func(t *testing.T) *site { return prepare(t, e.Servers()) })
 }
 
-// embeddedSite is a server for one case, with the session timeouts of the containers.
-func embeddedSite(t *testing.T) *site {
+// embeddedSite is the servers for one case, with the session timeouts of the containers.
+func embeddedSite(t *testing.T, config embedded.Config) *site {
 	t.Helper()
-	return prepare(t, []ensemble.Server{{Addr: ensembletest.Embedded(t, embedded.Config{}).Addr()}})
+	return prepare(t, ensembletest.Embedded(t, config).Servers())
 }
 
 // prepare creates the site's znode, and removes its tree at the end.

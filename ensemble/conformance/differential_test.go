@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -124,10 +125,11 @@ func TestLiveDifferential(t *testing.T) {
 	if *oneSeed != 0 {
 		first, last = *oneSeed, *oneSeed
 	}
+	one := func(t *testing.T) *site { return embeddedSite(t, embedded.Config{}) }
 	actions := 0
 	for seed := first; seed <= last; seed++ {
 		script := newScript(seed, *length)
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { compare(t, seed, script, real, embeddedSite) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { compare(t, seed, script, real, one) })
 		actions += len(script)
 	}
 	t.Logf("%d actions of %d scripts", actions, last-first+1)

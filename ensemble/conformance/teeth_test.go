@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
@@ -101,7 +102,7 @@ func TestDifferentialFindsWrongServers(t *testing.T) {
 				return s
 			}
 			differs := func(script []action) bool {
-				return difference(perform(embeddedSite(t), script), perform(wrong(t), script)) >= 0
+				return difference(perform(embeddedSite(t, embedded.Config{}), script), perform(wrong(t), script)) >= 0
 			}
 			script := newScript(1, 300)
 			if !differs(script) {
@@ -114,13 +115,16 @@ func TestDifferentialFindsWrongServers(t *testing.T) {
 	}
 }
 
-// The comparison finds no difference between a server and itself.
+// The comparison finds no difference between a server and itself, nor between one server and several.
 func TestDifferentialOfTheSame(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(5) {
-		script := newScript(seed, 300)
-		if i := difference(perform(embeddedSite(t), script), perform(embeddedSite(t), script)); i >= 0 {
-			t.Errorf("seed %d: action %d, %s, differs from one run to the next", seed, i, script[i])
+	for _, other := range []embedded.Config{{}, {Voters: 3}, {Voters: 3, Lag: time.Millisecond}} {
+		for seed := range uint64(5) {
+			script := newScript(seed, 300)
+			one, another := perform(embeddedSite(t, embedded.Config{}), script), perform(embeddedSite(t, other), script)
+			if i := difference(one, another); i >= 0 {
+				t.Errorf("%+v, seed %d: action %d, %s: %s, not %s", other, seed, i, script[i], another[i], one[i])
+			}
 		}
 	}
 }

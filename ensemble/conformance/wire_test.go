@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -227,7 +228,7 @@ func wireCases() []namedCase {
 
 // Malformed writes are not in the table: a real leader proposes them under the zxid of the write before, which may damage it.
 func TestEmbeddedMalformedWrites(t *testing.T) {
-	s := embeddedSite(t)
+	s := embeddedSite(t, embedded.Config{})
 	p := s.peer()
 	for _, op := range []wire.Opcode{wire.OpCreate, wire.OpCreate2, wire.OpDelete, wire.OpSetData, wire.OpMulti} {
 		s.want(fmt.Sprintf("%d without a record", op), p.call(op, nil).code, wire.MarshallingError)

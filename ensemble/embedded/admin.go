@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -22,12 +23,14 @@ func refusedCommands() []string {
 }
 
 // command answers a four-letter command; ok is false for any other word.
-func (s *Server) command(word string) (answer string, ok bool) {
+func (c *connection) command(word string) (answer string, ok bool) {
+	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.enter()
 	commands := map[string]func() string{
-		"ruok": func() string { return "imok" },
-		"srvr": s.srvr, "mntr": s.mntr, "conf": s.conf, "cons": s.cons, "wchs": s.wchs,
+		"ruok": func() string { return "imok" }, "conf": s.conf,
+		"srvr": s.serving(s.srvr), "mntr": s.serving(s.mntr), "cons": s.serving(s.cons), "wchs": s.serving(s.wchs),
 	}
 	if answer := commands[word]; answer != nil {
 		return answer(), true
@@ -38,6 +41,26 @@ func (s *Server) command(word string) (answer string, ok bool) {
 	return "", false
 }
 
+// serving is a command that only a server in a quorum answers.
+func (s *Server) serving(answer func() string) func() string {
+	if s.serves {
+		return answer
+	}
+	return func() string { return "This ZooKeeper instance is not currently serving requests\n" }
+}
+
+// role returns what the server is in its ensemble.
+func (s *Server) role() ensemble.Role {
+	switch {
+	case len(s.servers) == 1:
+		return ensemble.Standalone
+	case s == s.leader:
+		return ensemble.Leader
+	default:
+		return ensemble.Follower
+	}
+}
+
 func (s *Server) srvr() string {
 	return fmt.Sprintf(`Zookeeper version: %s, built with %s
 Received: %d
@@ -45,9 +68,9 @@ Sent: %d
 Connections: %d
 Outstanding: 0
 Zxid: 0x%x
-Mode: standalone
+Mode: %s
 Node count: %d
-`, version, runtime.Version(), s.received, s.sent, len(s.connections), s.zxid, s.znodes())
+`, version, runtime.Version(), s.received, s.sent, len(s.connections), s.applied, s.role(), s.znodes())
 }
 
 func (s *Server) mntr() string {
@@ -58,7 +81,7 @@ func (s *Server) mntr() string {
 	var out strings.Builder
 	for _, line := range [][2]any{
 		{"version", version},
-		{"server_state", "standalone"},
+		{"server_state", s.role()},
 		{"uptime", time.Since(s.started).Milliseconds()},
 		{"packets_received", s.received},
 		{"packets_sent", s.sent},
@@ -80,6 +103,10 @@ func (s *Server) mntr() string {
 
 func (s *Server) conf() string {
 	tick := s.config.Tick
+	lag := ""
+	if len(s.servers) > 1 {
+		lag = fmt.Sprintf("lag=%s\n", s.config.Lag)
+	}
 	return fmt.Sprintf(`clientPortAddress=%s
 tickTime=%d
 minSessionTimeout=%d
@@ -88,8 +115,8 @@ maxClientCnxns=0
 jute.maxbuffer=%d
 readDelay=%s
 writeDelay=%s
-`, s.Addr(), tick.Milliseconds(), (minTicks * tick).Milliseconds(), (maxTicks * tick).Milliseconds(), maxFrame,
-		s.config.ReadDelay, s.config.WriteDelay)
+`, s.Addr(), tick.Milliseconds(), (minTicks*tick).Milliseconds(), (maxTicks*tick).Milliseconds(), maxFrame,
+		s.config.ReadDelay, s.config.WriteDelay) + lag
 }
 
 func (s *Server) cons() string {

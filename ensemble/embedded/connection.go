@@ -2,10 +2,10 @@ package embedded
 
 import (
 	"bufio"
-	"bytes"
 	"net"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -19,6 +19,10 @@ type connection struct {
 	session *session // nil before the handshake, and after detach
 
 	requests, replies int64
+	heard             time.Time       // when the last request was read
+	waiting           bool            // for the answer to the request that is being served
+	answered          chan struct{}   // tells the reader that it no longer waits
+	closing           func()          // not nil: answers the request that ends the session
 	held              <-chan struct{} // not nil: the next reply waits until it is closed
 	muted             bool            // nothing more is sent
 }
@@ -60,7 +64,7 @@ func (c *connection) greet(in *bufio.Reader) bool {
 	if err != nil {
 		return false
 	}
-	if answer, ok := c.server.command(string(word)); ok {
+	if answer, ok := c.command(string(word)); ok {
 		c.out.put(item{frame: []byte(answer)})
 		return false
 	}
@@ -80,41 +84,87 @@ func (c *connection) connect(frame []byte) bool {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.received++
-	if lastSeen > s.zxid { // the client has seen later transactions on another server
+	if !c.enter() || lastSeen > s.applied { // the client has seen later transactions on another server
 		return false
 	}
+	s.received++
 	granted := min(max(time.Duration(timeout)*time.Millisecond, minTicks*s.config.Tick), maxTicks*s.config.Tick)
-	var e *session
 	if id == 0 {
 		s.delay(s.config.WriteDelay) // to open a session is a transaction
-		e = s.open(granted)
+		c.ask(func() { s.begin(c, granted, knowsReadOnly) })
 	} else {
-		e = s.reopen(id, password, granted)
+		if old := s.attached[id]; old != nil { // even if the password is wrong, as ZooKeeper does
+			s.drop(old)
+		}
+		c.ask(func() { s.resume(c, id, password, granted, knowsReadOnly) })
 	}
-	if e != nil {
-		c.session, e.connection = e, c
-		s.renew(e)
-	}
-	c.replyConnect(e, knowsReadOnly)
-	return e != nil
+	return c.await()
 }
 
-// reopen returns the session that a client had, or nil if it has ended or the password is wrong. It closes the session's
-// other connection in either case, as ZooKeeper does.
-func (s *Server) reopen(id int64, password []byte, timeout time.Duration) *session {
-	e := s.sessions[id]
-	if e == nil {
+// enter returns when the server is not paused, and reports whether the connection is still open.
+func (c *connection) enter() bool {
+	s := c.server
+	for s.fault == ensemble.Pause && !s.closed {
+		c.pauseUntil(s.resumed)
+	}
+	_, open := s.connections[c]
+	return open
+}
+
+// pauseUntil waits, without the lock, until the channel is closed or the connection ends.
+func (c *connection) pauseUntil(done <-chan struct{}) {
+	c.server.mu.Unlock()
+	defer c.server.mu.Lock()
+	select {
+	case <-done:
+	case <-c.out.aborted:
+	}
+}
+
+// ask asks the leader for what answers the request.
+func (c *connection) ask(do func()) {
+	c.waiting = true
+	c.server.askLeader(do)
+}
+
+// answerAt returns what answers the request that the connection waits for, if it is one of that server and still open.
+func (c *connection) answerAt(s *Server, answer func()) func() {
+	if s != c.server {
 		return nil
 	}
-	if old := e.connection; old != nil {
-		s.drop(old)
+	return func() {
+		if _, open := s.connections[c]; !open {
+			return
+		}
+		answer()
+		c.waiting = false
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
 	}
-	if !bytes.Equal(password, e.password) {
-		return nil
+}
+
+// await returns when the request has been answered. It reports whether further requests are read.
+func (c *connection) await() bool {
+	for c.waiting {
+		c.pauseUntil(c.answered)
+		if _, open := c.server.connections[c]; !open {
+			return false
+		}
 	}
-	e.timeout = timeout
-	return e
+	return c.session != nil
+}
+
+// adopt attaches the connection to a session, and answers the handshake. It is nil if the session has ended.
+func (c *connection) adopt(e *session, knowsReadOnly bool) {
+	if s := c.server; e != nil {
+		if old := s.attached[e.id]; old != nil { // it has been attached since this one asked
+			s.drop(old)
+		}
+		c.session, c.heard, s.attached[e.id] = e, s.now(), c
+	}
+	c.replyConnect(e, knowsReadOnly)
 }
 
 // replyConnect answers the handshake; e is nil if the session has expired.
@@ -150,17 +200,23 @@ func (c *connection) request(frame []byte) bool {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.session == nil { // the session has ended or moved to another connection
+	if !c.enter() || c.session == nil { // the session has ended or moved to another connection
 		return false
 	}
 	s.received++
 	c.requests++
-	s.renew(c.session)
+	c.heard = s.now()
+	if s.hears() {
+		s.renew(c.session)
+	}
 	if trap := s.trapFor(c.session.id, r.op); trap != nil {
 		return c.fail(r, trap)
 	}
-	return c.answer(r)
+	return c.serve(r)
 }
+
+// serve answers a request and reports whether further ones are read.
+func (c *connection) serve(r request) bool { return c.answer(r) && c.await() }
 
 // fail serves a request with the fault of a trap.
 func (c *connection) fail(r request, trap *Trap) bool {
@@ -170,7 +226,7 @@ func (c *connection) fail(r request, trap *Trap) bool {
 	case HoldReply:
 		c.held = trap.released
 		defer func() { c.held = nil }()
-		return c.answer(r)
+		return c.serve(r)
 	case DropAfter, ExpireAfter:
 		c.muted = true
 		c.answer(r)
@@ -178,7 +234,7 @@ func (c *connection) fail(r request, trap *Trap) bool {
 	}
 	expires := trap.fault.Do == ExpireBefore || trap.fault.Do == ExpireAfter
 	if expires && c.server.sessions[e.id] == e { // unless the request has closed it
-		c.server.expire(e)
+		c.server.end(e)
 	}
 	c.server.drop(c)
 	return false
@@ -189,7 +245,7 @@ const smallFrame = 128
 
 // reply answers a request; fill writes the record that follows the header of a successful one.
 func (c *connection) reply(xid int32, code wire.Code, fill func(*jute.Encoder)) {
-	c.frame(xid, c.server.zxid, code, smallFrame, fill)
+	c.frame(xid, c.server.applied, code, smallFrame, fill)
 }
 
 // frame sends a header and a record, which together have about size bytes.

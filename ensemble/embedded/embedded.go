@@ -1,9 +1,10 @@
-// Package embedded is one in-memory ZooKeeper server in this process, on a loopback port or, for tests in virtual time, without one.
+// Package embedded is a ZooKeeper ensemble in this process, of one server or several, on loopback ports or, for tests in virtual time,
+// without any.
 //
 // It takes one position: it is an instrument, not a database. Clients observe the same replies, stats, sequence numbers,
 // watches, order and sessions as from ZooKeeper 3.9, which one table of cases and one randomized comparison verify on both.
-// Where the two differ, the embedded server is wrong. It has no disk, no quorum and no access control. Counts measured on
-// it are exact. Latencies are not comparable with those of other engines.
+// Where the two differ, the embedded server is wrong. It has no disk, no access control, and no protocol among its servers: they share
+// one order of transactions. Counts measured on it are exact. Latencies are not comparable with those of other engines.
 //
 // It speaks the wire protocol, so that any ZooKeeper client works against it: connect, ping, close, create in all modes
 // but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, checkWatches, removeWatches, and auth,
@@ -20,39 +21,90 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Ensemble is a server for one run.
+// Ensemble is the servers of one run. Those of several can be made to fail.
 type Ensemble struct {
-	*Server
+	*Server // the first
+	*ensemble.Breakage
 	lock *ensemble.FileLock
 }
 
-var _ ensemble.Ensemble = (*Ensemble)(nil)
+var (
+	_ ensemble.Breaker   = (*Ensemble)(nil)
+	_ ensemble.Diagnoser = (*Ensemble)(nil)
+)
 
-// Up starts a server and locks the ensemble of that name until Close. The server ends with the process.
+// Up starts servers and locks the ensemble of that name until Close. They end with the process.
 func Up(opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
 	lock, err := ensemble.TryLock("embedded-" + opts.Name)
 	if err != nil {
 		return nil, err
 	}
-	server, err := Listen(Config{ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay})
+	server, err := Listen(Config{ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay, Voters: opts.Voters, Lag: opts.Lag})
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
-	fmt.Fprintln(opts.Progress, "started the embedded server: its counts are exact, and its latencies are not those of an ensemble")
-	return &Ensemble{Server: server, lock: lock}, nil
+	e := Of(server)
+	e.lock = lock
+	what := "the embedded server: its"
+	if n := len(e.Members()); n > 1 {
+		what = fmt.Sprintf("%d embedded servers: their", n)
+	}
+	fmt.Fprintf(opts.Progress, "started %s counts are exact, and the latencies are not those of an ensemble\n", what)
+	return e, nil
+}
+
+// Of returns the ensemble of a server.
+func Of(server *Server) *Ensemble {
+	e := &Ensemble{Server: server}
+	member := func(s ensemble.Server) *Server { return server.Members()[s.ID-1] }
+	e.Breakage = &ensemble.Breakage{
+		Cause: func(_ context.Context, s ensemble.Server, f ensemble.ServerFault) error {
+			member(s).Fail(f)
+			return nil
+		},
+		Undo: func(_ context.Context, s ensemble.Server) error {
+			member(s).Recover()
+			return nil
+		},
+	}
+	if len(server.Members()) > 1 {
+		e.Possible = []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
+	}
+	return e
 }
 
 // Servers implements [ensemble.Ensemble].
 func (e *Ensemble) Servers() []ensemble.Server {
-	server := ensemble.Server{ID: 1, Name: "embedded", Addr: e.Addr()}
-	if e.listener == nil {
-		server.Dialer = e.Server
+	var servers []ensemble.Server
+	for i, member := range e.Members() {
+		s := ensemble.Server{ID: i + 1, Name: "embedded", Addr: member.Addr()}
+		if len(e.Members()) > 1 {
+			s.Name = fmt.Sprintf("zoo%d", s.ID)
+		}
+		if member.listener == nil {
+			s.Dialer = member
+		}
+		servers = append(servers, s)
 	}
-	return []ensemble.Server{server}
+	return servers
 }
 
-// Owned implements [ensemble.Ensemble]: no other program knows the port.
+// Faults implements [ensemble.Diagnoser].
+func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
+	faults := map[string]ensemble.ServerFault{}
+	servers := e.Servers()
+	e.change(func() {
+		for i, member := range e.Members() {
+			if member.fault != "" {
+				faults[servers[i].Name] = member.fault
+			}
+		}
+	})
+	return faults, nil
+}
+
+// Owned implements [ensemble.Ensemble]: no other program knows the ports.
 func (e *Ensemble) Owned() bool { return true }
 
 // Describe implements [ensemble.Ensemble].
@@ -65,7 +117,7 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 
 // Logs implements [ensemble.Ensemble].
 func (e *Ensemble) Logs(context.Context, io.Writer, int) error {
-	return errors.New("the embedded server keeps no log")
+	return errors.New("embedded servers keep no log")
 }
 
 // Close implements [ensemble.Ensemble].

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -49,44 +50,47 @@ func (t *Trap) Fired() <-chan struct{} { return t.fired }
 func (t *Trap) Release() { t.release.Do(func() { close(t.released) }) }
 
 // Inject sets a trap.
-func (s *Server) Inject(f Fault) *Trap {
+func (q *quorum) Inject(f Fault) *Trap {
 	t := &Trap{fault: f, left: max(f.Nth, 1), fired: make(chan struct{}), released: make(chan struct{})}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.traps = append(s.traps, t)
+	q.change(func() { q.traps = append(q.traps, t) })
 	return t
 }
 
 // DelayNotifications delays every later notification by d, and with it all later frames to the same connection. Zero ends
 // the delay.
-func (s *Server) DelayNotifications(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notificationDelay = d
-}
+func (q *quorum) DelayNotifications(d time.Duration) { q.change(func() { q.notificationDelay = d }) }
 
-// Stall serves no request for d, and returns then. Requests that arrive meanwhile wait, and are answered in their order afterwards.
+// Stall pauses the server for d, and returns then. Requests that arrive meanwhile wait, and are answered in their order afterwards.
 func (s *Server) Stall(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	paused := s.Fail(ensemble.Pause)
 	s.sleep(d)
+	if paused {
+		s.Recover()
+	}
 }
 
-// Expire ends a session as if its client had been silent for too long. It reports whether the session existed.
-func (s *Server) Expire(session int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.sessions[session]
-	if ok {
-		s.expire(e)
+// Expire ends a session as if its client had been silent for too long. It reports whether the session existed; without a leader, it
+// cannot end.
+func (q *quorum) Expire(session int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, ok := q.sessions[session]
+	if ok = ok && q.leads(); ok {
+		q.end(e)
 	}
 	return ok
 }
 
+func (q *quorum) change(do func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	do()
+}
+
 // trapFor returns the trap whose fault happens at a request, or nil. If it is the turn of two, the second one waits.
-func (s *Server) trapFor(session int64, op wire.Opcode) *Trap {
+func (q *quorum) trapFor(session int64, op wire.Opcode) *Trap {
 	var found *Trap
-	for _, t := range s.traps {
+	for _, t := range q.traps {
 		if t.fault.Op != op || t.fault.Session != 0 && t.fault.Session != session {
 			continue
 		}
@@ -94,6 +98,6 @@ func (s *Server) trapFor(session int64, op wire.Opcode) *Trap {
 			found = t
 		}
 	}
-	s.traps = slices.DeleteFunc(s.traps, func(t *Trap) bool { return t == found })
+	q.traps = slices.DeleteFunc(q.traps, func(t *Trap) bool { return t == found })
 	return found
 }

@@ -142,9 +142,9 @@ func FuzzConnection(f *testing.F) {
 		if len(input) == 0 {
 			return
 		}
-		s := newServer(Config{})
+		s := newQuorum(Config{}).servers[0]
 		client, server := net.Pipe()
-		s.serve(server)
+		s.open(server)
 		drained := make(chan struct{})
 		go func() {
 			defer close(drained)
@@ -204,7 +204,7 @@ func TestInspectFindsDamage(t *testing.T) {
 		"stale listing":  func(s *Server) { s.tree.nodes["/"].listing = binary.BigEndian.AppendUint32(nil, 0) },
 		"watch":          func(s *Server) { s.watches.data.add("/", &connection{}) },
 	} {
-		s := newServer(Config{})
+		s := newQuorum(Config{}).servers[0]
 		if err := inspect(s); err != nil {
 			t.Fatal(err)
 		}

@@ -14,10 +14,10 @@ import (
 // dialLimited connects to a server with short limits. The pipe has no buffers, so a write lasts until the frame is read.
 func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
 	t.Helper()
-	s := newServer(Config{})
+	s := newQuorum(Config{}).servers[0]
 	change(s)
 	client, server := net.Pipe()
-	s.serve(server)
+	s.open(server)
 	t.Cleanup(func() {
 		client.Close()
 		s.mu.Lock()
@@ -136,7 +136,7 @@ func TestServiceDelays(t *testing.T) {
 		{"none", 0, 0, 1000, 0},
 		{"short ones, alone", 50 * time.Microsecond, 10 * time.Millisecond, 10, 0},
 	} {
-		s := newServer(Config{})
+		s := newQuorum(Config{}).servers[0]
 		clock, slept := time.Now(), time.Duration(0)
 		s.now = func() time.Time { return clock }
 		s.sleep = func(d time.Duration) {
@@ -155,7 +155,7 @@ func TestServiceDelays(t *testing.T) {
 
 // A request counts for all traps that wait for it, even if it sets one of them off.
 func TestTrapsCountIndependently(t *testing.T) {
-	s := newServer(Config{})
+	s := newQuorum(Config{}).servers[0]
 	first := s.Inject(Fault{Op: wire.OpCreate, Nth: 1})
 	second := s.Inject(Fault{Op: wire.OpCreate, Nth: 2})
 	third := s.Inject(Fault{Op: wire.OpCreate, Nth: 2})

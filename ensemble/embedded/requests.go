@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
@@ -15,8 +16,7 @@ func (c *connection) answer(r request) bool {
 	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
 		c.serveRead(r)
 	case wire.OpSync:
-		path := r.body.Text()
-		c.reply(r.xid, malformed(r.body), func(out *jute.Encoder) { out.Text(path) })
+		c.serveSync(r)
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData:
 		c.serveWrite(r)
 	case wire.OpMulti:
@@ -30,10 +30,7 @@ func (c *connection) answer(r request) bool {
 	case wire.OpAuth:
 		return c.authenticate(r)
 	case wire.OpClose:
-		c.server.end(c.session)
-		c.reply(r.xid, wire.OK, nil)
-		c.server.detach(c)
-		return false
+		c.serveClose(r)
 	default:
 		return c.refuse(r)
 	}
@@ -100,7 +97,7 @@ func (c *connection) replyRead(r request, n *znode) {
 		listing = n.list()
 		size += len(listing)
 	}
-	c.frame(r.xid, c.server.zxid, wire.OK, size, func(out *jute.Encoder) {
+	c.frame(r.xid, c.server.applied, wire.OK, size, func(out *jute.Encoder) {
 		if r.op == wire.OpGetData {
 			out.Buffer(n.data)
 		}
@@ -120,8 +117,10 @@ func (c *connection) serveWrite(r request) {
 		return
 	}
 	s.delay(s.config.WriteDelay)
-	result, code := s.execute(c.session.id, o)
-	c.reply(r.xid, code, func(out *jute.Encoder) { result.encode(out) })
+	c.write(func(t *change) func() {
+		result, code := t.apply(o)
+		return func() { c.reply(r.xid, code, func(out *jute.Encoder) { result.encode(out) }) }
+	})
 }
 
 // serveMulti serves a multi. The header of its reply has no error even if it fails.
@@ -129,13 +128,57 @@ func (c *connection) serveMulti(r request) {
 	s := c.server
 	s.delay(s.config.WriteDelay)
 	operations := readOperations(r.body)
-	if r.body.Err() != nil {
-		s.zxid++
-		c.reply(r.xid, wire.MarshallingError, nil)
-		return
-	}
-	results, codes := s.executeAll(c.session.id, operations)
-	c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) })
+	malformed := r.body.Err() != nil
+	c.write(func(t *change) func() {
+		if malformed {
+			return func() { c.reply(r.xid, wire.MarshallingError, nil) }
+		}
+		results, codes := t.applyAll(operations)
+		return func() { c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) }) }
+	})
+}
+
+// write proposes a transaction for the session of the connection. apply makes its changes and returns what answers the request. A session that
+// has ended, or has moved to another server, does not write here any more: its connection ends, as on ZooKeeper.
+func (c *connection) write(apply func(*change) (answer func())) {
+	s, e := c.server, c.session
+	c.ask(func() {
+		e.owner = cmp.Or(e.owner, s)
+		refused := e.owner != s || s.sessions[e.id] != e
+		s.propose(e.id, func(at *Server, t *change) func() {
+			if refused {
+				return c.answerAt(at, func() { s.drop(c) })
+			}
+			return c.answerAt(at, apply(t))
+		}, nil)
+	})
+}
+
+// serveSync answers when the server has applied all that was proposed before the leader learned of the request.
+func (c *connection) serveSync(r request) {
+	s := c.server
+	path := r.body.Text()
+	answer := c.answerAt(s, func() { c.reply(r.xid, malformed(r.body), func(out *jute.Encoder) { out.Text(path) }) })
+	c.ask(func() {
+		s.settle(func() {
+			s.enqueue(delivery{answer: answer})
+			s.proceed()
+		})
+	})
+}
+
+// serveClose ends the session.
+func (c *connection) serveClose(r request) {
+	s, e := c.server, c.session
+	c.closing = c.answerAt(s, func() {
+		c.reply(r.xid, wire.OK, nil)
+		s.detach(c)
+	})
+	c.ask(func() {
+		if s.sessions[e.id] == e {
+			s.end(e)
+		}
+	})
 }
 
 // setWatches sets the watches again that a client had on its last connection, or notifies it at once of events since then.

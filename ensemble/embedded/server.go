@@ -3,25 +3,29 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/dial"
-	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// Config holds a server's settings. Its zero value means ZooKeeper's defaults and no delays.
+// Config holds the settings of servers. Its zero value means one server with ZooKeeper's defaults and no delays.
 type Config struct {
+	// Voters is how many servers there are; zero means one. Each applies the same transactions to a tree of its own.
+	Voters int
+	// Lag is how long after its commit the servers that do not lead apply a transaction.
+	Lag time.Duration
 	// Tick is the unit of session timeouts, which are from 2 to 20 ticks and end at a full tick. Zero means two seconds.
 	Tick time.Duration
-	// ReadDelay and WriteDelay are how long the server is busy with each read and each write. Requests queue up behind it.
+	// Expiry is how much later than that sessions expire.
+	Expiry time.Duration
+	// ReadDelay and WriteDelay are how long a server that is alone is busy with each read and each write. Requests queue up behind it.
 	ReadDelay, WriteDelay time.Duration
 	// Reap is how often empty containers are removed. Zero means once a minute.
 	Reap time.Duration
@@ -35,29 +39,18 @@ const (
 
 // Server is one ZooKeeper server in this process. Its methods may be called concurrently.
 type Server struct {
-	config   Config
-	limits   limits
+	*quorum  // what it shares with the other servers, with the lock that guards everything below
+	member   // its part in it
+	index    int
 	listener net.Listener // nil in memory
-	now      func() time.Time
-	sleep    func(time.Duration)
-	exact    bool // each delay is slept, however short: virtual time passes exactly
-	started  time.Time
-	stop     chan struct{}
-	running  sync.WaitGroup
 
-	mu                dial.Mutex // guards everything below, and is held while a request is served
-	closed            bool
-	zxid              int64
-	tree              *tree
-	watches           *watches
-	sessions          map[int64]*session
-	nextSession       int64
-	accepted          int64 // connections so far
-	connections       set[*connection]
-	traps             []*Trap
-	notificationDelay time.Duration
-	received, sent    int64
-	busyUntil         time.Time // by the service delays
+	tree           *tree
+	watches        *watches
+	accepted       int64 // connections so far
+	connections    set[*connection]
+	attached       map[int64]*connection // by session
+	received, sent int64
+	busyUntil      time.Time // by the service delays
 }
 
 // limits bound how long a client can block a goroutine of the server, and how much memory it can occupy.
@@ -69,95 +62,81 @@ type limits struct {
 
 func defaultLimits() limits { return limits{10 * time.Second, 10 * time.Second, 4 << 20} }
 
-// session is the server's state of a client session. It outlives its connections.
+// session is the servers' state of a client session. It outlives its connections.
 type session struct {
-	id         int64
-	password   []byte
-	timeout    time.Duration
-	expires    time.Time
-	connection *connection // nil while the client is disconnected
+	id       int64
+	password []byte
+	timeout  time.Duration
+	expires  time.Time
+	owner    *Server // which its client is connected to; nil if a new leader does not know that yet
 }
 
-// Memory starts a server without a port. Connections to it are in memory, and are made by its DialContext. Close ends it.
+// Memory starts servers without ports, and returns the first. Connections to a server are in memory, and are made by its DialContext. Close
+// ends all of them.
 func Memory(config Config) *Server {
-	s := newServer(config)
-	s.exact = true
-	s.running.Go(s.runTimers)
-	return s
+	q := newQuorum(config)
+	q.exact = true
+	q.running.Go(q.runTimers)
+	return q.servers[0]
 }
-
-// memoryAddr is the address of servers without a port, one that is reserved for documentation.
-const memoryAddr = "192.0.2.1:2181"
 
 // DialContext implements [dial.Dialer] for a server without a port.
 func (s *Server) DialContext(context.Context, string, string) (net.Conn, error) {
 	client, server := dial.Pipe()
-	if !s.serve(server) {
+	if !s.open(server) {
 		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
 	}
 	return client, nil
 }
 
-// Listen starts a server on a free port of the loopback address. Close ends it.
+// Listen starts servers on free ports of the loopback address, and returns the first. Close ends all of them.
 func Listen(config Config) (*Server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("embedded server: %w", err)
+	q := newQuorum(config)
+	for _, s := range q.servers {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("embedded server: %w", err), q.Close())
+		}
+		s.listener = listener
+		q.running.Go(s.accept)
 	}
-	s := newServer(config)
-	s.listener = listener
-	s.running.Go(s.accept)
-	s.running.Go(s.runTimers)
-	return s, nil
+	q.running.Go(q.runTimers)
+	return q.servers[0], nil
 }
 
-func newServer(config Config) *Server {
-	config.Tick, config.Reap = cmp.Or(config.Tick, 2*time.Second), cmp.Or(config.Reap, time.Minute)
-	now := time.Now()
-	return &Server{
-		config:      config,
-		mu:          dial.NewMutex(),
-		limits:      defaultLimits(),
-		now:         time.Now,
-		sleep:       time.Sleep,
-		started:     now,
-		stop:        make(chan struct{}),
-		tree:        newTree(),
-		watches:     newWatches(),
-		sessions:    map[int64]*session{},
-		nextSession: now.UnixMilli() << 16, // clients of an earlier server must not find their session ids here
-		connections: set[*connection]{},
-	}
-}
+// Members returns all servers, in the order of their ids.
+func (q *quorum) Members() []*Server { return q.servers }
 
-// Addr returns the server's address.
+// Addr returns the server's address: without a port, one that is reserved for documentation.
 func (s *Server) Addr() string {
 	if s.listener == nil {
-		return memoryAddr
+		return fmt.Sprintf("192.0.2.%d:2181", s.index+1)
 	}
 	return s.listener.Addr().String()
 }
 
-// Close ends all connections and returns when all goroutines of the server have ended.
-func (s *Server) Close() error {
-	var err error
-	if s.listener != nil {
-		err = s.listener.Close()
+// Close ends all connections to all servers, and returns when all their goroutines have ended.
+func (q *quorum) Close() error {
+	var errs []error
+	for _, s := range q.servers {
+		if s.listener == nil {
+			continue
+		}
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
 	}
-	s.mu.Lock()
-	if !s.closed {
-		s.closed = true
-		close(s.stop)
+	q.mu.Lock()
+	if !q.closed {
+		q.closed = true
+		close(q.stop)
 	}
-	for c := range s.connections {
-		s.drop(c)
+	for _, s := range q.servers {
+		s.dropAll()
 	}
-	s.mu.Unlock()
-	s.running.Wait()
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
+	q.mu.Unlock()
+	q.running.Wait()
+	return errors.Join(errs...)
 }
 
 func (s *Server) accept() {
@@ -170,16 +149,16 @@ func (s *Server) accept() {
 			time.Sleep(time.Millisecond)
 			continue
 		}
-		s.serve(conn)
+		s.open(conn)
 	}
 }
 
-// serve starts the two goroutines of a connection. It returns false if the server is closed.
-func (s *Server) serve(conn net.Conn) bool {
-	c := &connection{server: s, conn: conn, out: newOutbox(conn, s.limits)}
+// open starts the two goroutines of a connection. It returns false if the server is closed or has been killed.
+func (s *Server) open(conn net.Conn) bool {
+	c := &connection{server: s, conn: conn, out: newOutbox(conn, s.limits), answered: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || s.fault == ensemble.Kill {
 		conn.Close()
 		return false
 	}
@@ -203,129 +182,35 @@ func (s *Server) drop(c *connection) {
 	c.out.abort()
 }
 
-// detach separates a connection from its session and watches. Further requests on it are ignored.
-func (s *Server) detach(c *connection) {
-	s.watches.drop(c)
-	if c.session != nil && c.session.connection == c {
-		c.session.connection = nil
-	}
-	c.session = nil
-}
-
-// runTimers expires sessions and removes empty containers.
-func (s *Server) runTimers() {
-	tick, reap := time.NewTicker(s.config.Tick), time.NewTicker(s.config.Reap)
-	defer tick.Stop()
-	defer reap.Stop()
-	for {
-		select {
-		case <-s.stop:
-			return
-		case now := <-tick.C:
-			s.expireSilent(now)
-		case <-reap.C:
-			s.reapContainers()
-		}
-	}
-}
-
-func (s *Server) expireSilent(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, id := range slices.Sorted(maps.Keys(s.sessions)) {
-		if e := s.sessions[id]; now.After(e.expires) {
-			s.expire(e)
-		}
-	}
-}
-
-// reapContainers removes the containers that have become empty, each in its own transaction.
-func (s *Server) reapContainers() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, path := range slices.Sorted(maps.Keys(s.tree.containers)) {
-		if n := s.tree.nodes[path]; n.creates > 0 && len(n.children) == 0 {
-			t := s.begin(0)
-			t.remove(operation{path: path, version: anyVersion})
-			s.publish(t)
-		}
-	}
-}
-
-// open creates a session in a transaction.
-func (s *Server) open(timeout time.Duration) *session {
-	s.nextSession++
-	s.zxid++
-	e := &session{id: s.nextSession, password: make([]byte, passwordSize), timeout: timeout}
-	_, _ = rand.Read(e.password) // never fails
-	s.sessions[e.id] = e
-	return e
-}
-
-// passwordSize is the length of a session's password.
-const passwordSize = 16
-
-// renew starts a session's timeout anew.
-func (s *Server) renew(e *session) { e.expires = s.now().Add(e.timeout) }
-
-// end removes a session and its ephemeral znodes in one transaction.
-func (s *Server) end(e *session) {
-	delete(s.sessions, e.id)
-	t := s.begin(e.id)
-	for _, path := range slices.Sorted(maps.Keys(s.tree.ephemerals[e.id])) {
-		t.remove(operation{path: path, version: anyVersion})
-	}
-	s.publish(t)
-}
-
-// expire ends a session and its connection. The client learns of the expiry when it connects again.
-func (s *Server) expire(e *session) {
-	c := e.connection
-	s.end(e) // first, so that it fires the session's own watches: the counters of real servers include them
-	if c != nil {
+// dropAll ends all connections to the server.
+func (s *Server) dropAll() {
+	for c := range s.connections {
 		s.drop(c)
 	}
 }
 
-// begin starts a transaction. It uses up a zxid even if it fails.
-func (s *Server) begin(session int64) *change {
-	s.zxid++
-	return &change{tree: s.tree, zxid: s.zxid, now: s.now().UnixMilli(), session: session}
+// detach separates a connection from its session and watches. Further requests on it are ignored.
+func (s *Server) detach(c *connection) {
+	s.watches.drop(c)
+	if c.session != nil && s.attached[c.session.id] == c {
+		delete(s.attached, c.session.id)
+	}
+	c.session = nil
 }
 
-// publish notifies the watchers of a transaction's changes.
-func (s *Server) publish(t *change) {
-	for _, e := range t.events {
-		for _, c := range slices.SortedFunc(maps.Keys(s.watches.fire(e)), func(a, b *connection) int { return cmp.Compare(a.number, b.number) }) {
-			c.notify(e, t.zxid)
+// take applies a transaction, notifies the watchers of its changes, and answers the client that waits for it.
+func (s *Server) take(t *transaction) {
+	s.applied = t.zxid
+	c := &change{tree: s.tree, zxid: t.zxid, now: t.at.UnixMilli(), session: t.session}
+	answer := t.run(s, c)
+	for _, e := range c.events {
+		for _, w := range slices.SortedFunc(maps.Keys(s.watches.fire(e)), func(a, b *connection) int { return cmp.Compare(a.number, b.number) }) {
+			w.notify(e, t.zxid)
 		}
 	}
-}
-
-// execute applies a single write.
-func (s *Server) execute(session int64, o operation) (outcome, wire.Code) {
-	t := s.begin(session)
-	result, code := t.apply(o)
-	s.publish(t)
-	return result, code
-}
-
-// executeAll applies all operations of a multi or none. Those after the first failed one get the code RuntimeInconsistency.
-func (s *Server) executeAll(session int64, operations []operation) ([]outcome, []wire.Code) {
-	t := s.begin(session)
-	results, codes := make([]outcome, len(operations)), make([]wire.Code, len(operations))
-	for i, o := range operations {
-		results[i], codes[i] = t.apply(o)
-		if codes[i] != wire.OK {
-			t.rollback()
-			for later := i + 1; later < len(codes); later++ {
-				codes[later] = wire.RuntimeInconsistency
-			}
-			return nil, codes
-		}
+	if answer != nil {
+		answer()
 	}
-	s.publish(t)
-	return results, codes
 }
 
 // The accuracy of service delays: the operating system sleeps for at least about a millisecond, and often for too long.

@@ -85,6 +85,20 @@ func newTree() *tree {
 	return t
 }
 
+// clone copies the tree for another server. The data of znodes is shared: it is never changed in place.
+func (t *tree) clone() *tree {
+	c := &tree{nodes: make(map[string]*znode, len(t.nodes)), ephemerals: index[int64, string]{}, containers: maps.Clone(t.containers)}
+	for path, n := range t.nodes {
+		own := *n
+		own.children = maps.Clone(n.children)
+		c.nodes[path] = &own
+		if n.owner != 0 {
+			c.ephemerals.add(n.owner, path)
+		}
+	}
+	return c
+}
+
 // node returns a znode, or nil if it does not exist. The empty path is another name of the root.
 func (t *tree) node(path string) *znode { return t.nodes[cmp.Or(path, rootPath)] }
 
@@ -133,6 +147,22 @@ func (c *change) apply(o operation) (outcome, wire.Code) {
 	default:
 		return c.create(o)
 	}
+}
+
+// applyAll applies all operations of a multi or none. Those after the first failed one get the code RuntimeInconsistency.
+func (c *change) applyAll(operations []operation) ([]outcome, []wire.Code) {
+	results, codes := make([]outcome, len(operations)), make([]wire.Code, len(operations))
+	for i, o := range operations {
+		results[i], codes[i] = c.apply(o)
+		if codes[i] != wire.OK {
+			c.rollback()
+			for later := i + 1; later < len(codes); later++ {
+				codes[later] = wire.RuntimeInconsistency
+			}
+			return nil, codes
+		}
+	}
+	return results, codes
 }
 
 // rollback undoes all operations.

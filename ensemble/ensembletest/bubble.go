@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 )
 
-// Bubble runs a test in virtual time on a server in memory: a wait takes no time at all, and a client that waits for an
+// Bubble runs a test in virtual time on servers in memory: a wait takes no time at all, and a client that waits for an
 // event that cannot come fails the test at once, because its goroutine is left over. The test must start its own goroutines and open its
 // own sessions; it can neither be parallel nor have subtests, and must not wait for the network or for a [sync.Mutex] that is held while
 // its holder waits.
@@ -22,7 +22,7 @@ func Bubble(t *testing.T, config embedded.Config, test func(t *testing.T, e *emb
 				t.Error(err)
 			}
 		})
-		test(t, &embedded.Ensemble{Server: server})
+		test(t, embedded.Of(server))
 	})
 }
 

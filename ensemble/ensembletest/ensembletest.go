@@ -106,7 +106,7 @@ func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	return auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
 }
 
-// Embedded starts a server that ends with the test.
+// Embedded starts servers that end with the test.
 func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 	t.Helper()
 	s, err := embedded.Listen(config)
@@ -118,7 +118,7 @@ func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 			t.Error(err)
 		}
 	})
-	return &embedded.Ensemble{Server: s}
+	return embedded.Of(s)
 }
 
 // Require skips a live test if live tests are off, or not required and err wraps ErrUnavailable. Other errors fail the test.

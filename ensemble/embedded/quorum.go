@@ -1,0 +1,236 @@
+package embedded
+
+import (
+	"cmp"
+	"crypto/rand"
+	"maps"
+	"math/bits"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
+)
+
+// quorum is what servers share: one order of transactions, the sessions, and one lock.
+//
+// It is no consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts which of them have each one:
+// it is committed when a majority has it. An election knows what each server has. So a client observes what it may observe on servers that
+// agree by messages, and no more: reads that lag behind writes, refused handshakes, and writes that are lost or stay unanswered.
+type quorum struct {
+	config  Config
+	limits  limits
+	now     func() time.Time
+	sleep   func(time.Duration)
+	exact   bool // each delay is slept, however short: virtual time passes exactly
+	started time.Time
+	stop    chan struct{}
+	running sync.WaitGroup
+
+	mu                dial.Mutex // guards everything below and all servers, and is held while a request is served
+	closed            bool
+	servers           []*Server
+	leader            *Server        // nil while there is none
+	zxid              int64          // of the last transaction
+	proposals         []*transaction // that are not committed yet
+	sessions          map[int64]*session
+	nextSession       int64
+	traps             []*Trap
+	notificationDelay time.Duration
+}
+
+// epoch is the difference between the zxids of two leaders.
+const epoch = 1 << 32
+
+func newQuorum(config Config) *quorum {
+	config.Voters = max(config.Voters, 1)
+	config.Tick, config.Reap = cmp.Or(config.Tick, 2*time.Second), cmp.Or(config.Reap, time.Minute)
+	now := time.Now()
+	q := &quorum{
+		config:      config,
+		limits:      defaultLimits(),
+		now:         time.Now,
+		sleep:       time.Sleep,
+		started:     now,
+		stop:        make(chan struct{}),
+		mu:          dial.NewMutex(),
+		sessions:    map[int64]*session{},
+		nextSession: now.UnixMilli() << 16, // clients of an earlier server must not find their session ids here
+	}
+	if config.Voters > 1 { // a server that is alone has had no election
+		q.zxid = epoch
+	}
+	for i := range config.Voters {
+		s := &Server{
+			quorum: q, index: i, tree: newTree(), watches: newWatches(),
+			connections: set[*connection]{}, attached: map[int64]*connection{},
+			member: member{applied: q.zxid, lag: config.Lag, serves: true, follows: true},
+		}
+		q.servers = append(q.servers, s)
+	}
+	q.leader = q.servers[config.Voters-1] // as after the usual election: the highest id
+	return q
+}
+
+// transaction is a change of all trees. Each server that applies it runs it: the same on equal trees has equal results.
+type transaction struct {
+	zxid    int64
+	at      time.Time
+	session int64
+	// run applies the changes at a server. It returns what the server does after it has notified the watchers, or nil.
+	run  func(at *Server, c *change) func()
+	acks uint // the servers that have it, by their indices
+	then []func()
+	lost func() // undoes what was changed when it was proposed; may be nil
+}
+
+// propose makes the leader order a transaction. It uses up a zxid even if it changes nothing.
+func (q *quorum) propose(session int64, run func(*Server, *change) func(), lost func()) {
+	q.zxid++
+	q.proposals = append(q.proposals, &transaction{zxid: q.zxid, at: q.now(), session: session, run: run, lost: lost})
+	q.commit()
+}
+
+// commit commits what a majority has, in order.
+func (q *quorum) commit() {
+	for _, s := range q.servers {
+		if s.hears() {
+			for _, t := range q.proposals {
+				t.acks |= 1 << s.index
+			}
+		}
+	}
+	for len(q.proposals) > 0 && q.isMajority(bits.OnesCount(q.proposals[0].acks)) {
+		t := q.proposals[0]
+		q.proposals = q.proposals[1:]
+		for _, s := range q.servers {
+			if s.follows {
+				s.enqueue(delivery{transaction: t})
+			}
+		}
+		for _, do := range t.then {
+			do()
+		}
+	}
+	for _, s := range q.servers { // when all have it: a server that proceeds may propose the next transaction
+		s.proceed()
+	}
+}
+
+func (q *quorum) isMajority(n int) bool { return 2*n > len(q.servers) }
+
+// leads reports whether a leader is at work.
+func (q *quorum) leads() bool { return q.leader != nil && q.leader.fault != ensemble.Pause }
+
+// runTimers expires sessions and removes empty containers.
+func (q *quorum) runTimers() {
+	tick, reap := time.NewTicker(q.config.Tick), time.NewTicker(q.config.Reap)
+	defer tick.Stop()
+	defer reap.Stop()
+	for {
+		select {
+		case <-q.stop:
+			return
+		case now := <-tick.C:
+			q.expireSilent(now)
+		case <-reap.C:
+			q.reapContainers()
+		}
+	}
+}
+
+// expireSilent expires the sessions whose clients have been silent for too long, and drops connections of sessions that have moved on.
+func (q *quorum) expireSilent(now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(q.sessions)) {
+		if e := q.sessions[id]; q.leads() && now.After(e.expires.Add(q.config.Expiry)) {
+			q.end(e)
+		}
+	}
+	for _, s := range q.servers {
+		for c := range s.connections {
+			if e := c.session; e != nil && e.owner != s && s.fault != ensemble.Pause && now.After(c.heard.Add(e.timeout)) {
+				s.drop(c)
+			}
+		}
+	}
+}
+
+// reapContainers removes the containers that have become empty, each in its own transaction.
+func (q *quorum) reapContainers() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.leads() {
+		return
+	}
+	tree := q.leader.tree
+	for _, path := range slices.Sorted(maps.Keys(tree.containers)) {
+		if n := tree.nodes[path]; n.creates > 0 && len(n.children) == 0 {
+			q.propose(0, func(_ *Server, c *change) func() {
+				c.remove(operation{path: path, version: anyVersion})
+				return nil
+			}, nil)
+		}
+	}
+}
+
+// begin creates a session in a transaction.
+func (q *quorum) begin(c *connection, timeout time.Duration, knowsReadOnly bool) {
+	q.nextSession++
+	e := &session{id: q.nextSession, password: make([]byte, passwordSize), timeout: timeout, owner: c.server}
+	_, _ = rand.Read(e.password) // never fails
+	q.sessions[e.id] = e
+	q.renew(e)
+	q.propose(e.id, func(at *Server, _ *change) func() {
+		return c.answerAt(at, func() { c.adopt(e, knowsReadOnly) })
+	}, func() { delete(q.sessions, e.id) })
+}
+
+// resume attaches a connection to the session that its client had, unless that has ended or the password is wrong.
+func (q *quorum) resume(c *connection, id int64, password []byte, timeout time.Duration, knowsReadOnly bool) {
+	e := q.sessions[id]
+	if e != nil && string(password) == string(e.password) {
+		e.timeout, e.owner = timeout, c.server
+		q.renew(e)
+	} else {
+		e = nil
+	}
+	c.answerAt(c.server, func() { c.adopt(e, knowsReadOnly) })()
+}
+
+// passwordSize is the length of a session's password.
+const passwordSize = 16
+
+// renew starts a session's timeout anew.
+func (q *quorum) renew(e *session) { e.expires = q.now().Add(e.timeout) }
+
+// end removes a session and its ephemeral znodes in one transaction, and ends its connections. Their clients learn of that when they connect
+// again, but for one that has asked for the end.
+func (q *quorum) end(e *session) {
+	delete(q.sessions, e.id)
+	q.propose(e.id, func(at *Server, c *change) func() {
+		for _, path := range slices.Sorted(maps.Keys(at.tree.ephemerals[e.id])) {
+			c.remove(operation{path: path, version: anyVersion})
+		}
+		return func() { // after the session's own watches have fired: the counters of real servers include them
+			switch c := at.attached[e.id]; {
+			case c == nil:
+			case c.closing != nil:
+				c.closing()
+			default:
+				at.drop(c)
+			}
+		}
+	}, func() { q.sessions[e.id] = e })
+}
+
+// settle calls do when all transactions so far are committed.
+func (q *quorum) settle(do func()) {
+	if n := len(q.proposals); n > 0 {
+		q.proposals[n-1].then = append(q.proposals[n-1].then, do)
+	} else {
+		do()
+	}
+}
