@@ -108,13 +108,19 @@ func writeEmbedded(w io.Writer, docs []*Document) {
 	if i < 0 {
 		return
 	}
-	delays := ""
+	servers, delays := "one in-memory server", ""
 	none := []string{"", "0s"}
 	c := docs[i].Environment.ServerConfig
 	if read, write := c["readDelay"], c["writeDelay"]; !slices.Contains(none, read) || !slices.Contains(none, write) {
 		delays = fmt.Sprintf(", busy for %s with each read and for %s with each write", read, write)
 	}
-	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of one in-memory server inside zkbench%s: do not compare them with an ensemble's\n", delays)
+	if lag, several := c["lag"]; several {
+		servers = "in-memory servers"
+		if !slices.Contains(none, lag) {
+			delays = ", whose followers lag by " + lag
+		}
+	}
+	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's\n", servers, delays)
 }
 
 // writeTxnLog warns of times that contain no disk accesses.

@@ -10,17 +10,17 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// possible returns the scenarios of a group that an engine can run, and names the others on standard error.
-func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []scenarios.Scenario {
+// possible returns the scenarios of a group that an engine can run with these flags, and names the others on standard error.
+func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine, f *ensembleFlags) []scenarios.Scenario {
 	var can []scenarios.Scenario
 	var cannot, large, undriven []string
 	for _, s := range group {
 		switch {
 		case runner.CheckDrivers(s, a.recipes()) != nil:
 			undriven = append(undriven, s.Name)
-		case unable(s, abilityOf(engine)) != nil:
+		case unable(s, f.ability(engine)) != nil:
 			cannot = append(cannot, s.Name)
-		case a.admit([]scenarios.Scenario{s}, engine) != nil:
+		case a.admit([]scenarios.Scenario{s}, engine, f) != nil:
 			large = append(large, s.Name)
 		default:
 			can = append(can, s)
@@ -40,9 +40,9 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine) []sce
 
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
 // process may use.
-func (a *app) admit(selected []scenarios.Scenario, engine ensemble.Engine) error {
+func (a *app) admit(selected []scenarios.Scenario, engine ensemble.Engine, f *ensembleFlags) error {
 	for _, s := range selected {
-		if err := errors.Join(unable(s, abilityOf(engine)), runner.CheckDrivers(s, a.recipes())); err != nil {
+		if err := errors.Join(unable(s, f.ability(engine)), runner.CheckDrivers(s, a.recipes())); err != nil {
 			return err
 		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
@@ -14,7 +15,7 @@ import (
 
 // share prepares the ensemble that all runs of a campaign use. This is a new ensemble, or a running one that the flags
 // select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On the
-// embedded engine, each run starts its own server.
+// embedded engine, each run starts its own servers.
 func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []string, down func(context.Context) error, err error) {
 	stay := func(context.Context) error { return nil }
 	if f.servers != "" { // opened here too, because errors of the runs are only in their logs
@@ -38,6 +39,9 @@ func (a *app) share(ctx context.Context, f ensembleFlags, named bool) (where []s
 		}
 		if f.readDelay+f.writeDelay > 0 {
 			where = append(where, "--read-delay", f.readDelay.String(), "--write-delay", f.writeDelay.String())
+		}
+		if f.voters > 1 {
+			where = append(where, "--voters", strconv.Itoa(f.voters), "--lag", f.lag.String())
 		}
 		return where, stay, nil
 	}

@@ -101,7 +101,7 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := unable(c.scenario, abilityOf(engine)); err != nil {
+	if err := unable(c.scenario, f.load.ensemble.ability(engine)); err != nil {
 		return err
 	}
 	largest, err := c.clip(func(s scenarios.Scenario) error {
@@ -131,7 +131,7 @@ func (c *capacityRun) measure(ctx context.Context, largest scenarios.Scenario, e
 		return r, asUsage(err)
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
-	if err := unable(c.scenario, abilityNow(e.Ensemble, engine)); err != nil {
+	if err := unable(c.scenario, c.flags.load.ensemble.abilityNow(e.Ensemble, engine)); err != nil {
 		return r, err
 	}
 	connects := func(s scenarios.Scenario) error { return runner.CheckConnections(s, e.Servers()) }

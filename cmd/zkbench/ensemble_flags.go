@@ -27,6 +27,8 @@ type ensembleFlags struct {
 	ports   []string
 
 	readDelay, writeDelay time.Duration
+	voters                int
+	lag                   time.Duration
 }
 
 // bind declares the flags that choose the ensemble of a run.
@@ -36,6 +38,8 @@ func (f *ensembleFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.servers, "servers", "", "use these servers: host:port,…[/chroot]")
 	flags.DurationVar(&f.readDelay, "read-delay", 0, "delay of each read, for --ensemble embedded")
 	flags.DurationVar(&f.writeDelay, "write-delay", 0, "delay of each write, for --ensemble embedded")
+	flags.IntVar(&f.voters, "voters", 1, "1|3|5 servers of --ensemble embedded")
+	flags.DurationVar(&f.lag, "lag", 0, "`time` by which followers of --ensemble embedded\napply transactions after the leader")
 }
 
 // bindEngine declares the flags that choose the servers to start.
@@ -91,10 +95,25 @@ func (f *ensembleFlags) contradiction() error {
 		return fmt.Errorf("--zookeeper-home goes with --ensemble %s only", ensemble.Process)
 	case f.txnLog != "" && !isOneOf("auto", ensemble.Container, ensemble.Process):
 		return fmt.Errorf("--txn-log goes with --ensemble %s or %s only, whose servers zkbench starts", ensemble.Container, ensemble.Process)
-	case f.readDelay < 0 || f.writeDelay < 0:
-		return errors.New("--read-delay and --write-delay cannot be negative")
-	case f.readDelay+f.writeDelay > 0 && engine != ensemble.Embedded:
+	}
+	return f.embeddedContradiction()
+}
+
+// embeddedContradiction returns an error if the flags of the embedded engine contradict each other, or belong to another.
+func (f *ensembleFlags) embeddedContradiction() error {
+	switch isEmbedded := f.engine == string(ensemble.Embedded); {
+	case f.readDelay < 0 || f.writeDelay < 0 || f.lag < 0:
+		return errors.New("--read-delay, --write-delay and --lag cannot be negative")
+	case f.readDelay+f.writeDelay > 0 && !isEmbedded:
 		return errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have real delays")
+	case f.voters > 1 && !isEmbedded:
+		return fmt.Errorf("--voters goes with --ensemble embedded only: zkbench starts %d real servers", ensemble.Size)
+	case !slices.Contains([]int{1, 3, 5}, f.voters) && isEmbedded:
+		return fmt.Errorf("--voters is 1, 3 or 5, not %d", f.voters)
+	case f.lag > 0 && f.voters < 2:
+		return errors.New("--lag goes with --voters 3 or 5: a server that is alone does not lag")
+	case f.readDelay+f.writeDelay > 0 && f.voters > 1:
+		return errors.New("--read-delay and --write-delay keep one server busy: with --voters, use --lag")
 	}
 	return nil
 }
@@ -106,7 +125,7 @@ func (f *ensembleFlags) choice() auto.Choice {
 func (f *ensembleFlags) options(progress io.Writer) ensemble.Options {
 	return ensemble.Options{
 		Name: f.name, Image: f.image, Home: f.home, TxnLog: ensemble.TxnLog(f.txnLog), Progress: progress,
-		ReadDelay: f.readDelay, WriteDelay: f.writeDelay,
+		ReadDelay: f.readDelay, WriteDelay: f.writeDelay, Voters: f.voters, Lag: f.lag,
 	}
 }
 

@@ -105,27 +105,27 @@ func flagOf(p scenarios.Problem) string {
 	return p.Field
 }
 
-// abilityOf returns what can fail on an engine, before it is started.
-func abilityOf(engine ensemble.Engine) faults.Ability {
+// ability returns what can fail on an engine, before it is started.
+func (f *ensembleFlags) ability(engine ensemble.Engine) faults.Ability {
 	const tick = 2 * time.Second // of the servers that zkbench starts; a session lives for 2 to 20 ticks
 	a := faults.Ability{Engine: string(engine), Kinds: faults.ClientKinds(), MinSessionTimeout: 2 * tick, MaxSessionTimeout: 20 * tick}
-	switch engine {
-	case ensemble.Container:
+	switch {
+	case engine == ensemble.Container, engine == ensemble.Embedded && f.voters > 1:
 		a.Kinds, a.Servers = faults.Kinds(), faults.Servers()
-	case ensemble.Process:
+	case engine == ensemble.Process:
 		a.Kinds, a.Servers = append([]faults.Kind{faults.Kill, faults.Pause}, a.Kinds...), faults.Servers()
-	case ensemble.External:
+	case engine == ensemble.External:
 		a.MinSessionTimeout, a.MaxSessionTimeout = 0, 0 // unknown
 	}
 	return a
 }
 
 // abilityNow returns what can fail on an ensemble that is up. It may have been started by another version of zkbench.
-func abilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
-	a := abilityOf(engine)
+func (f *ensembleFlags) abilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
+	a := f.ability(engine)
 	a.Kinds, a.Servers = nil, nil
-	for _, f := range ensemble.ServerFaultsOf(e) {
-		a.Kinds = append(a.Kinds, faults.Kind(f))
+	for _, fault := range ensemble.ServerFaultsOf(e) {
+		a.Kinds = append(a.Kinds, faults.Kind(fault))
 	}
 	a.Kinds = append(a.Kinds, faults.ClientKinds()...)
 	for _, s := range e.Servers() {

@@ -95,9 +95,12 @@ func TestRefusedFaults(t *testing.T) {
 
 func TestAbilities(t *testing.T) {
 	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 7, ensemble.Process: 6, ensemble.External: 4, ensemble.Embedded: 4} {
-		if a := abilityOf(engine); len(a.Kinds) != want || (len(a.Servers) > 0) != slices.ContainsFunc(a.Kinds, faults.Kind.OfServer) {
+		if a := new(ensembleFlags).ability(engine); len(a.Kinds) != want || (len(a.Servers) > 0) != slices.ContainsFunc(a.Kinds, faults.Kind.OfServer) {
 			t.Errorf("%s can do %v on %v", engine, a.Kinds, a.Servers)
 		}
+	}
+	if a := (&ensembleFlags{voters: 3}).ability(ensemble.Embedded); !slices.Equal(a.Kinds, faults.Kinds()) || len(a.Servers) != 3 {
+		t.Errorf("three embedded servers can do %v on %v", a.Kinds, a.Servers)
 	}
 	if n := len(faults.Servers()); n != ensemble.Size {
 		t.Errorf("schedules have %d servers, ensembles %d", n, ensemble.Size)

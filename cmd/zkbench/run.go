@@ -163,9 +163,9 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		return err
 	}
 	if isGroup(names) {
-		selected = a.possible(selected, engine)
+		selected = a.possible(selected, engine, &f.ensemble)
 	}
-	if err := a.admit(selected, engine); err != nil {
+	if err := a.admit(selected, engine, &f.ensemble); err != nil {
 		return err
 	}
 	run := newRun()
@@ -308,7 +308,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
 	for _, s := range selected {
-		if err := unable(s, abilityNow(e.Ensemble, engine)); err != nil {
+		if err := unable(s, f.ensemble.abilityNow(e.Ensemble, engine)); err != nil {
 			return nil, err
 		}
 		if err := runner.CheckConnections(s, e.Servers()); err != nil {

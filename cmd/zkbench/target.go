@@ -36,7 +36,7 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 	done := a.started.starts(engine, f.name)
 	e, err := a.servers, error(nil)
 	if e == nil {
-		e, err = auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return a.admit(selected, next) })
+		e, err = auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return a.admit(selected, next, &f) })
 	}
 	if err != nil {
 		done()
