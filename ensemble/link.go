@@ -80,7 +80,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &thriftyConn{Conn: &impatientConn{conn, l.patience()}}, nil
+	return &thriftyConn{Conn: dial.Impatient(conn, l.patience())}, nil
 }
 
 // patience returns how long the client waits for the answer to a connect request with which its session moves to another server: as long as
@@ -94,22 +94,6 @@ func (l *Link) patience() time.Duration {
 		return 0
 	}
 	return l.ledger.SessionTimeout() / time.Duration(servers)
-}
-
-// impatientConn is a connection whose client waits for the answer to its connect request for a certain time. The client library would wait
-// for almost seven session timeouts at a server that accepts connections and is silent, and the session would end meanwhile.
-type impatientConn struct {
-	net.Conn
-	patience time.Duration // zero for no bound
-}
-
-// SetReadDeadline implements [net.Conn]. The client library's first deadline is that of the answer.
-func (c *impatientConn) SetReadDeadline(t time.Time) error {
-	if c.patience > 0 {
-		t = time.Now().Add(c.patience)
-	}
-	c.patience = 0
-	return c.Conn.SetReadDeadline(t)
 }
 
 // open opens a counted connection, when the last one has ended at the server.

@@ -51,6 +51,10 @@ func (w *Watch) Fired() bool {
 	return w.notified() || isClosed(w.stale) || isClosed(w.again)
 }
 
+// Moved reports whether the session's connection has been made again since the watch was set. The server may then lag behind the watch's
+// notification: clients do not tell the zxids of notifications when they connect. It may be called on nil.
+func (w *Watch) Moved() bool { return w != nil && isClosed(w.again) }
+
 // isClosed reports whether a channel on which nothing is sent is closed; nil is not.
 func isClosed(c <-chan struct{}) bool {
 	select {

@@ -7,6 +7,7 @@ package dial
 import (
 	"context"
 	"net"
+	"time"
 )
 
 // Dialer opens connections. A [net.Dialer] is one.
@@ -20,4 +21,22 @@ func To(ctx context.Context, d Dialer, address string) (net.Conn, error) {
 		d = new(net.Dialer)
 	}
 	return d.DialContext(ctx, "tcp", address)
+}
+
+// Impatient returns a connection whose client waits for the answer to its connect request for a certain time; zero is for no bound. The client
+// library would wait for almost seven session timeouts at a server that accepts connections and is silent, and the session would end meanwhile.
+func Impatient(conn net.Conn, patience time.Duration) net.Conn { return &impatientConn{conn, patience} }
+
+type impatientConn struct {
+	net.Conn
+	patience time.Duration
+}
+
+// SetReadDeadline implements [net.Conn]. The client library's first deadline is that of the answer.
+func (c *impatientConn) SetReadDeadline(t time.Time) error {
+	if c.patience > 0 {
+		t = time.Now().Add(c.patience)
+	}
+	c.patience = 0
+	return c.Conn.SetReadDeadline(t)
 }

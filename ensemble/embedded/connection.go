@@ -103,11 +103,14 @@ func (c *connection) connect(frame []byte) bool {
 
 // enter returns when the server is not paused, and reports whether the connection is still open.
 func (c *connection) enter() bool {
-	s := c.server
-	for s.fault == ensemble.Pause && !s.closed {
-		c.pauseUntil(s.resumed)
+	for c.server.fault == ensemble.Pause && c.isOpen() {
+		c.pauseUntil(c.server.resumed)
 	}
-	_, open := s.connections[c]
+	return c.isOpen()
+}
+
+func (c *connection) isOpen() bool {
+	_, open := c.server.connections[c]
 	return open
 }
 
@@ -133,7 +136,7 @@ func (c *connection) answerAt(s *Server, answer func()) func() {
 		return nil
 	}
 	return func() {
-		if _, open := s.connections[c]; !open {
+		if !c.isOpen() {
 			return
 		}
 		answer()
@@ -149,7 +152,7 @@ func (c *connection) answerAt(s *Server, answer func()) func() {
 func (c *connection) await() bool {
 	for c.waiting {
 		c.pauseUntil(c.answered)
-		if _, open := c.server.connections[c]; !open {
+		if !c.isOpen() {
 			return false
 		}
 	}

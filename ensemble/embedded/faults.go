@@ -81,6 +81,13 @@ func (q *quorum) Expire(session int64) bool {
 	return ok
 }
 
+// Ended reports whether a session has ended on a majority of servers.
+func (q *quorum) Ended(session int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.sessions[session] == nil && q.leads() && len(q.proposals) == 0
+}
+
 func (q *quorum) change(do func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

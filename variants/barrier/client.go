@@ -55,7 +55,8 @@ func latest(ctx context.Context, session *variants.Session, dir string) (int64, 
 type client struct {
 	session *variants.Session
 	dir     string
-	number  atomic.Int64 // of the next barrier
+	number  atomic.Int64    // of the next barrier
+	told    *variants.Watch // whose notification has told of the last opening; nil if the client has read of it
 	await   func(ctx context.Context, barrier string) error
 }
 
@@ -108,9 +109,17 @@ func (c *client) open(ctx context.Context, barrier string) error {
 }
 
 // look returns a watch on the barrier, or nil if the barrier is open. It reads the data, because an exists would leave a
-// watch behind on a znode that is missing.
+// watch behind on a znode that is missing. A server to which the session has moved may lag behind the notification with which the client has
+// passed the barrier before, and not have this one yet: it catches up first.
 func (c *client) look(ctx context.Context, barrier string) (*variants.Watch, error) {
 	_, _, watch, err := c.session.GetW(ctx, barrier)
+	if errors.Is(err, zk.ErrNoNode) && c.told.Moved() {
+		if err := c.session.Sync(ctx, c.dir); err != nil {
+			return nil, fmt.Errorf("sync %s: %w", c.dir, err)
+		}
+		_, _, watch, err = c.session.GetW(ctx, barrier)
+	}
+	c.told = nil
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, fmt.Errorf("look for %s: %w", barrier, err)
 	}

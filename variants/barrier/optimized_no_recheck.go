@@ -53,8 +53,12 @@ func (b *NoRecheck) awaitDeletion(ctx context.Context, barrier string) error {
 			return err
 		}
 		event, err := b.session.AwaitEvent(ctx, watch)
-		if err != nil || event.Type == zk.EventNodeDeleted {
+		if err != nil {
 			return err
+		}
+		if event.Type == zk.EventNodeDeleted {
+			b.told = watch
+			return nil
 		}
 	}
 }

@@ -104,9 +104,15 @@ func (f *follower) get(ctx context.Context) (Reading, error) {
 	return f.reading(data, stat, err)
 }
 
-// getW reads the value and watches it.
+// getW reads the value and watches it. A server to which the session has moved may lag behind the notification: it then catches up first.
 func (f *follower) getW(ctx context.Context) (Reading, error) {
 	data, stat, watch, err := f.session.GetW(ctx, f.path)
+	if err == nil && int64(stat.Version) < f.known {
+		if err := f.sync(ctx); err != nil {
+			return Reading{}, err
+		}
+		data, stat, watch, err = f.session.GetW(ctx, f.path)
+	}
 	f.watch = watch
 	return f.reading(data, stat, err)
 }

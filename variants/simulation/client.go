@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -120,7 +119,7 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	}
 	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
 	l.link = &link{
-		server: dial.Dialer(c.run.server), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
+		servers: c.run.server.Members(), turn: c.index + int(number), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
 		writing: func() { c.writes(l) },
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
@@ -130,9 +129,13 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	var once sync.Once
 	l.conn = connect(time.Duration(c.run.plan.Session), l.link.dial, func(e zk.Event) {
 		c.await(&c.frozen)
-		l.monitor.Observe(e)
 		if e.State == zk.StateHasSession {
 			once.Do(func() { close(ready) })
+		}
+		select {
+		case <-ready:
+			l.monitor.Observe(e)
+		default: // a server that refuses the first handshake takes no session away
 		}
 	})
 	l.monitor.Guard(l)
@@ -301,6 +304,9 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 	if l.number == 0 { // no client takes its first step before all have joined
 		c.run.count(c.run.joined)
 		c.run.await(ctx, c.run.joined, nil)
+		if len(c.run.plan.Lag) > 1 { // as in a measurement: it sees what the others have made when they joined
+			_ = l.session.Sync(ctx, root)
+		}
 	}
 	if err == nil {
 		err = c.work(ctx, l, p)

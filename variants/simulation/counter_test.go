@@ -53,7 +53,10 @@ func recipe() variants.Recipe {
 		NewObserver: func(out variants.Findings) variants.Observer {
 			owner := map[int64]int{}
 			return variants.ObserverFunc(func(e variants.Event) {
-				if other, taken := owner[e.Value]; e.Kind == drawn && taken {
+				if e.Kind != drawn { // such as that of a client that joins again
+					return
+				}
+				if other, taken := owner[e.Value]; taken {
 					out.Breach(e, "clients %d and %d have drawn number %d", other, e.Client, e.Value)
 				}
 				owner[e.Value] = e.Client

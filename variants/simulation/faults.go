@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
@@ -144,7 +145,7 @@ func (r *run) hit(c *client, l *life, f Fault, happened func()) {
 	if !traits()[f.Kind].request {
 		happened()
 	}
-	if traits()[f.Kind].deafens {
+	if traits()[f.Kind].deafens && !traits()[f.Kind].server {
 		c.deafen(l, d)
 	}
 	switch f.Kind {
@@ -169,13 +170,58 @@ func (r *run) hit(c *client, l *life, f Fault, happened func()) {
 		c.mu.Lock()
 		c.ignoring = later(c.ignoring, time.Now().Add(d))
 		c.mu.Unlock()
-	case Stall:
-		r.server.Stall(d)
+	case Stall, Crash, Part, Forward:
+		r.fail(r.victim(l, f), f)
 	case Late:
 		r.server.DelayNotifications(d)
 		time.AfterFunc(d, func() { r.server.DelayNotifications(0) })
 	}
 }
+
+// victim returns the server that a fault happens to.
+func (r *run) victim(l *life, f Fault) *embedded.Server {
+	if leader := r.server.Leader(); f.Leader && leader != nil {
+		return leader
+	}
+	return l.link.server()
+}
+
+// fail makes a server fail for a while. Clients may need a session timeout beyond that until they hear from one again.
+func (r *run) fail(s *embedded.Server, f Fault) {
+	select {
+	case <-r.over:
+		return
+	default:
+	}
+	d := time.Duration(f.For)
+	for _, c := range r.clients {
+		if l := c.present(); l != nil && !l.over() {
+			c.deafen(l, d+time.Duration(r.plan.Session))
+		}
+	}
+	end := s.Recover
+	fault := map[Kind]ensemble.ServerFault{Stall: ensemble.Pause, Crash: ensemble.Kill, Part: ensemble.Partition}[f.Kind]
+	if f.Kind == Forward {
+		s.Late(d)
+		end = func() { s.Late(0) }
+	} else if !s.Fail(fault) {
+		return // another fault has been faster
+	}
+	time.AfterFunc(d, end)
+}
+
+// recover ends all faults of servers, so that they serve and agree soon.
+func (r *run) recover() {
+	for _, s := range r.server.Members() {
+		s.Recover()
+		s.Late(0)
+		s.Lag(0)
+	}
+	time.Sleep(settling)
+}
+
+// settling is how long servers need to agree when none fails any more.
+const settling = 10 * tick
 
 // lastReplies is how much longer than the client the client library goes on when both come to stand still.
 const lastReplies = time.Millisecond
@@ -219,7 +265,10 @@ func (c *client) die(l *life, d time.Duration) {
 	}
 	session := l.conn.SessionID()
 	time.AfterFunc(d, func() {
-		c.run.server.Expire(session) // observers take it for granted that the session of a client that joins again has ended
+		for !c.run.server.Ended(session) { // observers take it for granted that the session of a client that joins again has ended
+			c.run.server.Expire(session)
+			time.Sleep(tick)
+		}
 		close(l.dead)
 	})
 	l.cancel()

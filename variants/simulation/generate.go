@@ -14,7 +14,7 @@ import (
 // usualLatency is what a message takes on average, unless its client is far away.
 const usualLatency = Duration(200 * time.Microsecond)
 
-// tick is the server's unit of session timeouts.
+// tick is the servers' unit of session timeouts.
 const tick = 500 * time.Millisecond
 
 // NewPlan makes a plan from a seed. It is a pure function. Each seed leaves out some kinds of fault altogether, and has its own number of
@@ -35,10 +35,11 @@ func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan
 	p.Latency = r.latencies(p.Clients)
 	p.Beside = []Duration{0, p.Session/40 + r.upTo(time.Duration(p.Session)/10)}[min(1, r.IntN(4))]
 	p.Rewatch = []Duration{0, Duration(variants.RewatchPause)}[min(1, r.IntN(4))]
+	p.Lag, p.Expiry = r.lags(), []Duration{0, r.upTo(tick)}[r.IntN(2)]
 	if r.IntN(20) == 0 {
 		return p
 	}
-	kinds := slices.DeleteFunc(applicable(recipe, variant), func(Kind) bool { return r.IntN(2) == 0 })
+	kinds := slices.DeleteFunc(applicable(recipe, variant, len(p.Lag)), func(Kind) bool { return r.IntN(2) == 0 })
 	if len(kinds) == 0 {
 		return p
 	}
@@ -58,9 +59,9 @@ func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan
 }
 
 // applicable returns the kinds of fault that a variant can meet. No client of a fixed recipe can join again.
-func applicable(recipe variants.Recipe, variant variants.Variant) []Kind {
+func applicable(recipe variants.Recipe, variant variants.Variant, servers int) []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
-		return traits()[k].ends && recipe.IsFixed(variant) || k == Ignore && !recipe.Revocable
+		return traits()[k].ends && recipe.IsFixed(variant) || k == Ignore && !recipe.Revocable || traits()[k].several && servers < 2
 	})
 }
 
@@ -84,6 +85,16 @@ func (r generator) latencies(clients int) []Duration {
 	return out
 }
 
+// lags are those of one server, in half of all plans, or of several that lag by nothing, for a moment, or for long.
+func (r generator) lags() []Duration {
+	var out []Duration
+	most := []time.Duration{1, 5 * time.Millisecond, tick}[r.IntN(3)]
+	for range []int{0, 0, 3, 5}[r.IntN(4)] {
+		out = append(out, r.upTo(most)-1)
+	}
+	return out
+}
+
 func (r generator) fault(kind Kind, recipe variants.Recipe, variant variants.Variant, p Plan) Fault {
 	f := Fault{Kind: kind, Client: r.IntN(p.Clients), After: r.skewed(1, float64(6*p.Steps))}
 	f.Delay = r.upTo([]time.Duration{500 * time.Microsecond, 500 * time.Microsecond, 10 * time.Millisecond, time.Duration(p.Session)}[r.IntN(4)])
@@ -91,9 +102,10 @@ func (r generator) fault(kind Kind, recipe variants.Recipe, variant variants.Var
 		f.For = r.length(p.Session)
 		f.Also = (kind == Cut || kind == Silence) && r.IntN(4) == 0
 	}
-	if recipe.IsFixed(variant) || kind == Stall { // a server that stands still sees no ping: sessions would end without a fault of theirs
+	if recipe.IsFixed(variant) || kind == Stall && len(p.Lag) == 0 { // that sees no ping: sessions would end without a fault of theirs
 		f.For = min(f.For, p.Session/8)
 	}
+	f.Leader = traits()[kind].server && r.IntN(2) == 0
 	switch draw := r.IntN(8); {
 	case traits()[kind].request, draw < 2:
 		f.At = r.request()

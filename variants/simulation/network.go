@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// link is the way of one session to the server. What has left the client arrives although the client has died.
+// link is the way of one session to the servers, which it tries in turn. What has left the client arrives although the client has died.
 type link struct {
-	server   dial.Dialer
+	servers  []*embedded.Server
 	ledger   *wire.Ledger
 	sending  func(wire.Opcode) // is called before each request that is no housekeeping
 	writing  func()            // is called before the server receives a write
@@ -24,6 +25,7 @@ type link struct {
 	up, down way
 
 	mu      sync.Mutex
+	turn    int      // how often a server has been tried
 	current net.Conn // the client's end; nil before the first connection
 	refused time.Time
 	severed bool
@@ -86,12 +88,12 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 		time.Sleep(refusal)
 		return nil, errDown
 	}
-	far, err := l.server.DialContext(context.Background(), "tcp", "")
+	far, err := l.next().DialContext(context.Background(), "tcp", "")
 	if err != nil {
 		return nil, err
 	}
 	client, near := dial.Pipe()
-	go l.up.carry(arrivals{far, l.writing}, near)
+	go l.up.carry(&arrivals{Conn: far, writing: l.writing}, near)
 	go l.down.carry(near, far)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +101,29 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	if l.severed {
 		l.current.Close()
 	}
-	return &countedConn{Conn: l.current, link: l}, nil
+	return dial.Impatient(&countedConn{Conn: l.current, link: l}, l.patience()), nil
+}
+
+// next returns the server whose turn it is. It is the client's own until the next attempt.
+func (l *link) next() *embedded.Server {
+	l.mu.Lock()
+	l.turn++
+	l.mu.Unlock()
+	return l.server()
+}
+
+func (l *link) server() *embedded.Server {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.servers[l.turn%len(l.servers)]
+}
+
+// patience is how long a session that has a server to move to waits for one to accept it, as with the client library of zkbench.
+func (l *link) patience() time.Duration {
+	if n := len(l.servers); n > 1 && l.ledger.Session().ID != 0 {
+		return l.ledger.SessionTimeout() / time.Duration(n)
+	}
+	return 0
 }
 
 func (l *link) isDown() bool {
@@ -136,15 +160,17 @@ func opcode(frame []byte) wire.Opcode { return wire.Opcode(binary.BigEndian.Uint
 // arrivals is the server's end of a link.
 type arrivals struct {
 	net.Conn
+	greeted bool   // the connect request has arrived
 	writing func() // see link
 }
 
 // Write hands requests to the server, and tells of each write among them before.
-func (a arrivals) Write(requests []byte) (int, error) {
+func (a *arrivals) Write(requests []byte) (int, error) {
 	for rest := requests; len(rest) >= header; rest = rest[min(len(rest), 4+int(binary.BigEndian.Uint32(rest))):] {
-		if opcode(rest).IsWrite() {
+		if a.greeted && opcode(rest).IsWrite() {
 			a.writing()
 		}
+		a.greeted = true
 	}
 	return a.Conn.Write(requests)
 }

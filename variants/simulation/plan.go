@@ -32,19 +32,24 @@ type Plan struct {
 	Rewatch Duration `json:"rewatch"`
 	// Latency is what a message between each client and the server takes: from half to one and a half times as long.
 	Latency []Duration `json:"latency"`
-	Faults  []Fault    `json:"faults"`
+	// Lag is by how much each server applies transactions after the leader. A plan without it has one server.
+	Lag []Duration `json:"lag,omitempty"`
+	// Expiry is how much later than at their timeout sessions expire.
+	Expiry Duration `json:"expiry,omitempty"`
+	Faults []Fault  `json:"faults"`
 }
 
 // Fault is something that happens once to one client, after it has sent so many requests since all have joined, and after a further delay.
 type Fault struct {
 	Kind   Kind     `json:"kind"`
 	Client int      `json:"client"`
-	After  int      `json:"after"`          // requests, in all its lives
-	Then   bool     `json:"then,omitempty"` // the requests count from when the fault before it in the plan has happened, to the same client
-	Delay  Duration `json:"delay"`          // beyond that
-	At     string   `json:"at,omitempty"`   // then the next request of this kind, such as "create", or Waiting or Holding; empty for at once
-	For    Duration `json:"for,omitempty"`  // how long it lasts
-	Also   bool     `json:"also,omitempty"` // it happens to all other clients, too, and each recovers at a time of its own
+	After  int      `json:"after"`            // requests, in all its lives
+	Then   bool     `json:"then,omitempty"`   // the requests count from when the fault before it in the plan has happened, to the same client
+	Delay  Duration `json:"delay"`            // beyond that
+	At     string   `json:"at,omitempty"`     // then the next request of this kind, such as "create", or Waiting or Holding; empty for at once
+	For    Duration `json:"for,omitempty"`    // how long it lasts
+	Also   bool     `json:"also,omitempty"`   // it happens to all other clients, too, and each recovers at a time of its own
+	Leader bool     `json:"leader,omitempty"` // it happens to the leader in place of the client's server
 }
 
 // What a fault may wait for in place of a request.
@@ -70,6 +75,9 @@ const (
 	Pause      Kind = "pause"
 	Ignore     Kind = "ignore"
 	Stall      Kind = "stall"
+	Crash      Kind = "crash"
+	Part       Kind = "part"
+	Forward    Kind = "forward"
 	Late       Kind = "late"
 )
 
@@ -79,6 +87,8 @@ type trait struct {
 	request bool   // it happens at a request, which is named in At
 	ends    bool   // it ends the session, however short it is
 	deafens bool   // meanwhile the client does not act on what others ask, or cannot
+	server  bool   // it happens to the client's server, or to the leader; the words follow that
+	several bool   // there must be several servers
 }
 
 func traits() map[Kind]trait {
@@ -94,7 +104,10 @@ func traits() map[Kind]trait {
 		Die:        {words: "dies", ends: true},
 		Pause:      {words: "stands still, and so do its timers", deafens: true},
 		Ignore:     {words: "ignores what others ask", deafens: true},
-		Stall:      {words: "waits like all others: the server stands still", deafens: true},
+		Stall:      {words: "stands still", deafens: true, server: true},
+		Crash:      {words: "crashes, and starts again", deafens: true, server: true},
+		Part:       {words: "is cut off from the other servers", deafens: true, server: true, several: true},
+		Forward:    {words: "hands on requests late", deafens: true, server: true, several: true},
 		Late:       {words: "is notified late, like all others", deafens: true},
 	}
 }
@@ -125,7 +138,13 @@ func nameOf(op wire.Opcode) string {
 
 // String tells a fault in a sentence.
 func (f Fault) String() string {
-	s := fmt.Sprintf("client %d %s", f.Client, traits()[f.Kind].words)
+	whom := fmt.Sprintf("client %d", f.Client)
+	if f.Leader {
+		whom = "the leader"
+	} else if traits()[f.Kind].server {
+		whom += "'s server"
+	}
+	s := whom + " " + traits()[f.Kind].words
 	if f.Kind.lasts() {
 		s += fmt.Sprintf(", for %s", f.For)
 	}
@@ -194,25 +213,31 @@ func (p Plan) check() error {
 		return fmt.Errorf("a session timeout is from 1s to %s, and a latency from 1us to %s", longest, longest)
 	case min(p.Hold, p.Beside, p.Rewatch) < 0 || max(p.Hold, p.Beside, p.Rewatch) > longest:
 		return fmt.Errorf("hold, beside and rewatch are from 0s to %s", longest)
+	case !slices.Contains([]int{0, 1, 3, 5}, len(p.Lag)):
+		return fmt.Errorf("a plan has the lag of 1, 3 or 5 servers, not of %d", len(p.Lag))
+	case min(slices.Min(append(p.Lag, 0)), p.Expiry) < 0 || max(slices.Max(append(p.Lag, 0)), p.Expiry) > longest:
+		return fmt.Errorf("lag and expiry are from 0s to %s", longest)
 	}
 	for i, f := range p.Faults {
-		if err := f.check(p.Clients); err != nil {
+		if err := f.check(p); err != nil {
 			return fmt.Errorf("fault %d: %w", i+1, err)
 		}
 	}
 	return nil
 }
 
-func (f Fault) check(clients int) error {
+func (f Fault) check(p Plan) error {
 	_, request := Requests()[f.At]
 	trait, known := traits()[f.Kind]
 	switch {
 	case !known:
 		return fmt.Errorf("%q is no kind of fault: choose one of %v", f.Kind, Kinds())
-	case f.Client < 0 || f.Client >= clients:
+	case f.Client < 0 || f.Client >= p.Clients:
 		return fmt.Errorf("there is no client %d", f.Client)
 	case f.After < 0 || min(f.Delay, f.For) < 0 || max(f.Delay, f.For) > longest:
 		return fmt.Errorf("its times are from 0s to %s, and no request has a number below 0", longest)
+	case f.Leader && !trait.server, trait.several && len(p.Lag) < 2:
+		return fmt.Errorf("%s cannot happen: a leader has the faults of servers, and %s needs several", f.Kind, Part)
 	case !request && (trait.request || f.At != "" && f.At != Waiting && f.At != Holding):
 		return fmt.Errorf("at: %q is no kind of request, such as create, nor %s or %s where no request is needed", f.At, Waiting, Holding)
 	}

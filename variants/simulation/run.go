@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -148,11 +149,14 @@ func (r *run) perform() {
 	defer cancel()
 	r.stop, r.epoch, r.over = cancel, time.Now(), make(chan struct{})
 	r.advanced = r.epoch
-	r.server = embedded.Memory(embedded.Config{Tick: tick})
+	r.server = embedded.Memory(embedded.Config{Tick: tick, Voters: len(r.plan.Lag), Expiry: time.Duration(r.plan.Expiry)})
 	admin, conn := r.admin()
 	if err := r.prepare(ctx, admin); err != nil {
 		r.find(Broken, "prepare: %v", err)
 		cancel()
+	}
+	for i, lag := range r.plan.Lag { // what was prepared is on all servers
+		r.server.Members()[i].Lag(time.Duration(lag))
 	}
 	r.joined, r.done = newGate(r.plan.Clients), newGate(r.plan.Clients)
 	var living sync.WaitGroup
@@ -173,8 +177,14 @@ func (r *run) perform() {
 
 // admin opens a session without latency that takes no part.
 func (r *run) admin() (*variants.Session, *zk.Conn) {
+	turn := 0
 	conn := connect(20*tick, func(network, address string, _ time.Duration) (net.Conn, error) {
-		return r.server.DialContext(context.Background(), network, address)
+		turn++
+		conn, err := r.server.Members()[turn%len(r.server.Members())].DialContext(context.Background(), network, address)
+		if err != nil {
+			return nil, err
+		}
+		return dial.Impatient(conn, 2*tick), nil
 	}, func(zk.Event) {})
 	return variants.NewSession(conn, nil), conn
 }
@@ -210,6 +220,9 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
 	patience := patience
 	for _, f := range r.plan.Faults {
 		patience = max(patience, 2*time.Duration(f.For))
+	}
+	for _, lag := range r.plan.Lag { // a write takes as long, and a step may take many, one after the other
+		patience = max(patience, 400*time.Duration(lag))
 	}
 	for {
 		select {
@@ -256,7 +269,8 @@ func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.
 		r.find(Leak, "a client does not end when its context does: %s", r.activities())
 	}
 	r.judge(completed)
-	time.Sleep(time.Duration(r.plan.Session) + 2*tick) // the sessions of the dead have ended
+	r.recover()
+	time.Sleep(time.Duration(r.plan.Session) + 3*tick) // the sessions of the dead have ended
 	if !completed || r.recipe.Orphans == nil || r.forgone(variants.Orphans) {
 		return
 	}

@@ -81,9 +81,9 @@ func (p Plan) fewerSteps() (out []Plan) {
 
 // milder makes one fault milder, earlier, shorter or rounder.
 func (p Plan) milder() (out []Plan) {
-	less := map[Kind]Kind{Die: Expire, ExpireAt: DropAfter, Silence: Deaf, Mute: Deaf, Pause: Silence, Cut: Silence, DropAfter: DropBefore}
+	less := map[Kind]Kind{Crash: Stall, Part: Stall, Die: Expire, ExpireAt: DropAfter, Silence: Deaf, Mute: Deaf, Pause: Silence, Cut: Silence, DropAfter: DropBefore}
 	for i, f := range p.Faults {
-		candidates := slices.Repeat([]Fault{f}, 8)
+		candidates := slices.Repeat([]Fault{f}, 9)
 		candidates[0].Also = false
 		candidates[1].At = ""
 		if kind, ok := less[f.Kind]; ok {
@@ -92,6 +92,7 @@ func (p Plan) milder() (out []Plan) {
 		candidates[3].After, candidates[4].After = min(f.After, 1), f.After/2
 		candidates[5].Delay, candidates[6].Delay = 0, f.Delay.rounded()
 		candidates[7].For = f.For.rounded()
+		candidates[8].Leader = false
 		for _, c := range candidates {
 			if c != f {
 				smaller := p
@@ -106,10 +107,11 @@ func (p Plan) milder() (out []Plan) {
 
 // even leaves out what is not usual about clients.
 func (p Plan) even() (out []Plan) {
-	even, idle, alone := p, p, p
+	even, idle, alone, prompt := p, p, p, p
 	even.Latency = slices.Repeat([]Duration{usualLatency}, p.Clients)
 	idle.Hold = 0
 	alone.Beside, alone.Rewatch = 0, 0
+	prompt.Expiry = 0
 	if !slices.Equal(even.Latency, p.Latency) {
 		out = append(out, even)
 	}
@@ -118,6 +120,31 @@ func (p Plan) even() (out []Plan) {
 	}
 	if p.Beside != 0 || p.Rewatch != 0 {
 		out = append(out, alone)
+	}
+	if p.Expiry != 0 {
+		out = append(out, prompt)
+	}
+	return append(out, p.fewerServers()...)
+}
+
+// fewerServers leaves out servers, or makes them lag less.
+func (p Plan) fewerServers() (out []Plan) {
+	for _, lag := range [][]Duration{nil, p.Lag[:min(3, len(p.Lag))], make([]Duration, len(p.Lag))} {
+		if !slices.Equal(lag, p.Lag) {
+			smaller := p
+			smaller.Lag = lag
+			out = append(out, smaller)
+		}
+	}
+	for i, d := range p.Lag {
+		for _, less := range []Duration{0, d.rounded()} {
+			if less != d {
+				smaller := p
+				smaller.Lag = slices.Clone(p.Lag)
+				smaller.Lag[i] = less
+				out = append(out, smaller)
+			}
+		}
 	}
 	return out
 }

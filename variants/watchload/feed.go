@@ -21,6 +21,7 @@ type feed struct {
 	owner   int64    // the session that created them
 	znodeOf func(topic int) string
 	watches []armedWatch  // by topic
+	told    []int32       // by topic: how many publications the client knows of
 	state   []publication // by topic; belongs to the operation that runs
 }
 
@@ -41,7 +42,7 @@ func newFeed(session *variants.Session, group Group) *feed {
 	group.Dir = path.Clean(group.Dir) // no server accepts a path with a trailing slash
 	return &feed{
 		session: session, group: group,
-		watches: make([]armedWatch, group.Topics), state: make([]publication, group.Topics),
+		watches: make([]armedWatch, group.Topics), told: make([]int32, group.Topics), state: make([]publication, group.Topics),
 	}
 }
 
@@ -102,21 +103,31 @@ func (f *feed) checkOwner(ctx context.Context, path string) error {
 
 // Watch implements [Feed]. It asks with exists, because the server would keep a copy of the znode's data in a cache.
 func (f *feed) Watch(ctx context.Context, topic int) (published int, err error) {
-	armed, err := variants.Run(ctx, f.session, func(ctx context.Context) (armedWatch, error) {
-		exists, stat, watch, err := f.session.ExistsW(ctx, f.znodeOf(topic))
-		if err == nil && !exists {
-			err = ErrClosed
-		}
-		if err != nil {
-			return armedWatch{}, err
-		}
-		return armedWatch{watch, stat.Version}, nil
-	}, nil)
+	armed, err := variants.Run(ctx, f.session, func(ctx context.Context) (armedWatch, error) { return f.arm(ctx, topic) }, nil)
 	if err != nil {
 		return 0, err
 	}
 	f.watches[topic] = armed
 	return int(armed.version), nil
+}
+
+// arm sets a watch. A server to which the session has moved may lag behind a notification that the client has got from the one before, as
+// clients do not tell the zxids of notifications when they move. It then catches up first.
+func (f *feed) arm(ctx context.Context, topic int) (armedWatch, error) {
+	for {
+		exists, stat, watch, err := f.session.ExistsW(ctx, f.znodeOf(topic))
+		switch {
+		case err != nil:
+			return armedWatch{}, err
+		case !exists:
+			return armedWatch{}, ErrClosed
+		case stat.Version >= f.told[topic]:
+			return armedWatch{watch, stat.Version}, nil
+		}
+		if err := f.session.Sync(ctx, f.group.Dir); err != nil {
+			return armedWatch{}, err
+		}
+	}
 }
 
 // Changed implements [Feed]. A watch that only counts as fired, after an outage, says nothing about the topic, which is
@@ -126,7 +137,8 @@ func (f *feed) Changed(ctx context.Context, topic int) error {
 	if armed.watch == nil {
 		return ErrNotWatched
 	}
-	for published := int(armed.version); published == int(armed.version); {
+	published := int(armed.version)
+	for published == int(armed.version) {
 		event, err := f.session.AwaitEvent(ctx, f.watches[topic].watch)
 		if err != nil {
 			return err
@@ -143,7 +155,7 @@ func (f *feed) Changed(ctx context.Context, topic int) error {
 			}
 		}
 	}
-	f.watches[topic] = armedWatch{}
+	f.watches[topic], f.told[topic] = armedWatch{}, int32(published)
 	return nil
 }
 
