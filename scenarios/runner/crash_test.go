@@ -20,15 +20,20 @@ func withFaults(t *testing.T, ofServers bool) []scenarios.Scenario {
 	t.Helper()
 	var out []scenarios.Scenario
 	for _, name := range scenarios.Names() {
-		s, err := scenarios.Load(name, catalog.Recipes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(s.Faults) > 0 && faults.OfServers(s.Faults) == ofServers {
+		if s := loaded(t, name); len(s.Faults) > 0 && faults.OfServers(s.Faults) == ofServers {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+func loaded(t *testing.T, name string) scenarios.Scenario {
+	t.Helper()
+	s, err := scenarios.Load(name, catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // wholeLength has the scenarios that are not shortened, because a variant has times of its own: forced is patient for 5s.
@@ -79,28 +84,29 @@ func TestFailureScenarios(t *testing.T) {
 	}
 }
 
-// The scenarios in which servers fail keep their promises on real servers, and all servers work afterwards. One variant of each runs, for
-// half of the time. Sessions have at least the 4 s that the servers grant.
-func TestLiveFailureScenarios(t *testing.T) {
-	e := onServers(t)
+// The scenarios in which servers fail keep their promises, all variants, on servers that lag, and all servers work afterwards.
+func TestServerFailureScenarios(t *testing.T) {
+	ofHundreds(t)
+	several := quickTicks
+	several.Voters, several.Lag = 3, 2*time.Millisecond
 	for _, s := range withFaults(t, true) {
 		t.Run(s.Name, func(t *testing.T) {
-			s.Variants, s.Repeats, s.Expect = []string{bestOf(s.Recipe)}, 1, nil
-			shorten(&s, 2)
-			s.SessionTimeout = max(s.SessionTimeout, scenarios.Duration(4*time.Second))
-			checkFailure(t, e, s)
+			t.Parallel()
+			s.Clients, s.Repeats = s.Clients[:1], 1
+			bubbleOn(t, several, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
 		})
 	}
 }
 
-// bestOf returns the last variant of a recipe, which is an optimized one.
-func bestOf(recipe string) string {
-	for _, r := range catalog.Recipes() {
-		if r.Name == recipe {
-			return r.Variants[len(r.Variants)-1].Name
-		}
-	}
-	return ""
+// What embedded servers show of a killed leader, real ones do: a variant keeps its promise, and all servers work afterwards. Sessions have the
+// 4 s that the servers grant at least.
+func TestLiveLeaderLoss(t *testing.T) {
+	e := onServers(t)
+	s := loaded(t, "lock-leader-loss")
+	s.Variants, s.Clients, s.Repeats, s.Expect = []string{"released-mark"}, s.Clients[:1], 1, nil
+	shorten(&s, 2)
+	s.SessionTimeout = max(s.SessionTimeout, scenarios.Duration(4*time.Second))
+	checkFailure(t, e, s)
 }
 
 // checkFailure runs a scenario with faults, which must happen. No promise may be broken, and the claims must hold that something

@@ -54,7 +54,7 @@ func TestLostSessionWithoutAnotherLife(t *testing.T) {
 	})
 }
 
-// A lock keeps its promise while a server fails, and all servers work afterwards. TestLiveFailureScenarios has the other faults.
+// A lock keeps its promise while a server fails, and all servers work afterwards. TestLiveLeaderLoss has another fault.
 func TestLivePausedLeader(t *testing.T) {
 	e := onServers(t)
 	s := faulty("lock", 6, schedule(t, "pause: leader, at: 1s, for: 2s"))
