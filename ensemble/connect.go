@@ -110,7 +110,8 @@ func addressesOf(servers []Server) []string {
 	return out
 }
 
-// opening observes a session until it exists, and passes every event on.
+// opening observes a session until it exists, and passes the events on from then on: a server that closes a connection before, such as during
+// an election, takes no session away.
 type opening struct {
 	ready    chan struct{} // closed when the session exists
 	once     sync.Once
@@ -123,7 +124,7 @@ func (o *opening) observe(e zk.Event) {
 	if e.State == zk.StateHasSession {
 		o.once.Do(func() { close(o.ready) })
 	}
-	if o.observer != nil {
+	if o.observer != nil && o.exists() {
 		o.observer(e)
 	}
 }

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"variants/queue":        {"variants", "variants/line", "variants/items"},
 	"variants/election":     {"variants", "variants/holding", "variants/line"},
 	"variants/conformance":  {},
-	"variants/simulation":   {"variants", "ensemble/dial", "ensemble/embedded", "ensemble/wire"},
+	"variants/simulation":   {"variants", "ensemble", "ensemble/dial", "ensemble/embedded", "ensemble/wire"},
 	"variants/variantstest": {"variants"},
 	"results":               {"results/paired", "results/table", "results/outcome"},
 	"results/outcome":       {},

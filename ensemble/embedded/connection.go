@@ -84,7 +84,7 @@ func (c *connection) connect(frame []byte) bool {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.enter() || lastSeen > s.applied { // the client has seen later transactions on another server
+	if !c.enter() || !s.serves || lastSeen > s.applied { // the client has seen later transactions on another server
 		return false
 	}
 	s.received++

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -59,15 +58,6 @@ func (q *quorum) Inject(f Fault) *Trap {
 // DelayNotifications delays every later notification by d, and with it all later frames to the same connection. Zero ends
 // the delay.
 func (q *quorum) DelayNotifications(d time.Duration) { q.change(func() { q.notificationDelay = d }) }
-
-// Stall pauses the server for d, and returns then. Requests that arrive meanwhile wait, and are answered in their order afterwards.
-func (s *Server) Stall(d time.Duration) {
-	paused := s.Fail(ensemble.Pause)
-	s.sleep(d)
-	if paused {
-		s.Recover()
-	}
-}
 
 // Expire ends a session as if its client had been silent for too long. It reports whether the session existed; without a leader, it
 // cannot end.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
@@ -49,7 +50,9 @@ func stallOnce(e *embedded.Ensemble, v *variants.Variant, after time.Duration) (
 				go func() {
 					defer close(done)
 					time.Sleep(after)
-					e.Stall(time.Second)
+					e.Fail(ensemble.Pause)
+					time.Sleep(time.Second)
+					e.Recover()
 				}()
 			})
 			return nil

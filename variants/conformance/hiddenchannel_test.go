@@ -272,6 +272,7 @@ func TestStaleReads(t *testing.T) {
 	t.Parallel()
 	lagging := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s} }
 	syncing := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s, catchUp: true} }
+	further := func(s variants.Conn) variants.Conn { return lagging(lagging(s)) } // by two reads
 	const none, some = false, true
 	for _, tt := range []struct {
 		name, variant string
@@ -284,7 +285,8 @@ func TestStaleReads(t *testing.T) {
 		{"lagging, and syncs", "message-then-read", syncing, some, ""},
 		{"lagging, and does not sync", "sync-then-read", lagging, some, ""},
 		{"lagging, and syncs", "sync-then-read", syncing, none, ""},
-		{"lagging", "watch", lagging, some, "when it had been told of"},
+		{"lagging", "watch", lagging, none, ""},
+		{"lagging, in spite of a sync", "watch", further, some, "when it had been told of"},
 	} {
 		bubbles.run(t, tt.name+" "+tt.variant, func(t *testing.T, v venue) {
 			h := hiddenHistory(t, v, tt.variant, tt.spoil)
