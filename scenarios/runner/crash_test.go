@@ -87,13 +87,11 @@ func TestFailureScenarios(t *testing.T) {
 // The scenarios in which servers fail keep their promises, all variants, on servers that lag, and all servers work afterwards.
 func TestServerFailureScenarios(t *testing.T) {
 	ofHundreds(t)
-	several := quickTicks
-	several.Voters, several.Lag = 3, 2*time.Millisecond
 	for _, s := range withFaults(t, true) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			s.Clients, s.Repeats = s.Clients[:1], 1
-			bubbleOn(t, several, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
+			bubbleOn(t, trio, func(t *testing.T, e *embedded.Ensemble) { checkFailure(t, e, s) })
 		})
 	}
 }

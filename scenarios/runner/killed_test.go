@@ -46,13 +46,12 @@ func unplannedFaults() []unplanned {
 const hangs = 2 * time.Minute
 
 // A run whose server is killed ends by itself, and says which server is not running.
-func TestLiveUnplannedFaults(t *testing.T) {
-	e, ok := onServers(t).(ensemble.Breaker)
-	if !ok {
-		t.Skip("the servers cannot be made to fail")
-	}
+func TestUnplannedFaults(t *testing.T) {
 	for _, tt := range unplannedFaults() {
-		t.Run(tt.name, func(t *testing.T) { tt.run(t, e) })
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			bubbleOn(t, trio, func(t *testing.T, e *embedded.Ensemble) { tt.run(t, e) })
+		})
 	}
 }
 
