@@ -83,6 +83,17 @@ func dial(t testing.TB, addr string) *peer {
 // greet performs the handshake. It returns io.EOF if the server closes the connection.
 func (p *peer) greet(h handshake) error {
 	p.t.Helper()
+	p.write(h.frame())
+	frame, err := p.read()
+	if err != nil {
+		return err
+	}
+	p.hello, err = readGreeting(frame)
+	return err
+}
+
+// frame returns the handshake as it is sent.
+func (h handshake) frame() []byte {
 	if h.timeout == 0 {
 		h.timeout = sessionTimeout
 	}
@@ -98,14 +109,13 @@ func (p *peer) greet(h handshake) error {
 	if h.readOnly {
 		out.Bool(false)
 	}
-	p.write(out.Frame())
-	frame, err := p.read()
-	if err != nil {
-		return err
-	}
+	return out.Frame()
+}
+
+func readGreeting(frame []byte) (greeting, error) {
 	d := jute.NewDecoder(frame)
-	p.hello = greeting{d.Int(), d.Int(), d.Long(), slices.Clone(d.Buffer()), d.Rest() > 0}
-	return d.Err()
+	g := greeting{d.Int(), d.Int(), d.Long(), slices.Clone(d.Buffer()), d.Rest() > 0}
+	return g, d.Err()
 }
 
 // open opens a session.
@@ -190,20 +200,29 @@ func (p *peer) next() (reply, *notification) {
 	if err != nil {
 		p.t.Fatalf("instead of a frame: %v", err)
 	}
+	r, n, err := parse(frame)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return r, n
+}
+
+// parse reads the header of a reply, or a notification.
+func parse(frame []byte) (reply, *notification, error) {
 	d := jute.NewDecoder(frame)
 	r := reply{xid: d.Int(), zxid: d.Long(), code: wire.Code(d.Int()), body: d}
 	if r.xid != -1 {
-		return r, nil
+		return r, nil, nil
 	}
 	n := notification{zxid: r.zxid, typ: wire.EventType(d.Int())}
 	if state := d.Int(); state != 3 {
-		p.t.Errorf("a notification tells of state %d", state)
+		return r, &n, fmt.Errorf("a notification tells of state %d", state)
 	}
 	n.path = d.Text()
 	if d.Err() != nil || d.Rest() > 0 {
-		p.t.Fatalf("a notification is malformed: %x", frame)
+		return r, &n, fmt.Errorf("a notification is malformed: %x", frame)
 	}
-	return r, &n
+	return r, &n, nil
 }
 
 // await returns the next reply and keeps the notifications that come before it.
