@@ -42,6 +42,9 @@ func (s *Server) hears() bool {
 		(s == s.leader || s.fault != ensemble.Partition && s.leader.fault != ensemble.Partition)
 }
 
+// applies reports whether the server works on what it has. One that is cut off does not have what has been committed since.
+func (s *Server) applies() bool { return s.follows && s.fault == "" }
+
 // lags reports whether the server is not the leader, which applies transactions at once.
 func (s *Server) lags() bool { return s != s.leader }
 
@@ -63,17 +66,14 @@ func (s *Server) enqueue(d delivery) {
 	s.queue = append(s.queue, d)
 }
 
-// proceed does what is due on a server that is not cut off.
+// proceed does what is due.
 func (s *Server) proceed() {
-	if !s.hears() || s.closed {
-		return
-	}
-	for len(s.outgoing) > 0 && !s.outgoing[0].due.After(s.now()) {
+	for s.hears() && len(s.outgoing) > 0 && !s.outgoing[0].due.After(s.now()) {
 		m := s.outgoing[0]
 		s.outgoing = s.outgoing[1:]
 		m.do()
 	}
-	for len(s.queue) > 0 && !s.queue[0].due.After(s.now()) {
+	for s.applies() && len(s.queue) > 0 && !s.queue[0].due.After(s.now()) {
 		s.advance()
 	}
 	s.plan()
@@ -93,10 +93,10 @@ func (s *Server) advance() {
 // plan sets the timer for what is due next.
 func (s *Server) plan() {
 	var next time.Time
-	if len(s.queue) > 0 {
+	if s.applies() && len(s.queue) > 0 {
 		next = s.queue[0].due
 	}
-	if len(s.outgoing) > 0 && (next.IsZero() || s.outgoing[0].due.Before(next)) {
+	if s.hears() && len(s.outgoing) > 0 && (next.IsZero() || s.outgoing[0].due.Before(next)) {
 		next = s.outgoing[0].due
 	}
 	switch {

@@ -89,6 +89,15 @@ func TestSeveralServers(t *testing.T) {
 				t.Errorf("it fired after %s", took)
 			}
 		}},
+		{"a follower applies what is committed although the leader stands still", func(t *testing.T, e *embedded.Ensemble) {
+			reader := at(t, e, 0)
+			mustCreate(t, at(t, e, 2), "/x", 0)
+			e.Leader().Fail(ensemble.Pause)
+			if time.Sleep(2 * three.Lag); !isThere(t, reader, "/x") {
+				t.Error("not seen")
+			}
+			e.Leader().Recover()
+		}},
 		{"a session and its ephemeral znode outlive their leader", func(t *testing.T, e *embedded.Ensemble) {
 			c := roaming(t, e)
 			mustCreate(t, c, "/mine", zk.FlagEphemeral)
