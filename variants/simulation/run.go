@@ -222,7 +222,7 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
 		patience = max(patience, 2*time.Duration(f.For))
 	}
 	for _, lag := range r.plan.Lag { // a write takes as long, and a step may take many, one after the other
-		patience = max(patience, 400*time.Duration(lag))
+		patience = max(patience, 1000*time.Duration(lag))
 	}
 	for {
 		select {
