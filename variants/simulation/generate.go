@@ -85,10 +85,10 @@ func (r generator) latencies(clients int) []Duration {
 	return out
 }
 
-// lags are those of one server, in half of all plans, or of several that lag by nothing, for a moment, or for long.
+// lags are those of one server, in half of all plans, or of several that lag by nothing, for a moment, or, mostly, for long.
 func (r generator) lags() []Duration {
 	var out []Duration
-	most := []time.Duration{1, 5 * time.Millisecond, tick}[r.IntN(3)]
+	most := []time.Duration{1, 5 * time.Millisecond, tick, tick, tick}[r.IntN(5)]
 	for range []int{0, 0, 3, 5}[r.IntN(4)] {
 		out = append(out, r.upTo(most)-1)
 	}
