@@ -121,6 +121,10 @@ func TestKeptPlans(t *testing.T) {
 		"hiddenchannel-sync-then-read.json":    "silence/",        // a request of the writer's former life overtakes the next one's
 		"config-invalid-flag.json":             "silence/",        // a request of the writer's former life tears the values for good
 		"treecache-jittered-reload.json":       "die/",            // the first load of a copy is interrupted
+		// A session moves after a notification, to a server that has not applied yet what that told of.
+		"barrier-no-recheck.json":        "drop-before get/",
+		"hiddenchannel-watch-moved.json": "drop-before get/",
+		"watchload-one-znode.json":       "drop-before exists/",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", file))
 		if err != nil {

@@ -45,7 +45,7 @@ func on(recipe func() variants.Recipe, variant string, mistaken func(variants.Co
 
 // mistakes returns what the simulator must find. The last ones were faults of zkbench once.
 func mistakes() []mistake {
-	return slices.Concat(lockMistakes(), queueMistakes(), []mistake{
+	return slices.Concat(lockMistakes(), queueMistakes(), serverMistakes(), []mistake{
 		{"non-ephemeral lock", lock.Recipe, NonEphemeralLock},
 		{"deaf successor", lock.Recipe, DeafSuccessorLock},
 		{"undying holder", lock.Recipe, UndyingHolderLock},
