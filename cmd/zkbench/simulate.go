@@ -56,7 +56,7 @@ Then zkbench looks for the smallest plan that fails in the same way, tells its
 story, and keeps the plan in a file, with which the run can be repeated.`,
 		Example: `  zkbench simulate lock
   zkbench simulate --for 10m
-  zkbench simulate lock/writelock --seeds 20      a variant that is known to be broken
+  zkbench simulate lock/writelock                 a variant that is known to be broken
   zkbench simulate --plan simulated/lock-writelock-hang.json`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return subjects(), cobra.ShellCompDirectiveNoFileComp

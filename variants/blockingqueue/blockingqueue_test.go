@@ -30,6 +30,7 @@ func TestCheck(t *testing.T) {
 		{"twice by the same", "9:putting:1 9:put:1 0:claiming:1 0:taken:1 0:claiming:1 0:taken:1", "client 0 took item 1, which client 0 had taken"},
 		{"never put", "0:claiming:7 0:taken:7", "item 7, which was never put"},
 		{"taken before it was put", "0:claiming:1 0:taken:1 9:putting:1 9:put:1", "item 1, which was never put"},
+		{"a put of the former life, in the next", "9:putting:1 9:died:0 9:rejoined:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2 1:claiming:1 1:taken:1", ""},
 		{"the wrong order", "9:putting:1 9:put:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2 1:claiming:1 1:taken:1", "item 1 after item 2"},
 	})
 }

@@ -334,6 +334,7 @@ func (b *blockages) fail(e variants.Event) {
 type uses struct {
 	out     variants.Findings
 	newest  int64 // that may be written
+	begun   int64 // by the writer in its present life
 	lag     variants.Lag
 	readers map[int]*readerState
 }
@@ -342,7 +343,9 @@ type uses struct {
 type readerState struct {
 	floor int64 // what it must see in a read that begins after its last event; see [variants.Lag]
 	low   int64 // the smallest number among the values that it is about to act on
-	last  int64 // the newest configuration that it has acted on
+	// last is the newest configuration that it has acted on, without those that only a former life of the writer has begun: a write that was
+	// still under way when that life ended may take effect in the next one, which then makes an older update once more.
+	last int64
 }
 
 func newUses(out variants.Findings) variants.Observer {
@@ -357,8 +360,10 @@ func (u *uses) observe(e variants.Event) {
 		*r = readerState{}
 	case variants.SessionLost, variants.Died, variants.Deafened, variants.Hearing: // no read begins
 		return
+	case updating:
+		u.begun = e.Value
 	case writing:
-		u.newest = max(u.newest, e.Value)
+		u.newest, u.begun = max(u.newest, e.Value), e.Value
 	case updated:
 		u.lag.Acknowledged(e)
 	case oldest:
@@ -383,5 +388,5 @@ func (u *uses) used(r *readerState, e variants.Event) {
 	if e.Value < r.floor {
 		u.out.Breach(e, "client %d acted on configuration %d, more than %s after update %d was complete", e.Client, e.Value, variants.LongestLag, r.floor)
 	}
-	r.last = max(r.last, e.Value)
+	r.last = max(r.last, min(e.Value, u.begun))
 }

@@ -120,6 +120,9 @@ func TestKeptPlans(t *testing.T) {
 		"masterworker-create-then-delete.json": "die/",            // a master loses a reply and dies in the same move
 		"hiddenchannel-sync-then-read.json":    "silence/",        // a request of the writer's former life overtakes the next one's
 		"config-invalid-flag.json":             "silence/",        // a request of the writer's former life tears the values for good
+		"treecache-resumed-watches.json":       "drop-before",     // a new session moves to a server that lags behind it
+		"config-multi.json":                    "cut/",            // an update of the writer's former life comes after the next one's
+		"blockingqueue-marked-ticket.json":     "mute/",           // and so does a put
 		"treecache-jittered-reload.json":       "die/",            // the first load of a copy is interrupted
 		// A session moves after a notification, to a server that has not applied yet what that told of.
 		"barrier-no-recheck.json":        "drop-before get/",

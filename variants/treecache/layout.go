@@ -93,22 +93,39 @@ func newTree(session *variants.Session, root string, leaves int) *writtenTree {
 	return t
 }
 
-// find reads which leaves there are and which change was the last, as the successor of a writer must. The server of a new session
-// has every change that was acknowledged before.
+// find reads which leaves there are and which change was the last, as the successor of a writer must.
 func (t *writtenTree) find(ctx context.Context) error {
 	for slot := 0; slot < len(t.leaves); slot += leavesPerParent {
 		parent := path.Join(t.root, parentName(slot))
-		names, _, err := t.session.Children(ctx, parent)
-		if err != nil {
-			return variants.Attempted("list "+parent, err)
-		}
-		for _, name := range names {
-			if err := t.findLeaf(ctx, path.Join(parent, name)); err != nil {
+		for all := false; !all; {
+			var err error
+			if all, err = t.findLeaves(ctx, parent); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// findLeaves reads the leaves below a parent. It returns false if a change of the writer's former life has taken effect after the listing. The
+// sync is needed although the session is new: it may have moved before its first reply, to a server that lags behind the session itself.
+func (t *writtenTree) findLeaves(ctx context.Context, parent string) (all bool, err error) {
+	var names []string
+	err = t.session.Synced(ctx, parent, func(c variants.Conn) (err error) {
+		names, _, err = c.Children(parent)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("list %s: %w", parent, err)
+	}
+	for _, name := range names {
+		if err := t.findLeaf(ctx, path.Join(parent, name)); errors.Is(err, zk.ErrNoNode) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (t *writtenTree) findLeaf(ctx context.Context, p string) error {
