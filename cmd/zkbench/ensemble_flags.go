@@ -107,7 +107,7 @@ func (f *ensembleFlags) embeddedContradiction() error {
 	case f.readDelay+f.writeDelay > 0 && !isEmbedded:
 		return errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have real delays")
 	case f.voters > 1 && !isEmbedded:
-		return fmt.Errorf("--voters goes with --ensemble embedded only: zkbench starts %d real servers", ensemble.Size)
+		return errors.New("--voters goes with --ensemble embedded only")
 	case !slices.Contains([]int{1, 3, 5}, f.voters) && isEmbedded:
 		return fmt.Errorf("--voters is 1, 3 or 5, not %d", f.voters)
 	case f.lag > 0 && f.voters < 2:

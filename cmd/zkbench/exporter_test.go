@@ -110,7 +110,7 @@ func TestMetricsAddress(t *testing.T) {
 	defer taken.Close()
 	t.Chdir(t.TempDir())
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--metrics", taken.Addr().String(), "--name", testName("taken"))
-	if code != outcome.CodeUsage || !strings.Contains(stderr, "--metrics") || strings.Contains(stderr, "started the embedded server") {
+	if code != outcome.CodeUsage || !strings.Contains(stderr, "--metrics") || strings.Contains(stderr, "embedded servers:") {
 		t.Errorf("an address that is in use: exit code %d, %q", code, stderr)
 	}
 }

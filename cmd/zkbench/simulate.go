@@ -45,7 +45,7 @@ func simulateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [RECIPE[/VARIANT]…]",
 		Short: "Search for faults under which a variant breaks its promise",
-		Long: `Run variants in virtual time, on a server in memory, under random faults: lost
+		Long: `Run variants in virtual time, on servers in memory, under random faults: lost
 requests and replies, outages, expired sessions, clients that die, stand still or
 hear nothing. A seed decides everything about a run, which takes some
 milliseconds. Without arguments, all variants run that are written in Go.

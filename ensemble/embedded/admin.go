@@ -29,24 +29,19 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	defer s.mu.Unlock()
 	c.enter()
 	commands := map[string]func() string{
-		"ruok": func() string { return "imok" }, "conf": s.conf,
-		"srvr": s.serving(s.srvr), "mntr": s.serving(s.mntr), "cons": s.serving(s.cons), "wchs": s.serving(s.wchs),
+		"ruok": func() string { return "imok" },
+		"srvr": s.srvr, "mntr": s.mntr, "conf": s.conf, "cons": s.cons, "wchs": s.wchs,
 	}
-	if answer := commands[word]; answer != nil {
-		return answer(), true
-	}
-	if slices.Contains(refusedCommands(), word) {
+	execute, known := commands[word]
+	switch {
+	case !known && slices.Contains(refusedCommands(), word):
 		return word + " is not executed because it is not in the whitelist.\n", true
+	case !known:
+		return "", false
+	case !s.follows && word != "ruok" && word != "conf":
+		return "This ZooKeeper instance is not currently serving requests\n", true
 	}
-	return "", false
-}
-
-// serving is a command that only a server in a quorum answers.
-func (s *Server) serving(answer func() string) func() string {
-	if s.serves {
-		return answer
-	}
-	return func() string { return "This ZooKeeper instance is not currently serving requests\n" }
+	return execute(), true
 }
 
 // role returns what the server is in its ensemble.

@@ -124,13 +124,14 @@ func (c *connection) pauseUntil(done <-chan struct{}) {
 	}
 }
 
-// ask asks the leader for what answers the request.
+// ask sends the request to the leader, where do runs.
 func (c *connection) ask(do func()) {
 	c.waiting = true
 	c.server.askLeader(do)
 }
 
-// answerAt returns what answers the request that the connection waits for, if it is one of that server and still open.
+// answerAt returns a function that answers the request that the connection waits for, or nil on another server. It has no effect once the
+// connection has ended.
 func (c *connection) answerAt(s *Server, answer func()) func() {
 	if s != c.server {
 		return nil
@@ -159,7 +160,7 @@ func (c *connection) await() bool {
 	return c.session != nil
 }
 
-// adopt attaches the connection to a session, and answers the handshake. It is nil if the session has ended.
+// adopt attaches the connection to a session, and answers the handshake; e is nil if the session has ended.
 func (c *connection) adopt(e *session, knowsReadOnly bool) {
 	if s := c.server; e != nil {
 		if old := s.attached[e.id]; old != nil { // it has been attached since this one asked
@@ -232,11 +233,11 @@ func (c *connection) fail(r request, trap *Trap) bool {
 		return c.serve(r)
 	case DropAfter, ExpireAfter:
 		c.muted = true
-		c.answer(r)
+		c.serve(r)
 	case DropBefore, ExpireBefore:
 	}
 	expires := trap.fault.Do == ExpireBefore || trap.fault.Do == ExpireAfter
-	if expires && c.server.sessions[e.id] == e { // unless the request has closed it
+	if expires && c.server.sessions[e.id] == e && c.server.leads() { // unless the request has closed it
 		c.server.end(e)
 	}
 	c.server.drop(c)

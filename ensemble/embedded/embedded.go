@@ -46,11 +46,7 @@ func Up(opts ensemble.Options) (*Ensemble, error) {
 	}
 	e := Of(server)
 	e.lock = lock
-	what := "the embedded server: its"
-	if n := len(e.Members()); n > 1 {
-		what = fmt.Sprintf("%d embedded servers: their", n)
-	}
-	fmt.Fprintf(opts.Progress, "started %s counts are exact, and the latencies are not those of an ensemble\n", what)
+	fmt.Fprintf(opts.Progress, "embedded servers: %d; counts are exact, and latencies are not those of an ensemble\n", len(e.Members()))
 	return e, nil
 }
 

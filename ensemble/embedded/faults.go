@@ -71,7 +71,7 @@ func (q *quorum) Expire(session int64) bool {
 	return ok
 }
 
-// Ended reports whether a session has ended on a majority of servers.
+// Ended reports whether the end of a session is committed. Servers that lag may still have its ephemeral znodes.
 func (q *quorum) Ended(session int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

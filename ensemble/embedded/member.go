@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -11,27 +10,20 @@ import (
 // member is a server's part in the quorum.
 type member struct {
 	applied  int64                // the zxid of the last transaction in the tree
-	lag      time.Duration        // until it applies a transaction, unless it leads
-	late     time.Duration        // until it hands on what its clients ask of the leader
-	serves   bool                 // it serves clients
-	follows  bool                 // the leader counts it in
+	has      int64                // the last zxid that it has acknowledged
+	lag      time.Duration        // the delay before it applies a transaction, unless it leads
+	late     time.Duration        // the delay before it forwards a request to the leader
+	serves   bool                 // it accepts sessions
+	follows  bool                 // it counts toward the majority
 	fault    ensemble.ServerFault // empty if it has none
-	faults   int                  // so far
-	resumed  chan struct{}        // closed when it is no longer paused
-	queue    []delivery           // what it has and has not applied yet, in order
-	outgoing []message            // for the leader, in order
+	resumed  chan struct{}        // of the fault: closed when that is over
+	queue    []task               // to apply, in order: transactions, and answers that must not come before them
+	outgoing []task               // for the leader, in order
 	timer    *time.Timer          // for the next of the two; nil before the first
 }
 
-// delivery is a transaction, or an answer that must not come before those ahead of it have been applied.
-type delivery struct {
-	due time.Time
-	*transaction
-	answer func()
-}
-
-// message is what a server asks of the leader.
-type message struct {
+// task is something to do at a time; zero is for at once.
+type task struct {
 	due time.Time
 	do  func()
 }
@@ -42,52 +34,45 @@ func (s *Server) hears() bool {
 		(s == s.leader || s.fault != ensemble.Partition && s.leader.fault != ensemble.Partition)
 }
 
-// applies reports whether the server works on what it has. One that is cut off does not have what has been committed since.
+// applies reports whether the server works on its queue. That of one that is cut off contains what has been committed since.
 func (s *Server) applies() bool { return s.follows && s.fault == "" }
 
-// lags reports whether the server is not the leader, which applies transactions at once.
-func (s *Server) lags() bool { return s != s.leader }
-
-// askLeader lets the leader do something for a client of the server, as soon as the server reaches it, after what was asked before.
+// askLeader runs do at the leader as soon as the server can reach it. Requests keep their order.
 func (s *Server) askLeader(do func()) {
-	m := message{do: do}
-	if s.late > 0 && s.lags() {
-		m.due = s.now().Add(s.late)
-	}
-	s.outgoing = append(s.outgoing, m)
+	s.outgoing = append(s.outgoing, s.delayed(s.late, do))
 	s.proceed()
 }
 
-// enqueue gives the server something to apply.
-func (s *Server) enqueue(d delivery) {
-	if s.lag > 0 && s.lags() {
-		d.due = s.now().Add(s.lag)
+// enqueue gives the server something to apply, at the next proceed.
+func (s *Server) enqueue(do func()) { s.queue = append(s.queue, s.delayed(s.lag, do)) }
+
+// delayed returns a task that is due after d, or at once on the leader.
+func (s *Server) delayed(d time.Duration, do func()) task {
+	t := task{do: do}
+	if d > 0 && s != s.leader {
+		t.due = s.now().Add(d)
 	}
-	s.queue = append(s.queue, d)
+	return t
 }
 
 // proceed does what is due.
 func (s *Server) proceed() {
-	for s.hears() && len(s.outgoing) > 0 && !s.outgoing[0].due.After(s.now()) {
-		m := s.outgoing[0]
-		s.outgoing = s.outgoing[1:]
-		m.do()
+	for s.hears() && s.next(&s.outgoing) {
 	}
-	for s.applies() && len(s.queue) > 0 && !s.queue[0].due.After(s.now()) {
-		s.advance()
+	for s.applies() && s.next(&s.queue) {
 	}
 	s.plan()
 }
 
-// advance applies the first transaction of the queue, or gives the first answer.
-func (s *Server) advance() {
-	d := s.queue[0]
-	s.queue = s.queue[1:]
-	if d.transaction != nil {
-		s.take(d.transaction)
-	} else {
-		d.answer()
+// next does the first of some tasks, and returns false if none is due.
+func (s *Server) next(tasks *[]task) bool {
+	if len(*tasks) == 0 || (*tasks)[0].due.After(s.now()) {
+		return false
 	}
+	first := (*tasks)[0]
+	*tasks = (*tasks)[1:]
+	first.do()
+	return true
 }
 
 // plan sets the timer for what is due next.
@@ -119,51 +104,43 @@ func (q *quorum) after(d time.Duration, do func()) *time.Timer {
 	})
 }
 
-// last returns the zxid of the last transaction that the server has, committed or not.
-func (s *Server) last() int64 {
-	zxid := s.applied
-	for _, d := range s.queue {
-		if d.transaction != nil {
-			zxid = d.zxid
-		}
-	}
-	for _, t := range s.proposals {
-		if t.acks&(1<<s.index) != 0 {
-			zxid = t.zxid
-		}
-	}
-	return zxid
-}
-
-// elect makes the server lead that has most transactions, if a majority can be asked. What it has is committed, and other proposals are lost.
+// elect makes the voter that has most transactions the leader, if a majority can vote. Proposals that it does not have are lost.
 func (q *quorum) elect() {
 	var voters []*Server
+	var leader *Server
 	for _, s := range q.servers {
-		if s.fault == "" && !s.serves {
-			voters = append(voters, s)
+		if s.fault != "" || s.serves {
+			continue
+		}
+		voters = append(voters, s)
+		if leader == nil || s.has >= leader.has { // the highest id, if several have as many
+			leader = s
 		}
 	}
 	if q.leader != nil || !q.isMajority(len(voters)) {
 		return
 	}
-	q.leader = slices.MaxFunc(voters, func(a, b *Server) int { return cmp.Or(cmp.Compare(a.last(), b.last()), a.index-b.index) })
-	q.leader.inherit()
-	q.zxid = (q.zxid/epoch + 1) * epoch
+	q.leader = leader
+	leader.inherit()
 	for _, e := range q.sessions {
 		e.owner = nil
 		q.renew(e)
 	}
+	if len(q.servers) > 1 {
+		q.zxid = (q.zxid/epoch + 1) * epoch
+	}
 	for _, s := range voters {
 		s.follow()
 	}
+	leader.applied = q.zxid // as on a real leader, before the first transaction of its epoch
 }
 
 // inherit applies what a new leader has.
 func (s *Server) inherit() {
-	for len(s.queue) > 0 {
-		s.advance()
+	for _, t := range s.queue {
+		t.do()
 	}
-	for len(s.proposals) > 0 && s.proposals[0].acks&(1<<s.index) != 0 {
+	for len(s.proposals) > 0 && s.proposals[0].zxid <= s.has {
 		s.take(s.proposals[0])
 		s.proposals = s.proposals[1:]
 	}

@@ -6,12 +6,14 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// How long the parts of an outage take, in parts of the tick. They are about those of real servers, with ZooKeeper's usual settings.
-const (
-	syncLimit = 5  // ticks of silence after which servers give each other up
-	finding   = 40 // the 40th part: until a server that has come back finds that it was given up
-	electing  = 10 // the 10th part: until a server that looks for a leader has one
-)
+// giveUp is the silence after which servers give each other up: the usual syncLimit.
+func (q *quorum) giveUp() time.Duration { return 5 * q.config.Tick }
+
+// noticing is how long a server that has come back takes to find out that it was given up.
+func (q *quorum) noticing() time.Duration { return q.config.Tick / 40 }
+
+// electing is how long servers that look for a leader take to agree on one.
+func (q *quorum) electing() time.Duration { return q.config.Tick / 10 }
 
 // Fail gives the server a fault, and reports whether it had none.
 func (s *Server) Fail(f ensemble.ServerFault) bool {
@@ -20,14 +22,13 @@ func (s *Server) Fail(f ensemble.ServerFault) bool {
 	if s.fault != "" {
 		return false
 	}
-	s.fault, s.faults = f, s.faults+1
-	s.resumed = make(chan struct{})
+	over := make(chan struct{})
+	s.fault, s.resumed = f, over
 	if f == ensemble.Kill {
 		s.lose()
 	} else if len(s.servers) > 1 {
-		n := s.faults
-		s.after(syncLimit*s.config.Tick, func() {
-			if s.fault == f && s.faults == n {
+		s.after(s.giveUp(), func() {
+			if s.fault != "" && s.resumed == over {
 				s.lose()
 			}
 		})
@@ -46,15 +47,12 @@ func (s *Server) Recover() {
 	close(s.resumed)
 	if s.follows {
 		s.commit()
-		for _, other := range s.servers {
-			other.proceed()
-		}
 	} else {
-		s.after(s.config.Tick/finding, s.rejoin)
+		s.after(s.noticing(), s.rejoin)
 	}
 }
 
-// lose is what happens when the other servers give the server up, and it them. One that is paused does not know.
+// lose removes the server from the quorum, which has no leader then if it led, or if no majority is left. A paused server does not notice.
 func (s *Server) lose() {
 	s.follows = false
 	if s.fault != ensemble.Pause {
@@ -80,7 +78,7 @@ func (q *quorum) abdicate() {
 			s.leave()
 		}
 	}
-	q.after(q.config.Tick/electing, q.elect)
+	q.after(q.electing(), q.elect)
 }
 
 // leave makes a server end its clients' connections and look for a leader. It keeps what it has.
@@ -95,11 +93,13 @@ func (s *Server) rejoin() {
 		return
 	}
 	s.leave()
-	s.after(s.config.Tick/electing, func() {
+	s.after(s.electing(), func() {
 		switch {
 		case s.fault != "" || s.follows:
 		case s.leader == nil:
 			s.elect()
+		case s.leader.fault != "": // it cannot be reached, and has not been given up yet
+			s.rejoin()
 		default:
 			s.follow()
 		}
@@ -113,9 +113,8 @@ func (q *quorum) Leader() *Server {
 	return q.leader
 }
 
-// Lag sets how long after its commit the server applies a transaction, and Late how long it holds back what its clients ask of the leader.
-// Neither has an effect while the server leads, nor on what is under way.
+// Lag sets the delay before the server applies a transaction, from the next one on. It has no effect while the server leads.
 func (s *Server) Lag(d time.Duration) { s.change(func() { s.lag = d }) }
 
-// Late is described at Lag.
+// Late sets the delay before the server forwards a request of its clients to the leader, from the next one on.
 func (s *Server) Late(d time.Duration) { s.change(func() { s.late = d }) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"maps"
-	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +14,9 @@ import (
 
 // quorum is what servers share: one order of transactions, the sessions, and one lock.
 //
-// It is no consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts which of them have each one:
-// it is committed when a majority has it. An election knows what each server has. So a client observes what it may observe on servers that
-// agree by messages, and no more: reads that lag behind writes, refused handshakes, and writes that are lost or stay unanswered.
+// It is not a consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts which of them have each one:
+// it is committed when a majority has it. An election knows what each server has. So clients can see reads that lag behind writes, refused
+// handshakes, and writes that are lost or not answered, and nothing else that differs from one server.
 type quorum struct {
 	config  Config
 	limits  limits
@@ -65,7 +64,7 @@ func newQuorum(config Config) *quorum {
 		s := &Server{
 			quorum: q, index: i, tree: newTree(), watches: newWatches(),
 			connections: set[*connection]{}, attached: map[int64]*connection{},
-			member: member{applied: q.zxid, lag: config.Lag, serves: true, follows: true},
+			member: member{applied: q.zxid, has: q.zxid, lag: config.Lag, serves: true, follows: true},
 		}
 		q.servers = append(q.servers, s)
 	}
@@ -80,7 +79,6 @@ type transaction struct {
 	session int64
 	// run applies the changes at a server. It returns what the server does after it has notified the watchers, or nil.
 	run  func(at *Server, c *change) func()
-	acks uint // the servers that have it, by their indices
 	then []func()
 	lost func() // undoes what was changed when it was proposed; may be nil
 }
@@ -96,17 +94,15 @@ func (q *quorum) propose(session int64, run func(*Server, *change) func(), lost 
 func (q *quorum) commit() {
 	for _, s := range q.servers {
 		if s.hears() {
-			for _, t := range q.proposals {
-				t.acks |= 1 << s.index
-			}
+			s.has = q.zxid
 		}
 	}
-	for len(q.proposals) > 0 && q.isMajority(bits.OnesCount(q.proposals[0].acks)) {
+	for len(q.proposals) > 0 && q.isCommitted(q.proposals[0]) {
 		t := q.proposals[0]
 		q.proposals = q.proposals[1:]
 		for _, s := range q.servers {
 			if s.follows {
-				s.enqueue(delivery{transaction: t})
+				s.enqueue(func() { s.take(t) })
 			}
 		}
 		for _, do := range t.then {
@@ -116,6 +112,17 @@ func (q *quorum) commit() {
 	for _, s := range q.servers { // when all have it: a server that proceeds may propose the next transaction
 		s.proceed()
 	}
+}
+
+// isCommitted reports whether a majority has the transaction.
+func (q *quorum) isCommitted(t *transaction) bool {
+	n := 0
+	for _, s := range q.servers {
+		if s.has >= t.zxid {
+			n++
+		}
+	}
+	return q.isMajority(n)
 }
 
 func (q *quorum) isMajority(n int) bool { return 2*n > len(q.servers) }
@@ -145,7 +152,7 @@ func (q *quorum) expireSilent(now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(q.sessions)) {
-		if e := q.sessions[id]; q.leads() && now.After(e.expires.Add(q.config.Expiry)) {
+		if e := q.sessions[id]; e != nil && q.leads() && now.After(e.expires.Add(q.config.Expiry)) {
 			q.end(e)
 		}
 	}
@@ -167,7 +174,7 @@ func (q *quorum) reapContainers() {
 	}
 	tree := q.leader.tree
 	for _, path := range slices.Sorted(maps.Keys(tree.containers)) {
-		if n := tree.nodes[path]; n.creates > 0 && len(n.children) == 0 {
+		if n := tree.nodes[path]; n != nil && n.creates > 0 && len(n.children) == 0 {
 			q.propose(0, func(_ *Server, c *change) func() {
 				c.remove(operation{path: path, version: anyVersion})
 				return nil

@@ -161,7 +161,7 @@ func (c *connection) serveSync(r request) {
 	answer := c.answerAt(s, func() { c.reply(r.xid, malformed(r.body), func(out *jute.Encoder) { out.Text(path) }) })
 	c.ask(func() {
 		s.settle(func() {
-			s.enqueue(delivery{answer: answer})
+			s.enqueue(answer)
 			s.proceed()
 		})
 	})

@@ -19,13 +19,13 @@ import (
 type Config struct {
 	// Voters is how many servers there are; zero means one. Each applies the same transactions to a tree of its own.
 	Voters int
-	// Lag is how long after its commit the servers that do not lead apply a transaction.
+	// Lag is the delay before servers that do not lead apply a transaction that is committed.
 	Lag time.Duration
 	// Tick is the unit of session timeouts, which are from 2 to 20 ticks and end at a full tick. Zero means two seconds.
 	Tick time.Duration
-	// Expiry is how much later than that sessions expire.
+	// Expiry is an additional delay before a silent session expires.
 	Expiry time.Duration
-	// ReadDelay and WriteDelay are how long a server that is alone is busy with each read and each write. Requests queue up behind it.
+	// ReadDelay and WriteDelay are how long all servers are busy with each read and each write. Requests queue up behind it.
 	ReadDelay, WriteDelay time.Duration
 	// Reap is how often empty containers are removed. Zero means once a minute.
 	Reap time.Duration

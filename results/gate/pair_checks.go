@@ -43,7 +43,7 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
 	}
 	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }) {
-		notes = append(notes, "measured on the embedded server: it is one server in memory, and its times are not those of an ensemble")
+		notes = append(notes, "measured on embedded servers, which are in memory: their times are not those of an ensemble")
 	}
 	for _, key := range keys {
 		if name := p.knownBroken(key); name != "" {

@@ -119,10 +119,10 @@ func (c *client) look(ctx context.Context, barrier string) (*variants.Watch, err
 		}
 		_, _, watch, err = c.session.GetW(ctx, barrier)
 	}
-	c.told = nil
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, fmt.Errorf("look for %s: %w", barrier, err)
 	}
+	c.told = nil
 	return watch, nil
 }
 

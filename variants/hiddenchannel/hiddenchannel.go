@@ -16,7 +16,7 @@
 // The writer can make S updates in a row. A reader that is not ready to be notified of each of them then reads once for several:
 // if it learns of a burst only once, it costs 1/S notifications for each update. It misses no update, because it reads the newest.
 //
-// A single server never lags behind itself, so that no read is stale on the embedded server or a standalone one. There must
+// A single server never lags behind itself, so that no read is stale on a standalone one, nor on embedded ones without --lag. There must
 // be one writer at a time; an election can decide which client that is.
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run hiddenchannel-drain` holds them to it.

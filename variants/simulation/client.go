@@ -37,6 +37,7 @@ type client struct {
 	deaf      time.Time                // it does not hear others until then, for this or another reason
 	completed int                      // steps, in all its lives
 	finished  bool
+	forgetful bool // its group has come further in one of its former lives, which no client remembers
 }
 
 // life is what a client has from when it opens a session until it dies or loses it.
@@ -341,6 +342,7 @@ func (c *client) makeRequests(ctx context.Context, l *life, every time.Duration)
 
 // work takes steps until all have been taken. It is an error if the life ends before.
 func (c *client) work(ctx context.Context, l *life, p variants.Participant) error {
+	defer c.hasFinished(p) // its group may have come further during its last step
 	for failures := 0; !c.hasFinished(p); {
 		c.does("working")
 		begun := time.Now()
@@ -380,10 +382,12 @@ func (c *client) hasFinished(p variants.Participant) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.finished && taken >= int64(c.run.plan.Steps) {
+	enough := taken >= int64(c.run.plan.Steps)
+	if !c.finished && enough {
 		c.finished = true
 		c.run.count(c.run.done)
 	}
+	c.forgetful = c.finished && !enough
 	return c.finished
 }
 

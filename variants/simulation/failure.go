@@ -57,7 +57,7 @@ const longestStory = 160
 func tellAll(p Plan, lines []line, out Outcome) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s/%s, clients: %d, steps of each: %d, session timeout: %s\n", p.Recipe, p.Variant, p.Clients, p.Steps, p.Session)
-	if len(p.Lag) > 0 {
+	if len(p.Lag) > 1 {
 		fmt.Fprintf(&s, "  %d servers, which lag by %v\n", len(p.Lag), p.Lag)
 	}
 	for _, f := range p.Faults {

@@ -193,13 +193,7 @@ func (r *run) fail(s *embedded.Server, f Fault) {
 		return
 	default:
 	}
-	d := time.Duration(f.For)
-	for _, c := range r.clients {
-		if l := c.present(); l != nil && !l.over() {
-			c.deafen(l, d+time.Duration(r.plan.Session))
-		}
-	}
-	end := s.Recover
+	d, end := time.Duration(f.For), s.Recover
 	fault := map[Kind]ensemble.ServerFault{Stall: ensemble.Pause, Crash: ensemble.Kill, Part: ensemble.Partition}[f.Kind]
 	if f.Kind == Forward {
 		s.Late(d)
@@ -208,6 +202,11 @@ func (r *run) fail(s *embedded.Server, f Fault) {
 		return // another fault has been faster
 	}
 	time.AfterFunc(d, end)
+	for _, c := range r.clients {
+		if l := c.present(); l != nil && !l.over() {
+			c.deafen(l, d+time.Duration(r.plan.Session))
+		}
+	}
 }
 
 // recover ends all faults of servers, so that they serve and agree soon.

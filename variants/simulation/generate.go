@@ -85,7 +85,7 @@ func (r generator) latencies(clients int) []Duration {
 	return out
 }
 
-// lags are those of one server, in half of all plans, or of several that lag by nothing, for a moment, or, mostly, for long.
+// lags returns nothing, for one server, in half of the plans. Several servers lag by nothing, for a moment, or, mostly, for long.
 func (r generator) lags() []Duration {
 	var out []Duration
 	most := []time.Duration{1, 5 * time.Millisecond, tick, tick, tick}[r.IntN(5)]
@@ -102,7 +102,7 @@ func (r generator) fault(kind Kind, recipe variants.Recipe, variant variants.Var
 		f.For = r.length(p.Session)
 		f.Also = (kind == Cut || kind == Silence) && r.IntN(4) == 0
 	}
-	if recipe.IsFixed(variant) || kind == Stall && len(p.Lag) == 0 { // that sees no ping: sessions would end without a fault of theirs
+	if recipe.IsFixed(variant) || kind == Stall && len(p.Lag) == 0 { // a paused server receives no pings: sessions would expire
 		f.For = min(f.For, p.Session/8)
 	}
 	f.Leader = traits()[kind].server && r.IntN(2) == 0

@@ -88,7 +88,10 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 		time.Sleep(refusal)
 		return nil, errDown
 	}
-	far, err := l.next().DialContext(context.Background(), "tcp", "")
+	l.mu.Lock()
+	l.turn++
+	l.mu.Unlock()
+	far, err := l.server().DialContext(context.Background(), "tcp", "")
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +107,7 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	return dial.Impatient(&countedConn{Conn: l.current, link: l}, l.patience()), nil
 }
 
-// next returns the server whose turn it is. It is the client's own until the next attempt.
-func (l *link) next() *embedded.Server {
-	l.mu.Lock()
-	l.turn++
-	l.mu.Unlock()
-	return l.server()
-}
-
+// server returns the client's server: the one that it has tried last.
 func (l *link) server() *embedded.Server {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -215,7 +215,7 @@ func (p Plan) check() error {
 		return fmt.Errorf("hold, beside and rewatch are from 0s to %s", longest)
 	case !slices.Contains([]int{0, 1, 3, 5}, len(p.Lag)):
 		return fmt.Errorf("a plan has the lag of 1, 3 or 5 servers, not of %d", len(p.Lag))
-	case min(slices.Min(append(p.Lag, 0)), p.Expiry) < 0 || max(slices.Max(append(p.Lag, 0)), p.Expiry) > longest:
+	case p.Expiry < 0 || p.Expiry > longest || slices.ContainsFunc(p.Lag, func(d Duration) bool { return d < 0 || d > longest }):
 		return fmt.Errorf("lag and expiry are from 0s to %s", longest)
 	}
 	for i, f := range p.Faults {

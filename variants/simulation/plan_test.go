@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,17 @@ func TestShrink(t *testing.T) {
 		if len(small.Faults) != 1 || small.Clients != 1 || small.Steps != 4 || small.Faults[0].After > 5 || small.Faults[0].Delay != 0 {
 			t.Errorf("the smallest plan is %+v", small)
 		}
+	}
+}
+
+// The shrinker changes no plan that it is given, nor what it has found.
+func TestShrinkKeepsLags(t *testing.T) {
+	lag := []simulation.Duration{1, 2, 3, 4, 5}
+	plan := planOf(lock.Recipe(), 0, 1)
+	plan.Lag = slices.Clone(lag)
+	small := simulation.Shrink(plan, func(p simulation.Plan) bool { return slices.Equal(p.Lag, lag) })
+	if !slices.Equal(plan.Lag, lag) || !slices.Equal(small.Lag, lag) {
+		t.Errorf("the lags became %v, and those of the smallest plan %v", plan.Lag, small.Lag)
 	}
 }
 

@@ -300,11 +300,13 @@ func (r *run) forgone(l variants.Loss) bool {
 	return r.variant.Forgone(l)
 }
 
-// mayWaitInVain reports whether what the variant forgoes may keep clients waiting: for members that are ahead and have taken all their
-// steps, for an item that is lost, or for values that stay torn. A hang for another reason beside that is not seen.
+// mayWaitInVain reports whether clients may be kept waiting by members that have taken all their steps: if the group has come as far during
+// the steps of those that wait, if all have failed since and begun anew, or if the variant lets members be ahead; or by what the variant
+// forgoes: an item that is lost, or values that stay torn. A hang for another reason beside that is not seen.
 func (r *run) mayWaitInVain() bool {
 	finished := r.done.missing < r.plan.Clients
-	return finished && r.forgone(variants.OutOfStep) || r.recipe.Collective && r.out.Lost[variants.ItemsLost] > 0 ||
+	forgetful := slices.ContainsFunc(r.clients, func(c *client) bool { return c.forgetful })
+	return r.done.missing == 0 || forgetful || finished && r.forgone(variants.OutOfStep) || r.recipe.Collective && r.out.Lost[variants.ItemsLost] > 0 ||
 		r.out.Lost[variants.TornReads] > 0 && !r.variant.ForgoneAlways(variants.TornReads)
 }
 

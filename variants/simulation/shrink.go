@@ -129,7 +129,7 @@ func (p Plan) even() (out []Plan) {
 
 // fewerServers leaves out servers, or makes them lag less.
 func (p Plan) fewerServers() (out []Plan) {
-	for _, lag := range [][]Duration{nil, p.Lag[:min(3, len(p.Lag))], make([]Duration, len(p.Lag))} {
+	for _, lag := range [][]Duration{nil, slices.Clip(p.Lag[:min(3, len(p.Lag))]), make([]Duration, len(p.Lag))} {
 		if !slices.Equal(lag, p.Lag) {
 			smaller := p
 			smaller.Lag = lag

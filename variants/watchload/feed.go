@@ -21,11 +21,10 @@ type feed struct {
 	owner   int64    // the session that created them
 	znodeOf func(topic int) string
 	watches []armedWatch  // by topic
-	told    []int32       // by topic: how many publications the client knows of
 	state   []publication // by topic; belongs to the operation that runs
 }
 
-// armedWatch is a watch and the version of the znode when it was set.
+// armedWatch is a watch and the version of the znode when it was set, or the version that it has told of.
 type armedWatch struct {
 	watch   *variants.Watch // nil for none
 	version int32
@@ -42,7 +41,7 @@ func newFeed(session *variants.Session, group Group) *feed {
 	group.Dir = path.Clean(group.Dir) // no server accepts a path with a trailing slash
 	return &feed{
 		session: session, group: group,
-		watches: make([]armedWatch, group.Topics), told: make([]int32, group.Topics), state: make([]publication, group.Topics),
+		watches: make([]armedWatch, group.Topics), state: make([]publication, group.Topics),
 	}
 }
 
@@ -114,20 +113,20 @@ func (f *feed) Watch(ctx context.Context, topic int) (published int, err error) 
 // arm sets a watch. A server to which the session has moved may lag behind a notification that the client has got from the one before, as
 // clients do not tell the zxids of notifications when they move. It then catches up first.
 func (f *feed) arm(ctx context.Context, topic int) (armedWatch, error) {
-	for {
-		exists, stat, watch, err := f.session.ExistsW(ctx, f.znodeOf(topic))
-		switch {
-		case err != nil:
-			return armedWatch{}, err
-		case !exists:
-			return armedWatch{}, ErrClosed
-		case stat.Version >= f.told[topic]:
-			return armedWatch{watch, stat.Version}, nil
-		}
+	exists, stat, watch, err := f.session.ExistsW(ctx, f.znodeOf(topic))
+	if err == nil && exists && stat.Version < f.watches[topic].version {
 		if err := f.session.Sync(ctx, f.group.Dir); err != nil {
 			return armedWatch{}, err
 		}
+		exists, stat, watch, err = f.session.ExistsW(ctx, f.znodeOf(topic))
 	}
+	if err == nil && !exists {
+		err = ErrClosed
+	}
+	if err != nil {
+		return armedWatch{}, err
+	}
+	return armedWatch{watch, stat.Version}, nil
 }
 
 // Changed implements [Feed]. A watch that only counts as fired, after an outage, says nothing about the topic, which is
@@ -155,7 +154,7 @@ func (f *feed) Changed(ctx context.Context, topic int) error {
 			}
 		}
 	}
-	f.watches[topic], f.told[topic] = armedWatch{}, int32(published)
+	f.watches[topic] = armedWatch{version: int32(published)}
 	return nil
 }
 
