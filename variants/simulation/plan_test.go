@@ -133,6 +133,8 @@ func TestKeptPlans(t *testing.T) {
 		"hiddenchannel-sync-then-read.json":    "silence/",        // a request of the writer's former life overtakes the next one's
 		"config-invalid-flag.json":             "silence/",        // a request of the writer's former life tears the values for good
 		"treecache-resumed-watches.json":       "drop-before",     // a new session moves to a server that lags behind it
+		"doublebarrier-counted-ahead.json":     "cut/",            // a round is over of which a member in its next life learns while it waits
+		"membership-diff-cache.json":           "die/",            // all members have failed and begun anew
 		"config-multi.json":                    "cut/",            // an update of the writer's former life comes after the next one's
 		"blockingqueue-marked-ticket.json":     "mute/",           // and so does a put
 		"treecache-jittered-reload.json":       "die/",            // the first load of a copy is interrupted
