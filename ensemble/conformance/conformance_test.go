@@ -103,7 +103,9 @@ func runCases(t *testing.T, build func(t *testing.T) *site) {
 }
 
 func TestEmbedded(t *testing.T) {
-	for name, config := range map[string]embedded.Config{"one": {}, "three": {Voters: 3}, "three that lag": {Voters: 3, Lag: 5 * time.Millisecond}} {
+	for name, config := range map[string]embedded.Config{
+		"one": {}, "three": {Voters: 3}, "three that lag": {Voters: 3, Lag: 5 * time.Millisecond},
+	} {
 		t.Run(name, func(t *testing.T) {
 			runCases(t, func(t *testing.T) *site {
 				t.Parallel() // on servers of their own

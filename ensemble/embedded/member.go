@@ -104,21 +104,19 @@ func (q *quorum) after(d time.Duration, do func()) *time.Timer {
 	})
 }
 
+// votes reports whether the server looks for a leader.
+func (s *Server) votes() bool { return s.fault == "" && !s.serves }
+
 // elect makes the voter that has most transactions the leader, if a majority can vote. Proposals that it does not have are lost.
 func (q *quorum) elect() {
-	var voters []*Server
+	if q.leader != nil || !q.majority((*Server).votes) {
+		return
+	}
 	var leader *Server
 	for _, s := range q.servers {
-		if s.fault != "" || s.serves {
-			continue
-		}
-		voters = append(voters, s)
-		if leader == nil || s.has >= leader.has { // the highest id, if several have as many
+		if s.votes() && (leader == nil || s.has >= leader.has) { // the highest id, if several have as many
 			leader = s
 		}
-	}
-	if q.leader != nil || !q.isMajority(len(voters)) {
-		return
 	}
 	q.leader = leader
 	leader.inherit()
@@ -129,8 +127,10 @@ func (q *quorum) elect() {
 	if len(q.servers) > 1 {
 		q.zxid = (q.zxid/epoch + 1) * epoch
 	}
-	for _, s := range voters {
-		s.follow()
+	for _, s := range q.servers {
+		if s.votes() {
+			s.follow()
+		}
 	}
 	leader.applied = q.zxid // as on a real leader, before the first transaction of its epoch
 }

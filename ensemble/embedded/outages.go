@@ -58,13 +58,7 @@ func (s *Server) lose() {
 	if s.fault != ensemble.Pause {
 		s.leave()
 	}
-	following := 0
-	for _, other := range s.servers {
-		if other.follows {
-			following++
-		}
-	}
-	if s == s.leader || !s.isMajority(following) {
+	if s == s.leader || !s.majority(func(other *Server) bool { return other.follows }) {
 		s.abdicate()
 	}
 }

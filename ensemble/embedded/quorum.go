@@ -114,18 +114,20 @@ func (q *quorum) commit() {
 	}
 }
 
-// isCommitted reports whether a majority has the transaction.
 func (q *quorum) isCommitted(t *transaction) bool {
+	return q.majority(func(s *Server) bool { return s.has >= t.zxid })
+}
+
+// majority reports whether something is true of most servers.
+func (q *quorum) majority(is func(*Server) bool) bool {
 	n := 0
 	for _, s := range q.servers {
-		if s.has >= t.zxid {
+		if is(s) {
 			n++
 		}
 	}
-	return q.isMajority(n)
+	return 2*n > len(q.servers)
 }
-
-func (q *quorum) isMajority(n int) bool { return 2*n > len(q.servers) }
 
 // leads reports whether a leader is at work.
 func (q *quorum) leads() bool { return q.leader != nil && q.leader.fault != ensemble.Pause }

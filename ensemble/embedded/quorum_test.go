@@ -30,7 +30,8 @@ func at(t *testing.T, e *embedded.Ensemble, server int) *zk.Conn {
 // roaming opens a session that may move to all servers.
 func roaming(t *testing.T, e *embedded.Ensemble) *zk.Conn {
 	t.Helper()
-	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: e.Servers(), Link: ensemble.NewLink(wire.NewLedger(time.Now()))})
+	link := ensemble.NewLink(wire.NewLedger(time.Now()))
+	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: e.Servers(), Link: link})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -306,7 +306,8 @@ func (r *run) forgone(l variants.Loss) bool {
 func (r *run) mayWaitInVain() bool {
 	finished := r.done.missing < r.plan.Clients
 	forgetful := slices.ContainsFunc(r.clients, func(c *client) bool { return c.forgetful })
-	return r.done.missing == 0 || forgetful || finished && r.forgone(variants.OutOfStep) || r.recipe.Collective && r.out.Lost[variants.ItemsLost] > 0 ||
+	return r.done.missing == 0 || forgetful || finished && r.forgone(variants.OutOfStep) ||
+		r.recipe.Collective && r.out.Lost[variants.ItemsLost] > 0 ||
 		r.out.Lost[variants.TornReads] > 0 && !r.variant.ForgoneAlways(variants.TornReads)
 }
 

@@ -81,7 +81,10 @@ func (p Plan) fewerSteps() (out []Plan) {
 
 // milder makes one fault milder, earlier, shorter or rounder.
 func (p Plan) milder() (out []Plan) {
-	less := map[Kind]Kind{Crash: Stall, Part: Stall, Die: Expire, ExpireAt: DropAfter, Silence: Deaf, Mute: Deaf, Pause: Silence, Cut: Silence, DropAfter: DropBefore}
+	less := map[Kind]Kind{
+		Die: Expire, ExpireAt: DropAfter, Silence: Deaf, Mute: Deaf, Pause: Silence, Cut: Silence, DropAfter: DropBefore,
+		Crash: Stall, Part: Stall,
+	}
 	for i, f := range p.Faults {
 		candidates := slices.Repeat([]Fault{f}, 9)
 		candidates[0].Also = false

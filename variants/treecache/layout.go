@@ -116,12 +116,13 @@ func (t *writtenTree) findLeaves(ctx context.Context, parent string) (all bool, 
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("list %s: %w", parent, err)
+		return false, variants.Attempted("list "+parent, err)
 	}
 	for _, name := range names {
-		if err := t.findLeaf(ctx, path.Join(parent, name)); errors.Is(err, zk.ErrNoNode) {
+		switch err := t.findLeaf(ctx, path.Join(parent, name)); {
+		case errors.Is(err, zk.ErrNoNode):
 			return false, nil
-		} else if err != nil {
+		case err != nil:
 			return false, err
 		}
 	}
