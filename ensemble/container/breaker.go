@@ -30,13 +30,37 @@ func (e *Ensemble) Faults(ctx context.Context) (map[string]ensemble.ServerFault,
 
 // cause makes a server fail.
 func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.ServerFault) error {
+	id := e.ids[s.ID-1]
+	if f == ensemble.Pause {
+		return freeze(ctx, id)
+	}
 	command := map[ensemble.ServerFault][]string{
 		ensemble.Kill:      {"kill", "--signal", "KILL"},
-		ensemble.Pause:     {"pause"},
 		ensemble.Partition: {"network", "disconnect", e.quorum},
 	}[f]
-	_, err := docker(ctx, append(command, e.ids[s.ID-1])...)
+	_, err := docker(ctx, append(command, id)...)
 	return err
+}
+
+const (
+	freezeAttempts = 20
+	freezePause    = 250 * time.Millisecond // between two attempts
+)
+
+// freeze pauses a container. With version 1 of control groups, the engine gives up if a thread of the container is in an
+// uninterruptible sleep, such as a write to a slow disk. It then resumes the threads that have stopped, and freeze tries again.
+func freeze(ctx context.Context, id string) error {
+	for attempt := 1; ; attempt++ {
+		_, err := docker(ctx, "pause", id)
+		if err == nil || attempt == freezeAttempts || !strings.Contains(err.Error(), "unable to freeze") {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(freezePause):
+		}
+	}
 }
 
 // undo undoes all faults of a server.

@@ -14,7 +14,7 @@ import (
 )
 
 // servers is a docker command with the containers c1, c2 and c3 of a kept ensemble. For each there is a file with its status and
-// its networks. Commands that change them are logged.
+// its networks. Commands that change them are logged. The first attempt to pause fails if there is a file named "stiff".
 const servers = `#!/bin/sh
 cd "$ENGINE" || exit 1
 case "$1" in
@@ -29,7 +29,12 @@ network)
 	inspect) echo 10.0.9.0/24 ;;
 	*) echo "$@" >>log ;;
 	esac ;;
-*) echo "$@" >>log ;;
+*)
+	echo "$@" >>log
+	if [ "$1" = pause ] && rm stiff 2>/dev/null; then
+		echo "Error response from daemon: Cannot pause container: OCI runtime pause failed: unable to freeze: unknown" >&2
+		exit 1
+	fi ;;
 esac
 `
 
@@ -76,6 +81,24 @@ func TestFindBroken(t *testing.T) {
 	fakeServers(t, killed, killed, killed) // as after a reboot
 	if _, err := container.Find(t.Context(), "x"); !errors.Is(err, ensemble.ErrNotUp) {
 		t.Errorf("without a running server: %v, want ErrNotUp", err)
+	}
+}
+
+// A container that cannot be paused at once is paused at the next attempt.
+func TestPauseIsRepeated(t *testing.T) {
+	log := fakeServers(t, well, well, well)
+	e, err := container.Find(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "stiff"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Break(t.Context(), e.Servers()[1], ensemble.Pause); err != nil {
+		t.Error(err)
+	}
+	if got, want := log(), []string{"pause c2", "pause c2"}; !slices.Equal(got, want) {
+		t.Errorf("docker was called with %q, want %q", got, want)
 	}
 }
 
