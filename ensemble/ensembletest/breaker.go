@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 )
@@ -45,7 +43,14 @@ func checkKill(t *testing.T, e diagnosable) {
 	others := without(e.Servers(), victim)
 	awaitRole(t, others, ensemble.Leader)
 	path := fmt.Sprintf("/missed-%d", victim.ID)
-	create(t, others[0], path)
+	c, err := namespace.Connect(t.Context(), others[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Conn.Close()
+	if err := c.CreateZnode(t.Context(), path, 0); err != nil {
+		t.Fatal(err)
+	}
 	restored(t, e, victim)
 	if got := probe(t, victim).Role; got != ensemble.Follower {
 		t.Errorf("the restored server is %s, want %s", got, ensemble.Follower)
@@ -53,7 +58,9 @@ func checkKill(t *testing.T, e diagnosable) {
 	if names := Znodes(t, victim); !slices.Contains(names, path[1:]) {
 		t.Errorf("the restored server has %v, want %s", names, path)
 	}
-	remove(t, others[0], path)
+	if err := c.RemoveTree(t.Context(), []string{path}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkPause pauses the leader: another one leads, while the port of the paused one still takes connections.
@@ -192,27 +199,4 @@ func reachable(t *testing.T, s ensemble.Server) {
 		return
 	}
 	conn.Close()
-}
-
-// create and remove a znode by a session of its own.
-func create(t *testing.T, s ensemble.Server, path string) {
-	t.Helper()
-	session(t, s, func(c *zk.Conn) error { _, err := c.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); return err })
-}
-
-func remove(t *testing.T, s ensemble.Server, path string) {
-	t.Helper()
-	session(t, s, func(c *zk.Conn) error { return c.Delete(path, -1) })
-}
-
-func session(t *testing.T, s ensemble.Server, use func(*zk.Conn) error) {
-	t.Helper()
-	c, err := namespace.Connect(t.Context(), []ensemble.Server{s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Conn.Close()
-	if err := use(c.Conn); err != nil {
-		t.Fatal(err)
-	}
 }

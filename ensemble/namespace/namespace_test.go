@@ -231,10 +231,9 @@ func rootsBelowABase(t *testing.T, e ensemble.Ensemble) {
 // Connect returns a session from a server that answers, without waiting for a silent one.
 func TestConnectPassesSilentServers(t *testing.T) {
 	t.Parallel()
-	server := ensembletest.Embedded(t, embedded.Config{})
-	silent, stall := ensembletest.Stallable(t, server.Addr())
-	stall()
-	servers := []ensemble.Server{{Name: "silent", Addr: silent}, {Name: "down", Addr: "127.0.0.1:1"}, {Name: "well", Addr: server.Addr()}}
+	silent, server := ensembletest.Embedded(t, embedded.Config{}), ensembletest.Embedded(t, embedded.Config{})
+	silent.Fail(ensemble.Pause)
+	servers := []ensemble.Server{{Name: "silent", Addr: silent.Addr()}, {Name: "down", Addr: "127.0.0.1:1"}, {Name: "well", Addr: server.Addr()}}
 	c, err := namespace.Connect(t.Context(), servers)
 	if err != nil {
 		t.Fatal(err)
@@ -249,14 +248,13 @@ func TestConnectPassesSilentServers(t *testing.T) {
 func TestSilenceEndsAnOperation(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
-	addr, stall := ensembletest.Stallable(t, server.Addr())
-	c, err := namespace.Connect(t.Context(), []ensemble.Server{{Name: "one", Addr: addr}})
+	c, err := namespace.Connect(t.Context(), server.Servers())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Conn.Close()
 	c.Patience = 50 * time.Millisecond
-	stall()
+	server.Fail(ensemble.Pause)
 	if _, err := c.Remove(t.Context(), root(0)); !errors.Is(err, namespace.ErrSilent) {
 		t.Errorf("%v, want %v", err, namespace.ErrSilent)
 	}
