@@ -60,9 +60,9 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		c.Link.serve(c.Servers)
 		way = c.Link.dial
 	}
-	opening := &opening{ready: make(chan struct{}), refusals: newRefusals(), observer: c.Observe}
+	opening := &opening{ready: make(chan struct{}), enough: make(chan string, 1), observer: c.Observe}
 	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
-		zk.WithHostProvider(newTurns(addressesOf(c.Servers))),
+		zk.WithHostProvider(&turns{servers: addressesOf(c.Servers)}),
 		zk.WithDialer(way),
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),
@@ -110,22 +110,39 @@ func addressesOf(servers []Server) []string {
 	return out
 }
 
-// opening observes a session until it exists, and passes the events on from then on: a server that closes a connection before, such as during
-// an election, takes no session away.
+// enoughRefusals is how many connections in a row a server may close before a session exists. The client library retries
+// once a second without end, and users learn within five seconds what is wrong.
+const enoughRefusals = 2
+
+// opening counts the connections that servers close before a session exists, and passes the events on from then on: a server that closes a
+// connection before, such as during an election, takes no session away. One goroutine of the client calls it.
 type opening struct {
-	ready    chan struct{} // closed when the session exists
-	once     sync.Once
-	refusals *refusals
-	observer func(zk.Event) // may be nil
+	ready     chan struct{} // closed when the session exists
+	connected bool          // and the session does not exist
+	refusals  int
+	enough    chan string    // capacity 1; receives the server's address after every enoughRefusals in a row
+	observer  func(zk.Event) // may be nil
 }
 
 func (o *opening) observe(e zk.Event) {
-	o.refusals.observe(e)
-	if e.State == zk.StateHasSession {
-		o.once.Do(func() { close(o.ready) })
+	if e.State == zk.StateHasSession && !o.exists() {
+		close(o.ready)
 	}
-	if o.observer != nil && o.exists() {
-		o.observer(e)
+	switch {
+	case o.exists():
+		if o.observer != nil {
+			o.observer(e)
+		}
+	case e.State == zk.StateConnected:
+		o.connected = true
+	case e.State == zk.StateDisconnected && o.connected:
+		o.connected = false
+		if o.refusals++; o.refusals%enoughRefusals == 0 {
+			select {
+			case o.enough <- e.Server:
+			default:
+			}
+		}
 	}
 }
 
@@ -148,8 +165,6 @@ type turns struct {
 	next    int // index in servers
 	tries   int // since the last connection
 }
-
-func newTurns(servers []string) *turns { return &turns{servers: servers} }
 
 // Init implements [zk.HostProvider]. An unknown host is an error at once. The library has shuffled its list, which is ignored.
 func (t *turns) Init(shuffled []string) error { return zk.NewDNSHostProvider().Init(shuffled) }
@@ -183,7 +198,7 @@ func awaitSession(ctx context.Context, servers []Server, o *opening) error {
 		select {
 		case <-o.ready:
 			return nil
-		case addr := <-o.refusals.enough:
+		case addr := <-o.enough:
 			_, err := Srvr(ctx, withAddress(servers, addr))
 			switch {
 			case o.exists(): // since the server was asked
@@ -212,40 +227,6 @@ func Fence(conn *zk.Conn) error {
 		return fmt.Errorf("sync: %w", err)
 	}
 	return nil
-}
-
-// enoughRefusals is how many connections in a row a server may close before a session exists. The client library retries
-// once a second without end, and users learn within five seconds what is wrong.
-const enoughRefusals = 2
-
-// refusals counts the connections that a server closes before the session exists. One goroutine of the client calls it.
-type refusals struct {
-	n         int
-	connected bool
-	enough    chan string // capacity 1; receives the server's address after every enoughRefusals in a row
-}
-
-func newRefusals() *refusals { return &refusals{enough: make(chan string, 1)} }
-
-func (r *refusals) observe(e zk.Event) {
-	switch e.State {
-	case zk.StateConnected:
-		r.connected = true
-	case zk.StateHasSession:
-		r.connected, r.n = false, 0
-	case zk.StateDisconnected:
-		if !r.connected {
-			return
-		}
-		r.connected = false
-		if r.n++; r.n%enoughRefusals == 0 {
-			select {
-			case r.enough <- e.Server:
-			default:
-			}
-		}
-	default:
-	}
 }
 
 // refusedWithoutFailure returns the error about a server that closes connections although it neither elects a leader nor has failed. A server
