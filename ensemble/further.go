@@ -2,7 +2,6 @@ package ensemble
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 )
@@ -72,17 +71,9 @@ func (l *Link) sever() {
 // again, or when the link is severed, that is a round trip later, and at most two seconds.
 func (l *Link) Settle(ctx context.Context) error {
 	for _, link := range l.all() {
-		if err := link.settle(ctx); err != nil {
+		if err := link.awaitEnd(ctx); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// settle is Settle for one session.
-func (l *Link) settle(ctx context.Context) error {
-	if err := l.awaitEnd(ctx); !errors.Is(err, errSevered) {
-		return err
 	}
 	return nil
 }

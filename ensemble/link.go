@@ -80,35 +80,26 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &thriftyConn{Conn: dial.Impatient(conn, l.patience())}, nil
-}
-
-// patience returns how long the client waits for the answer to a connect request with which its session moves to another server: as long as
-// ZooKeeper's own client, a part of the session timeout for each server. It is zero for a new session, which each further request would
-// open once more, and for a session that has nowhere else to go.
-func (l *Link) patience() time.Duration {
 	l.mu.Lock()
 	servers := len(l.servers)
 	l.mu.Unlock()
-	if servers < 2 || l.ledger.Session().ID == 0 {
-		return 0
-	}
-	return l.ledger.SessionTimeout() / time.Duration(servers)
+	return &thriftyConn{Conn: dial.Impatient(conn, l.ledger.Patience(servers))}, nil
 }
 
 // open opens a counted connection, when the last one has ended at the server.
 func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
-	if err := l.awaitEnd(context.Background()); err != nil {
-		return nil, err
-	}
-	if l.ledger.Over() && !l.renews {
+	_ = l.awaitEnd(context.Background()) // which does not end
+	l.mu.Lock()
+	server, severed := withAddress(l.servers, address), l.severed
+	l.mu.Unlock()
+	switch {
+	case severed:
+		return nil, errSevered
+	case l.ledger.Over() && !l.renews:
 		return nil, errOver
 	}
-	l.mu.Lock()
-	server := withAddress(l.servers, address)
-	l.mu.Unlock()
 	conn, err := dialWithin(server, timeout)
 	if err != nil {
 		return nil, err
@@ -124,24 +115,20 @@ func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error)
 }
 
 // awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
-// two seconds. It is an error if the link is severed.
+// two seconds.
 func (l *Link) awaitEnd(ctx context.Context) error {
 	l.mu.Lock()
-	current, severed := l.current, l.severed
+	current := l.current
 	l.mu.Unlock()
-	if current != nil {
-		if drained := current.Drained(); drained != nil {
-			select {
-			case <-drained:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
+	if current == nil || current.Drained() == nil {
+		return nil
 	}
-	if severed {
-		return errSevered
+	select {
+	case <-current.Drained():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	return nil
 }
 
 // CutFirst cuts one of these links: the one whose session sends the next request of a kind. With after, the reply to the request is lost with
@@ -256,7 +243,7 @@ func (l *Link) Expire(ctx context.Context) error {
 		return ErrNoSession
 	}
 	l.end()
-	if err := l.settle(ctx); err != nil {
+	if err := l.awaitEnd(ctx); err != nil {
 		return err
 	}
 	if err := l.closeSession(ctx, s); err != nil {

@@ -341,6 +341,18 @@ func (l *Ledger) Reconnects() int { return read(l, &l.reconnects) }
 // SessionTimeout returns the timeout that the server granted, or zero before the session exists.
 func (l *Ledger) SessionTimeout() time.Duration { return read(l, &l.sessionTimeout) }
 
+// Patience is how long the client waits for the answer to a connect request with which its session moves to another one of some servers: as
+// long as ZooKeeper's own client, a part of the session timeout for each. It is zero for a new session, which each further request would
+// open once more, and for a session that has nowhere else to go.
+func (l *Ledger) Patience(servers int) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if servers < 2 || l.session.ID == 0 {
+		return 0
+	}
+	return l.sessionTimeout / time.Duration(servers)
+}
+
 // Session returns the session that the last handshake opened or resumed. It is zero if there is none.
 func (l *Ledger) Session() Session { return read(l, &l.session) }
 

@@ -104,7 +104,7 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	if l.severed {
 		l.current.Close()
 	}
-	return dial.Impatient(&countedConn{Conn: l.current, link: l}, l.patience()), nil
+	return dial.Impatient(&countedConn{Conn: l.current, link: l}, l.ledger.Patience(len(l.servers))), nil
 }
 
 // server returns the client's server: the one that it has tried last.
@@ -112,14 +112,6 @@ func (l *link) server() *embedded.Server {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.servers[l.turn%len(l.servers)]
-}
-
-// patience is how long a session that has a server to move to waits for one to accept it, as with the client library of zkbench.
-func (l *link) patience() time.Duration {
-	if n := len(l.servers); n > 1 && l.ledger.Session().ID != 0 {
-		return l.ledger.SessionTimeout() / time.Duration(n)
-	}
-	return 0
 }
 
 func (l *link) isDown() bool {
