@@ -6,6 +6,7 @@ package dial
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 )
@@ -21,6 +22,26 @@ func To(ctx context.Context, d Dialer, address string) (net.Conn, error) {
 		d = new(net.Dialer)
 	}
 	return d.DialContext(ctx, "tcp", address)
+}
+
+// acceptPause follows an error of Accept.
+const acceptPause = 50 * time.Millisecond
+
+// Accept calls serve with each connection to a listener, until that is closed. After any other error, such as too many open files, it calls
+// failed, and goes on after a pause.
+func Accept(listener net.Listener, failed func(error), serve func(net.Conn)) {
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			failed(err)
+			time.Sleep(acceptPause)
+		default:
+			serve(conn)
+		}
+	}
 }
 
 // Impatient returns a connection whose client waits for the answer to its connect request for a certain time; zero is for no bound. The client

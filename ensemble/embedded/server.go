@@ -98,7 +98,7 @@ func Listen(config Config) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("embedded server: %w", err), q.Close())
 		}
 		s.listener = listener
-		q.running.Go(s.accept)
+		q.running.Go(func() { dial.Accept(listener, func(error) {}, func(conn net.Conn) { s.open(conn) }) })
 	}
 	q.running.Go(q.runTimers)
 	return q.servers[0], nil
@@ -137,20 +137,6 @@ func (q *quorum) Close() error {
 	q.mu.Unlock()
 	q.running.Wait()
 	return errors.Join(errs...)
-}
-
-func (s *Server) accept() {
-	for {
-		conn, err := s.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // such as too many open files
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		s.open(conn)
-	}
 }
 
 // open starts the two goroutines of a connection. It returns false if the server is closed or has been killed.

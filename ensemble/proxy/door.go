@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// acceptPause follows an error of accept, such as too many open files.
-	acceptPause = 50 * time.Millisecond
 	// knockPause is the time between two attempts to connect to a server that takes no connections.
 	knockPause = 100 * time.Millisecond
 	// knockTimeout bounds such an attempt. A server that has not refused by then is taken to be up.
@@ -76,32 +74,21 @@ func (d *door) open() net.Listener {
 func (d *door) serve() {
 	for {
 		if listener := d.open(); listener != nil {
-			d.accept(listener)
+			dial.Accept(listener, d.unreachable, func(conn net.Conn) { d.proxy.serve(&link{proxy: d.proxy, door: d, client: conn}) })
 		}
 		if !d.awaitServer() {
 			d.shut()
 			return
 		}
 		if err := d.listen(); err != nil && d.proxy.dials.Err() == nil {
-			d.proxy.happened(Incident{Kind: Unreachable, Server: d.server, Detail: err.Error()})
+			d.unreachable(err)
 		}
 	}
 }
 
-// accept takes connections until the door is shut.
-func (d *door) accept(listener net.Listener) {
-	for {
-		conn, err := listener.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil:
-			d.proxy.happened(Incident{Kind: Unreachable, Server: d.server, Detail: err.Error()})
-			time.Sleep(acceptPause)
-		default:
-			d.proxy.serve(&link{proxy: d.proxy, door: d, client: conn})
-		}
-	}
+// unreachable reports that clients cannot connect.
+func (d *door) unreachable(err error) {
+	d.proxy.happened(Incident{Kind: Unreachable, Server: d.server, Detail: err.Error()})
 }
 
 // awaitServer returns true when the server takes connections, and false when the proxy is closed.
