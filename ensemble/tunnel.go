@@ -2,16 +2,16 @@ package ensemble
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -24,13 +24,11 @@ type Tunnel struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 	single   dial.Mutex // held by the connection that is forwarded, so that its end is reported before the next one begins
+	turn     int        // how many connections were forwarded; guarded by single
 
 	mu     sync.Mutex
-	next   int // index in servers
 	closed bool
-	conns  map[net.Conn]int // of the client, with their numbers in the order in which they were made
-	made   int              // connections so far
-	latest int              // the largest number of a connection that has asked for the session
+	conns  []net.Conn // of the client, in the order in which they were made, from the latest that has asked for the session
 }
 
 // tunnelTimeout is how long a server may take to accept a connection of a tunnel.
@@ -48,8 +46,8 @@ func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk
 		return nil, err
 	}
 	l.serve(servers)
-	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, single: dial.NewMutex(), conns: map[net.Conn]int{}}
-	t.serving.Go(t.accept)
+	t := &Tunnel{link: l, servers: servers, observe: observe, listener: listener, single: dial.NewMutex()}
+	t.serving.Go(func() { dial.Accept(listener, func(error) {}, t.begin) })
 	return t, nil
 }
 
@@ -60,89 +58,52 @@ func (t *Tunnel) Address() string { return t.listener.Addr().String() }
 func (t *Tunnel) Close() {
 	t.mu.Lock()
 	t.closed = true
-	for conn := range t.conns {
+	for _, conn := range t.conns {
 		conn.Close()
 	}
+	t.conns = nil
 	t.mu.Unlock()
 	t.listener.Close()
 	t.serving.Wait()
 }
 
-func (t *Tunnel) accept() {
-	for {
-		client, err := t.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			time.Sleep(settlePause)
-			continue
-		}
-		if !t.add(client) {
-			return
-		}
-		t.serving.Go(func() {
-			defer t.remove(client)
-			t.serve(client)
-		})
-	}
-}
-
-// settlePause follows an error of accept, such as too many open files.
-const settlePause = 50 * time.Millisecond
-
-func (t *Tunnel) add(client net.Conn) bool {
+// begin serves a connection in the background, unless the tunnel is closed.
+func (t *Tunnel) begin(client net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		client.Close()
-		return false
+		return
 	}
-	t.made++
-	t.conns[client] = t.made
-	return true
-}
-
-// turn returns the server of the next connection.
-func (t *Tunnel) turn() Server {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	server := t.servers[t.next%len(t.servers)]
-	t.next++
-	return server
-}
-
-func (t *Tunnel) remove(client net.Conn) {
-	client.Close()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.conns, client)
+	t.conns = append(t.conns, client)
+	t.serving.Go(func() {
+		defer client.Close()
+		t.serve(client)
+	})
 }
 
 // supersede closes the connections that the client has made before this one: it has given them up.
 func (t *Tunnel) supersede(client net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	number := t.conns[client]
-	t.latest = max(t.latest, number)
-	for conn, other := range t.conns {
-		if other < number {
-			conn.Close()
-		}
+	own := max(slices.Index(t.conns, client), 0)
+	for _, conn := range t.conns[:own] {
+		conn.Close()
 	}
+	t.conns = t.conns[own:]
 }
 
 // isSuperseded reports whether a connection is not to be forwarded: the client has made a later one, or the tunnel is closed.
 func (t *Tunnel) isSuperseded(client net.Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.closed || t.conns[client] < t.latest
+	return !slices.Contains(t.conns, client)
 }
 
-// serve forwards one connection of the client until it ends.
+// serve forwards one connection of the client until it ends, with one write for each frame.
 func (t *Tunnel) serve(client net.Conn) {
-	hello, err := readFrame(client, nil)
-	if err != nil || t.isForeign(hello) {
+	frame, err := jute.ReadFrame(client, mostFrame)
+	if err != nil || t.isForeign(frame) {
 		return
 	}
 	t.supersede(client)
@@ -151,7 +112,8 @@ func (t *Tunnel) serve(client net.Conn) {
 	if t.isSuperseded(client) {
 		return
 	}
-	server, err := t.link.open(t.turn().Addr, tunnelTimeout)
+	server, err := t.link.open(t.servers[t.turn%len(t.servers)].Addr, tunnelTimeout)
+	t.turn++
 	if errors.Is(err, errOver) || errors.Is(err, errSevered) {
 		t.event(zk.StateExpired)
 	}
@@ -163,8 +125,12 @@ func (t *Tunnel) serve(client net.Conn) {
 		defer client.Close()
 		t.receive(client, server)
 	})
-	if _, err := server.Write(hello); err == nil {
-		forwardFrames(server, client)
+	for err == nil {
+		whole := jute.NewFrame(len(frame))
+		whole.Raw(frame)
+		if _, err = server.Write(whole.Frame()); err == nil {
+			frame, err = jute.ReadFrame(client, mostFrame)
+		}
 	}
 	_ = server.Close()
 	replies.Wait()
@@ -201,46 +167,9 @@ func (t *Tunnel) event(state zk.State) { t.observe(zk.Event{Type: zk.EventSessio
 // mostFrame bounds the frames of a client, like the servers' jute.maxbuffer.
 const mostFrame = 16 << 20
 
-// forwardFrames copies a stream, with one write for each frame.
-func forwardFrames(to io.Writer, from io.Reader) {
-	var frame []byte
-	for {
-		var err error
-		if frame, err = readFrame(from, frame); err != nil {
-			return
-		}
-		if _, err := to.Write(frame); err != nil {
-			return
-		}
-	}
-}
-
-// errFrame is the error of a frame that no server would accept.
-var errFrame = errors.New("a frame of an impossible length")
-
-// readFrame reads one frame with its length, into the memory of an earlier one if that is large enough.
-func readFrame(from io.Reader, frame []byte) ([]byte, error) {
-	if cap(frame) < tunnelBuffer {
-		frame = make([]byte, tunnelBuffer)
-	}
-	if _, err := io.ReadFull(from, frame[:headerSize]); err != nil {
-		return nil, err
-	}
-	n := int(int32(binary.BigEndian.Uint32(frame[:headerSize])))
-	if n < 0 || n > mostFrame {
-		return nil, errFrame
-	}
-	if need := headerSize + n; need > cap(frame) {
-		frame = append(make([]byte, 0, need), frame[:headerSize]...)
-	}
-	frame = frame[:headerSize+n]
-	_, err := io.ReadFull(from, frame[headerSize:])
-	return frame, err
-}
-
 // isForeign reports whether a connect request is for another session than the tunnel's, such as that of a client whose own tunnel had the
 // same port before.
 func (t *Tunnel) isForeign(hello []byte) bool {
-	id, known := wire.SessionToResume(hello[headerSize:])
+	id, known := wire.SessionToResume(hello)
 	return !known || id != 0 && id != t.link.ledger.Session().ID
 }
