@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -68,16 +69,15 @@ func CheckFaults(ctx context.Context, e Ensemble) error {
 }
 
 // Breakage is the part of a [Breaker] that all engines share. It records the faults that this process has caused, so that they
-// are undone on every way out. A nil Breakage causes no faults.
+// are undone on every way out.
 type Breakage struct {
 	Possible []ServerFault
 	Cause    func(ctx context.Context, s Server, f ServerFault) error
 	Undo     func(ctx context.Context, s Server) error // any fault; no effect on a server without one
 
-	mu      sync.Mutex
-	servers map[int]*breakable // by the server's id
-	over    bool               // no more faults: the ensemble is being closed
-	removed bool               // nothing is restored either: a server that is started now would be left behind
+	servers sync.Map    // of *breakable, by the server's id
+	over    atomic.Bool // no more faults: the ensemble is being closed
+	removed atomic.Bool // nothing is restored either: a server that is started now would be left behind
 }
 
 // breakable is a server that this process has broken at least once.
@@ -87,12 +87,7 @@ type breakable struct {
 }
 
 // ServerFaults implements [Breaker].
-func (b *Breakage) ServerFaults() []ServerFault {
-	if b == nil {
-		return nil
-	}
-	return slices.Clone(b.Possible)
-}
+func (b *Breakage) ServerFaults() []ServerFault { return slices.Clone(b.Possible) }
 
 // CheckPossible returns an error that lists the possible faults unless the engine can cause f.
 func (b *Breakage) CheckPossible(f ServerFault) error {
@@ -122,12 +117,10 @@ func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 	if err := b.CheckPossible(f); err != nil {
 		return err
 	}
-	server := b.server(s)
-	server.mu.Lock()
+	server := b.lock(s)
 	defer server.mu.Unlock()
-	over, _ := b.ending()
 	switch {
-	case over:
+	case b.over.Load():
 		return fmt.Errorf("%s %s: %w", f, s.Name, errClosing)
 	case server.fault != "":
 		return fmt.Errorf("%s %s: it is already %s", f, s.Name, server.fault.Condition())
@@ -144,14 +137,13 @@ func (b *Breakage) Break(ctx context.Context, s Server, f ServerFault) error {
 
 // Restore implements [Breaker].
 func (b *Breakage) Restore(ctx context.Context, s Server) error {
-	server := b.server(s)
-	server.mu.Lock()
+	server := b.lock(s)
 	defer server.mu.Unlock()
 	return b.restore(ctx, s, server)
 }
 
 func (b *Breakage) restore(ctx context.Context, s Server, server *breakable) error {
-	if _, removed := b.ending(); removed {
+	if b.removed.Load() {
 		return fmt.Errorf("restore %s: %w", s.Name, errClosing)
 	}
 	if err := b.Undo(ctx, s); err != nil {
@@ -164,16 +156,10 @@ func (b *Breakage) restore(ctx context.Context, s Server, server *breakable) err
 // RestoreAll undoes the faults that this process has caused, and refuses further ones. It returns the number of servers that it
 // has restored.
 func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored int, err error) {
-	if b == nil {
-		return 0, nil
-	}
-	b.mu.Lock()
-	b.over = true
-	b.mu.Unlock()
+	b.over.Store(true)
 	var errs []error
 	for _, s := range servers {
-		server := b.server(s)
-		server.mu.Lock()
+		server := b.lock(s)
 		if server.fault != "" {
 			restored++
 			errs = append(errs, b.restore(ctx, s, server))
@@ -185,33 +171,17 @@ func (b *Breakage) RestoreAll(ctx context.Context, servers []Server) (restored i
 
 // abandon refuses further faults and restorations, and returns when none is under way: the servers are about to be removed.
 func (b *Breakage) abandon(servers []Server) {
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	b.over, b.removed = true, true
-	b.mu.Unlock()
+	b.over.Store(true)
+	b.removed.Store(true)
 	for _, s := range servers {
-		server := b.server(s)
-		server.mu.Lock()
-		server.mu.Unlock() //nolint:staticcheck // it only waits
+		b.lock(s).mu.Unlock()
 	}
 }
 
-func (b *Breakage) ending() (over, removed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.over, b.removed
-}
-
-func (b *Breakage) server(s Server) *breakable {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.servers == nil {
-		b.servers = map[int]*breakable{}
-	}
-	if b.servers[s.ID] == nil {
-		b.servers[s.ID] = &breakable{}
-	}
-	return b.servers[s.ID]
+// lock returns what is known of a server when no fault of it is being caused or undone, until the caller unlocks it.
+func (b *Breakage) lock(s Server) *breakable {
+	known, _ := b.servers.LoadOrStore(s.ID, new(breakable))
+	server := known.(*breakable)
+	server.mu.Lock()
+	return server
 }

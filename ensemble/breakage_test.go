@@ -109,7 +109,7 @@ func TestRestoreAll(t *testing.T) {
 	if err := b.Break(t.Context(), servers[0], ensemble.Kill); err == nil || len(e.faults) > 0 {
 		t.Errorf("faults = %v, %v; want none after the end", e.faults, err)
 	}
-	if n, err := (*ensemble.Breakage)(nil).RestoreAll(t.Context(), servers); n != 0 || err != nil {
+	if n, err := new(ensemble.Breakage).RestoreAll(t.Context(), servers); n != 0 || err != nil {
 		t.Errorf("an ensemble without faults: %d, %v", n, err)
 	}
 }
