@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"plots":                 {"results", "results/compare", "results/scaling", "results/table"}, // a plot cannot see ZooKeeper
 	"plots/page":            {"plots", "results", "results/compare", "results/outcome"},
 	"ensemble/dial":         {},
-	"ensemble/wire":         {"ensemble/dial"},
+	"ensemble/wire":         {"ensemble/dial", "ensemble/jute"},
 	"ensemble/proxy":        {"ensemble/dial", "ensemble/wire"},
 	"ensemble":              {"ensemble/dial", "ensemble/wire", "ensemble/jute"},
 	"ensemble/namespace":    {"ensemble", "ensemble/wire"},

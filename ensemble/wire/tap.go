@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/jute"
 )
 
 // Tap receives what passes on the connections of other programs, see [Ledger.Tapped]. Its methods are called in the order of the frames
@@ -159,65 +161,39 @@ func multiParts(p []byte) []Part {
 		op := Opcode(binary.BigEndian.Uint32(p))
 		path, rest := jutePath(p[partHeader:])
 		parts = append(parts, Part{op, string(path)})
-		var ok bool
-		if p, ok = skipPart(op, rest); !ok {
+		d := jute.NewDecoder(rest)
+		if skipPart(op, d); d.Err() != nil {
 			break
 		}
+		p = rest[len(rest)-d.Rest():]
 	}
 	return parts
 }
 
-// skipPart returns what follows an operation of a multi whose path has been read; ok is false if that is not known.
-func skipPart(op Opcode, p []byte) (rest []byte, ok bool) {
+// skipPart reads an operation of a multi whose path has been read. It is an error if its form is not known.
+func skipPart(op Opcode, d *jute.Decoder) {
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
-		if p, ok = skipBuffer(p); ok {
-			p, ok = skipACLs(p)
+		d.Buffer()
+		for n := d.Int(); n > 0 && d.Err() == nil; n-- { // access control: unlike ACLs, this accepts null strings
+			d.Int()
+			d.Buffer()
+			d.Buffer()
 		}
-		tail := 4 // the flags
+		d.Int() // the flags
 		if op == OpCreateTTL {
-			tail += 8
+			d.Long()
 		}
-		return skip(p, ok, tail)
 	case OpSetData:
-		p, ok = skipBuffer(p)
-		return skip(p, ok, 4)
+		d.Buffer()
+		d.Int()
 	case OpDelete, OpCheck:
-		return skip(p, true, 4)
+		d.Int()
 	case OpGetData, OpGetChildren:
-		return skip(p, true, 1)
+		d.Bool()
 	default:
-		return nil, false
+		d.Reject("an operation of another kind")
 	}
-}
-
-func skip(p []byte, ok bool, n int) ([]byte, bool) {
-	if !ok || n < 0 || n > len(p) {
-		return nil, false
-	}
-	return p[n:], true
-}
-
-func skipBuffer(p []byte) ([]byte, bool) {
-	if len(p) < 4 {
-		return nil, false
-	}
-	return skip(p[4:], true, max(int(int32(binary.BigEndian.Uint32(p))), 0))
-}
-
-func skipACLs(p []byte) ([]byte, bool) {
-	if len(p) < 4 {
-		return nil, false
-	}
-	n, rest, ok := int32(binary.BigEndian.Uint32(p)), p[4:], true
-	for ; n > 0 && ok; n-- {
-		if rest, ok = skip(rest, true, 4); ok { // the permissions
-			if rest, ok = skipBuffer(rest); ok { // the scheme
-				rest, ok = skipBuffer(rest) // the id
-			}
-		}
-	}
-	return rest, ok
 }
 
 // multiCode returns the code of the operation because of which a multi failed. Those before it have no error of their own, and those
