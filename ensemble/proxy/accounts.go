@@ -28,12 +28,12 @@ type accounts struct {
 	byID map[int64]*account
 }
 
-// account is one session.
+// account is one session. It is the tap of its ledger, and passes on to the observer what it receives.
 type account struct {
-	accounts *accounts
-	ledger   *wire.Ledger
-	id       atomic.Int64 // zero before the server has opened the session
-	over     atomic.Bool  // as far as its client knows
+	wire.Tap
+	ledger *wire.Ledger
+	id     atomic.Int64 // zero before the server has opened the session
+	over   atomic.Bool  // as far as its client knows
 
 	// What follows is guarded by the lock of all accounts.
 	links     int
@@ -52,7 +52,7 @@ func (as *accounts) join(id int64) *account {
 	defer as.mu.Unlock()
 	a := as.byID[id]
 	if a == nil || a.over.Load() {
-		a = &account{accounts: as}
+		a = &account{Tap: as.observer}
 		a.ledger = wire.NewTapped(as.epoch, a)
 		as.all[a] = struct{}{}
 	}
@@ -120,21 +120,11 @@ func (as *accounts) silent(now time.Time) (out []*account) {
 // Connected implements [wire.Tap]. The ledger is locked, so that the accounts must not be.
 func (a *account) Connected(session int64, resumed bool, timeout time.Duration) {
 	a.id.Store(session)
-	a.accounts.observer.Connected(session, resumed, timeout)
-}
-
-// Exchanged implements [wire.Tap].
-func (a *account) Exchanged(session int64, e wire.Exchange) {
-	a.accounts.observer.Exchanged(session, e)
-}
-
-// Notified implements [wire.Tap].
-func (a *account) Notified(session int64, n wire.Notification) {
-	a.accounts.observer.Notified(session, n)
+	a.Tap.Connected(session, resumed, timeout)
 }
 
 // Over implements [wire.Tap]. The ledger is locked, so that the accounts must not be.
 func (a *account) Over(session int64, expired bool) {
 	a.over.Store(true)
-	a.accounts.observer.Over(session, expired)
+	a.Tap.Over(session, expired)
 }

@@ -46,10 +46,10 @@ type counting struct {
 }
 
 // received counts what the server has sent.
-func (c *counting) received(p []byte) {
+func (c *counting) received(p []byte, all *accounts) {
 	c.Received(p)
 	if !c.registered && c.account.id.Load() != 0 {
-		c.account.accounts.register(c.account)
+		all.register(c.account)
 		c.registered = true
 	}
 }
@@ -135,7 +135,7 @@ func (l *link) toClient() {
 	for {
 		n, err := l.server.Read(buffer)
 		if c := l.counted.Load(); c != nil {
-			c.received(buffer[:n])
+			c.received(buffer[:n], l.proxy.accounts)
 		}
 		if n > 0 {
 			if _, err := l.client.Write(buffer[:n]); err != nil {

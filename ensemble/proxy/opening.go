@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -32,7 +33,7 @@ func classify(first []byte) opening {
 		return foreign
 	case len(first) < lengthSize:
 		return undecided
-	case isCommand(first[:lengthSize]):
+	case !slices.ContainsFunc(first[:lengthSize], func(b byte) bool { return !isLetter(b) }):
 		return command
 	}
 	length := int(int32(binary.BigEndian.Uint32(first)))
@@ -44,15 +45,6 @@ func classify(first []byte) opening {
 	default:
 		return handshake
 	}
-}
-
-func isCommand(word []byte) bool {
-	for _, b := range word {
-		if !isLetter(b) {
-			return false
-		}
-	}
-	return true
 }
 
 func isLetter(b byte) bool { return 'a' <= b && b <= 'z' }

@@ -142,26 +142,18 @@ func (p *Proxy) Stats() Stats {
 
 // serve serves a connection in the background, unless the proxy is closed.
 func (p *Proxy) serve(l *link) {
-	if !p.open(l) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		l.client.Close()
 		return
 	}
+	p.stats.Connections++
+	p.links[l] = struct{}{}
 	p.running.Go(func() {
 		defer p.release(l)
 		l.serve()
 	})
-}
-
-// open adds a connection; it returns false if the proxy is closed.
-func (p *Proxy) open(l *link) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.stats.Connections++
-	p.links[l] = struct{}{}
-	return true
 }
 
 func (p *Proxy) release(l *link) {
