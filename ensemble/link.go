@@ -134,18 +134,17 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 // CutFirst cuts one of these links: the one whose session sends the next request of a kind. With after, the reply to the request is lost with
 // the connection; else the connection ends in place of the request.
 func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
-	t := &Trap{links: links, op: op, after: after, fired: make(chan struct{})}
+	t := &Trap{op: op, after: after, fired: make(chan struct{})}
 	for _, l := range links {
 		l.mu.Lock()
-		l.traps = append(l.traps, t)
+		l.traps = append(slices.DeleteFunc(l.traps, func(o *Trap) bool { return o.sprung.Load() }), t)
 		l.mu.Unlock()
 	}
 	return t
 }
 
-// Trap is a cut that has not happened yet.
+// Trap is a cut that has not happened yet. Its links keep it until they get another one.
 type Trap struct {
-	links  []*Link
 	op     wire.Opcode
 	after  bool
 	sprung atomic.Bool // it fires, or was disarmed
@@ -159,37 +158,20 @@ func (t *Trap) Fired() <-chan struct{} { return t.fired }
 // Victim returns the link that was cut. It may be called when the trap has fired.
 func (t *Trap) Victim() *Link { return t.victim }
 
-// Disarm removes the trap, and reports whether it had not fired.
-func (t *Trap) Disarm() bool {
-	if !t.sprung.CompareAndSwap(false, true) {
-		return false
-	}
-	t.remove()
-	return true
-}
-
-// remove takes the trap from its links.
-func (t *Trap) remove() {
-	for _, l := range t.links {
-		l.mu.Lock()
-		l.traps = slices.DeleteFunc(l.traps, func(o *Trap) bool { return o == t })
-		l.mu.Unlock()
-	}
-}
+// Disarm makes the trap ineffective, and reports whether it had not fired.
+func (t *Trap) Disarm() bool { return t.sprung.CompareAndSwap(false, true) }
 
 // spring returns the trap for a request, which cuts nothing else from now on, or nil.
 func (l *Link) spring(op wire.Opcode) *Trap {
 	l.mu.Lock()
-	i := slices.IndexFunc(l.traps, func(t *Trap) bool { return kind(t.op) == kind(op) && t.sprung.CompareAndSwap(false, true) })
-	if i < 0 {
-		l.mu.Unlock()
-		return nil
+	defer l.mu.Unlock()
+	for _, t := range l.traps {
+		if kind(t.op) == kind(op) && t.sprung.CompareAndSwap(false, true) {
+			t.victim = l
+			return t
+		}
 	}
-	t := l.traps[i]
-	l.mu.Unlock()
-	t.victim = l
-	t.remove()
-	return t
+	return nil
 }
 
 // kind returns one opcode for all requests of a kind: getChildren has two versions, and so has create, whose second one also returns the stat.

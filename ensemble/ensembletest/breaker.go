@@ -41,7 +41,7 @@ func checkKill(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
 	broken(t, e, victim, ensemble.Kill)
 	others := without(e.Servers(), victim)
-	awaitRole(t, others, ensemble.Leader)
+	awaitQuorum(t, others)
 	path := fmt.Sprintf("/missed-%d", victim.ID)
 	c, err := namespace.Connect(t.Context(), others[:1])
 	if err != nil {
@@ -68,7 +68,7 @@ func checkPause(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
 	broken(t, e, victim, ensemble.Pause)
 	reachable(t, victim)
-	awaitRole(t, without(e.Servers(), victim), ensemble.Leader)
+	awaitQuorum(t, without(e.Servers(), victim))
 	restored(t, e, victim)
 }
 
@@ -78,7 +78,7 @@ func checkPartition(t *testing.T, e diagnosable) {
 	broken(t, e, victim, ensemble.Partition)
 	awaitSilence(t, victim)
 	reachable(t, victim)
-	awaitRole(t, without(e.Servers(), victim), ensemble.Leader)
+	awaitQuorum(t, without(e.Servers(), victim))
 	restored(t, e, victim)
 	for _, first := range []int{0, 1} {
 		checkOutage(t, e, e.Servers()[first], e.Servers()[1-first])
@@ -146,11 +146,7 @@ func restored(t *testing.T, e diagnosable, s ensemble.Server) {
 	if faults, err := e.Faults(t.Context()); err != nil || len(faults) > 0 {
 		t.Errorf("faults = %v, %v; want none", faults, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := ensemble.AwaitQuorum(ctx, e.Servers()); err != nil {
-		t.Fatal(err)
-	}
+	awaitQuorum(t, e.Servers())
 }
 
 func without(servers []ensemble.Server, s ensemble.Server) []ensemble.Server {
@@ -169,25 +165,14 @@ func withRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) ensem
 	return ensemble.Server{}
 }
 
-// awaitRole returns when one of the servers has the role and all of them serve.
-func awaitRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) {
+// awaitQuorum returns when one of the servers leads and all of them serve.
+func awaitQuorum(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
-	Await(t, func() string {
-		found := 0
-		for _, s := range servers {
-			status, err := ensemble.Srvr(t.Context(), s)
-			if err != nil {
-				return fmt.Sprintf("%s: %v", s.Name, err)
-			}
-			if status.Role == role {
-				found++
-			}
-		}
-		if found != 1 {
-			return fmt.Sprintf("%d of %v are %s", found, servers, role)
-		}
-		return ""
-	})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := ensemble.AwaitQuorum(ctx, servers); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // reachable checks that the server's client port takes connections.
