@@ -77,10 +77,9 @@ type Proxy struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 
-	mu     sync.Mutex
-	links  map[*link]struct{}
-	closed bool
-	stats  Stats
+	mu    sync.Mutex
+	links map[*link]struct{}
+	stats Stats
 }
 
 // Start listens, and serves connections until Close. The context bounds the start only.
@@ -144,7 +143,7 @@ func (p *Proxy) Stats() Stats {
 func (p *Proxy) serve(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	if p.dials.Err() != nil {
 		l.client.Close()
 		return
 	}
@@ -174,9 +173,8 @@ func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
 	p.mu.Lock()
 	p.stats.Incidents[i.Kind]++
-	closed := p.closed
 	p.mu.Unlock()
-	if !closed { // what Close cuts off is no incident
+	if p.dials.Err() == nil { // what Close cuts off is no incident
 		p.config.Observer.Happened(i)
 	}
 }
@@ -184,16 +182,15 @@ func (p *Proxy) happened(i Incident) {
 // Close ends all connections, and returns when nothing of the proxy is left. A second call has no effect.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
-	if p.closed {
+	if p.dials.Err() != nil {
 		p.mu.Unlock()
 		return nil
 	}
-	p.closed = true
+	p.stop()
 	for l := range p.links {
 		l.cut()
 	}
 	p.mu.Unlock()
-	p.stop()
 	for _, d := range p.doors {
 		d.shut()
 	}
