@@ -162,19 +162,14 @@ func (c *connection) await() bool {
 
 // adopt attaches the connection to a session, and answers the handshake; e is nil if the session has ended.
 func (c *connection) adopt(e *session, knowsReadOnly bool) {
-	if s := c.server; e != nil {
+	s := c.server
+	if e == nil {
+		e = &session{password: make([]byte, passwordSize)}
+	} else {
 		if old := s.attached[e.id]; old != nil { // it has been attached since this one asked
 			s.drop(old)
 		}
 		c.session, c.heard, s.attached[e.id] = e, s.now(), c
-	}
-	c.replyConnect(e, knowsReadOnly)
-}
-
-// replyConnect answers the handshake; e is nil if the session has expired.
-func (c *connection) replyConnect(e *session, knowsReadOnly bool) {
-	if e == nil {
-		e = &session{password: make([]byte, passwordSize)}
 	}
 	out := jute.NewFrame(smallFrame)
 	out.Int(0)

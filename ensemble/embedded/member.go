@@ -98,7 +98,7 @@ func (q *quorum) after(d time.Duration, do func()) *time.Timer {
 	return time.AfterFunc(d, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if !q.closed {
+		if q.stopped.Err() == nil {
 			do()
 		}
 	})

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"maps"
 	"slices"
@@ -24,11 +25,11 @@ type quorum struct {
 	sleep   func(time.Duration)
 	exact   bool // each delay is slept, however short: virtual time passes exactly
 	started time.Time
-	stop    chan struct{}
+	stopped context.Context // ends with the servers
+	stop    context.CancelFunc
 	running sync.WaitGroup
 
 	mu                dial.Mutex // guards everything below and all servers, and is held while a request is served
-	closed            bool
 	servers           []*Server
 	leader            *Server        // nil while there is none
 	zxid              int64          // of the last transaction
@@ -52,11 +53,11 @@ func newQuorum(config Config) *quorum {
 		now:         time.Now,
 		sleep:       time.Sleep,
 		started:     now,
-		stop:        make(chan struct{}),
 		mu:          dial.NewMutex(),
 		sessions:    map[int64]*session{},
 		nextSession: now.UnixMilli() << 16, // clients of an earlier server must not find their session ids here
 	}
+	q.stopped, q.stop = context.WithCancel(context.Background())
 	if config.Voters > 1 { // a server that is alone has had no election
 		q.zxid = epoch
 	}
@@ -97,7 +98,7 @@ func (q *quorum) commit() {
 			s.has = q.zxid
 		}
 	}
-	for len(q.proposals) > 0 && q.isCommitted(q.proposals[0]) {
+	for len(q.proposals) > 0 && q.majority(func(s *Server) bool { return s.has >= q.proposals[0].zxid }) {
 		t := q.proposals[0]
 		q.proposals = q.proposals[1:]
 		for _, s := range q.servers {
@@ -112,10 +113,6 @@ func (q *quorum) commit() {
 	for _, s := range q.servers { // when all have it: a server that proceeds may propose the next transaction
 		s.proceed()
 	}
-}
-
-func (q *quorum) isCommitted(t *transaction) bool {
-	return q.majority(func(s *Server) bool { return s.has >= t.zxid })
 }
 
 // majority reports whether something is true of most servers.
@@ -139,7 +136,7 @@ func (q *quorum) runTimers() {
 	defer reap.Stop()
 	for {
 		select {
-		case <-q.stop:
+		case <-q.stopped.Done():
 			return
 		case now := <-tick.C:
 			q.expireSilent(now)

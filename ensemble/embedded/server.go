@@ -127,10 +127,7 @@ func (q *quorum) Close() error {
 		}
 	}
 	q.mu.Lock()
-	if !q.closed {
-		q.closed = true
-		close(q.stop)
-	}
+	q.stop()
 	for _, s := range q.servers {
 		s.dropAll()
 	}
@@ -144,7 +141,7 @@ func (s *Server) open(conn net.Conn) bool {
 	c := &connection{server: s, conn: conn, out: newOutbox(conn, s.limits), answered: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fault == ensemble.Kill {
+	if s.stopped.Err() != nil || s.fault == ensemble.Kill {
 		conn.Close()
 		return false
 	}
