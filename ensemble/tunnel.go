@@ -77,9 +77,16 @@ func (t *Tunnel) begin(client net.Conn) {
 	}
 	t.conns = append(t.conns, client)
 	t.serving.Go(func() {
-		defer client.Close()
+		defer t.end(client)
 		t.serve(client)
 	})
+}
+
+func (t *Tunnel) end(client net.Conn) {
+	client.Close()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conns = slices.DeleteFunc(t.conns, func(c net.Conn) bool { return c == client })
 }
 
 // supersede closes the connections that the client has made before this one: it has given them up.
