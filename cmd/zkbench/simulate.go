@@ -63,7 +63,7 @@ story, and keeps the plan in a file, with which the run can be repeated.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.worker {
-				return simulation.Serve(os.Stdin, os.Stdout, catalog.Named)
+				simulation.Serve(os.Stdin, os.Stdout, catalog.Named) // does not return
 			}
 			return a.simulate(cmd, args, f)
 		},

@@ -6,7 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"reflect"
+	"os"
 	"testing"
 	"time"
 
@@ -31,19 +31,17 @@ type Report struct {
 // Recipes finds a recipe by its name, to be made anew for each run; nil for an unknown one.
 type Recipes func(name string) func() variants.Recipe
 
-// Serve does the jobs that it reads, one JSON document each, and writes a report of each, until there are no more. It must be called once in
-// a process, which does nothing else: bubbles of virtual time exist in tests only, so that the process becomes one.
-func Serve(in io.Reader, out io.Writer, recipes Recipes) error {
-	var err error
+// Serve does the jobs that it reads, one JSON document each, and writes a report of each. When there are no more, it ends the process: bubbles
+// of virtual time exist in tests only, so that the process becomes one.
+func Serve(in io.Reader, out io.Writer, recipes Recipes) {
 	testing.Init()
-	if err := flag.CommandLine.Parse(nil); err != nil {
-		return err
-	}
-	test := testing.InternalTest{Name: "simulation", F: func(t *testing.T) { err = serve(t, in, out, recipes) }}
-	if code := testing.MainStart(testDeps{}, []testing.InternalTest{test}, nil, nil, nil).Run(); code != 0 && err == nil {
-		err = fmt.Errorf("the worker failed with code %d", code)
-	}
-	return err
+	_ = flag.CommandLine.Parse(nil) // the flags of the process are none of a test
+	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
+		if err := serve(t, in, out, recipes); err != nil {
+			fmt.Fprintln(os.Stderr, err) // standard output has the reports
+			t.Fail()
+		}
+	}}}, nil, nil)
 }
 
 func serve(t *testing.T, in io.Reader, out io.Writer, recipes Recipes) error {
@@ -67,42 +65,4 @@ func (j Job) do(t *testing.T, recipe func() variants.Recipe) Report {
 	}
 	f := Investigate(t, recipe, j.Plan, j.Class, time.Duration(j.Budget))
 	return Report{Failure: &f}
-}
-
-// testDeps is what package testing wants of the program that `go test` generates. The interface is outside the promise of Go 1: a test of Serve
-// tells when it changes.
-type testDeps struct{}
-
-type corpusEntry = struct {
-	Parent     string
-	Path       string
-	Data       []byte
-	Values     []any
-	Generation int
-	IsSeed     bool
-}
-
-var errNoTest = errors.New("this is no test")
-
-func (testDeps) ImportPath() string                                       { return "" }
-func (testDeps) ModulePath() string                                       { return "" }
-func (testDeps) MatchString(string, string) (bool, error)                 { return true, nil }
-func (testDeps) SetPanicOnExit0(bool)                                     {}
-func (testDeps) StartCPUProfile(io.Writer) error                          { return errNoTest }
-func (testDeps) StopCPUProfile()                                          {}
-func (testDeps) StartTestLog(io.Writer)                                   {}
-func (testDeps) StopTestLog() error                                       { return nil }
-func (testDeps) WriteProfileTo(string, io.Writer, int) error              { return errNoTest }
-func (testDeps) RunFuzzWorker(func(corpusEntry) error) error              { return errNoTest }
-func (testDeps) CheckCorpus([]any, []reflect.Type) error                  { return errNoTest }
-func (testDeps) ResetCoverage()                                           {}
-func (testDeps) SnapshotCoverage()                                        {}
-func (testDeps) ReadCorpus(string, []reflect.Type) ([]corpusEntry, error) { return nil, errNoTest }
-
-func (testDeps) CoordinateFuzzing(time.Duration, int64, time.Duration, int64, int, []corpusEntry, []reflect.Type, string, string) error {
-	return errNoTest
-}
-
-func (testDeps) InitRuntimeCoverage() (mode string, tearDown func(string, string) (string, error), snapcov func() float64) {
-	return "", nil, nil
 }
