@@ -22,6 +22,11 @@ type client struct {
 	index  int
 	random *rand.Rand // of its goroutine alone
 
+	still    until // it stands still
+	frozen   until // its client library does
+	ignoring until // it ignores what others ask
+	deaf     until // it does not hear others, for this or another reason
+
 	mu        sync.Mutex
 	life      *life                    // the present one; nil before the first, and between two
 	requests  int                      // that it has sent since all have joined
@@ -30,11 +35,7 @@ type client struct {
 	due       []int                    // its faults that have not been reached, as positions in the plan
 	doing     string                   // for marks and stories
 	awaited   map[string]chan struct{} // by what it does or sends: closed when it does so the next time
-	still     time.Time                // it stands still until then
-	frozen    time.Time                // and its client library until then
 	called    time.Time                // when it called the client library last
-	ignoring  time.Time                // it ignores what others ask until then
-	deaf      time.Time                // it does not hear others until then, for this or another reason
 	completed int                      // steps, in all its lives
 	finished  bool
 	forgetful bool // its group has come further in one of its former lives, which no client remembers
@@ -129,7 +130,7 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	ready := make(chan struct{})
 	var once sync.Once
 	l.conn = connect(time.Duration(c.run.plan.Session), l.link.dial, func(e zk.Event) {
-		c.await(&c.frozen)
+		c.frozen.wait()
 		if e.State == zk.StateHasSession {
 			once.Do(func() { close(ready) })
 		}
@@ -182,7 +183,7 @@ func (c *client) record(l *life, kind variants.EventKind, value int64) {
 // call is called before each call of the client library. It returns when the client does not stand still. Some time passes between two calls:
 // a client that calls again and again without a connection would stop the clock for ever.
 func (c *client) call() {
-	c.standStill()
+	c.still.wait()
 	c.mu.Lock()
 	again := time.Now().Equal(c.called)
 	c.mu.Unlock()
@@ -192,22 +193,6 @@ func (c *client) call() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.called = time.Now()
-}
-
-// standStill returns when the client does not stand still.
-func (c *client) standStill() { c.await(&c.still) }
-
-// await returns when a time has passed, which may change meanwhile.
-func (c *client) await(until *time.Time) {
-	for d := c.left(until); d > 0; d = c.left(until) {
-		time.Sleep(d)
-	}
-}
-
-func (c *client) left(until *time.Time) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Until(*until)
 }
 
 // does sets what the client does, and returns what it did before.
@@ -240,13 +225,13 @@ func (c *client) hold(ctx context.Context, l *life, asked <-chan struct{}) error
 	c.announce(Holding)
 	c.mu.Unlock()
 	d := time.Duration(c.random.Int64N(int64(c.run.plan.Hold) + 1))
-	if deaf := c.left(&c.ignoring); deaf > 0 {
+	if deaf := c.ignoring.left(); deaf > 0 {
 		if err := variants.WaitFor(ctx, deaf, nil, l.session.Lost()); err != nil {
 			return err
 		}
 	}
 	err := variants.WaitFor(ctx, d, asked, l.session.Lost())
-	c.standStill()
+	c.still.wait()
 	return err
 }
 

@@ -154,12 +154,12 @@ func (r *run) hit(c *client, l *life, f Fault, happened func()) {
 	case Cut:
 		l.link.cut(d)
 	case Silence:
-		l.link.up.withhold(d)
-		l.link.down.withhold(d)
+		l.link.up.withheld.extend(d)
+		l.link.down.withheld.extend(d)
 	case Mute:
-		l.link.up.withhold(d)
+		l.link.up.withheld.extend(d)
 	case Deaf:
-		l.link.down.withhold(d)
+		l.link.down.withheld.extend(d)
 	case Expire:
 		r.server.Expire(l.conn.SessionID())
 	case Die:
@@ -167,9 +167,7 @@ func (r *run) hit(c *client, l *life, f Fault, happened func()) {
 	case Pause:
 		c.pause(l, d)
 	case Ignore:
-		c.mu.Lock()
-		c.ignoring = later(c.ignoring, time.Now().Add(d))
-		c.mu.Unlock()
+		c.ignoring.extend(d)
 	case Stall, Crash, Part, Forward:
 		r.fail(r.victim(l, f), f)
 	case Late:
@@ -228,13 +226,12 @@ const lastReplies = time.Millisecond
 // pause makes the client and its library stand still for d. The client comes to run again later than its library, as in a process that has
 // been swapped out.
 func (c *client) pause(l *life, d time.Duration) {
-	c.mu.Lock()
-	c.still, c.frozen = later(c.still, time.Now().Add(d+d/4)), later(c.frozen, time.Now().Add(d))
-	c.mu.Unlock()
+	c.still.extend(d + d/4)
+	c.frozen.extend(d)
 	l.monitor.StandStill(d)
 	time.Sleep(lastReplies)
-	l.link.up.withhold(d)
-	l.link.down.withhold(d)
+	l.link.up.withheld.extend(d)
+	l.link.down.withheld.extend(d)
 }
 
 // arm lets a fault happen at the next request of its kind, in this life of the client or in the next.
@@ -276,12 +273,10 @@ func (c *client) die(l *life, d time.Duration) {
 
 // deafen records that the client does not act on what others ask for d, or cannot.
 func (c *client) deafen(l *life, d time.Duration) {
-	c.mu.Lock()
-	c.deaf = later(c.deaf, time.Now().Add(d))
-	c.mu.Unlock()
+	c.deaf.extend(d)
 	c.record(l, variants.Deafened, l.number)
 	time.AfterFunc(d, func() {
-		if now := c.present(); now != nil && c.left(&c.deaf) <= 0 {
+		if now := c.present(); now != nil && c.deaf.left() <= 0 {
 			c.record(now, variants.Hearing, now.number)
 		}
 	})

@@ -23,36 +23,48 @@ type link struct {
 	writing  func()            // is called before the server receives a write
 	rewatch  time.Duration     // at most, see Plan
 	up, down way
+	refused  until // no connection is made
 
 	mu      sync.Mutex
 	turn    int      // how often a server has been tried
 	current net.Conn // the client's end; nil before the first connection
-	refused time.Time
 	severed bool
 }
 
 // way is one direction of a link. Each message takes a time of its own, which is never zero: without that, a client that reads again as soon
 // as it is notified would stop the clock for ever.
 type way struct {
-	latency time.Duration
+	latency  time.Duration
+	withheld until // nothing arrives
 
-	mu       sync.Mutex
-	random   *rand.Rand
-	withheld time.Time // until then
+	mu     sync.Mutex
+	random *rand.Rand
 }
 
-// withhold lets nothing arrive for d.
-func (w *way) withhold(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.withheld = later(w.withheld, time.Now().Add(d))
+// until is a moment up to which something lasts. It may move on at any time.
+type until struct {
+	mu     sync.Mutex
+	moment time.Time
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// extend makes it last for d from now on, or for longer.
+func (u *until) extend(d time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.moment = time.Now().Add(max(d, time.Until(u.moment)))
+}
+
+func (u *until) left() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return time.Until(u.moment)
+}
+
+// wait returns when it is over.
+func (u *until) wait() {
+	for d := u.left(); d > 0; d = u.left() {
+		time.Sleep(d)
 	}
-	return b
 }
 
 // part returns a random time below d.
@@ -64,15 +76,8 @@ func (w *way) part(d time.Duration) time.Duration {
 
 // travel returns when a message that leaves now has arrived.
 func (w *way) travel() {
-	for d := w.latency/2 + w.part(w.latency); d > 0; d = w.left() {
-		time.Sleep(d)
-	}
-}
-
-func (w *way) left() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return time.Until(w.withheld)
+	time.Sleep(w.latency/2 + w.part(w.latency))
+	w.withheld.wait()
 }
 
 // errDown is the error of a connection that cannot be made.
@@ -117,7 +122,7 @@ func (l *link) server() *embedded.Server {
 func (l *link) isDown() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.severed || l.ledger.Over() || time.Now().Before(l.refused)
+	return l.severed || l.ledger.Over() || l.refused.left() > 0
 }
 
 // carry takes messages from one pipe to another.
@@ -165,9 +170,9 @@ func (a *arrivals) Write(requests []byte) (int, error) {
 
 // cut ends the connection, and refuses further ones for d.
 func (l *link) cut(d time.Duration) {
+	l.refused.extend(d)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refused = later(l.refused, time.Now().Add(d))
 	l.end()
 }
 
