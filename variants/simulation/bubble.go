@@ -26,7 +26,7 @@ func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 // play makes a run, and tells its story if it is asked to.
 func play(t *testing.T, recipe func() variants.Recipe, plan Plan, telling bool) (Outcome, []line) {
 	t.Helper()
-	r := &run{plan: plan, telling: telling}
+	r := &run{plan: plan, telling: telling, out: Outcome{Met: map[string]int{}, Lost: map[variants.Loss]int64{}}}
 	defer seed(plan.Seed)()
 	func() {
 		defer func() {

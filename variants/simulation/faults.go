@@ -286,8 +286,5 @@ func (c *client) deafen(l *life, d time.Duration) {
 func (r *run) mark(kind, state string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.out.Met == nil {
-		r.out.Met = map[string]int{}
-	}
 	r.out.Met[kind+"/"+state]++
 }

@@ -282,9 +282,6 @@ func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.
 
 // lose counts what the variant forgoes.
 func (r *run) lose(loss variants.Loss, amount int64) {
-	if r.out.Lost == nil {
-		r.out.Lost = map[variants.Loss]int64{}
-	}
 	r.out.Lost[loss] = loss.Sum(r.out.Lost[loss], amount)
 }
 
