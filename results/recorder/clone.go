@@ -19,9 +19,9 @@ func (r *Recorder) Clone() *Recorder {
 	c.warmUp, c.measured = cloneHistograms(r.warmUp), cloneHistograms(r.measured)
 	c.clients, c.unfinished = slices.Clone(r.clients), slices.Clone(r.unfinished)
 	c.notified = maps.Clone(r.notified)
-	c.byZxid = r.byZxid.clone(&c.window, &c.series)
-	if r.byPath != nil {
-		c.byPath = r.byPath.clone(&c.window, &c.series)
+	c.herds = nil
+	for _, h := range r.herds {
+		c.herds = append(c.herds, h.clone(&c.window, &c.series))
 	}
 	c.peak.last = r.peak.last.clone()
 	c.reads = slices.Clone(r.reads)
@@ -62,44 +62,23 @@ func (m middle) clone() middle {
 	return m
 }
 
-// clone returns a copy for another window and series, without a leader.
-func (h herds) clone(w *window, s *series) herds {
-	h.window, h.series, h.leader = w, s, nil
+// clone returns a copy for another window and series. Its leader is the copy of an open herd, or that of a complete one.
+func (h herds) clone(w *window, s *series) *herds {
+	open, leader := h.open, h.leader
+	h.window, h.series, h.open = w, s, map[herdKey]*herd{}
 	h.sizes, h.spread, h.around = maps.Clone(h.sizes), h.spread.Clone(), h.around.clone()
-	return h
-}
-
-// leaderIn returns the copy of the leader: that of an open herd, or a new one of a complete herd.
-func leaderIn(leader *herd, copies map[*herd]*herd) *herd {
-	if leader == nil {
-		return nil
+	if leader != nil {
+		h.leader = new(*leader)
 	}
-	if c := copies[leader]; c != nil {
-		return c
+	for key, one := range open {
+		c := new(*one)
+		c.clients = maps.Clone(one.clients)
+		h.open[key] = c
+		if one == leader {
+			h.leader = c
+		}
 	}
-	return new(*leader)
-}
-
-func (z *zxidHerds) clone(w *window, s *series) *zxidHerds {
-	c := &zxidHerds{herds: z.herds.clone(w, s), open: map[int64]*herd{}}
-	copies := map[*herd]*herd{}
-	for zxid, one := range z.open {
-		c.open[zxid] = new(*one)
-		copies[one] = c.open[zxid]
-	}
-	c.leader = leaderIn(z.leader, copies)
-	return c
-}
-
-func (p *pathHerds) clone(w *window, s *series) *pathHerds {
-	c := &pathHerds{herds: p.herds.clone(w, s), open: map[string]*guess{}}
-	copies := map[*herd]*herd{}
-	for path, one := range p.open {
-		c.open[path] = &guess{herd: one.herd, clients: maps.Clone(one.clients)}
-		copies[&one.herd] = &c.open[path].herd
-	}
-	c.leader = leaderIn(p.leader, copies)
-	return c
+	return &h
 }
 
 func (s stalls) clone() stalls {

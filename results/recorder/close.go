@@ -98,10 +98,10 @@ func (r *Recorder) fillDistributions(d *results.Document) error {
 // grouping returns the herds that the document has. Servers of an unknown version are taken to name transactions if one notification in
 // the window does.
 func (r *Recorder) grouping() *herds {
-	if r.byPath != nil && !r.named && r.unnamed > 0 {
-		return &r.byPath.herds
+	if len(r.herds) > int(guessed) && !r.named && r.unnamed > 0 {
+		return r.herds[guessed]
 	}
-	return &r.byZxid.herds
+	return r.herds[exact]
 }
 
 // fillHerds fills in the herds, the series and the surroundings of the largest herd.

@@ -33,10 +33,17 @@ func NamesTransactions(version string) bool {
 // causeKnown reports whether a notification names the transaction that caused it.
 func causeKnown(n results.Notification) bool { return n.Zxid > 0 }
 
+// herdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if it is a guess.
+type herdKey struct {
+	zxid int64
+	path string
+}
+
 // herd is the notifications set off by one transaction, as far as they have arrived.
 type herd struct {
 	size        int
 	first, last time.Duration
+	clients     map[int]bool // of a guess; empty otherwise. A watch fires once, so that no client is in a herd twice
 }
 
 func (h *herd) add(at time.Duration) {
@@ -47,13 +54,15 @@ func (h *herd) add(at time.Duration) {
 	h.last = at
 }
 
-// herds collects complete herds. Those outside the window enter the series only.
+// herds collects the herds of a grouping. Those outside the window enter the series only.
 type herds struct {
 	window   *window
 	sizes    map[int]int64
 	spread   results.LiveHistogram
 	series   *series
 	grouping grouping
+	silence  time.Duration     // after which a herd is complete
+	open     map[herdKey]*herd // those that may still grow
 
 	largest int     // size of the largest herd in the window, complete or not
 	leader  *herd   // the first herd that reached this size
@@ -93,96 +102,52 @@ func (h *herds) document() (out results.Herd, err error) {
 	return out, err
 }
 
-// zxidHerds groups notifications by the transaction that they name. A transaction may notify of several paths.
-type zxidHerds struct {
-	herds
-	open map[int64]*herd
+// newHerds returns no herds. Those of a grouping are complete after a silence.
+func newHerds(g grouping, silence time.Duration, w *window, s *series) *herds {
+	return &herds{grouping: g, silence: silence, window: w, series: s, sizes: map[int]int64{}, open: map[herdKey]*herd{}}
 }
 
-func newZxidHerds(w *window, s *series) *zxidHerds {
-	return &zxidHerds{herds: herds{window: w, sizes: map[int]int64{}, series: s, grouping: exact}, open: map[int64]*herd{}}
-}
-
-// add puts a notification into its herd, and returns how large that is by now. A notification without a transaction is in no herd.
-func (z *zxidHerds) add(n results.Notification, r *recent) (size int) {
-	if !causeKnown(n) {
+// add puts a notification into its herd, and returns how large that is by now. A notification without a transaction is in no exact herd,
+// and the open herd of its path ends with the silence that makes it a guess.
+func (h *herds) add(n results.Notification, r *recent) (size int) {
+	key := herdKey{zxid: n.Zxid}
+	if h.grouping == guessed {
+		key = herdKey{path: n.Path}
+	} else if !causeKnown(n) {
 		return 0
 	}
-	one := z.open[n.Zxid]
-	if one == nil {
-		one = &herd{}
-		z.open[n.Zxid] = one
-	}
-	one.add(n.At)
-	z.grown(one, r)
-	return one.size
-}
-
-// passed completes the herds of all transactions up to a zxid.
-func (z *zxidHerds) passed(zxid int64) {
-	z.completeIf(func(of int64, _ *herd) bool { return of <= zxid })
-}
-
-// sweep completes the herds that have been silent for longer than the grace.
-func (z *zxidHerds) sweep(now time.Duration) {
-	z.completeIf(func(_ int64, one *herd) bool { return now-one.last > herdGrace })
-}
-
-func (z *zxidHerds) completeIf(done func(zxid int64, one *herd) bool) {
-	for zxid, one := range z.open {
-		if done(zxid, one) {
-			z.complete(one)
-			delete(z.open, zxid)
-		}
-	}
-}
-
-// pathHerds guesses which notifications belong together, from their paths and times.
-type pathHerds struct {
-	herds
-	open map[string]*guess
-}
-
-// guess is a guessed herd. A watch fires once, so that no client is in a herd twice.
-type guess struct {
-	herd
-	clients map[int]bool
-}
-
-func newPathHerds(w *window, s *series) *pathHerds {
-	return &pathHerds{herds: herds{window: w, sizes: map[int]int64{}, series: s, grouping: guessed}, open: map[string]*guess{}}
-}
-
-// add puts a notification into the open herd of its path, or begins a new one, and returns how large that is by now.
-func (p *pathHerds) add(n results.Notification, r *recent) (size int) {
-	one := p.open[n.Path]
-	if one != nil && (n.At-one.last > GuessGap || one.clients[n.Client]) {
-		p.complete(&one.herd)
+	one := h.open[key]
+	if one != nil && h.grouping == guessed && (n.At-one.last > h.silence || one.clients[n.Client]) {
+		h.complete(one)
 		one = nil
 	}
 	if one == nil {
-		one = &guess{clients: map[int]bool{}}
-		p.open[n.Path] = one
+		one = &herd{clients: map[int]bool{}}
+		h.open[key] = one
 	}
 	one.add(n.At)
-	one.clients[n.Client] = true
-	p.grown(&one.herd, r)
+	if h.grouping == guessed {
+		one.clients[n.Client] = true
+	}
+	h.grown(one, r)
 	return one.size
 }
 
-// sweep completes the herds whose silence exceeds the gap.
-func (p *pathHerds) sweep(now time.Duration) {
-	p.completeIf(func(one *guess) bool { return now-one.last > GuessGap })
+// passed completes the herds of all transactions up to a zxid. Guessed herds are those of zxid 0.
+func (h *herds) passed(zxid int64) {
+	h.completeIf(func(key herdKey, _ *herd) bool { return key.zxid <= zxid })
 }
 
-// completeAll completes every herd.
-func (p *pathHerds) completeAll() { p.completeIf(func(*guess) bool { return true }) }
+// sweep completes the herds that have been silent for too long.
+func (h *herds) sweep(now time.Duration) {
+	h.completeIf(func(_ herdKey, one *herd) bool { return now-one.last > h.silence })
+}
 
-func (p *pathHerds) completeIf(done func(*guess) bool) {
-	for path, one := range p.open {
-		if done(one) {
-			p.complete(&one.herd)
-			delete(p.open, path)
+func (h *herds) completeIf(done func(herdKey, *herd) bool) {
+	for key, one := range h.open {
+		if done(key, one) {
+			h.complete(one)
+			delete(h.open, key)
 		}
 	}
 }

@@ -56,8 +56,7 @@ type Recorder struct {
 	notified  map[string]int64 // in the window, by type
 	named     bool             // a notification in the window named its transaction
 	unnamed   int64            // the number of notifications in the window that named no transaction
-	byZxid    *zxidHerds
-	byPath    *pathHerds // nil on servers that are known to name transactions
+	herds     []*herds         // by grouping; without guessed ones on servers that are known to name transactions
 	nextSweep time.Duration
 	peak      peak
 
@@ -93,9 +92,9 @@ func New(c Config) *Recorder {
 	}
 	r.window.stages = newStages(c.Stages)
 	r.failures = newFailures(c, &r.window)
-	r.byZxid = newZxidHerds(&r.window, &r.series)
+	r.herds = []*herds{newHerds(exact, herdGrace, &r.window, &r.series)}
 	if !NamesTransactions(c.Version) {
-		r.byPath = newPathHerds(&r.window, &r.series)
+		r.herds = append(r.herds, newHerds(guessed, GuessGap, &r.window, &r.series))
 	}
 	r.client(max(c.Clients, 1) - 1)
 	return r
@@ -187,9 +186,9 @@ func (r *Recorder) Notification(n results.Notification) {
 	if r.window.isOpen() { // also at the time at which it ends, until it has
 		r.countNotification(n)
 	}
-	size := r.byZxid.add(n, &r.recent)
-	if r.byPath != nil {
-		size = cmp.Or(size, r.byPath.add(n, &r.recent))
+	size := 0
+	for _, h := range r.herds {
+		size = cmp.Or(size, h.add(n, &r.recent))
 	}
 	r.seconds.notification(n.At, size)
 }
@@ -251,7 +250,7 @@ func (r *Recorder) Memory(at time.Duration, resident int64) {
 
 // Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
 // these transactions, to every session.
-func (r *Recorder) Passed(zxid int64) { r.byZxid.passed(zxid) }
+func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 
 // Violation records a breach of the recipe's promise. The document lists the first results.MaxViolations breaches, and
 // the number of further ones.
@@ -307,17 +306,15 @@ func (r *Recorder) advance(now time.Duration) {
 		return
 	}
 	r.nextSweep = now + time.Second
-	r.byZxid.sweep(now)
-	if r.byPath != nil {
-		r.byPath.sweep(now)
+	for _, h := range r.herds {
+		h.sweep(now)
 	}
 }
 
 // closeHerds completes all herds at an edge of the window. Later notifications of the same transactions form other
 // herds, so that herds are cut at the edges like the counts.
 func (r *Recorder) closeHerds() {
-	r.byZxid.passed(math.MaxInt64)
-	if r.byPath != nil {
-		r.byPath.completeAll()
+	for _, h := range r.herds {
+		h.passed(math.MaxInt64)
 	}
 }

@@ -163,8 +163,10 @@ func (r *Recorder) excerpts() iter.Seq[*excerpt] {
 				return
 			}
 		}
-		if yield(&r.byZxid.around) && r.byPath != nil {
-			yield(&r.byPath.around)
+		for _, h := range r.herds {
+			if !yield(&h.around) {
+				return
+			}
 		}
 	}
 }
