@@ -11,27 +11,16 @@ const margin = results.TimelineLength
 
 // faultExcerpt holds the surroundings of the first fault. Its end moves forward when the recovery is known.
 type faultExcerpt struct {
-	stretch
-	dots, operations thinned[results.TimelineDot]
-	reads            thinned[results.BystanderRead]
+	excerpt
+	operations thinned[results.TimelineDot]
 }
-
-func (e *faultExcerpt) contains(at time.Duration) bool { return e.start <= at && at <= e.end }
 
 // excerptAround begins the excerpt around the first fault with the events of the last second.
 func (f *failures) excerptAround(fault time.Duration, r *recent) *faultExcerpt {
 	start := max(fault-margin, f.window.start)
-	e := &faultExcerpt{stretch: stretch{start, start + results.MaxExcerpt}}
-	for _, dot := range r.dots.all() {
-		if e.contains(dot.At) {
-			e.dots.add(dot)
-		}
-	}
-	for _, b := range r.reads.all() {
-		if e.contains(b.At) {
-			e.reads.add(b)
-		}
-	}
+	e := &faultExcerpt{excerpt: excerpt{stretch: stretch{start, start + results.MaxExcerpt}}}
+	e.dots.bounded, e.reads.bounded, e.operations.bounded = true, true, true
+	r.fill(&e.excerpt)
 	for _, dot := range f.recent.all() {
 		if e.contains(dot.At) {
 			e.operations.add(dot)
@@ -55,23 +44,17 @@ func (f *failures) draw(dot results.TimelineDot) {
 
 // document returns the part of the excerpt that lies in the window.
 func (e *faultExcerpt) document(window stretch) *results.FaultExcerpt {
-	all := excerpt{stretch: e.stretch, dots: e.dots.items, reads: e.reads.items}
-	out := &results.FaultExcerpt{Timeline: all.timeline(window), Operations: []results.TimelineDot{}}
-	for _, o := range e.operations.items {
-		if o.At <= out.Timeline.End {
-			o.At -= out.Timeline.Start
-			out.Operations = append(out.Operations, o)
-		}
-	}
-	return out
+	t := e.timeline(window)
+	return &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, e.operations.items)}
 }
 
-// thinned is a list of at most results.MaxDots items. When there would be more, it drops every other one, and from then on
-// takes half as many.
+// thinned is a list of at most results.MaxDots items if it is bounded. When there would be more, it drops every other one, and from then
+// on takes half as many.
 type thinned[T any] struct {
-	items []T
-	seen  int
-	halve int // how often items were dropped
+	bounded bool
+	items   []T
+	seen    int
+	halve   int // how often items were dropped
 }
 
 func (t *thinned[T]) add(item T) {
@@ -79,7 +62,7 @@ func (t *thinned[T]) add(item T) {
 	if (t.seen-1)%(1<<t.halve) != 0 {
 		return
 	}
-	if len(t.items) == results.MaxDots {
+	if t.bounded && len(t.items) == results.MaxDots {
 		for i := range results.MaxDots / 2 {
 			t.items[i] = t.items[2*i]
 		}

@@ -46,8 +46,13 @@ func cloneHistograms(all map[string]*results.LiveHistogram) map[string]*results.
 func (q queue[T]) clone() queue[T] { return queue[T]{items: slices.Clone(q.all())} }
 
 func (e excerpt) clone() excerpt {
-	e.dots, e.reads = slices.Clone(e.dots), slices.Clone(e.reads)
+	e.dots, e.reads = e.dots.clone(), e.reads.clone()
 	return e
+}
+
+func (t thinned[T]) clone() thinned[T] {
+	t.items = slices.Clone(t.items)
+	return t
 }
 
 func (m middle) clone() middle {
@@ -112,13 +117,7 @@ func (f failures) clone(w *window) failures {
 	f.recovery, f.unresolved = f.recovery.Clone(), slices.Clone(f.unresolved)
 	f.recent, f.busiest.samples = f.recent.clone(), slices.Clone(f.busiest.samples)
 	if f.around != nil {
-		f.around = f.around.clone()
+		f.around = &faultExcerpt{excerpt: f.around.excerpt.clone(), operations: f.around.operations.clone()}
 	}
 	return f
-}
-
-func (e *faultExcerpt) clone() *faultExcerpt {
-	c := *e
-	c.dots.items, c.operations.items, c.reads.items = slices.Clone(e.dots.items), slices.Clone(e.operations.items), slices.Clone(e.reads.items)
-	return &c
 }

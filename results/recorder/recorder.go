@@ -208,16 +208,13 @@ func (r *Recorder) countNotification(n results.Notification) {
 	for e := range r.excerpts() {
 		e.notification(dot)
 	}
-	if a := r.failures.around; a != nil && a.contains(dot.At) {
-		a.dots.add(dot)
-	}
 }
 
 // Read records a bystander's read, after the read has completed. A read belongs to the window if it was due in the
 // window, even if it completes later. Reads that were due while zkbench paused the servers are left out.
 func (r *Recorder) Read(b results.BystanderRead) {
 	r.advance(b.At + b.Response)
-	if slices.ContainsFunc(r.frozen, func(s stretch) bool { return s.start <= b.At && b.At <= s.end }) {
+	if slices.ContainsFunc(r.frozen, func(s stretch) bool { return s.contains(b.At) }) {
 		return
 	}
 	r.series.read(b)
@@ -231,9 +228,6 @@ func (r *Recorder) Read(b results.BystanderRead) {
 		r.recent.read(b)
 		for e := range r.excerpts() {
 			e.read(b)
-		}
-		if a := r.failures.around; a != nil && a.contains(b.At) {
-			a.reads.add(b)
 		}
 	default:
 		return

@@ -21,44 +21,48 @@ const (
 // excerpt is the notifications and reads of a stretch of the window.
 type excerpt struct {
 	stretch
-	dots  []results.TimelineDot
-	reads []results.BystanderRead
+	dots  thinned[results.TimelineDot]
+	reads thinned[results.BystanderRead]
 }
-
-func (e *excerpt) contains(at time.Duration) bool { return e.start <= at && at <= e.end }
 
 func (e *excerpt) notification(dot results.TimelineDot) {
 	if e.contains(dot.At) {
-		e.dots = append(e.dots, dot)
+		e.dots.add(dot)
 	}
 }
 
 func (e *excerpt) read(b results.BystanderRead) {
 	if e.contains(b.At) {
-		e.reads = append(e.reads, b)
+		e.reads.add(b)
 	}
 }
 
 // timeline returns the part of the excerpt that lies in a stretch.
 func (e *excerpt) timeline(of stretch) results.Timeline {
+	part := stretch{max(of.start, e.start), min(of.end, e.end)}
 	t := results.Timeline{
-		Start: max(of.start, e.start), End: min(of.end, e.end),
-		Notifications: []results.TimelineDot{}, Bystander: []results.BystanderRead{},
+		Start: part.start, End: part.end, Notifications: within(part, e.dots.items), Bystander: []results.BystanderRead{},
 	}
-	for _, n := range e.dots {
-		if t.Start <= n.At && n.At <= t.End {
-			n.At -= t.Start
-			t.Notifications = append(t.Notifications, n)
-		}
-	}
-	for _, b := range e.reads {
-		if t.Start <= b.At && b.At <= t.End {
+	for _, b := range e.reads.items {
+		if part.contains(b.At) {
 			b.At -= t.Start
 			t.Bystander = append(t.Bystander, b)
 		}
 	}
 	slices.SortStableFunc(t.Bystander, func(a, b results.BystanderRead) int { return cmp.Compare(a.At, b.At) })
 	return t
+}
+
+// within returns the dots of a stretch, with times since its start.
+func within(s stretch, dots []results.TimelineDot) []results.TimelineDot {
+	out := []results.TimelineDot{}
+	for _, dot := range dots {
+		if s.contains(dot.At) {
+			dot.At -= s.start
+			out = append(out, dot)
+		}
+	}
+	return out
 }
 
 // recent holds the notifications and reads of the last second, as far as they belong to the window.
@@ -85,13 +89,18 @@ func (r *recent) read(b results.BystanderRead) {
 func (r *recent) excerptAround(moment, now time.Duration) excerpt {
 	start := max(moment-results.TimelineLength/2, now-results.TimelineLength)
 	e := excerpt{stretch: stretch{start, start + results.TimelineLength}}
+	r.fill(&e)
+	return e
+}
+
+// fill shows an excerpt what is kept.
+func (r *recent) fill(e *excerpt) {
 	for _, dot := range r.dots.all() {
 		e.notification(dot)
 	}
 	for _, b := range r.reads.all() {
 		e.read(b)
 	}
-	return e
 }
 
 // middle keeps the excerpts that may prove to be nearest to the middle of the window.
@@ -155,6 +164,9 @@ func (m *middle) timeline(w stretch) results.Timeline {
 // excerpts yields the excerpts that are being filled.
 func (r *Recorder) excerpts() iter.Seq[*excerpt] {
 	return func(yield func(*excerpt) bool) {
+		if a := r.failures.around; a != nil && !yield(&a.excerpt) {
+			return
+		}
 		if e := r.timeline.planned; e != nil && !yield(e) {
 			return
 		}

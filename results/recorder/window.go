@@ -9,6 +9,8 @@ func (s stretch) length() time.Duration { return s.end - s.start }
 
 func (s stretch) center() time.Duration { return (s.start + s.end) / 2 }
 
+func (s stretch) contains(at time.Duration) bool { return s.start <= at && at <= s.end }
+
 func (s stretch) overlaps(o stretch) bool { return s.start < o.end && o.start < s.end }
 
 // window is the part of the measurement that counts, as far as its edges are known.
