@@ -23,6 +23,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/observe"
 )
 
@@ -301,7 +302,9 @@ func synthesizedReport() observe.Report {
 			{Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Because: "every waiter watches /app/lock"},
 			{Path: "/app/other", Variant: "lock/predecessor-watch", Because: "each waiter watches one znode such as /app/other/n-*"},
 		},
-		Recent:         observe.Recent{Length: 10 * time.Second, Writes: 2_040, Failed: 160, Notifications: 9_000, LargestHerd: 49},
+		Recent: recorder.LastSeconds{
+			Length: 10 * time.Second, Second: recorder.Second{Operations: 2_040, FailedRequests: 160, Notifications: 9_000, LargestHerd: 49},
+		},
 		IncidentCounts: map[proxy.IncidentKind]int64{proxy.EndedServer: 3, proxy.Encrypted: 1},
 		Incidents: []proxy.Incident{
 			{At: 12 * time.Second, Kind: proxy.EndedServer, Server: "zk1:2181", Client: "127.0.0.1:50312", Session: 0x1000004a2d30005, Detail: "connection reset by peer", Unanswered: 2},

@@ -22,7 +22,7 @@ import (
 // at is a measurement of an hour after some time.
 func at(elapsed time.Duration) runner.Live {
 	return runner.Live{Elapsed: elapsed, Planned: time.Hour + 2*time.Second, Phase: "handoff", LastSeconds: recorder.LastSeconds{
-		Length: 10 * time.Second, Operations: 5230, Notifications: 256_270, LargestHerd: 49, P99: 2_100_000,
+		Length: 10 * time.Second, Second: recorder.Second{Operations: 5230, Notifications: 256_270, LargestHerd: 49, P99: 2_100_000},
 	}}
 }
 

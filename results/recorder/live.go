@@ -13,12 +13,8 @@ const (
 
 // LastSeconds is what happened in the last whole seconds of a measurement, inside of the window or not.
 type LastSeconds struct {
-	Length         time.Duration // up to 10 s; 0 before the first whole second
-	Operations     int64
-	Notifications  int64
-	FailedRequests int64         // requests of the recipe that a server answered with an error
-	LargestHerd    int           // in notifications that have arrived
-	P99            time.Duration // of the recipe's first phase, to two digits; 0 without a sample
+	Length time.Duration // up to 10 s; 0 before the first whole second
+	Second               // what happened in all of them
 }
 
 // PerSecond returns a count as a rate; 0 before the first whole second.
@@ -29,13 +25,13 @@ func (l LastSeconds) PerSecond(count int64) float64 {
 	return float64(count) / l.Length.Seconds()
 }
 
-// Second is what happened in one whole second of a measurement. Its fields are those of [LastSeconds].
+// Second is what happened in one whole second of a measurement.
 type Second struct {
 	Operations     int64
 	Notifications  int64
-	FailedRequests int64
-	LargestHerd    int
-	P99            time.Duration
+	FailedRequests int64         // requests of the recipe that a server answered with an error
+	LargestHerd    int           // in notifications that have arrived
+	P99            time.Duration // of the recipe's first phase, to two digits; 0 without a sample
 }
 
 // Totals are counts from the start of a measurement on, warm-up included. They never decrease.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/results/recorder"
 )
 
 const (
@@ -48,19 +49,10 @@ type Report struct {
 	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that went on
 	Looks       []Look   `json:"looks"`
 
-	Recent Recent `json:"-"` // the last seconds
+	Recent recorder.LastSeconds `json:"-"` // of a window that is open; its operations are the writes that succeeded
 
 	Incidents      []proxy.Incident             `json:"incidents"` // the latest ones
 	IncidentCounts map[proxy.IncidentKind]int64 `json:"incident_counts"`
-}
-
-// Recent is what happened in the last whole seconds of a window that is open.
-type Recent struct {
-	Length        time.Duration // up to 10 s; 0 before the first whole second
-	Writes        int64         // that succeeded
-	Failed        int64         // requests of any kind
-	Notifications int64
-	LargestHerd   int
 }
 
 // HerdKind sums up herds with the same cause, up to sequence numbers and ids.
@@ -146,8 +138,7 @@ func (o *Observer) Report() Report {
 	r.addWaits(w.waits)
 	if w.open {
 		r.addWaits(o.waits(now))
-		l := w.record.LastSeconds(now)
-		r.Recent = Recent{l.Length, l.Operations, l.FailedRequests, l.Notifications, l.LargestHerd}
+		r.Recent = w.record.LastSeconds(now)
 	}
 	return r
 }
