@@ -127,14 +127,7 @@ func (r generator) request() string {
 // length is short, a part of the session timeout, about as long, or longer.
 func (r generator) length(session Duration) Duration {
 	s := time.Duration(session)
-	switch r.IntN(4) {
-	case 0:
-		return r.upTo(tick)
-	case 1:
-		return r.upTo(s / 3)
-	case 2:
-		return Duration(s*9/10) + r.upTo(s/5)
-	default:
-		return r.upTo(2 * s)
-	}
+	spans := [][2]time.Duration{{0, tick}, {0, s / 3}, {s * 9 / 10, s / 5}, {0, 2 * s}}
+	span := spans[r.IntN(len(spans))]
+	return Duration(span[0]) + r.upTo(span[1])
 }
