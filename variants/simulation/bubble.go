@@ -24,7 +24,7 @@ func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 }
 
 // play makes a run, and tells its story if it is asked to.
-func play(t *testing.T, recipe func() variants.Recipe, plan Plan, telling bool) (Outcome, []line) {
+func play(t *testing.T, recipe func() variants.Recipe, plan Plan, telling bool) (Outcome, []string) {
 	t.Helper()
 	r := &run{plan: plan, telling: telling, out: Outcome{Met: map[string]int{}, Lost: map[variants.Loss]int64{}}}
 	defer seed(plan.Seed)()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func Investigate(t *testing.T, recipe func() variants.Recipe, plan Plan, class C
 const longestStory = 160
 
 // tellAll tells a story: the plan in words, what each client did, and what was found.
-func tellAll(p Plan, lines []line, out Outcome) string {
+func tellAll(p Plan, lines []string, out Outcome) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s/%s, clients: %d, steps of each: %d, session timeout: %s\n", p.Recipe, p.Variant, p.Clients, p.Steps, p.Session)
 	if len(p.Lag) > 1 {
@@ -63,19 +64,14 @@ func tellAll(p Plan, lines []line, out Outcome) string {
 	for _, f := range p.Faults {
 		fmt.Fprintf(&s, "  %s\n", f)
 	}
-	for i, l := range lines {
-		if skipped := len(lines) - longestStory; i >= longestStory/4 && i < longestStory/4+skipped {
-			if i == longestStory/4 {
-				fmt.Fprintf(&s, "%14s  (%d lines)\n", "…", skipped)
-			}
-			continue
-		}
-		fmt.Fprintf(&s, "%14s  client %d %s\n", time.Duration(l.at).Round(time.Microsecond), l.client, l.text)
+	if skipped := len(lines) - longestStory; skipped > 0 {
+		lines = slices.Replace(lines, longestStory/4, longestStory/4+skipped, fmt.Sprintf("%14s  (%d lines)\n", "…", skipped))
 	}
-	for i, f := range out.Findings {
-		if i < 3 {
-			fmt.Fprintf(&s, "%14s  %s: %s\n", time.Duration(f.At).Round(time.Microsecond), strings.ToUpper(string(f.Class)), f.Text)
-		}
+	for _, l := range lines {
+		s.WriteString(l)
+	}
+	for _, f := range out.Findings[:min(3, len(out.Findings))] {
+		fmt.Fprintf(&s, "%14s  %s: %s\n", time.Duration(f.At).Round(time.Microsecond), strings.ToUpper(string(f.Class)), f.Text)
 	}
 	return s.String()
 }

@@ -40,7 +40,7 @@ type run struct {
 	struck   bool          // a client has died or lost its session
 	belated  bool          // a write of a client's former life has reached the server in its next one
 	idle     time.Duration // how long no step had been completed when the run was found to hang; else zero
-	lines    []line        // of the story; nil unless it is told
+	lines    []string      // of the story; nil unless it is told
 	telling  bool
 	out      Outcome
 	advanced time.Time // when a step was completed last

@@ -9,16 +9,9 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// line is one line of a story.
-type line struct {
-	at     Duration
-	client int
-	text   string
-}
-
 // tell appends a line to a story that is told. The caller holds the mutex.
 func (r *run) tell(client int, text string) {
-	r.lines = append(r.lines, line{Duration(time.Since(r.epoch)), client, text})
+	r.lines = append(r.lines, fmt.Sprintf("%14s  client %d %s\n", time.Since(r.epoch).Round(time.Microsecond), client, text))
 }
 
 // say appends a line, if the story is told.
