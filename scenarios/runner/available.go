@@ -23,8 +23,11 @@ func availableMemory() uint64 {
 	if err != nil { // not Linux
 		return available
 	}
-	return min(available, leftInGroups(os.DirFS("/sys/fs/cgroup"), string(groups)))
+	return min(available, leftInGroups(os.DirFS(groupRoot), string(groups)))
 }
+
+// groupRoot is where Linux shows the control groups.
+const groupRoot = "/sys/fs/cgroup"
 
 // groupFiles names the files of one version of control groups, and the mount point of its memory hierarchy.
 type groupFiles struct{ mount, limit, usage, reclaimable string }
@@ -65,14 +68,20 @@ func leftInGroup(root fs.FS, dir string, files groupFiles) uint64 {
 	if !limited || !known {
 		return math.MaxUint64
 	}
-	stat, _ := fs.ReadFile(root, path.Join(dir, "memory.stat"))
-	for line := range strings.Lines(string(stat)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == files.reclaimable {
-			cached, _ := strconv.ParseUint(f[1], 10, 64)
-			usage -= min(cached, usage)
+	usage -= min(statistic(root, path.Join(dir, "memory.stat"), files.reclaimable), usage)
+	return limit - min(usage, limit)
+}
+
+// statistic reads a number from a file that has a name and a number in each line; 0 if it is not there.
+func statistic(root fs.FS, file, name string) uint64 {
+	text, _ := fs.ReadFile(root, file)
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			n, _ := strconv.ParseUint(f[1], 10, 64)
+			return n
 		}
 	}
-	return limit - min(usage, limit)
+	return 0
 }
 
 // readNumber reads a number from a file. It returns false if the file does not exist or says "max".

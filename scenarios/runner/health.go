@@ -3,10 +3,9 @@ package runner
 import (
 	"math"
 	"os"
-	"path/filepath"
+	"path"
 	"runtime"
 	"runtime/metrics"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -51,18 +50,8 @@ func throttledPeriods() int64 {
 	if err != nil {
 		return 0
 	}
-	_, path, _ := strings.Cut(strings.TrimSpace(string(group)), "0::") // version 2 of control groups has this one line
-	text, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "cpu.stat"))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == "nr_throttled" {
-			n, _ := strconv.ParseInt(f[1], 10, 64)
-			return n
-		}
-	}
-	return 0
+	_, dir, _ := strings.Cut(strings.TrimSpace(string(group)), "0::/")                       // version 2 of control groups has this one line
+	return int64(statistic(os.DirFS(groupRoot), path.Join(dir, "cpu.stat"), "nr_throttled")) //nolint:gosec // far below the largest number
 }
 
 // since summarizes what happened between an earlier snapshot and this one.

@@ -29,8 +29,6 @@ type stream struct {
 
 	damage func(variants.Damage)
 
-	memory memoryMeter
-
 	stop chan struct{}
 	done sync.WaitGroup
 
@@ -69,7 +67,6 @@ func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder, d
 		}),
 		recorder: r,
 		damage:   damage,
-		memory:   newMemoryMeter(),
 		stop:     make(chan struct{}),
 	}
 }
@@ -282,7 +279,7 @@ func (s *stream) drainLocked(so wire.Traffic) (at time.Duration) {
 	clear(s.taken) // releases the paths
 	s.takeNotes()
 	s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Traffic(at, recorder.Traffic(so)) }})
-	if resident := s.memory.resident(); resident > 0 {
+	if resident := residentMemory(); resident > 0 {
 		s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Memory(at, resident) }})
 	}
 	if s.bystanders != nil {
