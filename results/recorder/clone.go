@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/zkbench/zkbench/results"
 )
 
@@ -98,16 +96,11 @@ func (s stalls) clone() stalls {
 
 func (b byBand) clone() byBand {
 	for i, h := range b {
-		b[i] = cloneOf(h)
+		if h != nil {
+			b[i] = h.Clone()
+		}
 	}
 	return b
-}
-
-func cloneOf(h *hdrhistogram.Histogram) *hdrhistogram.Histogram {
-	if h == nil {
-		return nil
-	}
-	return h.Clone()
 }
 
 // clone returns a copy for another window. Lists of victims are never changed, and shared.
