@@ -63,9 +63,6 @@ type dated struct {
 }
 
 func (c *causes) add(now time.Duration, zxid int64, of cause) {
-	if c.by == nil {
-		c.by = map[int64]cause{}
-	}
 	if len(c.order) == mostCauses {
 		delete(c.by, c.order[0].zxid)
 		c.order = c.order[1:]
@@ -80,11 +77,6 @@ func (c *causes) forget(until time.Duration) {
 		delete(c.by, c.order[0].zxid)
 		c.order = c.order[1:]
 	}
-}
-
-func (c *causes) of(zxid int64) (cause, bool) {
-	found, ok := c.by[zxid]
-	return found, ok
 }
 
 // herdKey names a herd that is open: by its transaction, or by the path if that is not known.

@@ -50,6 +50,7 @@ func New(epoch time.Time, version string) *Observer {
 
 func newObserver(clock func() time.Duration, version string) *Observer {
 	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
+	o.causes.by = map[int64]cause{}
 	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[herdKey]*herd{}}
 	o.begin(clock())
 	return o
@@ -77,8 +78,7 @@ func (o *Observer) look(now time.Duration) {
 
 // closed takes a herd that is complete.
 func (o *Observer) closed(h *herd) {
-	c, known := o.causes.of(h.zxid)
-	h.cause, h.causeKnown = c, known
+	h.cause, h.causeKnown = o.causes.by[h.zxid]
 	if h.window != nil && h.window == o.window { // not of a window that a mark has replaced
 		h.window.herd(h)
 	}
@@ -157,7 +157,7 @@ func (o *Observer) Over(id int64, expired bool) {
 	}
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
-	o.window.over(expired, s.isStuck(now))
+	o.window.over(expired, len(s.stuck(now)) > 0)
 }
 
 // Happened implements [proxy.Observer].
@@ -227,7 +227,7 @@ func (o *Observer) Notified(id int64, n wire.Notification) {
 	now := o.lock()
 	defer o.mu.Unlock()
 	s := o.session(id)
-	s.fired(n)
+	delete(s.waits, n.Path) // the watch has fired
 	h := o.herds.add(now, s, n)
 	if h != nil && o.window.open {
 		h.window = o.window

@@ -153,11 +153,7 @@ type waits struct {
 func (o *Observer) waits(now time.Duration) (found waits) {
 	for _, s := range o.sessions {
 		found.left += s.left
-		for path, since := range s.waits {
-			if stuck(since, now) {
-				found.stuck = append(found.stuck, Waiter{sessionName(s.id), path, now - since})
-			}
-		}
+		found.stuck = append(found.stuck, s.stuck(now)...)
 	}
 	slices.SortFunc(found.stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
 	return found

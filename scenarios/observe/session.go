@@ -57,18 +57,12 @@ func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string
 	}
 }
 
-// stuck reports whether a session has done nothing since about a watch that it set at a time.
-func stuck(since, now time.Duration) bool { return now-since >= stuckAfter }
-
-// isStuck reports whether one of the session's waits cannot end.
-func (s *session) isStuck(now time.Duration) bool {
-	for _, since := range s.waits {
-		if stuck(since, now) {
-			return true
+// stuck returns the watches that cannot fire and about which the session has done nothing for long enough.
+func (s *session) stuck(now time.Duration) (out []Waiter) {
+	for path, since := range s.waits {
+		if now-since >= stuckAfter {
+			out = append(out, Waiter{sessionName(s.id), path, now - since})
 		}
 	}
-	return false
+	return out
 }
-
-// fired removes the watch that a notification ends.
-func (s *session) fired(n wire.Notification) { delete(s.waits, n.Path) }
