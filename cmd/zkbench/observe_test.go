@@ -303,7 +303,8 @@ func synthesizedReport() observe.Report {
 			{Path: "/app/other", Variant: "lock/predecessor-watch", Because: "each waiter watches one znode such as /app/other/n-*"},
 		},
 		Recent: recorder.LastSeconds{
-			Length: 10 * time.Second, Second: recorder.Second{Operations: 2_040, FailedRequests: 160, Notifications: 9_000, LargestHerd: 49},
+			Length: 10 * time.Second,
+			Second: recorder.Second{Operations: 2_040, FailedRequests: 160, Notifications: 9_000, LargestHerd: 49},
 		},
 		IncidentCounts: map[proxy.IncidentKind]int64{proxy.EndedServer: 3, proxy.Encrypted: 1},
 		Incidents: []proxy.Incident{

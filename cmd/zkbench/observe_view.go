@@ -58,7 +58,8 @@ func observeBlock(r observe.Report, columns, rows int) []string {
 	texts := []string{fmt.Sprintf("%s%s: %s", seconds(r.Length), state, observeSummary(r))}
 	if l := r.Recent; l.Length > 0 {
 		texts = append(texts, fmt.Sprintf("last %s: %s writes/s, %s failed requests/s, %s notifications/s, largest herd %d", seconds(l.Length),
-			table.Count(l.PerSecond(l.Operations)), table.Count(l.PerSecond(l.FailedRequests)), table.Count(l.PerSecond(l.Notifications)), l.LargestHerd))
+			table.Count(l.PerSecond(l.Operations)), table.Count(l.PerSecond(l.FailedRequests)),
+			table.Count(l.PerSecond(l.Notifications)), l.LargestHerd))
 	}
 	for _, w := range r.Stuck {
 		texts = append(texts, "stuck: "+waiterText(w))

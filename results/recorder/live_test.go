@@ -27,16 +27,22 @@ func TestLastSeconds(t *testing.T) {
 	second(rec, 2*s, 10, 3)
 	equal(t, "in the first second", rec.LastSeconds(2*s+900*ms), recorder.LastSeconds{})
 	got := rec.LastSeconds(3*s + 100*ms)
-	equal(t, "after a second", got, recorder.LastSeconds{Length: s, Second: recorder.Second{Operations: 10, Notifications: 10, LargestHerd: 3, P99: got.P99}})
+	equal(t, "after a second", got, recorder.LastSeconds{
+		Length: s, Second: recorder.Second{Operations: 10, Notifications: 10, LargestHerd: 3, P99: got.P99},
+	})
 	if got.P99 < ms || got.P99 > ms+ms/50 || got.PerSecond(got.Operations) != 10 {
 		t.Errorf("p99 %s, %g operations/s", got.P99, got.PerSecond(got.Operations))
 	}
 	second(rec, 5*s, 20, 2)
 	got = rec.LastSeconds(6*s + 999*ms)
-	equal(t, "with a second of which nothing is known", got, recorder.LastSeconds{Length: 4 * s, Second: recorder.Second{Operations: 30, Notifications: 30, LargestHerd: 3, P99: got.P99}})
+	equal(t, "with a second of which nothing is known", got, recorder.LastSeconds{
+		Length: 4 * s, Second: recorder.Second{Operations: 30, Notifications: 30, LargestHerd: 3, P99: got.P99},
+	})
 	rec.Span("acquire", 0, 12*s, 14*s+500*ms)
 	got = rec.LastSeconds(15*s + 300*ms)
-	equal(t, "when the first seconds are forgotten", got, recorder.LastSeconds{Length: 10 * s, Second: recorder.Second{Operations: 20, Notifications: 20, LargestHerd: 2, P99: got.P99}})
+	equal(t, "when the first seconds are forgotten", got, recorder.LastSeconds{
+		Length: 10 * s, Second: recorder.Second{Operations: 20, Notifications: 20, LargestHerd: 2, P99: got.P99},
+	})
 	if got.P99 < 2500*ms {
 		t.Errorf("p99 %s, want that of the slowest of 21", got.P99)
 	}

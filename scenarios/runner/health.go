@@ -50,7 +50,8 @@ func throttledPeriods() int64 {
 	if err != nil {
 		return 0
 	}
-	_, dir, _ := strings.Cut(strings.TrimSpace(string(group)), "0::/")                       // version 2 of control groups has this one line
+	// Version 2 of control groups has this one line.
+	_, dir, _ := strings.Cut(strings.TrimSpace(string(group)), "0::/")
 	return int64(statistic(os.DirFS(groupRoot), path.Join(dir, "cpu.stat"), "nr_throttled")) //nolint:gosec // far below the largest number
 }
 

@@ -31,12 +31,13 @@ type Report struct {
 // Recipes finds a recipe by its name, to be made anew for each run; nil for an unknown one.
 type Recipes func(name string) func() variants.Recipe
 
-// Serve does the jobs that it reads, one JSON document each, and writes a report of each. When there are no more, it ends the process: bubbles
-// of virtual time exist in tests only, so that the process becomes one.
+// Serve does the jobs that it reads, one JSON document each, and writes a report of each. When there are no more, it ends the process:
+// bubbles of virtual time exist in tests only, so that the process becomes one.
 func Serve(in io.Reader, out io.Writer, recipes Recipes) {
 	testing.Init()
 	_ = flag.CommandLine.Parse(nil) // the flags of the process are none of a test
-	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
+	every := func(string, string) (bool, error) { return true, nil }
+	testing.Main(every, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
 		if err := serve(t, in, out, recipes); err != nil {
 			fmt.Fprintln(os.Stderr, err) // standard output has the reports
 			t.Fail()
