@@ -182,10 +182,6 @@ func (p *Proxy) happened(i Incident) {
 // Close ends all connections, and returns when nothing of the proxy is left. A second call has no effect.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
-	if p.dials.Err() != nil {
-		p.mu.Unlock()
-		return nil
-	}
 	p.stop()
 	for l := range p.links {
 		l.cut()

@@ -110,7 +110,7 @@ func (f failures) clone(w *window) failures {
 	f.recovery, f.unresolved = f.recovery.Clone(), slices.Clone(f.unresolved)
 	f.recent, f.busiest.samples = f.recent.clone(), slices.Clone(f.busiest.samples)
 	if f.around != nil {
-		f.around = &faultExcerpt{excerpt: f.around.excerpt.clone(), operations: f.around.operations.clone()}
+		f.around = &faultExcerpt{excerpt: f.around.clone(), operations: f.around.operations.clone()}
 	}
 	return f
 }
