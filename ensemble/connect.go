@@ -115,7 +115,8 @@ func addressesOf(servers []Server) []string {
 const enoughRefusals = 2
 
 // opening counts the connections that servers close before a session exists, and passes the events on from then on: a server that closes a
-// connection before, such as during an election, takes no session away. One goroutine of the client calls it.
+// connection before, such as during an election, takes no session away. Until then, one goroutine of the
+// client calls it.
 type opening struct {
 	ready     chan struct{} // closed when the session exists
 	connected bool          // and the session does not exist

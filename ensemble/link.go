@@ -143,7 +143,7 @@ func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
 	return t
 }
 
-// Trap is a cut that has not happened yet. Its links keep it until they get another one.
+// Trap is a cut that has not happened yet. Its links keep it, and it its victim, until they get another one.
 type Trap struct {
 	op     wire.Opcode
 	after  bool

@@ -24,7 +24,7 @@ type Tunnel struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 	single   dial.Mutex // held by the connection that is forwarded, so that its end is reported before the next one begins
-	turn     int        // how many connections were forwarded; guarded by single
+	turn     int        // how many connections have been given a server; guarded by single
 
 	mu     sync.Mutex
 	closed bool

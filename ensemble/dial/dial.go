@@ -24,21 +24,20 @@ func To(ctx context.Context, d Dialer, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// acceptPause follows an error of Accept.
-const acceptPause = 50 * time.Millisecond
-
 // Accept calls serve with each connection to a listener, until that is closed. After any other error, such as too many open files, it calls
-// failed, and goes on after a pause.
+// failed, and goes on after a pause: 1 ms, and twice as long, up to 50 ms, each time in a row.
 func Accept(listener net.Listener, failed func(error), serve func(net.Conn)) {
-	for {
+	for pause := time.Millisecond; ; {
 		conn, err := listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil:
 			failed(err)
-			time.Sleep(acceptPause)
+			time.Sleep(pause)
+			pause = min(2*pause, 50*time.Millisecond)
 		default:
+			pause = time.Millisecond
 			serve(conn)
 		}
 	}

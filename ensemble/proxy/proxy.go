@@ -173,13 +173,14 @@ func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
 	p.mu.Lock()
 	p.stats.Incidents[i.Kind]++
+	closed := p.dials.Err() != nil
 	p.mu.Unlock()
-	if p.dials.Err() == nil { // what Close cuts off is no incident
+	if !closed { // what Close cuts off is no incident
 		p.config.Observer.Happened(i)
 	}
 }
 
-// Close ends all connections, and returns when nothing of the proxy is left. A second call has no effect.
+// Close ends all connections, and returns when nothing of the proxy is left, from every call.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.stop()

@@ -43,7 +43,7 @@ type herdKey struct {
 type herd struct {
 	size        int
 	first, last time.Duration
-	clients     map[int]bool // of a guess; empty otherwise. A watch fires once, so that no client is in a herd twice
+	clients     map[int]bool // of a guess; nil otherwise. A watch fires once, so that no client is in a herd twice
 }
 
 func (h *herd) add(at time.Duration) {
@@ -122,7 +122,10 @@ func (h *herds) add(n results.Notification, r *recent) (size int) {
 		one = nil
 	}
 	if one == nil {
-		one = &herd{clients: map[int]bool{}}
+		one = &herd{}
+		if h.grouping == guessed {
+			one.clients = map[int]bool{}
+		}
 		h.open[key] = one
 	}
 	one.add(n.At)

@@ -49,7 +49,8 @@ type Report struct {
 	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that went on
 	Looks       []Look   `json:"looks"`
 
-	Recent recorder.LastSeconds `json:"-"` // of a window that is open; its operations are the writes that succeeded
+	// Recent is that of a window that is open. Its operations are the writes that succeeded, its failed requests those of any kind.
+	Recent recorder.LastSeconds `json:"-"`
 
 	Incidents      []proxy.Incident             `json:"incidents"` // the latest ones
 	IncidentCounts map[proxy.IncidentKind]int64 `json:"incident_counts"`

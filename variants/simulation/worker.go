@@ -39,7 +39,7 @@ func Serve(in io.Reader, out io.Writer, recipes Recipes) {
 	every := func(string, string) (bool, error) { return true, nil }
 	testing.Main(every, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
 		if err := serve(t, in, out, recipes); err != nil {
-			fmt.Fprintln(os.Stderr, err) // standard output has the reports
+			fmt.Fprintln(os.Stderr, "simulation worker:", err) // standard output has the reports
 			t.Fail()
 		}
 	}}}, nil, nil)
