@@ -63,9 +63,9 @@ func (d *doubt) settledBy(o *Observer, a attempt, item *Stored) bool {
 	return d.attempts == 0 || len(d.items) == 0
 }
 
-// excuse takes an item out of the doubt.
+// excuse takes an item, if not nil, out of the doubt. Another client may have finished it meanwhile, so that its id decides.
 func (d *doubt) excuse(item *Stored) {
-	d.items = slices.DeleteFunc(d.items, func(passed *Stored) bool { return passed == item })
+	d.items = slices.DeleteFunc(d.items, func(passed *Stored) bool { return item != nil && passed.ID == item.ID })
 }
 
 // conclude reports the first item that is not excused, if any.

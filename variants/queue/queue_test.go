@@ -42,6 +42,10 @@ func TestCheck(t *testing.T) {
 		{"a claim that was lost, but the work was done", twoPut + "0:taking 0:took:1 1:taking 1:took:1 1:done:1 0:finishing:1 0:done:1", "client 1 took item 0x1"},
 
 		{"passed over", twoPut + "1:taking 1:took:2 1:taking 1:took:1", "client 1 took item 0x2, although item 0x1 had been put before it"},
+		{
+			"passed over, as it was claimed by a client whose session has ended, and finished before that client knows",
+			twoPut + "0:taking 1:taking 1:took:2 1:done:2 1:taking 1:took:1 1:finishing:1 1:done:1 0:took:1 0:givenUp:1", "",
+		},
 		{"passed over by another", twoPut + "1:taking 1:took:2 0:taking 0:took:1", "client 1 took item 0x2, although item 0x1"},
 		{"passed over without a promise of order", "0:unordered " + twoPut + "1:taking 1:took:2 1:taking 1:took:1", ""},
 		{"lost: never taken, unlike a later one", twoPut + "1:taking 1:took:2 1:done:2", "although item 0x1 had been put before it"},
