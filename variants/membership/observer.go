@@ -149,7 +149,7 @@ func (r *roll) gain(v *clientView, e variants.Event) {
 	switch {
 	case !r.known(e.Value):
 		r.out.Breach(e, "client %d sees %s, who has never joined", e.Client, describe(e.Value))
-	case v.gone[e.Value], round < v.settled && (m == nil || m.joining < v.settling):
+	case v.gone[e.Value], round < v.settled && !r.late(e.Value) && (m == nil || m.joining < v.settling):
 		r.out.Breach(e, "client %d sees %s again, whom it had seen leave", e.Client, describe(e.Value))
 	}
 	v.now[e.Value] = true
@@ -271,7 +271,7 @@ func (r *roll) settle(v *clientView, e variants.Event) {
 	}
 	v.settled, v.settling = e.Value, r.place
 	r.settled[e.Client] = e.Value
-	maps.DeleteFunc(v.gone, func(member int64, _ bool) bool { return before(member) })
+	maps.DeleteFunc(v.gone, func(member int64, _ bool) bool { return before(member) && !r.late(member) })
 	r.forget()
 }
 
