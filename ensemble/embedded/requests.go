@@ -145,6 +145,9 @@ func (c *connection) write(apply func(*change) (answer func())) {
 	c.ask(func() {
 		e.owner = cmp.Or(e.owner, s)
 		refused := e.owner != s || s.sessions[e.id] != e
+		if s.config.Ordered != nil && !refused {
+			s.config.Ordered(e.id)
+		}
 		s.propose(e.id, func(at *Server, t *change) func() {
 			if refused {
 				return c.answerAt(at, func() { s.drop(c) })

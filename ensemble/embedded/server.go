@@ -29,6 +29,8 @@ type Config struct {
 	ReadDelay, WriteDelay time.Duration
 	// Reap is how often empty containers are removed. Zero means once a minute.
 	Reap time.Duration
+	// Ordered, if not nil, is called when the leader orders a write of a session. It must not call the server.
+	Ordered func(session int64)
 }
 
 // minTicks and maxTicks bound the session timeouts that are granted.

@@ -22,10 +22,11 @@ type client struct {
 	index  int
 	random *rand.Rand // of its goroutine alone
 
-	still    until // it stands still
-	frozen   until // its client library does
-	ignoring until // it ignores what others ask
-	deaf     until // it does not hear others, for this or another reason
+	still    until        // it stands still
+	frozen   until        // its client library does
+	ignoring until        // it ignores what others ask
+	deaf     until        // it does not hear others, for this or another reason
+	number   atomic.Int64 // of its life
 
 	mu        sync.Mutex
 	life      *life                    // the present one; nil before the first, and between two
@@ -122,7 +123,6 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
 	l.link = &link{
 		servers: c.run.server.Members(), turn: c.index + int(number), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
-		writing: func() { c.writes(l) },
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
 	}
@@ -150,19 +150,8 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	}
 	l.session.OrderBy(l.link.ledger)
 	l.monitor.SetTimeout(l.link.ledger.SessionTimeout())
+	c.run.sessions.Store(l.conn.SessionID(), func() bool { return c.number.Load() > number })
 	return l, nil
-}
-
-// writes is called when a write of a life reaches the server.
-func (c *client) writes(l *life) {
-	c.mu.Lock()
-	late := c.life != nil && c.life.number > l.number
-	c.mu.Unlock()
-	if late {
-		c.run.mu.Lock()
-		defer c.run.mu.Unlock()
-		c.run.belated = true
-	}
 }
 
 // end ends a life none of whose calls is under way.
@@ -274,6 +263,7 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 	if l.number > 0 {
 		c.record(l, variants.Rejoined, l.number)
 	}
+	c.number.Store(l.number)
 	c.mu.Lock()
 	c.life = l
 	armed := c.armed

@@ -20,7 +20,6 @@ type link struct {
 	servers  []*embedded.Server
 	ledger   *wire.Ledger
 	sending  func(wire.Opcode) // is called before each request that is no housekeeping
-	writing  func()            // is called before the server receives a write
 	rewatch  time.Duration     // at most, see Plan
 	up, down way
 	refused  until // no connection is made
@@ -101,7 +100,7 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	client, near := dial.Pipe()
-	go l.up.carry(&arrivals{Conn: far, writing: l.writing}, near)
+	go l.up.carry(far, near)
 	go l.down.carry(near, far)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,24 +148,6 @@ const header = 12
 
 // opcode returns the opcode of a request. A connect request has none.
 func opcode(frame []byte) wire.Opcode { return wire.Opcode(binary.BigEndian.Uint32(frame[8:])) }
-
-// arrivals is the server's end of a link.
-type arrivals struct {
-	net.Conn
-	greeted bool   // the connect request has arrived
-	writing func() // see link
-}
-
-// Write hands requests to the server, and tells of each write among them before.
-func (a *arrivals) Write(requests []byte) (int, error) {
-	for rest := requests; len(rest) >= header; rest = rest[min(len(rest), 4+int(binary.BigEndian.Uint32(rest))):] {
-		if a.greeted && opcode(rest).IsWrite() {
-			a.writing()
-		}
-		a.greeted = true
-	}
-	return a.Conn.Write(requests)
-}
 
 // cut ends the connection, and refuses further ones for d.
 func (l *link) cut(d time.Duration) {

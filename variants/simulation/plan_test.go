@@ -124,20 +124,24 @@ func TestShrinkKeepsLags(t *testing.T) {
 // Plans that failed once do not fail any more, and still reach the situation in which they did.
 func TestKeptPlans(t *testing.T) {
 	for file, situation := range map[string]string{
-		"doublebarrier-counted.json":           "silence/working", // a watch that counts as fired says nothing about the closer
-		"config-unprotected.json":              "mute/",           // a reader that is cut off does not wait for the writer
-		"doublebarrier-ready-node.json":        "mute/",           // a write of a former life opens a later round
-		"revocable-forced.json":                "late/",           // a client learns of its grant when it has been forced out again
-		"hiddenchannel-watch.json":             "late/",           // a notification of a watch from before an outage fires a later one
-		"masterworker-create-then-delete.json": "die/",            // a master loses a reply and dies in the same move
-		"hiddenchannel-sync-then-read.json":    "silence/",        // a request of the writer's former life overtakes the next one's
-		"config-invalid-flag.json":             "silence/",        // a request of the writer's former life tears the values for good
-		"treecache-resumed-watches.json":       "drop-before",     // a new session moves to a server that lags behind it
-		"doublebarrier-counted-ahead.json":     "cut/",            // a round is over of which a member in its next life learns while it waits
-		"membership-diff-cache.json":           "die/",            // all members have failed and begun anew
-		"config-multi.json":                    "cut/",            // an update of the writer's former life comes after the next one's
-		"blockingqueue-marked-ticket.json":     "mute/",           // and so does a put
-		"treecache-jittered-reload.json":       "die/",            // the first load of a copy is interrupted
+		"doublebarrier-counted.json":              "silence/working", // a watch that counts as fired says nothing about the closer
+		"config-unprotected.json":                 "mute/",           // a reader that is cut off does not wait for the writer
+		"doublebarrier-ready-node.json":           "mute/",           // a write of a former life opens a later round
+		"revocable-forced.json":                   "late/",           // a client learns of its grant when it has been forced out again
+		"hiddenchannel-watch.json":                "late/",           // a notification of a watch from before an outage fires a later one
+		"masterworker-create-then-delete.json":    "die/",            // a master loses a reply and dies in the same move
+		"hiddenchannel-sync-then-read.json":       "silence/",        // a request of the writer's former life overtakes the next one's
+		"config-invalid-flag.json":                "silence/",        // a request of the writer's former life tears the values for good
+		"treecache-resumed-watches.json":          "drop-before",     // a new session moves to a server that lags behind it
+		"doublebarrier-counted-ahead.json":        "cut/",            // a round is over of which a member in its next life learns while it waits
+		"membership-diff-cache.json":              "die/",            // all members have failed and begun anew
+		"config-multi.json":                       "cut/",            // an update of the writer's former life comes after the next one's
+		"blockingqueue-marked-ticket.json":        "mute/",           // and so does a put
+		"treecache-jittered-reload.json":          "die/",            // the first load of a copy is interrupted
+		"doublebarrier-ready-node-forwarded.json": "forward/",        // a write of a former life waits at its server
+		"membership-diff-cache-again.json":        "part/",           // a member that has joined again is behind those that see it
+		"membership-relist-and-reread.json":       "expire/",         // and so is one that has lost several sessions
+		"queue-mark-and-requeue.json":             "expire/",         // an item that was passed over is finished before its first taker hears of it
 		// A session moves after a notification, to a server that has not applied yet what that told of.
 		"barrier-no-recheck.json":        "drop-before get/",
 		"hiddenchannel-watch-moved.json": "drop-before get/",

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -32,13 +33,14 @@ type run struct {
 	clients []*client
 
 	joined, done *gate
+	sessions     sync.Map      // of func() bool, by session: whether its client leads another life
+	belated      atomic.Bool   // a write of a client's former life has taken effect in its next one
 	over         chan struct{} // closed when the run is
 
 	mu       sync.Mutex
 	last     time.Duration // of the last event: no two have the same time
 	events   variants.History
 	struck   bool          // a client has died or lost its session
-	belated  bool          // a write of a client's former life has reached the server in its next one
 	idle     time.Duration // how long no step had been completed when the run was found to hang; else zero
 	lines    []string      // of the story; nil unless it is told
 	telling  bool
@@ -149,7 +151,9 @@ func (r *run) perform() {
 	defer cancel()
 	r.stop, r.epoch, r.over = cancel, time.Now(), make(chan struct{})
 	r.advanced = r.epoch
-	r.server = embedded.Memory(embedded.Config{Tick: tick, Voters: len(r.plan.Lag), Expiry: time.Duration(r.plan.Expiry)})
+	r.server = embedded.Memory(embedded.Config{
+		Tick: tick, Voters: len(r.plan.Lag), Expiry: time.Duration(r.plan.Expiry), Ordered: r.ordered,
+	})
 	admin, conn := r.admin()
 	if err := r.prepare(ctx, admin); err != nil {
 		r.find(Broken, "prepare: %v", err)
@@ -173,6 +177,13 @@ func (r *run) perform() {
 	conn.Close()
 	time.Sleep(lastWaits)
 	_ = r.server.Close()
+}
+
+// ordered is called when a write of a session takes effect.
+func (r *run) ordered(session int64) {
+	if former, known := r.sessions.Load(session); known && former.(func() bool)() {
+		r.belated.Store(true)
+	}
 }
 
 // admin opens a session without latency that takes no part.
@@ -288,7 +299,7 @@ func (r *run) lose(loss variants.Loss, amount int64) {
 // forgone reports whether a loss is what the variant forgoes. Only a client that fails may lose items, tear reads, or leave its group.
 // No group can tell a belated write of a member from those of its present life.
 func (r *run) forgone(l variants.Loss) bool {
-	if l == variants.OutOfStep && r.belated {
+	if l == variants.OutOfStep && r.belated.Load() {
 		return true
 	}
 	if !r.struck && (l == variants.ItemsLost || l == variants.TornReads || l == variants.OutOfStep) {
