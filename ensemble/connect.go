@@ -115,11 +115,11 @@ func addressesOf(servers []Server) []string {
 const enoughRefusals = 2
 
 // opening counts the connections that servers close before a session exists, and passes the events on from then on: a server that closes a
-// connection before, such as during an election, takes no session away. Until then, one goroutine of the
-// client calls it.
+// connection before, such as during an election, takes no session away. Until then, one
+// goroutine of the client calls it.
 type opening struct {
 	ready     chan struct{} // closed when the session exists
-	connected bool          // and the session does not exist
+	connected bool          // to a server that has not opened or refused the session yet
 	refusals  int
 	enough    chan string    // capacity 1; receives the server's address after every enoughRefusals in a row
 	observer  func(zk.Event) // may be nil

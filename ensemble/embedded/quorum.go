@@ -15,9 +15,9 @@ import (
 
 // quorum is what servers share: one order of transactions, the sessions, and one lock.
 //
-// It is not a consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts which of them have each one:
-// it is committed when a majority has it. An election knows what each server has. So clients can see reads that lag behind writes, refused
-// handshakes, and writes that are lost or not answered, and nothing else that differs from one server.
+// It is not a consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts which of them have each
+// one: it is committed when a majority has it. An election knows what each server has. So clients can see reads that lag behind writes,
+// refused handshakes, and writes that are lost or not answered, and nothing else that differs from one server.
 type quorum struct {
 	config  Config
 	limits  limits

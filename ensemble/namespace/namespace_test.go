@@ -233,7 +233,9 @@ func TestConnectPassesSilentServers(t *testing.T) {
 	t.Parallel()
 	silent, server := ensembletest.Embedded(t, embedded.Config{}), ensembletest.Embedded(t, embedded.Config{})
 	silent.Fail(ensemble.Pause)
-	servers := []ensemble.Server{{Name: "silent", Addr: silent.Addr()}, {Name: "down", Addr: "127.0.0.1:1"}, {Name: "well", Addr: server.Addr()}}
+	servers := []ensemble.Server{
+		{Name: "silent", Addr: silent.Addr()}, {Name: "down", Addr: "127.0.0.1:1"}, {Name: "well", Addr: server.Addr()},
+	}
 	c, err := namespace.Connect(t.Context(), servers)
 	if err != nil {
 		t.Fatal(err)

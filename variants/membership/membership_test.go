@@ -41,13 +41,15 @@ func TestCheck(t *testing.T) {
 	// Client 2 sees client 1, and not client 0.
 	const overlooked = "0:enrolled:3 0:joining:0.0 0:joined:0.0 1:joining:0.1 1:joined:0.1 2:gained:0.1 2:viewed:1 "
 	// Client 0 dies in round 1 and joins again, in round 0, while client 1 joins in round 1.
-	const behind = two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 1:dropped:0.0 1:gained:1.0 1:viewed:2 1:leaving:0.1 1:left:0.1 " +
+	const behind = two + "0:leaving:0.0 0:left:0.0 0:joining:1.0 0:joined:1.0 " +
+		"1:dropped:0.0 1:gained:1.0 1:viewed:2 1:leaving:0.1 1:left:0.1 " +
 		"0:died:0 0:rejoined:1 0:enrolled:2 0:joining:0.0' 1:joining:1.1 1:joined:1.1 1:dropped:0.1 1:dropped:1.0 1:gained:1.1 1:viewed:1 "
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one who has joined again, and is behind", behind + "1:settled:1 1:gained:0.0' 1:viewed:2", ""},
 		{
-			"one who has joined again, and is seen again", behind + "1:gained:0.0' 0:joined:0.0' 0:leaving:0.0' 1:dropped:0.0' 1:viewed:1 1:settled:1 1:gained:0.0' 1:viewed:2",
+			"one who has joined again, and is seen again",
+			behind + "1:gained:0.0' 0:joined:0.0' 0:leaving:0.0' 1:dropped:0.0' 1:viewed:1 1:settled:1 1:gained:0.0' 1:viewed:2",
 			"client 1 sees client 0 of round 0 again, whom it had seen leave",
 		},
 		{"both", two, ""},

@@ -141,7 +141,7 @@ func TestKeptPlans(t *testing.T) {
 		"doublebarrier-ready-node-forwarded.json": "forward/",        // a write of a former life waits at its server
 		"membership-diff-cache-again.json":        "part/",           // a member that has joined again is behind those that see it
 		"membership-relist-and-reread.json":       "expire/",         // and so is one that has lost several sessions
-		"queue-mark-and-requeue.json":             "expire/",         // an item that was passed over is finished before its first taker hears of it
+		"queue-mark-and-requeue.json":             "expire/",         // an item is finished before its first taker hears of it
 		// A session moves after a notification, to a server that has not applied yet what that told of.
 		"barrier-no-recheck.json":        "drop-before get/",
 		"hiddenchannel-watch-moved.json": "drop-before get/",
