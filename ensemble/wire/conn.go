@@ -130,6 +130,7 @@ type outstandingRequest struct {
 	removes      watchKey // the watch that it removes; zero if it removes none
 	removesBoth  bool     // and the other kind of watch on the same path
 	exchange     *Exchange
+	write        *Write
 }
 
 // request counts one frame to the server. The ledger is locked.
@@ -146,7 +147,7 @@ func (c *Conn) request(body []byte, length int) {
 		return
 	}
 	r := parseRequest(body)
-	r.exchange = l.exchange(r, body, length)
+	r.exchange, r.write = l.exchange(r, body, length), l.marked(r.op)
 	l.keepWrite(r.op, body)
 	l.send(body)
 	r.last, c.ending.next = c.ending.next, false
@@ -258,6 +259,8 @@ func (c *Conn) reply(body []byte, length int) {
 	if !c.ending.ended {
 		l.lastZxid = max(l.lastZxid, zxid)
 		l.latest = max(l.latest, zxid)
+		l.seen = max(l.seen, zxid)
+		l.blind = l.blind && zxid <= 0
 	}
 }
 
@@ -310,6 +313,7 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 	l := c.ledger
 	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to those before it were not seen
 		l.unmatched++
+		c.outstanding[0].write.end(0)
 		c.outstanding = c.outstanding[1:]
 	}
 	if len(c.outstanding) == 0 || c.outstanding[0].xid != xid {
@@ -323,6 +327,8 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 	if r.last && !c.ending.ended {
 		c.endAndDrain()
 	}
+	zxid := int64(binary.BigEndian.Uint64(body[4:]))
+	r.write.end(zxid)
 	code := Code(binary.BigEndian.Uint32(body[12:]))
 	_, evenOnNoNode := r.op.armsWatch()
 	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
@@ -339,6 +345,7 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 		}
 	default:
 		l.inFlight--
+		l.shown = max(l.shown, zxid)
 		l.counts.BytesIn += int64(length) + 4
 		if code != OK || r.op == OpMulti && multiFailed(body[replyHeaderSize:]) {
 			l.counts.Failed[r.op]++

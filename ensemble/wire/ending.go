@@ -183,6 +183,7 @@ func appendRemoval(out []byte, k watchKey) []byte {
 func (c *Conn) settle() {
 	counts := &c.ledger.counts
 	for _, r := range c.outstanding {
+		r.write.end(0)
 		if r.op.IsWrite() && !r.housekeeping || r.op == OpClose && c.ledger.further {
 			counts.UnknownTransactions++
 		}

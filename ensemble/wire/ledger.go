@@ -137,6 +137,7 @@ type Ledger struct {
 	connected      bool     // there was a connection
 	sessionTimeout time.Duration
 	lastZxid       int64   // the largest zxid in the header of a reply
+	shown          int64   // the same without housekeeping, of which the client library does not tell the next server
 	session        Session // of the last handshake
 	alive          bool    // the session exists, as far as is known
 	over           bool    // the client knows that the session has ended
@@ -155,6 +156,9 @@ type tally struct {
 	reconnects  int      // connections after the first one of each session
 	unmatched   int64    // frames that are malformed or answer no known request
 	latest      int64    // the largest zxid in the header of a reply to any of the sessions
+	seen        int64    // or in that of a notification
+	blind       bool     // a notification since then has named no transaction
+	next        *Write   // nil if nothing asks for it
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when
@@ -210,7 +214,7 @@ func (l *Ledger) begin(s Session) {
 	}
 	l.closed(true)
 	l.over = l.over || l.session.ID != 0 && s.ID == 0
-	l.session, l.alive, l.resumed = s, s.ID != 0, true
+	l.session, l.alive, l.resumed, l.shown = s, s.ID != 0, true, 0
 	clear(l.watches)
 	if l.alive {
 		l.counts.SessionsOpened++
@@ -238,6 +242,8 @@ func (l *Ledger) record(n Notification, path []byte, length int) {
 		l.paths = append(l.paths, path...)
 		l.entries = append(l.entries, entry{at: n.At, zxid: n.Zxid, typ: n.Type, pathEnd: len(l.paths)})
 	}
+	l.seen = max(l.seen, n.Zxid)
+	l.blind = l.blind || n.Zxid <= 0
 	l.counts.CountNotification(n.Type)
 	l.counts.BytesIn += int64(length) + 4
 	l.watches.fire(n.Type, path)

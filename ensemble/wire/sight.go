@@ -1,0 +1,57 @@
+package wire
+
+import "sync/atomic"
+
+// Write is a request that changes something, and that a client is about to send or has sent.
+type Write struct{ zxid atomic.Int64 }
+
+// What a write has in place of a zxid.
+const (
+	unsent     = 0
+	unanswered = -1
+	unknown    = -2 // its reply was lost
+)
+
+// Sent reports whether the write has been sent.
+func (w *Write) Sent() bool { return w.zxid.Load() != unsent }
+
+// Zxid returns the zxid of the write, which is that of its reply. It is zero if the reply was lost. final is false while the
+// reply may come.
+func (w *Write) Zxid() (zxid int64, final bool) {
+	zxid = w.zxid.Load()
+	return max(zxid, 0), zxid > 0 || zxid == unknown
+}
+
+// end ends the wait for the reply. The zxid is not positive if there is none. It may be called for nil.
+func (w *Write) end(zxid int64) {
+	if zxid <= 0 {
+		zxid = unknown
+	}
+	if w != nil {
+		w.zxid.Store(zxid)
+	}
+}
+
+// Sight returns how far the client has seen the servers' transactions: the largest zxid of a reply or a notification to any of
+// its sessions, and that of an answer on the session, which next reads the state after it or a later one. seen is -1 if the
+// client has been notified since of a transaction that the server did not name. next is the first write that the client will send.
+func (l *Ledger) Sight() (seen, shown int64, next *Write) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next == nil {
+		l.next = &Write{}
+	}
+	if l.blind {
+		return -1, l.shown, l.next
+	}
+	return l.seen, l.shown, l.next
+}
+
+// marked returns the write that a request is, nil if it is none or if nothing asks for it. The ledger is locked.
+func (l *Ledger) marked(op Opcode) (w *Write) {
+	if op.IsWrite() && l.next != nil {
+		w, l.next = l.next, nil
+		w.zxid.Store(unanswered)
+	}
+	return w
+}
