@@ -15,9 +15,11 @@ type Event struct {
 	Client int
 	Kind   EventKind
 	Value  int64 // what the recipe has to remember, such as a fencing token
+	Shown  int64 // what the client reads next is the state after the transaction with this zxid, or a later one; 0 if that is not known
+	Place  int64 // among the transactions, see [Placed]: twice the zxid for just before one, and one more for just after it
 }
 
-// History is everything the participants of one measurement did, in the order of time.
+// History is everything the participants of one measurement did, in the order of the servers' transactions, see [Placed].
 type History []Event
 
 // Span is one timed phase of one participant's work.
@@ -42,14 +44,22 @@ func (e Event) Violation(format string, args ...any) Violation {
 type Log struct {
 	epoch  time.Time
 	client int
+	sight  Sight
 
 	mu     sync.Mutex
 	ended  bool
-	events []Event
+	places Places
 }
 
-// NewLog returns an empty log. The logs of one measurement share one epoch.
-func NewLog(epoch time.Time, client int) *Log { return &Log{epoch: epoch, client: client} }
+// NewLog returns an empty log. The logs of one measurement share one epoch. sight is called for each event; calls is [Recipe.Calls].
+func NewLog(epoch time.Time, client int, sight Sight, calls []EventKind) *Log {
+	return &Log{epoch: epoch, client: client, sight: sight, places: Places{Calls: calls}}
+}
+
+// Beside returns the log of a further participant on the same session.
+func (l *Log) Beside(client int) *Log {
+	return NewLog(l.epoch, client, l.sight, l.places.Calls)
+}
 
 // Record appends an event that happens now.
 //
@@ -84,15 +94,14 @@ func (l *Log) End(kind EventKind, value int64) {
 // record appends an event, unless the log has ended. The caller holds the mutex.
 func (l *Log) record(kind EventKind, value int64) {
 	if !l.ended {
-		l.events = append(l.events, Event{At: time.Since(l.epoch), Client: l.client, Kind: kind, Value: value})
+		seen, shown, next := l.sight()
+		l.places.Add(Event{At: time.Since(l.epoch), Client: l.client, Kind: kind, Value: value}, seen, shown, next)
 	}
 }
 
-// Take appends the events since the last call to dst, in the order of time, and forgets them.
-func (l *Log) Take(dst []Event) []Event {
+// Take is [Places.Take].
+func (l *Log) Take(dst []Placed, until time.Duration) []Placed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	dst = append(dst, l.events...)
-	l.events = l.events[:0]
-	return dst
+	return l.places.Take(dst, until)
 }

@@ -2,9 +2,9 @@ package variants
 
 import "time"
 
-// Observer follows one measurement. It is given every event of all participants in the order of time, and reports spans
-// and violations as soon as they are certain. It keeps only what is open, such as items in a queue, so that its memory does
-// not depend on how long the measurement lasts.
+// Observer follows one measurement. It is given every event of all participants in the order of their places, see [Placed], and
+// reports spans and violations as soon as they are certain. It keeps only what is open, such as items in a queue, so that its
+// memory does not depend on how long the measurement lasts.
 //
 // A violation that Observe reports holds independently of what comes later: an operation that is still open breaks no promise, as it may
 // yet complete and its client may yet learn that its session was lost. A span is reported no later than with the event
@@ -102,20 +102,21 @@ func (f Findings) Across(phase string, from, to EventKind) Observer {
 // Handovers reports the spans from each event of kind given to the next one of kind got, if that participant was already
 // waiting then, since an event of kind wanted. Otherwise the time in between is idle time, not a handover.
 func (f Findings) Handovers(phase string, wanted, given, got EventKind) Observer {
-	waitingSince := map[int]time.Duration{}
-	var free time.Duration
-	pending := false
+	var place, free int // in the history; free is zero if nothing is given
+	var since time.Duration
+	waitingSince := map[int]int{}
 	return ObserverFunc(func(e Event) {
+		place++
 		switch e.Kind {
 		case wanted:
-			waitingSince[e.Client] = e.At
+			waitingSince[e.Client] = place
 		case given:
-			free, pending = e.At, true
+			free, since = place, e.At
 		case got:
-			if pending && waitingSince[e.Client] < free {
-				f.Span(Span{Phase: phase, Client: e.Client, Start: free, End: e.At})
+			if waitingSince[e.Client] < free {
+				f.Span(Span{Phase: phase, Client: e.Client, Start: since, End: e.At})
 			}
-			pending = false
+			free = 0
 		}
 	})
 }

@@ -99,6 +99,9 @@ type Recipe struct {
 	// Events names the kinds of event that participants record, from 0 on, in words that follow "client 1": "requests it", "is
 	// granted it". Stories of simulated runs use them.
 	Events []string
+	// Calls are those that participants record just before they send a write. All others they record after an answer, or
+	// without a request.
+	Calls []EventKind
 
 	// Code is the Go files of the recipe's package. `zkbench explain` prints the comment of a variant, see [Variant.Type].
 	Code fs.FS

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"runtime"
 	"testing"
@@ -234,13 +235,13 @@ func TestExclusive(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	l := variants.NewLog(time.Now(), 0)
-	var taken []variants.Event
+	l := variants.NewLog(time.Now(), 0, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, []variants.EventKind{1})
+	var taken []variants.Placed
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		l.Record(1, 42)
 		if i%1000 == 999 { // as the runner does now and then
-			taken = l.Take(taken[:0])
+			taken = l.Take(taken[:0], math.MaxInt64)
 		}
 	}
 }

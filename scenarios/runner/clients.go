@@ -58,6 +58,7 @@ func (c *client) waits() int64 {
 // clientPool holds the clients of one measurement, which share a clock.
 type clientPool struct {
 	epoch     time.Time
+	calls     []variants.EventKind // see [variants.Recipe]
 	clients   []*client
 	ready     atomic.Int64  // how many clients have joined the recipe
 	connected time.Duration // from the epoch until all of them had
@@ -72,18 +73,18 @@ func (p *clientPool) since() time.Duration { return time.Since(p.epoch) }
 type setting struct {
 	servers    []ensemble.Server
 	clients    int
-	epoch      time.Time        // of the measurement's clock; set by connectAll
-	rate       int              // operations per second that an open load offers; 0 in other modes
-	repeat     int              // from 1 on; 0 in a rehearsal
-	size       int              // see [variants.Env]
-	timeout    time.Duration    // the session timeout to ask for; 0 means the default
-	background int              // sessions of the background
-	faults     bool             // clients may fail
-	roam       bool             // a client whose server fails connects to another one
-	tunnelled  bool             // the requests of all clients take the way of those of a driver
-	driver     *drivers.Process // has the clients' sessions; nil for a variant in Go
-	root       string           // an empty znode that only the participants use
-	bystander  string           // the small znode that bystanders read
+	calls      []variants.EventKind // see [variants.Recipe]
+	rate       int                  // operations per second that an open load offers; 0 in other modes
+	repeat     int                  // from 1 on; 0 in a rehearsal
+	size       int                  // see [variants.Env]
+	timeout    time.Duration        // the session timeout to ask for; 0 means the default
+	background int                  // sessions of the background
+	faults     bool                 // clients may fail
+	roam       bool                 // a client whose server fails connects to another one
+	tunnelled  bool                 // the requests of all clients take the way of those of a driver
+	driver     *drivers.Process     // has the clients' sessions; nil for a variant in Go
+	root       string               // an empty znode that only the participants use
+	bystander  string               // the small znode that bystanders read
 
 	connecting func(done, of int) // is called now and then with the number of sessions that are established; may be nil
 }
@@ -104,10 +105,9 @@ func (at setting) home(client int) ensemble.Server {
 
 // connectAll opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
 func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
-	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
-	at.epoch = p.epoch
+	p := &clientPool{epoch: time.Now(), calls: at.calls, clients: make([]*client, at.clients)}
 	for i := range p.clients {
-		p.clients[i] = &client{id: i, server: at.home(i), life: newLife(0, p.epoch, i)}
+		p.clients[i] = &client{id: i, server: at.home(i), life: newLife(0, p, i)}
 	}
 	connect, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +43,9 @@ type former struct {
 }
 
 // newLife returns a life of a client that has not begun.
-func newLife(number int, epoch time.Time, client int) *life {
-	ledger, log := wire.NewLedger(epoch), variants.NewLog(epoch, client)
+func newLife(number int, p *clientPool, client int) *life {
+	ledger := wire.NewLedger(p.epoch)
+	log := variants.NewLog(p.epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, p.calls)
 	l := &life{number: number, ledger: ledger, link: ensemble.NewLink(ledger), log: log, monitor: variants.NewMonitor(ensemble.SessionTimeout)}
 	l.monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
@@ -148,18 +150,19 @@ func (c *client) member() variants.Participant {
 	return c.participant
 }
 
-// takeEvents appends the events that the client has recorded since the last call, in all its lives.
-func (c *client) takeEvents(dst []variants.Event) []variants.Event {
+// takeEvents appends the events that the client has recorded since the last call, in all its lives, as [variants.Log.Take] does. Those of
+// lives that are over wait for no reply.
+func (c *client) takeEvents(dst []variants.Placed, until time.Duration) []variants.Placed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, log := range c.former.logs {
-		dst = log.Take(dst)
+		dst = log.Take(dst, math.MaxInt64)
 	}
 	c.former.logs = c.former.logs[:0]
 	for _, log := range c.beside {
-		dst = log.Take(dst)
+		dst = log.Take(dst, until)
 	}
-	return c.log.Take(dst)
+	return c.log.Take(dst, until)
 }
 
 // takeNotifications appends the notifications that the client has received since the last call, in all its lives.
@@ -173,9 +176,9 @@ func (c *client) takeNotifications(dst []wire.Notification) []wire.Notification 
 
 // envBeside returns the environment of a further participant on the client's session. It does not record the end of the session, with
 // which a load without faults ends.
-func (c *client) envBeside(env variants.Env, number int, epoch time.Time) variants.Env {
+func (c *client) envBeside(env variants.Env, number int) variants.Env {
 	env.Index += number * env.Clients
-	log := variants.NewLog(epoch, env.Index)
+	log := c.log.Beside(env.Index)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.beside = append(c.beside, log)
@@ -210,7 +213,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		Record: c.log.Record, RecordUnless: c.log.RecordUnless,
 		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, life, asked) },
 	}
-	env.Beside = func(number int) variants.Env { return c.envBeside(env, number, at.epoch) }
+	env.Beside = func(number int) variants.Env { return c.envBeside(env, number) }
 	participant, err := v.Join(ctx, env)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +244,7 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 	}
 	c.retire(ctx)
 	for number := c.number + 1; ; {
-		c.reborn(newLife(number, m.pool.epoch, c.id))
+		c.reborn(newLife(number, m.pool, c.id))
 		err := c.begin(ctx, m.variant, m.setting)
 		if err == nil {
 			m.stream.note(func(at time.Duration) { m.stream.recorder.Rejoined(at, c.id) })

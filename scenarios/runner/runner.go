@@ -278,9 +278,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		ensemble: p.Ensemble, version: p.description.Version,
 		scenario: p.scenario, mode: modeOf(p.scenario), recipe: p.recipe, variant: t.variant,
 		setting: setting{
-			servers: p.Ensemble.Servers(), clients: t.clients, rate: t.rate, repeat: t.repeat, size: p.scenario.Size, root: root, bystander: bystander,
-			connecting: p.Connecting,
-			timeout:    time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
+			servers: p.Ensemble.Servers(), clients: t.clients, rate: t.rate, repeat: t.repeat, size: p.scenario.Size,
+			calls: p.recipe.Calls, root: root, bystander: bystander, connecting: p.Connecting,
+			timeout: time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
 		},
 		background: p.backgroundOf(t),
 		patience:   stuckAfter,

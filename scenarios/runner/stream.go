@@ -17,8 +17,12 @@ import (
 // events of one interval.
 const drainInterval = 100 * time.Millisecond
 
-// stream merges the events of the clients, their notifications and the reads of the bystanders by time, and hands them to the
-// recipe's observer and to the recorder. It keeps nothing that it has handed on.
+// stream gives the events of the clients to the recipe's observer, in the order of their places. It merges what that finds, the clients'
+// notifications, the reads of the bystanders and the runner's notes by time, and hands them to the recorder. It keeps nothing that it has
+// handed on.
+//
+// A drain gives the observer what was recorded before the drain before the last one. By then, nearly all replies are there that
+// decide on places.
 type stream struct {
 	pool       *clientPool
 	bystanders *bystanders // nil without any
@@ -36,7 +40,9 @@ type stream struct {
 	notes  []note     // since the last drain
 
 	mu            sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
-	events        []variants.Event
+	ordering      variants.Ordering
+	placed        []variants.Placed // of one drain; kept to reuse its memory
+	spans         []variants.Span
 	notifications []results.Notification
 	reads         []results.BystanderRead
 	served        []recorder.Served
@@ -58,17 +64,17 @@ type note struct {
 
 // newStream returns a stream that has handed on nothing. damage, if not nil, takes the damage that the observer finds.
 func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
-	return &stream{
-		pool: pool,
-		observer: recipe.NewObserver(variants.Findings{
-			Span:      func(s variants.Span) { r.Span(s.Phase, s.Client, s.Start, s.End) },
-			Violation: func(v variants.Violation) { r.Violation(results.Violation{At: v.At, Text: v.Text}) },
-			Damage:    damage,
-		}),
-		recorder: r,
-		damage:   damage,
-		stop:     make(chan struct{}),
-	}
+	s := &stream{pool: pool, recorder: r, damage: damage, stop: make(chan struct{})}
+	s.observer = recipe.NewObserver(variants.Findings{
+		Span: func(found variants.Span) {
+			// Two clients may have recorded what follows from each other in the wrong order of time: it took none.
+			found.Start = min(found.Start, found.End)
+			s.spans = append(s.spans, found)
+		},
+		Violation: func(v variants.Violation) { r.Violation(results.Violation{At: v.At, Text: v.Text}) },
+		Damage:    damage,
+	})
+	return s
 }
 
 // note lets the runner record something that happens now, in order of time with the events. It may be called concurrently.
@@ -131,13 +137,14 @@ func (s *stream) start() {
 func (s *stream) finish(complete bool) {
 	close(s.stop)
 	s.done.Wait()
-	s.drain()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.handOn(math.MaxInt64)
+	s.take(s.pool.traffic())
+	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observe)
 	if complete && !s.judged {
 		s.observer.Complete()
 	}
+	s.handOn(math.MaxInt64)
 }
 
 // judge tells the observer that nothing more will happen, although clients are still at work: they have waited in vain for longer
@@ -145,18 +152,48 @@ func (s *stream) finish(complete bool) {
 func (s *stream) judge(first func(at time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.drainLocked(s.pool.traffic())
+	at := s.flush(s.pool.traffic())
 	first(at)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
 	s.judged = true
 }
 
-// drain hands on everything that was recorded before the call.
+// drain takes what was recorded before the call, and hands on what is old enough.
 func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drainLocked(s.pool.traffic())
+	at := s.take(s.pool.traffic())
+	s.handOnUnheld(s.ordering.Drain(at, s.takeEvents, s.observe))
+}
+
+// flush hands on everything before the time that it returns, with the traffic so far.
+func (s *stream) flush(so wire.Traffic) (at time.Duration) {
+	at = s.take(so)
+	s.ordering.Flush(at, s.takeEvents, s.observe)
+	s.handOnUnheld(at)
+	return at
+}
+
+func (s *stream) observe(e variants.Event) { s.observer.Observe(e) }
+
+// takeEvents returns what the clients have recorded, as [variants.Log.Take] does.
+func (s *stream) takeEvents(until time.Duration) []variants.Placed {
+	clear(s.placed) // releases the writes
+	s.placed = s.placed[:0]
+	for _, c := range s.pool.clients {
+		s.placed = c.takeEvents(s.placed, until)
+	}
+	return s.placed
+}
+
+// handOnUnheld hands on what the recorder is to have up to a time, and what is not held back.
+func (s *stream) handOnUnheld(until time.Duration) {
+	for _, from := range s.holds {
+		until = min(until, from-1)
+	}
+	s.drained = until
+	s.handOn(until)
 }
 
 // windowState says whether the window has begun and ended.
@@ -226,7 +263,7 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	defer s.mu.Unlock()
 	s.holds = nil
 	counts = s.pool.counts()
-	at = s.drainLocked(counts.Traffic())
+	at = s.flush(counts.Traffic())
 	note(at, counts)
 	return at, counts
 }
@@ -247,7 +284,7 @@ func (s *stream) copyRecorder() (known soFar, ok bool) {
 		return soFar{}, false
 	}
 	known.counts = s.pool.counts()
-	known.at = s.drainLocked(known.counts.Traffic())
+	known.at = s.flush(known.counts.Traffic())
 	known.arrived = s.arrivals.arrived(known.at) // before the copy, which takes a while
 	known.recorder = s.recorder.Clone()
 	return known, true
@@ -260,15 +297,14 @@ func (s *stream) live() Live {
 	return Live{Totals: s.recorder.Totals(), Minute: s.recorder.LastMinute(s.drained), LastSeconds: s.recorder.LastSeconds(s.drained)}
 }
 
-// drainLocked hands on everything before the time that it returns, with the traffic so far.
+// take takes everything but events that was recorded before the time that it returns, with the traffic so far.
 //
 // Note: the order of the steps matters. All notifications of transactions up to passed arrive before at. Each source, as it is
 // read after at, returns everything that was recorded before at.
-func (s *stream) drainLocked(so wire.Traffic) (at time.Duration) {
+func (s *stream) take(so wire.Traffic) (at time.Duration) {
 	passed := s.pool.passed()
 	at = s.pool.since()
 	for _, c := range s.pool.clients {
-		s.events = c.takeEvents(s.events)
 		s.taken = c.takeNotifications(s.taken[:0])
 		for _, n := range s.taken {
 			s.notifications = append(s.notifications, results.Notification{
@@ -278,9 +314,12 @@ func (s *stream) drainLocked(so wire.Traffic) (at time.Duration) {
 	}
 	clear(s.taken) // releases the paths
 	s.takeNotes()
-	s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Traffic(at, recorder.Traffic(so)) }})
+	s.noteLocked(at, func(at time.Duration) {
+		s.recorder.Traffic(at, recorder.Traffic(so))
+		s.recorder.Passed(passed)
+	})
 	if resident := residentMemory(); resident > 0 {
-		s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Memory(at, resident) }})
+		s.noteLocked(at, func(at time.Duration) { s.recorder.Memory(at, resident) })
 	}
 	if s.bystanders != nil {
 		s.reads = s.bystanders.take(s.reads)
@@ -288,44 +327,41 @@ func (s *stream) drainLocked(so wire.Traffic) (at time.Duration) {
 	if s.arrivals != nil {
 		s.served = s.arrivals.takeServed(s.served)
 		backlog := s.arrivals.report(at)
-		s.noted = append(s.noted, note{at, func(at time.Duration) { s.recorder.Backlog(at, backlog) }})
+		s.noteLocked(at, func(at time.Duration) { s.recorder.Backlog(at, backlog) })
 	}
-	if len(s.holds) > 0 {
-		s.drained = slices.Min(s.holds) - 1
-		s.handOn(s.drained)
-		return at
-	}
-	s.drained = at
-	s.handOn(at)
-	s.recorder.Passed(passed)
 	return at
+}
+
+// noteLocked is noteAt for the holder of the mutex.
+func (s *stream) noteLocked(at time.Duration, do func(at time.Duration)) {
+	s.noted = append(s.noted, note{at, do})
 }
 
 // handOn merges and hands on everything up to a time, and keeps the rest for the next call.
 func (s *stream) handOn(until time.Duration) {
-	slices.SortStableFunc(s.events, func(a, b variants.Event) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(s.spans, func(a, b variants.Span) int { return cmp.Compare(a.End, b.End) })
 	slices.SortStableFunc(s.notifications, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
 	slices.SortStableFunc(s.served, func(a, b recorder.Served) int { return cmp.Compare(a.Done, b.Done) })
 	slices.SortStableFunc(s.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
-	events, notifications, reads, served, notes := s.events, s.notifications, s.reads, s.served, s.noted
+	spans, notifications, reads, served, notes := s.spans, s.notifications, s.reads, s.served, s.noted
 	for {
-		event, notification := timeOfFirst(events, eventTime), timeOfFirst(notifications, notificationTime)
+		span, notification := timeOfFirst(spans, spanTime), timeOfFirst(notifications, notificationTime)
 		read, arrived, noted := timeOfFirst(reads, completed), timeOfFirst(served, servedTime), timeOfFirst(notes, noteTime)
-		switch first := min(event, notification, read, arrived, noted); {
+		switch first := min(span, notification, read, arrived, noted); {
 		case first > until || first == math.MaxInt64:
-			s.events, s.notifications = keep(s.events, events), keep(s.notifications, notifications)
+			s.spans, s.notifications = keep(s.spans, spans), keep(s.notifications, notifications)
 			s.reads, s.served, s.noted = keep(s.reads, reads), keep(s.served, served), keep(s.noted, notes)
 			return
 		case first == noted:
 			notes[0].do(noted)
 			notes = notes[1:]
-		case first == notification: // before the event that it may have caused
+		case first == notification: // before the end of the phase that it may have caused
 			s.recorder.Notification(notifications[0])
 			notifications = notifications[1:]
-		case first == event:
-			s.observer.Observe(events[0])
-			events = events[1:]
+		case first == span:
+			s.recorder.Span(spans[0].Phase, spans[0].Client, spans[0].Start, spans[0].End)
+			spans = spans[1:]
 		case first == arrived:
 			s.recorder.Served(served[0])
 			served = served[1:]
@@ -336,7 +372,7 @@ func (s *stream) handOn(until time.Duration) {
 	}
 }
 
-func eventTime(e variants.Event) time.Duration              { return e.At }
+func spanTime(s variants.Span) time.Duration                { return s.End }
 func notificationTime(n results.Notification) time.Duration { return n.At }
 func servedTime(s recorder.Served) time.Duration            { return s.Done }
 func noteTime(n note) time.Duration                         { return n.at }

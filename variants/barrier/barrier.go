@@ -62,6 +62,7 @@ func Recipe() variants.Recipe {
 		CountFrom:   variants.FromStart,
 		Collective:  true,
 		Events:      []string{"waits at the barrier", "has passed the barrier", "begins to open the barrier", "has opened the barrier", "stops waiting"},
+		Calls:       []variants.EventKind{opening},
 		NewObserver: newObserver,
 		Code:        code,
 	}

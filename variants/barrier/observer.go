@@ -44,7 +44,7 @@ func (p *passages) Observe(e variants.Event) {
 		p.begun.add(e.Value)
 		for _, w := range p.waits {
 			if w.began.Value == e.Value {
-				w.opened = e.At
+				w.opened = max(w.opened, e.At)
 			}
 		}
 	case opened:

@@ -87,6 +87,7 @@ func Recipe() variants.Recipe {
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,
+		Calls:       []variants.EventKind{putting, claiming},
 		Events: []string{
 			"begins to put an item", "has put it", "begins to take an item", "claims an item", "has taken it",
 			"waits until its items are taken", "knows that its items are taken", "uses items that end with their producer's session",

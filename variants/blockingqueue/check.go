@@ -24,7 +24,7 @@ func newObserver(out variants.Findings) variants.Observer {
 // whose items are numbered in the order of its puts, beside clients that make up for what their failure may have cost.
 //
 // Two takes are known to be in the wrong order if the take of the later item had ended when the take of the earlier one was
-// not yet claimed: times are taken just before a claim is sent and just after it was answered, on one clock.
+// not yet claimed: a claim is recorded just before it is sent, and a take just after it was answered.
 //
 // A client that fails after it has sent a claim may have taken that item. It did so if a later item was taken and this one
 // never was: the item is lost. Items may be left then, because a client that fails takes fewer than were put for it.
@@ -103,7 +103,7 @@ func (s *takes) take(e variants.Event, latest int64) {
 	}
 	delete(s.open, e.Value)
 	delete(s.broken, e.Value)
-	s.finished.Add(e.Value, items.Owner{Client: e.Client, Done: e.At})
+	s.finished.Add(e.Value, items.Owner{Client: e.Client})
 	if !isSpare(e.Value) {
 		s.latest = max(s.latest, e.Value)
 	}

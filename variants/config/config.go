@@ -72,6 +72,7 @@ func Recipe() variants.Recipe {
 		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads, variants.Blocked},
 		Events:      []string{"begins an update", "may write it", "has updated", "awaits an update", "uses its oldest value", "uses its newest value", "reads", "had to wait"},
+		Calls:       []variants.EventKind{updating, writing},
 		NewObserver: newObserver,
 		Code:        code,
 	}

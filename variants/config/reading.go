@@ -33,6 +33,7 @@ func ReadRecipe() variants.Recipe {
 		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads},
 		Events:      Recipe().Events,
+		Calls:       Recipe().Calls,
 		NewObserver: newReadObserver,
 		Code:        code,
 	}

@@ -358,7 +358,10 @@ func (u *uses) observe(e variants.Event) {
 	switch e.Kind {
 	case variants.Rejoined: // a new session may read what is older
 		*r = readerState{}
-	case variants.SessionLost, variants.Died, variants.Deafened, variants.Hearing: // no read begins
+	case variants.SessionLost:
+		r.floor = 0
+		return
+	case variants.Died, variants.Deafened, variants.Hearing: // no read begins
 		return
 	case updating:
 		u.begun = e.Value
@@ -372,7 +375,7 @@ func (u *uses) observe(e variants.Event) {
 	case used:
 		u.used(r, e)
 	}
-	r.floor = u.lag.At(e.At)
+	r.floor = u.lag.MustSee(e)
 }
 
 func (u *uses) used(r *readerState, e variants.Event) {
@@ -386,7 +389,7 @@ func (u *uses) used(r *readerState, e variants.Event) {
 		u.out.Breach(e, "client %d acted on configuration %d when the last was %d", e.Client, e.Value, u.newest)
 	}
 	if e.Value < r.floor {
-		u.out.Breach(e, "client %d acted on configuration %d, more than %s after update %d was complete", e.Client, e.Value, variants.LongestLag, r.floor)
+		u.out.Breach(e, "client %d acted on configuration %d, although its server had shown a state with update %d before", e.Client, e.Value, r.floor)
 	}
 	r.last = max(r.last, min(e.Value, u.begun))
 }

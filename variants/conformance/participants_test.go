@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -11,13 +12,14 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 )
 
 // keepsItsPromise lets several participants of each variant of a recipe take steps at once, and checks the history.
 func keepsItsPromise(t *testing.T, at place, recipe variants.Recipe, participants, steps int) {
 	onEachOf(t, at, recipe, func(t *testing.T, v venue, variant variants.Variant) {
-		for _, violation := range breachesOf(recipe, variant, historyOf(t, v, variant, participants, steps), true) {
+		for _, violation := range breachesOf(recipe, variant, historyOf(t, v, recipe, variant, participants, steps), true) {
 			t.Error(violation.Text)
 		}
 	})
@@ -40,7 +42,15 @@ func breachesOf(recipe variants.Recipe, variant variants.Variant, h variants.His
 }
 
 // historyOf is what participants do who take so many steps each, at the same time.
-func historyOf(t *testing.T, v venue, variant variants.Variant, participants, steps int) variants.History {
+func historyOf(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant, participants, steps int) variants.History {
+	t.Helper()
+	return variants.HistoryOf(recordsOf(t, v, recipe, variant, participants, steps, true))
+}
+
+// recordsOf is what each of them records, on servers that name the transactions in notifications or do not.
+func recordsOf(
+	t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant, participants, steps int, named bool,
+) []variants.Placed {
 	t.Helper()
 	c := newCompany(t.Context(), variant, variants.Env{
 		Clients: participants, Root: directory(t, v),
@@ -48,11 +58,12 @@ func historyOf(t *testing.T, v venue, variant variants.Variant, participants, st
 			return variants.WaitFor(ctx, 2*time.Millisecond, asked, nil)
 		},
 	})
+	c.calls, c.unnamed = recipe.Calls, !named
 	c.prepare(t, clients(t, v, 1)[0])
 	c.joinAll(t, clients(t, v, participants)...)
 	c.mustStep(t, steps)
 	c.leave(t)
-	return c.history()
+	return c.records()
 }
 
 // company is those who take part in one run of a variant, and what they record.
@@ -60,14 +71,17 @@ type company struct {
 	variant variants.Variant
 	env     variants.Env // of whoever joins next, but for what is its own
 	epoch   time.Time
+	calls   []variants.EventKind // see [variants.Recipe]
+	unnamed bool                 // notifications name no transaction
 	members []variants.Participant
+	logs    []*variants.Log // of the members
 
 	ctx  context.Context // of their steps
 	busy sync.WaitGroup
 
-	mu     sync.Mutex // the history may be asked for while somebody is still at work
-	events variants.History
-	errs   []error // of those whose steps have failed
+	mu   sync.Mutex // the history may be asked for while somebody is still at work
+	kept []variants.Placed
+	errs []error // of those whose steps have failed
 }
 
 // newCompany has no members yet. They hold what they get for no time at all, unless env says otherwise.
@@ -92,24 +106,29 @@ func (c *company) prepare(t testing.TB, by *client) {
 // join adds a member with a session, which need not be what it seems.
 func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}) {
 	t.Helper()
-	c.joinWith(t, variants.NewSession(session, lost))
+	c.joinWith(t, variants.NewSession(session, lost), wire.NewLedger(c.epoch))
 }
 
-// joinWith adds a member with a handle on a session.
-func (c *company) joinWith(t testing.TB, session *variants.Session) {
+// joinWith adds a member with a handle on a session. The ledger says what it has seen, and nothing if the session is not what it seems.
+func (c *company) joinWith(t testing.TB, session *variants.Session, ledger *wire.Ledger) {
 	t.Helper()
 	env, member := c.env, len(c.members)
 	env.Index, env.Session, env.Dial = member, session, sharing(session)
-	env.Record = func(kind variants.EventKind, value int64) { c.record(member, nil, kind, kind, value) }
-	env.RecordUnless = func(closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
-		c.record(member, closed, kind, otherwise, value)
+	sight := func() (seen, shown int64, next variants.Write) {
+		seen, shown, next = ledger.Sight()
+		if c.unnamed && ledger.Disturbed() {
+			seen = -1
+		}
+		return seen, shown, next
 	}
+	log := variants.NewLog(c.epoch, member, sight, c.calls)
+	env.Record, env.RecordUnless = log.Record, log.RecordUnless
 	p, err := c.variant.Join(testContext(t), env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	remember(t, p, env.Session)
-	c.members = append(c.members, p)
+	c.members, c.logs = append(c.members, p), append(c.logs, log)
 }
 
 // sharing opens further sessions that are the first one, so that what a test does to that session befalls them, too.
@@ -117,23 +136,11 @@ func sharing(first *variants.Session) variants.DialFunc {
 	return func(context.Context) (*variants.Session, func(), error) { return first.Fork(), func() {}, nil }
 }
 
-// record appends an event of a member: otherwise if the channel is closed, else kind.
-func (c *company) record(member int, closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	select {
-	case <-closed:
-		kind = otherwise
-	default:
-	}
-	c.events = append(c.events, variants.Event{At: time.Since(c.epoch), Client: member, Kind: kind, Value: value})
-}
-
 // joinAll lets several join, and each know that all have, as a run does before its first step.
 func (c *company) joinAll(t testing.TB, cs ...*client) {
 	t.Helper()
 	for _, member := range cs {
-		c.joinWith(t, member.session())
+		c.joinWith(t, member.session(), member.ledger)
 	}
 	catchUpAll(t, c.env.Root, cs...)
 }
@@ -202,10 +209,16 @@ func (c *company) leave(t testing.TB) {
 }
 
 // history is what the members have recorded so far.
-func (c *company) history() variants.History {
+func (c *company) history() variants.History { return variants.HistoryOf(c.records()) }
+
+// records is what each of them has.
+func (c *company) records() []variants.Placed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.events)
+	for _, log := range c.logs {
+		c.kept = log.Take(c.kept, math.MaxInt64)
+	}
+	return slices.Clone(c.kept)
 }
 
 // variantOf finds a variant of a recipe by its name.

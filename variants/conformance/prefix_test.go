@@ -10,12 +10,17 @@ import (
 
 // A run that fails is cut off in the midst of operations, which by itself breaks no promise.
 func TestCutOffHistoriesKeepThePromise(t *testing.T) {
+	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
+		hasCleanPrefixes(t, recipe, variant, historyOf(t, v, recipe, variant, 4, 2))
+	})
+}
+
+// onEveryVariant tests each variant of each recipe in virtual time.
+func onEveryVariant(t *testing.T, test func(*testing.T, venue, variants.Recipe, variants.Variant)) {
 	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
 		t.Run(recipe.Name, func(t *testing.T) {
-			onEachOf(t, bubbles, recipe, func(t *testing.T, v venue, variant variants.Variant) {
-				hasCleanPrefixes(t, recipe, variant, historyOf(t, v, variant, 4, 2))
-			})
+			onEachOf(t, bubbles, recipe, func(t *testing.T, v venue, variant variants.Variant) { test(t, v, recipe, variant) })
 		})
 	}
 }

@@ -95,6 +95,7 @@ func Recipe() variants.Recipe {
 		SizeIsBatch: true,
 		Losses:      []variants.Loss{variants.OutOfStep, variants.Blocked},
 		Events:      []string{"joins", "begins to enter", "believes that all are in", "begins to leave", "believes that all have finished", "gives up"},
+		Calls:       []variants.EventKind{arrived, finished},
 		NewObserver: newObserver,
 		Code:        code,
 	}

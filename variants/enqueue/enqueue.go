@@ -62,6 +62,7 @@ func Recipe() variants.Recipe {
 		Orphans:     orphans,
 		NeverHolds:  true,
 		Events:      []string{"enqueues an item, perhaps twice", "enqueues an item once", "has enqueued it", "finds a copy", "has counted its copies"},
+		Calls:       []variants.EventKind{enqueuing, enqueuingOnce},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -78,6 +78,7 @@ func Recipe() variants.Recipe {
 		Collective:  true,
 		Size:        "updates that the writer makes in a row, without waiting for readers",
 		Events:      []string{"begins to update", "has updated", "waits for an update", "hears of an update", "has read an update", "promises fresh reads"},
+		Calls:       []variants.EventKind{writing},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -292,6 +292,8 @@ func (r *reads) observe(e variants.Event) {
 	switch e.Kind {
 	case variants.Rejoined: // a new session may read what is older
 		*state = readerState{at: -1}
+	case variants.SessionLost:
+		state.floor = 0
 	case writing:
 		r.newest = max(r.newest, e.Value)
 	case written:
@@ -299,7 +301,7 @@ func (r *reads) observe(e variants.Event) {
 	case fresh:
 		state.fresh = true
 	case told:
-		state.told, state.at, state.floor = e.Value, e.At, r.lag.At(e.At)
+		state.told, state.at, state.floor = e.Value, e.At, r.lag.MustSee(e)
 	case read:
 		r.read(state, e)
 	}
@@ -319,7 +321,7 @@ func (r *reads) read(state *readerState, e variants.Event) {
 	case state.fresh && e.Value < state.told:
 		r.out.Breach(e, "client %d read update %d when it had been told of %d", e.Client, e.Value, state.told)
 	case e.Value < state.floor:
-		r.out.Breach(e, "client %d read update %d, more than %s after update %d was acknowledged", e.Client, e.Value, variants.LongestLag, state.floor)
+		r.out.Breach(e, "client %d read update %d, although its server had shown a state with update %d before", e.Client, e.Value, state.floor)
 	}
 	state.last, state.at = max(state.last, e.Value), -1
 }

@@ -1,8 +1,8 @@
 // Package holding is what the workloads of locks and elections share: a client acquires something, holds it and releases it.
 //
 // It takes one position: what such a client records, and when, is the same for all recipes. Acquired is recorded just after
-// the acquire has returned, and Releasing just before the release is sent, on one clock: so an overlap in a history was one
-// in reality.
+// the acquire has returned, and Releasing just before the release is sent: so an overlap in a history was one in reality, or a grant on a state
+// in which another client held.
 package holding
 
 import (
@@ -30,6 +30,9 @@ const (
 func Events(further ...string) []string {
 	return append([]string{"requests it", "withdraws", "is granted it", "gives way", "is deposed", "begins to release it", "has released it"}, further...)
 }
+
+// Calls returns those of these events that a client records just before a write, see [variants.Recipe].
+func Calls() []variants.EventKind { return []variants.EventKind{Requested, Releasing} }
 
 // The phases of a lock.
 const (

@@ -2,6 +2,7 @@ package holding_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 		{"loses its session, which is no request", over, over, []variants.EventKind{variants.SessionLost, holding.Deposed, holding.Released}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			log := variants.NewLog(time.Now(), 3)
+			log := variants.NewLog(time.Now(), 3, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, nil)
 			w := holding.NewWorker(variants.Env{
 				Record: log.Record, RecordUnless: log.RecordUnless,
 				Hold: func(context.Context, <-chan struct{}) error {
@@ -47,7 +48,7 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []variants.EventKind
-			for _, e := range log.Take(nil)[2:] {
+			for _, e := range log.Take(nil, math.MaxInt64)[2:] {
 				got = append(got, e.Kind)
 			}
 			if !slices.Equal(got, tt.want) {

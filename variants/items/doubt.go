@@ -14,6 +14,7 @@ const maxDoubts = 256
 // items were taken by attempts that had begun before.
 type doubt struct {
 	event    variants.Event
+	place    int  // of the event in the history
 	proves   bool // that items which were passed over were not there
 	report   func(item *Stored)
 	attempts int       // that had begun before the event and have not ended
@@ -27,7 +28,7 @@ func (o *Observer) Doubt(e variants.Event, proves bool, report func(item *Stored
 	if len(items) == 0 {
 		return
 	}
-	d := &doubt{e, proves, report, o.attempts, items}
+	d := &doubt{e, o.place, proves, report, o.attempts, items}
 	if d.attempts == 0 {
 		o.decide(d)
 		return
@@ -43,7 +44,7 @@ func (o *Observer) Doubt(e variants.Event, proves bool, report func(item *Stored
 // their client's life, each at most one, or they were passed over.
 func (o *Observer) decide(d *doubt) {
 	for _, item := range slices.Clone(d.items) {
-		if d.proves && o.attribute(item, d.event.At) || !d.proves && o.mayBeTaken(item, d.event.At) {
+		if d.proves && o.attribute(item, d.place) || !d.proves && o.mayBeTaken(item, d.place) {
 			d.excuse(item)
 		}
 	}
@@ -52,7 +53,7 @@ func (o *Observer) decide(d *doubt) {
 
 // settledBy takes the end of an attempt, and reports whether the doubt is over.
 func (d *doubt) settledBy(o *Observer, a attempt, item *Stored) bool {
-	if a.Begun >= d.event.At {
+	if a.Begun >= d.place {
 		return false
 	}
 	d.attempts--

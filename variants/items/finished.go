@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"time"
 )
 
 // Finished is the set of the items that are gone for good. Of the latest it remembers the client that took them; the ids
@@ -13,8 +12,8 @@ import (
 type Finished struct {
 	ranges []idRange // in order; no two touch
 	latest []finishedItem
-	oldest int           // the index in latest, once that is full
-	before time.Duration // all items that are not in latest had been processed by then
+	oldest int // the index in latest, once that is full
+	before int // the place in the history by which all items that are not in latest had been processed
 }
 
 type finishedItem struct {
@@ -25,7 +24,7 @@ type finishedItem struct {
 // Owner is the client that has an item for good.
 type Owner struct {
 	Client int // unknownClient if too many other items have ended since
-	Done   time.Duration
+	Done   int // the place in the history
 }
 
 // String names the client for a message.

@@ -3,7 +3,6 @@ package items
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 )
 
 func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
@@ -20,7 +19,7 @@ func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
 		if owner, ok := f.Owner(id); ok {
 			t.Fatalf("item %#x has owner %v before it was added", id, owner)
 		}
-		f.Add(id, Owner{i, time.Duration(i)})
+		f.Add(id, Owner{i, i})
 		if owner, ok := f.Owner(id); !ok || owner.Client != i {
 			t.Fatalf("item %#x has owner %v, want client %d", id, owner, i)
 		}
@@ -30,7 +29,7 @@ func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
 		if i < len(ids)-ownersKept {
 			want = unknownClient
 		}
-		if owner, ok := f.Owner(id); !ok || owner.Client != want || owner.Done < time.Duration(i) {
+		if owner, ok := f.Owner(id); !ok || owner.Client != want || owner.Done < i {
 			t.Fatalf("item %#x, the %d. that was added, has owner %v, want client %d", id, i, owner, want)
 		}
 	}

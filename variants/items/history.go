@@ -30,6 +30,9 @@ func Events() []string {
 	}
 }
 
+// Calls returns those of these events that a client records just before a write, see [variants.Recipe].
+func Calls() []variants.EventKind { return []variants.EventKind{Putting, Finishing, GivenUp} }
+
 // The phases that all these queues have.
 const (
 	PhasePut     = "put"

@@ -31,6 +31,7 @@ import (
 type ending struct {
 	client int
 	at     time.Duration
+	place  int           // of the end in the history
 	freed  time.Duration // when all claims of that life were free again; zero while that is unknown
 	unsure bool          // it remains unknown
 }
@@ -43,16 +44,20 @@ type broken struct {
 	unseen bool // its client lives, and does not know of the item
 }
 
-// mayHaveTaken reports whether the attempt can be why an item was passed over at a moment.
-func (b *broken) mayHaveTaken(item *Stored, moment time.Duration) bool {
-	return b.Begun < moment && item.PutBegun < b.at
+// mayHaveTaken reports whether the attempt can be why an item was passed over at a place in the history.
+func (b *broken) mayHaveTaken(item *Stored, place int) bool {
+	return b.Begun < place && item.PutBegun < b.place
 }
 
 // freeing is an item that is free again when the claims of these lives are.
 type freeing struct {
 	item  *Stored
 	lives []*ending
+	free  bool // it is, but no client must know of that yet
 }
+
+// unknown is the zxid of a write that was not answered, and of an item of which no client needs to know.
+const unknown int64 = math.MaxInt64
 
 // at returns when the item is free; false while that is unknown.
 func (f freeing) at() (at time.Duration, known bool) {
@@ -75,19 +80,19 @@ type repeatedWork struct {
 func (o *Observer) observeLife(c *client, e variants.Event) {
 	o.fail()
 	switch e.Kind {
-	case variants.SessionLost: // the client library opens another one, whose server may lag behind
-		c.known, c.attempt.Known, c.unsure = 0, 0, true
+	case variants.SessionLost:
+		c.attempt.Known = 0
 	case variants.Died:
-		c.ending = &ending{client: e.Client, at: e.At}
+		c.ending = &ending{client: e.Client, at: e.At, place: o.place}
 		o.endLife(c, e)
 	case variants.Rejoined:
 		if c.ending == nil {
-			c.ending = &ending{client: e.Client, at: e.At, unsure: true}
+			c.ending = &ending{client: e.Client, at: e.At, place: o.place, unsure: true}
 			o.endLife(c, e)
 		} else {
 			c.ending.freed = 2*e.At - c.ending.at
 		}
-		*c = client{unsure: true}
+		*c = client{}
 	}
 }
 
@@ -117,7 +122,7 @@ func (o *Observer) forsake(item *Stored, c *client, e variants.Event) {
 	case o.removes && item.processed == nil:
 		o.lose(e, item, "item %#x is lost: client %d had removed it from the queue when it failed", item.ID, e.Client)
 	case o.removes:
-		o.finish(item, Owner{e.Client, e.At})
+		o.finish(item, Owner{e.Client, o.place})
 	case item.processed == nil:
 		o.freeLater(item, c.ending)
 	}
@@ -126,44 +131,43 @@ func (o *Observer) forsake(item *Stored, c *client, e variants.Event) {
 // freeLater makes an item available again as soon as the claims of some lives have ended, of which one had it.
 func (o *Observer) freeLater(item *Stored, lives ...*ending) {
 	if !slices.ContainsFunc(lives, func(l *ending) bool { return l.unsure }) {
-		o.freeing = append(o.freeing, freeing{item, lives})
+		o.freeing = append(o.freeing, freeing{item: item, lives: lives})
 	}
 }
 
-// freeDue makes the items available again that are free by now.
-func (o *Observer) freeDue() {
-	o.freeing = slices.DeleteFunc(o.freeing, func(f freeing) bool {
+// freeDue makes the items available again that were free when a client began a write. A client must know of that once its server has
+// shown the state after the write, which has this zxid.
+func (o *Observer) freeDue(begun time.Duration, zxid int64) {
+	for i, f := range o.freeing {
 		at, known := f.at()
-		due := known && at < o.now
-		if due {
-			o.free(f.item, at)
+		if !known || at >= begun || f.item.forsaken == 0 || o.items[f.item.ID] != f.item {
+			continue
 		}
-		return due || f.item.forsaken == 0 // it is taken again
+		f.item.Zxid = zxid
+		if !f.free {
+			o.freeing[i].free = true
+			f.item.taken, f.item.freed, f.item.Since, f.item.At = false, true, o.place-1, at
+			o.present.Add(f.item)
+			o.order.Add(f.item)
+		}
+	}
+	o.freeing = slices.DeleteFunc(o.freeing, func(f freeing) bool {
+		return f.item.forsaken == 0 || f.free && f.item.Zxid < unknown // it is taken again, or nothing is left to do
 	})
 }
 
-// free makes an item available again from some moment after the last event on, unless a client has taken it meanwhile.
-func (o *Observer) free(item *Stored, at time.Duration) {
-	if item.forsaken == 0 || o.items[item.ID] != item {
-		return
-	}
-	item.taken, item.freed, item.Since = false, true, max(at, o.before)
-	o.present.Add(item)
-	o.order.Add(item)
-}
-
-// attribute finds an attempt that may have taken an item which was passed over at a moment, and reports whether there is one.
-// Attempts take one item each. Of several it uses up the one that ended first, which can explain the fewest items that are put
-// later.
-func (o *Observer) attribute(item *Stored, moment time.Duration) bool {
+// attribute finds an attempt that may have taken an item which was passed over at a place in the history, and reports whether
+// there is one. Attempts take one item each. Of several it uses up the one that ended first, which can explain the fewest items
+// that are put later.
+func (o *Observer) attribute(item *Stored, place int) bool {
 	var taker *broken
 	var suspects []*ending
 	for _, b := range o.broken {
-		if !b.mayHaveTaken(item, moment) {
+		if !b.mayHaveTaken(item, place) {
 			continue
 		}
 		suspects = append(suspects, b.ending)
-		if !b.spent && (taker == nil || b.at < taker.at) {
+		if !b.spent && (taker == nil || b.place < taker.place) {
 			taker = b
 		}
 	}
@@ -196,12 +200,13 @@ func (o *Observer) suspectUnseen(c *client, e variants.Event) {
 		return
 	}
 	o.pruneBroken()
-	suspect := func(until time.Duration) {
-		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: &ending{client: e.Client, at: until, unsure: true}, unseen: true})
+	suspect := func(until int) {
+		end := &ending{client: e.Client, at: e.At, place: until, unsure: true}
+		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: end, unseen: true})
 	}
-	suspect(e.At)
+	suspect(o.place)
 	if !o.removes {
-		suspect(math.MaxInt64)
+		suspect(math.MaxInt)
 	}
 }
 
@@ -221,7 +226,7 @@ func (o *Observer) withhold(item *Stored, taker *broken) {
 func (o *Observer) loseWithheld() {
 	for _, item := range o.withheld {
 		if o.items[item.ID] == item && len(item.takes) == 0 && item.processed == nil {
-			e := variants.Event{At: item.withheld.Begun, Client: item.withheld.client}
+			e := variants.Event{At: item.withheld.beganAt, Client: item.withheld.client}
 			o.lose(e, item, "item %#x is lost: client %d has claimed it without knowing, as its connection was lost", item.ID, e.Client)
 		}
 	}
@@ -246,9 +251,10 @@ func (o *Observer) takesCopy(t *Take) bool {
 	return true
 }
 
-// mayBeTaken reports whether an item that was passed over at a moment may have been taken by an attempt whose client has failed.
-func (o *Observer) mayBeTaken(item *Stored, moment time.Duration) bool {
-	return slices.ContainsFunc(o.broken, func(b *broken) bool { return !b.spent && b.mayHaveTaken(item, moment) })
+// mayBeTaken reports whether an item that was passed over at a place in the history may have been taken by an attempt whose
+// client has failed.
+func (o *Observer) mayBeTaken(item *Stored, place int) bool {
+	return slices.ContainsFunc(o.broken, func(b *broken) bool { return !b.spent && b.mayHaveTaken(item, place) })
 }
 
 // pruneBroken forgets the attempts that can have taken none of the items that are left.
@@ -256,7 +262,7 @@ func (o *Observer) pruneBroken() {
 	if len(o.broken) == 0 {
 		return
 	}
-	oldest := time.Duration(-1)
+	oldest := -1
 	for _, item := range o.items {
 		if !item.taken && !item.unanswered && (oldest < 0 || item.PutBegun < oldest) {
 			oldest = item.PutBegun
@@ -267,7 +273,9 @@ func (o *Observer) pruneBroken() {
 			oldest = min(oldest, item.PutBegun)
 		}
 	}
-	o.broken = slices.DeleteFunc(o.broken, func(b *broken) bool { return oldest < 0 && b.at <= o.now || oldest >= b.at || b.unseen && b.spent })
+	o.broken = slices.DeleteFunc(o.broken, func(b *broken) bool {
+		return oldest < 0 && b.place <= o.place || oldest >= b.place || b.unseen && b.spent
+	})
 }
 
 // reclaim reports how long it took until an item was taken again whose taker had failed.
@@ -323,5 +331,5 @@ func (o *Observer) Passed(e variants.Event, item *Stored, format string, args ..
 func (o *Observer) lose(e variants.Event, item *Stored, format string, args ...any) {
 	item.taken = true
 	o.out.Lose(e, variants.ItemsLost, 1, format, args...)
-	o.finish(item, Owner{e.Client, e.At})
+	o.finish(item, Owner{e.Client, o.place})
 }

@@ -55,6 +55,7 @@ func (f *failing) begin(m *mortal) {
 			return
 		}
 		f.insert(m.item)
+		f.answer(&m.simulated, true)
 		m.next = func(m *mortal) { f.record(&m.simulated, items.Put, m.item); m.next = f.begin }
 	}
 }
@@ -64,6 +65,7 @@ func (f *failing) take(m *mortal) {
 	case m.expired:
 		f.learn(m)
 	case len(f.queue) == 0:
+		f.answer(&m.simulated, false)
 		f.record(&m.simulated, items.Empty, 0)
 	default:
 		next := 0
@@ -72,6 +74,7 @@ func (f *failing) take(m *mortal) {
 		}
 		m.item, m.claimed, m.worked = f.queue[next], true, false
 		f.queue = slices.Delete(f.queue, next, next+1)
+		f.answer(&m.simulated, true)
 		m.next = f.took
 	}
 }
@@ -99,6 +102,7 @@ func (f *failing) finish(m *mortal) {
 		return
 	}
 	m.claimed = false
+	f.answer(&m.simulated, true)
 	m.next = func(m *mortal) { f.record(&m.simulated, items.Done, m.item); m.next = f.begin }
 }
 
@@ -111,7 +115,7 @@ func (f *failing) learn(m *mortal) {
 func (f *failing) rejoin(m *mortal) {
 	m.lives++
 	f.record(&m.simulated, variants.Rejoined, m.lives)
-	m.puts, m.claimed, m.expired, m.next = 0, false, false, f.begin
+	m.puts, m.shown, m.claimed, m.expired, m.next = 0, 0, false, false, f.begin
 }
 
 // expire ends a client's session at the server.

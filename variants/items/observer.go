@@ -15,8 +15,8 @@ import (
 // A client may fail. What that costs is a [variants.Loss]; see lives.go for what is certain of it.
 //
 // The observer keeps the items that are not finished, each client's attempt to take one, the last attempts of lives that have
-// ended, and the doubts that depend on attempts which have not ended. Times are taken just before a call and just after its
-// return, on one clock, so that an order in the history was one in reality.
+// ended, and the doubts that depend on attempts which have not ended. It compares events of different clients by their places
+// in the history and by zxids. Only how long the claims of a failed client stand is a matter of time.
 type Observer struct {
 	out       variants.Findings
 	order     Order
@@ -28,8 +28,7 @@ type Observer struct {
 	doubts    []*doubt
 	unordered bool
 
-	now      time.Duration  // of the current event
-	before   time.Duration  // of the one before
+	place    int            // of the current event, an even number; odd ones stand for what happened between two events
 	failed   bool           // a client has failed
 	removes  bool           // items are out of the queue before they are processed
 	broken   []*broken      // attempts that ended with their client's life, and may have taken an item
@@ -51,9 +50,10 @@ type Order interface {
 // Stored is an item that was put and is not finished.
 type Stored struct {
 	ID       int64
-	PutBy    int
-	PutBegun time.Duration
-	Since    time.Duration // when clients could find it: its put was acknowledged, or it was free again; zero if it is not
+	PutBegun int           // the place in the history at which its client began to put it
+	Since    int           // the place from which on clients could find it, as its put was acknowledged or it was free again
+	Zxid     int64         // of a transaction: a client whose server has shown the state after it must know of the item
+	At       time.Duration // when clients could first find it
 	taken    bool          // a client has taken it, or may have
 	takes    []*Take       // in the order in which they ended, without those that were given up or whose client's life has ended
 
@@ -64,43 +64,35 @@ type Stored struct {
 	freed      bool          // it must be free again because the session of the client that had taken it has ended
 }
 
-// FoundBy reports whether a client must have found an item if it is still there. Nothing but the client's own puts is known to
-// it before it has made a write.
-func (s *Stored) FoundBy(t *Take) bool {
-	return s.PutBy == t.Client && !s.freed && !t.unsure || s.Since < t.Known
-}
+// FoundBy reports whether a client must have found an item if it is still there.
+func (s *Stored) FoundBy(t *Take) bool { return s.Zxid <= t.Known }
 
 // Take is an attempt of a client that ended with an item.
 type Take struct {
 	variants.Event // took
 	attempt
-	Item     *Stored       // nil if it was never put
-	unsure   bool          // its server may not know of the client's own puts
-	done     time.Duration // zero if it is not
-	worked   bool          // its client has processed the item
-	kept     bool          // the client has the item for good
+	Item     *Stored // nil if it was never put
+	done     int     // the place in the history at which it was; zero if it is not
+	worked   bool    // its client has processed the item
+	kept     bool    // the client has the item for good
 	reported bool
 }
 
 // attempt is a client's search for an item.
 type attempt struct {
-	Begun time.Duration
-	Known time.Duration // items whose put was acknowledged before are known to the client's server when the attempt begins
+	Begun   int // the place in the history at which it begins
+	beganAt time.Duration
+	Known   int64 // the client's server knows of the transactions up to this one
 }
 
 // client is what the observer knows of a participant.
-//
-// A client knows of every item that was acknowledged before it began a write that was acknowledged to it: its server has
-// applied all that came before that write. Otherwise the server may lag behind.
 type client struct {
 	putting time.Duration // when it began its last put
-	known   time.Duration // when it began the last write that was acknowledged to it, or earlier
 	looking bool
 	attempt attempt
 	held    *Take // the last one, unless that has ended
 
 	put    *Stored // nil unless it waits for the answer to its put
-	unsure bool    // its session is not the first one, or is lost
 	ending *ending // of its life; nil while it lives
 }
 
@@ -112,29 +104,30 @@ func NewObserver(out variants.Findings, order Order) *Observer {
 // Observe implements [variants.Observer].
 func (o *Observer) Observe(e variants.Event) {
 	c := variants.StateOf(o.clients, e.Client)
-	o.before, o.now = o.now, e.At
-	o.freeDue()
+	o.place += 2
 	switch e.Kind {
 	case Putting:
 		if c.put != nil { // it was given up
 			c.put.unanswered = true
 		}
-		c.putting, c.put = e.At, &Stored{ID: e.Value, PutBy: e.Client, PutBegun: e.At}
+		o.freeDue(e.At, unknown)
+		c.putting, c.put = e.At, &Stored{ID: e.Value, PutBegun: o.place}
 		o.items[e.Value] = c.put
 	case Put:
-		c.known, c.put = c.putting, nil
+		o.freeDue(c.putting, cmp.Or(e.Shown, unknown))
+		c.put = nil
 		if item := o.items[e.Value]; item != nil && !item.taken {
-			item.Since = e.At
+			item.Since, item.Zxid, item.At = o.place, cmp.Or(e.Shown, unknown), e.At
 			o.present.Add(item)
 			o.order.Add(item)
 		}
 	case Taking:
 		o.endAttempt(c, nil)
-		o.beginAttempt(c, e.At)
+		o.beginAttempt(c, e)
 	case Empty:
 		o.endAttempt(c, nil)
-		o.miss(e, c.known)
-		o.beginAttempt(c, e.At)
+		o.miss(e, c.attempt.Known)
+		o.beginAttempt(c, e)
 	case Took:
 		o.take(c, e)
 	case Finishing:
@@ -159,8 +152,8 @@ func (o *Observer) Observe(e variants.Event) {
 	}
 }
 
-func (o *Observer) beginAttempt(c *client, at time.Duration) {
-	c.looking, c.attempt = true, attempt{at, c.known}
+func (o *Observer) beginAttempt(c *client, e variants.Event) {
+	c.looking, c.attempt = true, attempt{o.place, e.At, e.Shown}
 	o.attempts++
 }
 
@@ -175,8 +168,8 @@ func (o *Observer) endAttempt(c *client, item *Stored) {
 }
 
 // miss reports items that a client should have found, each once.
-func (o *Observer) miss(e variants.Event, known time.Duration) {
-	for _, item := range o.present.Until(known) {
+func (o *Observer) miss(e variants.Event, known int64) {
+	for _, item := range o.present.Known(known) {
 		o.Doubt(e, true, func(item *Stored) {
 			o.Passed(e, item, "client %d found nothing, although item %#x was there and no client took it", e.Client, item.ID)
 		}, item)
@@ -185,13 +178,14 @@ func (o *Observer) miss(e variants.Event, known time.Duration) {
 
 // take ends a client's attempt with an item. If the client has neither finished its last item nor given it up, it keeps it.
 func (o *Observer) take(c *client, e variants.Event) {
-	t := &Take{Event: e, attempt: c.attempt, Item: o.find(e.Value), unsure: c.unsure}
+	t := &Take{Event: e, attempt: c.attempt, Item: o.find(e.Value)}
 	if !c.looking {
 		t.attempt = attempt{}
 	}
 	o.endAttempt(c, t.Item)
 	o.keep(c.held)
-	c.held, c.known = t, max(c.known, t.Begun)
+	o.freeDue(t.beganAt, cmp.Or(e.Shown, unknown))
+	c.held = t
 	if t.Item == nil {
 		o.out.Breach(e, "client %d took item %#x, which was never put", e.Client, e.Value)
 		return
@@ -231,7 +225,7 @@ func (o *Observer) end(t *Take, e variants.Event) {
 		}
 		item.takes = slices.DeleteFunc(item.takes, func(other *Take) bool { return other == t })
 	default:
-		t.done = e.At
+		t.done = o.place
 		o.keep(t)
 		o.finish(item, Owner{t.Client, t.done})
 	}
@@ -271,7 +265,7 @@ func (o *Observer) checkTakes(item *Stored) {
 // know yet that its session has ended, and that another client has the item. Each attempt that has not ended, such
 // as that of a client that died, may have taken one item that no other client took.
 func (o *Observer) Complete() {
-	var begun []time.Duration
+	var begun []int
 	var held []*Take
 	for _, c := range o.clients {
 		if c.looking {
@@ -291,7 +285,7 @@ func (o *Observer) Complete() {
 	excused := map[*Stored]bool{}
 	for _, d := range o.doubts { // in the order of their events: what excuses one excuses all that follow
 		for _, item := range d.items {
-			if !item.taken && !excused[item] && len(begun) > 0 && begun[0] < d.event.At {
+			if !item.taken && !excused[item] && len(begun) > 0 && begun[0] < d.place {
 				excused[item], begun = true, begun[1:]
 			}
 		}
@@ -322,19 +316,30 @@ func (w *Waiting) Add(item *Stored) {
 	w.items = append(w.items, item)
 }
 
-// Before returns the items that clients could find before a moment.
-func (w *Waiting) Before(moment time.Duration) []*Stored {
-	found := slices.Clone(w.items[:w.countBefore(moment)])
+// Before returns the items that clients could find before a place in the history.
+func (w *Waiting) Before(place int) []*Stored {
+	found := slices.Clone(w.items[:w.countBefore(place)])
 	return slices.DeleteFunc(found, func(item *Stored) bool { return item.taken })
 }
 
 // Until is Before, and removes these items from the list.
-func (w *Waiting) Until(moment time.Duration) []*Stored {
-	found := w.Before(moment)
-	w.items = w.items[w.countBefore(moment):]
+func (w *Waiting) Until(place int) []*Stored {
+	found := w.Before(place)
+	w.items = w.items[w.countBefore(place):]
 	return found
 }
 
-func (w *Waiting) countBefore(moment time.Duration) int {
-	return sort.Search(len(w.items), func(i int) bool { return w.items[i].Since >= moment })
+func (w *Waiting) countBefore(place int) int {
+	return sort.Search(len(w.items), func(i int) bool { return w.items[i].Since >= place })
+}
+
+// Known returns the items of which a client knows whose session shows the state after a transaction, and removes them from the list.
+func (w *Waiting) Known(zxid int64) (found []*Stored) {
+	w.items = slices.DeleteFunc(w.items, func(item *Stored) bool {
+		if item.Zxid <= zxid && !item.taken {
+			found = append(found, item)
+		}
+		return item.Zxid <= zxid
+	})
+	return found
 }

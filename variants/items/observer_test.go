@@ -20,6 +20,7 @@ type simulation struct {
 	clients []*simulated
 	queue   []int64 // by class, then by age
 	history variants.History
+	zxid    int64
 }
 
 // simulated is a client of a simulation, with its next move.
@@ -28,10 +29,20 @@ type simulated struct {
 	id   int
 	item int64 // that it puts or has
 	puts int64
+
+	shown int64 // the zxid of the last answer
 }
 
 func (s *simulation) record(c *simulated, kind variants.EventKind, value int64) {
-	s.history = append(s.history, variants.Event{At: time.Duration(len(s.history) + 1), Client: c.id, Kind: kind, Value: value})
+	s.history = append(s.history, variants.Event{At: time.Duration(len(s.history) + 1), Client: c.id, Kind: kind, Value: value, Shown: c.shown})
+}
+
+// answer lets a client have the answer to a request; a write changes the state.
+func (s *simulation) answer(c *simulated, write bool) {
+	if write {
+		s.zxid++
+	}
+	c.shown = s.zxid
 }
 
 func (s *simulation) insert(id int64) {
@@ -53,11 +64,13 @@ func (s *simulation) begin(c *simulated) {
 	s.record(c, items.Putting, c.item)
 	c.next = func(c *simulated) {
 		s.insert(c.item)
+		s.answer(c, true)
 		c.next = func(c *simulated) { s.record(c, items.Put, c.item); c.next = s.begin }
 	}
 }
 
 func (s *simulation) take(c *simulated) {
+	s.answer(c, len(s.queue) > 0)
 	if len(s.queue) == 0 {
 		s.record(c, items.Empty, 0)
 		return

@@ -76,6 +76,7 @@ func Recipe() variants.Recipe {
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
 		Events:      holding.Events(),
+		Calls:       holding.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 

@@ -171,6 +171,7 @@ func Recipe() variants.Recipe {
 		Orphans:     orphans,
 		NewObserver: newObserver,
 		Code:        code,
+		Calls:       []variants.EventKind{Submitting},
 		Events: []string{
 			"puts tasks in doubt", "submits a task", "has submitted a task", "learns a result", "gives up its tasks", "has nothing to assign", "assigns",
 			"has assigned all", "has nothing to do", "is notified of tasks", "executes a task", "has reported it", "gives it up", "reports in two steps",

@@ -8,15 +8,14 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of the phases and the promise. All events are recorded on one clock, the beginning of an
-// operation just before it and its end just after it, so that an order in the history was one in reality.
+// newObserver returns an observer of the phases and the promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseAssign, Assigning, Assigned),
 		out.Between(phaseExecute, Executing, Executed),
 		out.Between(phaseIdle, Resting, Assigning),
 		out.Between(phaseIdle, Idle, Notified),
-		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]variants.Event{}},
+		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{}},
 	}
 }
 
@@ -37,7 +36,8 @@ type delivery struct {
 	givenUp []int64                    // tasks, in the order in which they were
 	batch   int                        // how many batches clients have begun to submit
 	filling bool                       // the last event of a client was that it submits
-	failed  map[int]variants.Event     // the last failure of each participant
+	place   int                        // of the event in the history
+	failed  map[int]int                // the places of each participant's last failure
 
 	doubtful   int64         // how many tasks more may be executed twice
 	assigning  map[int]int64 // the masters that assign tasks, and in doubt about how many they leave if they die
@@ -55,6 +55,7 @@ const (
 // task is a task that is not done: its client may yet learn the result, or a worker executes it.
 type task struct {
 	submitting  variants.Event
+	place       int // of that in the history
 	submitted   bool
 	learned     bool
 	withdrawn   bool             // its client does not wait for the result any more
@@ -77,6 +78,7 @@ type duplicate struct{ first, later variants.Event }
 
 // Observe implements [variants.Observer].
 func (d *delivery) Observe(e variants.Event) {
+	d.place++
 	switch e.Kind {
 	case Resting:
 		delete(d.assigning, e.Client)
@@ -112,7 +114,7 @@ func (d *delivery) Observe(e variants.Event) {
 
 // depose takes the end of a client's session. If it assigns tasks as a master, or reports in two steps as a worker, it leaves doubts.
 func (d *delivery) depose(e variants.Event) {
-	d.failed[e.Client], d.filling = e, false
+	d.failed[e.Client], d.filling = d.place, false
 	d.doubtful += d.assigning[e.Client]
 	if d.stepwise[e.Client] {
 		d.doubtful++
@@ -198,8 +200,8 @@ const settledAfter = 4
 // settled reports whether a task whose client died must have been executed by now. That is not known if another participant has
 // failed since: it may have the task until its session has run out.
 func (d *delivery) settled(t *task) bool {
-	for client, e := range d.failed {
-		if client != t.submitting.Client && e.At > t.submitting.At {
+	for client, place := range d.failed {
+		if client != t.submitting.Client && place > t.place {
 			return false
 		}
 	}
@@ -216,7 +218,7 @@ func (d *delivery) submit(e variants.Event) {
 	}
 	delete(d.skipped, e.Value)
 	d.next = max(d.next, e.Value+1)
-	d.open[e.Value] = &task{submitting: e}
+	d.open[e.Value] = &task{submitting: e, place: d.place}
 }
 
 // advance takes an event of one task, and forgets the task if it is done with that.

@@ -90,6 +90,7 @@ func Recipe() variants.Recipe {
 		Collective:  true,
 		NewObserver: newObserver,
 		Code:        code,
+		Calls:       []variants.EventKind{joining, leaving},
 		Events: []string{
 			"takes part", "begins to join", "has joined", "begins to leave", "has left", "loses its membership", "waits for a change",
 			"adds a member to its view", "drops a member from its view", "has updated its view", "has seen all members join",

@@ -57,8 +57,8 @@ type oversight struct {
 
 // spreading is a change that some clients have not seen yet.
 type spreading struct {
-	start time.Duration
-	left  int // how many clients are still to see it
+	start, end time.Duration // end is when the last of those that have seen it did
+	left       int           // how many clients are still to see it
 }
 
 // clientView is what one client sees.
@@ -115,14 +115,14 @@ func (r *roll) change(e variants.Event) {
 	}
 	switch e.Kind {
 	case joining:
-		m.joining, m.entering = r.place, spreading{e.At, r.clients}
+		m.joining, m.entering = r.place, spreading{start: e.At, left: r.clients}
 		r.current[e.Client] = e.Value
 		round, _ := unstamp(e.Value)
 		r.latest[e.Client] = max(r.latest[e.Client], round)
 	case joined:
 		m.joined, m.present = r.place, m.lost == nil
 	case leaving:
-		m.present, m.ending = false, spreading{e.At, r.clients - 1} // a client that leaves need not see that
+		m.present, m.ending = false, spreading{start: e.At, left: r.clients - 1} // a client that leaves need not see that
 	case left:
 		m.left = r.place
 		for _, client := range slices.Sorted(maps.Keys(m.overlooked)) {
@@ -212,9 +212,10 @@ func (m *membership) lose(e variants.Event) {
 
 // spread counts a client that has seen a change; the last one ends the span.
 func (r *roll) spread(s *spreading, e variants.Event) {
+	s.end = max(s.end, e.At)
 	if s.left--; s.left == 0 {
 		_, client := unstamp(e.Value)
-		r.out.Span(variants.Span{Phase: phaseConverge, Client: client, Start: s.start, End: e.At})
+		r.out.Span(variants.Span{Phase: phaseConverge, Client: client, Start: s.start, End: s.end})
 	}
 }
 

@@ -51,7 +51,7 @@ func (b *byPriority) Took(o *items.Observer, t *items.Take, unordered bool) {
 		}
 	}
 	o.Doubt(t.Event, !unordered, func(overtaken *items.Stored) {
-		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.Since, End: t.At})
+		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.At, End: t.At})
 		if !unordered {
 			o.Passed(t.Event, overtaken, "client %d took item %#x of priority %d, although it knew of item %#x of priority %d",
 				t.Client, t.Value, priorityOf(t.Value), overtaken.ID, priorityOf(overtaken.ID))

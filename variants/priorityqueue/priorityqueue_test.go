@@ -13,6 +13,7 @@ import (
 // ordinary one.
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
+		Answered: []string{"put", "took", "done"},
 		Events: map[string]variants.EventKind{
 			"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 			"done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
@@ -57,7 +58,7 @@ func TestCheck(t *testing.T) {
 		{"never put", "0:taking 0:took:o7", "which was never put"},
 		{"twice, by two", bothPut + "0:taking 1:taking 0:took:u2 1:took:u2", "client 1 took item 0xa00000000000002, which client 0 had taken"},
 		{"twice, without a promise of order", "0:unordered " + bothPut + "0:taking 1:taking 0:took:u2 1:took:u2", "which client 0 had taken"},
-		{"lost: not found", "0:unordered " + bothPut + "0:taking 0:empty", "client 0 found nothing"},
+		{"lost: not found", "0:unordered " + bothPut + "0:taking 0:empty", "client 0 found nothing | client 0 found nothing"},
 	})
 }
 
@@ -107,10 +108,10 @@ func TestObserverMemory(t *testing.T) {
 		var h []variants.Event
 		if i == 0 {
 			h = append(h, variants.Event{Client: dead, Kind: items.Putting, Value: lost},
-				variants.Event{Client: dead, Kind: items.Put, Value: lost}, variants.Event{Client: dead, Kind: items.Taking})
+				variants.Event{Client: dead, Kind: items.Put, Value: lost, Shown: 1}, variants.Event{Client: dead, Kind: items.Taking})
 		}
 		for _, e := range []variants.Event{
-			{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}, {Kind: items.Taking}, {Kind: items.Empty},
+			{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id, Shown: int64(i + 1)}, {Kind: items.Taking}, {Kind: items.Empty},
 			{Kind: items.Took, Value: id}, {Kind: items.Finishing, Value: id}, {Kind: items.Done, Value: id},
 		} {
 			e.Client = c

@@ -66,6 +66,7 @@ func Recipe() variants.Recipe {
 		CountFrom:     variants.FromStart,
 		Losses:        []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Events:        items.Events(),
+		Calls:         items.Calls(),
 		NewObserver:   newObserver,
 		Code:          code,
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func teller() variantstest.HistoryBuilder {
-	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
+	return variantstest.HistoryBuilder{Answered: []string{"put", "took", "done"}, Events: map[string]variants.EventKind{
 		"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
 		"finishing": items.Finishing, "done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
 		"removes": items.Removes, "scanning": items.Scanning, "scanned": items.Scanned, "inVain": items.InVain,
@@ -52,13 +52,14 @@ func TestCheck(t *testing.T) {
 		{"lost with its taker, who died", twoPut + "0:taking 1:taking 1:took:2 1:done:2", ""},
 		{"two lost, but only one died", twoPut + "0:putting:3 0:put:3 0:taking 1:taking 1:took:3", "although item 0x2 had been put before it"},
 
-		{"not found, from a list that is never made again", "0:unordered " + twoPut + "0:taking 0:took:1 0:done:1 0:taking 0:took:2 0:done:2 0:putting:3 0:put:3 0:putting:4 0:put:4 0:taking 0:empty 0:empty", "client 0 found nothing, although item 0x3 was there"},
+		{"not found, from a list that is never made again", "0:unordered " + twoPut + "0:taking 0:took:1 0:done:1 0:taking 0:took:2 0:done:2 0:putting:3 0:put:3 0:putting:4 0:put:4 0:taking 0:empty 0:empty", "client 0 found nothing, although item 0x3 was there | client 0 found nothing, although item 0x4 was there"},
 		{"not found after a take that shows it", "0:unordered " + twoPut + "1:taking 1:took:1 1:done:1 1:taking 1:empty", "client 1 found nothing, although item 0x2 was there"},
-		{"not found, and taken by an attempt that began before", "0:unordered " + twoPut + "1:taking 0:taking 0:empty 1:took:1 0:took:2", ""},
-		{"not found, and taken by an attempt that began later", "0:unordered " + twoPut + "2:taking 0:taking 0:empty 1:taking 2:empty 1:took:1", "client 0 found nothing, although item 0x1 was there"},
-		{"lost: not found", "0:unordered " + twoPut + "0:taking 0:empty", "client 0 found nothing, although item 0x1 was there and no client took it"},
+		{"not found, and taken by an attempt that began before", "0:unordered 0:putting:1 0:put:1 1:taking 0:taking 0:empty 1:took:1", ""},
+		{"not found, its own, put last", "0:unordered " + twoPut + "1:taking 0:taking 0:empty 1:took:1 0:took:2", "client 0 found nothing, although item 0x2 was there"},
+		{"not found, and taken by an attempt that began later", "0:unordered " + twoPut + "2:taking 0:taking 0:empty 1:taking 2:empty 1:took:1", "client 0 found nothing, although item 0x1 was there | client 0 found nothing, although item 0x2 was there"},
+		{"lost: not found", "0:unordered " + twoPut + "0:taking 0:empty", "client 0 found nothing, although item 0x1 was there and no client took it | client 0 found nothing, although item 0x2 was there"},
 		{"not found by a client whose server may lag", "0:unordered 0:putting:1 0:put:1 1:taking 1:empty 1:took:1", ""},
-		{"not found because it was about to be taken", "0:putting:1 0:put:1 0:putting:2 0:put:2 1:taking 0:taking 0:empty 1:took:1 0:took:2", ""},
+		{"not found because it was about to be taken", "0:putting:1 0:put:1 1:taking 0:taking 0:empty 1:took:1 0:putting:2 0:put:2 0:took:2", ""},
 		{"not found: it was another's, put before mine", "0:unordered 0:putting:1 0:put:1 1:putting:2 1:put:2 0:taking 0:took:2 1:taking 1:empty", "client 1 found nothing, although item 0x1"},
 	})
 }

@@ -54,7 +54,8 @@ type holder struct {
 	earliest  time.Duration // when it can have begun to, as seen by the others
 	forced    bool          // another client was granted the lock meanwhile
 	forcedAt  time.Duration
-	deaf      bool // a fault has made it ignore requests for some of the time
+	pressed   time.Duration // since when a client wanted it that gave up after the grace, perhaps by force; zero for none
+	deaf      bool          // a fault has made it ignore requests for some of the time
 	releasing bool
 	asked     time.Duration // once it releases: since when it may have been wanted
 	wanted    bool
@@ -67,6 +68,9 @@ func (r *referee) Observe(e variants.Event) {
 	if e.Kind == holding.Acquired {
 		r.holders[e.Client] = &holder{since: e.At, earliest: r.earliest(e), deaf: r.deaf[e.Client]}
 	}
+	if wanted, waits := r.waiting[e.Client]; waits {
+		r.press(e, wanted)
+	}
 	r.waiting.Observe(e)
 	r.last = e
 	switch e.Kind {
@@ -77,6 +81,18 @@ func (r *referee) Observe(e variants.Event) {
 	}
 	if h := r.holders[e.Client]; h != nil {
 		r.follow(e, h)
+	}
+}
+
+// press notes for whom a client has waited that gives up.
+func (r *referee) press(e variants.Event, wanted time.Duration) {
+	if e.Kind != holding.Withdrew && e.Kind != variants.SessionLost && !e.EndsLife() {
+		return
+	}
+	for _, h := range r.holders {
+		if asked := max(wanted, h.earliest); e.At-asked >= r.terms.Grace {
+			h.pressed = asked
+		}
 	}
 }
 
@@ -140,6 +156,9 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 		return ""
 	}
 	asked, _ := r.asked(h.earliest)
+	if h.pressed > 0 {
+		asked = min(asked, h.pressed)
+	}
 	if waited := granted.At - asked; waited < r.terms.Grace {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s", client, other, waited, r.terms.Grace)
 	}

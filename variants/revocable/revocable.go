@@ -91,6 +91,7 @@ func Recipe() variants.Recipe {
 		Revocable:   true,
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
 		Events:      holding.Events("agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
+		Calls:       holding.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -23,33 +23,37 @@ func newObserver(out variants.Findings) variants.Observer {
 // the one that left the lock free, for a reader the last one by a writer. Otherwise the time in between is idle time, not a
 // handoff.
 func handoffs(out variants.Findings) variants.Observer {
-	const never = time.Duration(-1)
-	free := map[Mode]time.Duration{Read: never, Write: never}
-	waitingSince := map[int]time.Duration{}
+	type release struct {
+		place int // in the history; zero if the lock is not free
+		at    time.Duration
+	}
+	free := map[Mode]release{}
+	place, waitingSince := 0, map[int]int{}
 	holders := map[int]bool{}
 	return variants.ObserverFunc(func(e variants.Event) {
+		place++
 		mode, _ := unstamp(e.Value)
 		switch e.Kind {
 		case holding.Requested:
-			waitingSince[e.Client] = e.At
+			waitingSince[e.Client] = place
 		case holding.Releasing:
 			delete(holders, e.Client)
 			if mode == Write {
-				free[Read] = e.At
+				free[Read] = release{place, e.At}
 			}
 			if len(holders) == 0 {
-				free[Write] = e.At
+				free[Write] = release{place, e.At}
 			}
 		case holding.Deposed, variants.SessionLost, variants.Died, variants.Rejoined:
 			delete(holders, e.Client)
 		case holding.Acquired:
-			if waitingSince[e.Client] < free[mode] {
-				out.Span(variants.Span{Phase: holding.PhaseHandoff, Client: e.Client, Start: free[mode], End: e.At})
+			if waitingSince[e.Client] < free[mode].place {
+				out.Span(variants.Span{Phase: holding.PhaseHandoff, Client: e.Client, Start: free[mode].at, End: e.At})
 			}
 			holders[e.Client] = true
-			free[Write] = never
+			delete(free, Write)
 			if mode == Write {
-				free[Read] = never
+				delete(free, Read)
 			}
 		}
 	})

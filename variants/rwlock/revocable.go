@@ -33,6 +33,7 @@ func RevocableRecipe() variants.Recipe {
 		Revocable:   true,
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
 		Events:      append(Recipe().Events, "agrees on a grace period if any client asks", "agrees on a grace period if an urgent client asks"),
+		Calls:       Recipe().Calls,
 		NewObserver: newRevocableObserver,
 		Code:        code,
 	}

@@ -64,7 +64,7 @@ func inversions(out variants.Findings) variants.Observer {
 			since[e.Client] = e.At
 		case holding.Releasing:
 			from, pressed := pressing.Longest()
-			if pressed && !urgent[e.Client] && (mode == Write || len(writers) > 0) {
+			if pressed && from < e.At && !urgent[e.Client] && (mode == Write || len(writers) > 0) {
 				out.Span(variants.Span{Phase: phaseInversion, Client: e.Client, Start: max(from, since[e.Client]), End: e.At})
 			}
 		}

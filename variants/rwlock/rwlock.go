@@ -101,6 +101,7 @@ func Recipe() variants.Recipe {
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
 		Events:      holding.Events("has waited for it"),
+		Calls:       holding.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 

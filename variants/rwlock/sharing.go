@@ -3,7 +3,6 @@ package rwlock
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
@@ -24,7 +23,8 @@ import (
 type sharing struct {
 	out      variants.Findings
 	clients  map[int]*client
-	released time.Duration    // the last time that a writer has released, or what a writer had left behind was gone
+	place    int              // of the event in the history
+	released int              // the place at which a writer has released last, or what a writer had left behind was gone
 	suspects map[int]*suspect // by reader, the first one of each that is still open
 }
 
@@ -32,7 +32,7 @@ type sharing struct {
 type client struct {
 	mode      Mode // of its last operation
 	stage     variants.EventKind
-	requested time.Duration
+	requested int // the place of the request in the history
 	waited    bool
 	leftover  bool // it may have a writer's znode from an operation that failed
 }
@@ -45,6 +45,7 @@ type suspect struct {
 
 // Observe implements [variants.Observer].
 func (s *sharing) Observe(e variants.Event) {
+	s.place++
 	switch {
 	case e.EndsLife():
 		s.endLife(e.Client)
@@ -64,7 +65,7 @@ func (s *sharing) Observe(e variants.Event) {
 		return
 	case holding.Requested:
 		s.abandon(e.Client, c)
-		c.mode, c.requested, c.waited = mode, e.At, false
+		c.mode, c.requested, c.waited = mode, s.place, false
 	case holding.Withdrew:
 		s.abandon(e.Client, c)
 	case holding.Acquired:
@@ -74,11 +75,11 @@ func (s *sharing) Observe(e variants.Event) {
 			s.convict(e)
 		}
 		if c.leftover { // it has just gone, and others may have waited for it, too
-			c.leftover, s.released = false, e.At
+			c.leftover, s.released = false, s.place
 		}
 	case holding.Released:
 		if mode == Write {
-			s.released = e.At
+			s.released = s.place
 		}
 	}
 	c.stage = e.Kind

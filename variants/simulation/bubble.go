@@ -19,14 +19,16 @@ import (
 // by parallel tests: the process's source of random numbers is the plan's meanwhile.
 func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 	t.Helper()
-	out, _ := play(t, recipe, plan, false)
-	return out
+	r := &run{plan: plan}
+	r.play(t, recipe)
+	return r.out
 }
 
-// play makes a run, and tells its story if it is asked to.
-func play(t *testing.T, recipe func() variants.Recipe, plan Plan, telling bool) (Outcome, []string) {
+// play makes the run of a plan.
+func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 	t.Helper()
-	r := &run{plan: plan, telling: telling, out: Outcome{Met: map[string]int{}, Lost: map[variants.Loss]int64{}}}
+	plan := r.plan
+	r.out = Outcome{Met: map[string]int{}, Lost: map[variants.Loss]int64{}}
 	defer seed(plan.Seed)()
 	func() {
 		defer func() {
@@ -45,7 +47,6 @@ func play(t *testing.T, recipe func() variants.Recipe, plan Plan, telling bool) 
 			}
 		})
 	}()
-	return r.out, r.lines
 }
 
 // panicked makes a finding of a panic. The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.

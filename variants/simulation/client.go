@@ -49,6 +49,7 @@ type life struct {
 	monitor *variants.Monitor
 	conn    *zk.Conn
 	session *variants.Session
+	places  variants.Places // guarded by the run's mutex
 	cancel  context.CancelFunc
 	dead    chan struct{} // not nil once it has died: closed when it may join again; guarded by the run's mutex
 	closing atomic.Bool
@@ -121,11 +122,13 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 		return rand.New(rand.NewPCG(c.run.plan.Seed, uint64(c.index)<<32|uint64(number)<<1|direction)) //nolint:gosec // to be repeated
 	}
 	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
+	l.places.Calls = c.run.recipe.Calls
 	l.link = &link{
 		servers: c.run.server.Members(), turn: c.index + int(number), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
 	}
+	c.run.begin(l)
 	l.monitor.WhenLost(func() { c.record(l, variants.SessionLost, number) })
 	ready := make(chan struct{})
 	var once sync.Once

@@ -41,11 +41,11 @@ func Investigate(t *testing.T, recipe func() variants.Recipe, plan Plan, class C
 		return true
 	})
 	for range Repeats {
-		out, lines := play(t, recipe, f.Plan, true)
-		if out.has(class) {
+		r := &run{plan: f.Plan, telling: true}
+		if r.play(t, recipe); r.out.has(class) {
 			f.Repeated++
-			f.Class = cmp.Or(class, out.Findings[0].Class)
-			f.Story = tellAll(f.Plan, lines, out)
+			f.Class = cmp.Or(class, r.out.Findings[0].Class)
+			f.Story = tellAll(f.Plan, r.lines, r.out)
 		}
 	}
 	return f

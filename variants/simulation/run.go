@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -31,6 +32,7 @@ type run struct {
 	epoch   time.Time
 	stop    context.CancelFunc
 	clients []*client
+	deal    func([]variants.Placed) [][]variants.Placed // the events to several workers; nil for one
 
 	joined, done *gate
 	sessions     sync.Map      // of func() bool, by session: whether its client leads another life
@@ -38,8 +40,7 @@ type run struct {
 	over         chan struct{} // closed when the run is
 
 	mu       sync.Mutex
-	last     time.Duration // of the last event: no two have the same time
-	events   variants.History
+	lives    []*life       // in the order in which they began
 	struck   bool          // a client has died or lost its session
 	idle     time.Duration // how long no step had been completed when the run was found to hang; else zero
 	lines    []string      // of the story; nil unless it is told
@@ -77,8 +78,16 @@ func (r *run) await(ctx context.Context, g *gate, lost <-chan struct{}) bool {
 	return false
 }
 
+// begin adds a life.
+func (r *run) begin(l *life) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lives = append(r.lives, l)
+}
+
 // record appends an event of a client's life: otherwise if the channel is closed, else kind. A client that has died records nothing.
 func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) (recorded bool) {
+	seen, shown, next := l.link.ledger.Sight() // first, because the ledger's tap locks the run
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l.dead != nil {
@@ -89,9 +98,8 @@ func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwis
 		kind = otherwise
 	default:
 	}
-	r.last = max(time.Since(r.epoch), r.last+1)
-	e := variants.Event{At: r.last, Client: client, Kind: kind, Value: value}
-	r.events = append(r.events, e)
+	e := variants.Event{At: time.Since(r.epoch), Client: client, Kind: kind, Value: value}
+	l.places.Add(e, seen, shown, next)
 	if kind == variants.Died {
 		l.dead = make(chan struct{})
 	}
@@ -340,10 +348,16 @@ func (r *run) judge(completed bool) {
 			}
 		},
 	})
-	for _, e := range r.events {
-		_ = binary.Write(fingerprint, binary.LittleEndian, struct {
-			At, Client, Kind, Value int64
-		}{int64(e.At), int64(e.Client), int64(e.Kind), e.Value})
+	var events []variants.Placed
+	for _, l := range r.lives {
+		events = l.places.Take(events, math.MaxInt64)
+	}
+	workers := [][]variants.Placed{events}
+	if r.deal != nil {
+		workers = r.deal(events)
+	}
+	for _, e := range variants.HistoryOf(workers...) {
+		_ = binary.Write(fingerprint, binary.LittleEndian, [...]int64{int64(e.At), int64(e.Client), int64(e.Kind), e.Value})
 		o.Observe(e)
 	}
 	if completed || r.idle > 0 && r.recipe.Collective && r.forgone(variants.ItemsLost) {

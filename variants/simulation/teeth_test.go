@@ -99,14 +99,19 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// find returns how many seeds it takes to find the mistake, and what was found.
-func (m mistake) find(t *testing.T, from uint64) (seeds int, found simulation.Finding) {
-	t.Helper()
-	recipe := func() variants.Recipe {
+// alone returns the recipe with the mistake as its only variant.
+func (m mistake) alone() func() variants.Recipe {
+	return func() variants.Recipe {
 		r := m.recipe()
 		r.Variants = []variants.Variant{m.variant()}
 		return r
 	}
+}
+
+// find returns how many seeds it takes to find the mistake, and what was found.
+func (m mistake) find(t *testing.T, from uint64) (seeds int, found simulation.Finding) {
+	t.Helper()
+	recipe := m.alone()
 	r := recipe()
 	for n := range mostSeeds {
 		if out := simulation.Play(t, recipe, simulation.NewPlan(r, r.Variants[0], from+uint64(n))); out.Fails() {

@@ -110,6 +110,7 @@ func Recipe() variants.Recipe {
 		Roles:       []string{roleWriter, roleCache},
 		NewObserver: newObserver,
 		Code:        code,
+		Calls:       []variants.EventKind{changing},
 		Events: []string{
 			"begins to load the tree", "begins to make a change", "has made it", "waits for changes", "shows a change", "has updated its copy",
 			"notices that its connection is lost", "notices that it is connected again", "has everything again",

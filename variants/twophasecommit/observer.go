@@ -27,8 +27,8 @@ type account struct {
 }
 
 // decisions reports the time from the last vote of a transaction to each decision, and breaches of the promise. A vote is
-// recorded just before it is sent, a decision just after it is known, on one clock: a vote that comes later in the history
-// than a decision cannot have been counted in it.
+// recorded just before it is sent, a decision just after it is known: a vote that comes later in the history than a decision cannot have
+// been counted in it.
 //
 // The lives of a site are one site: it votes the same way in all of them, and learns the same decision.
 type decisions struct {
@@ -113,7 +113,7 @@ func (d *decisions) voted(e variants.Event) {
 	if former, again := a.votes[e.Client]; again && former != vote {
 		d.out.Breach(e, "site %d voted to %s transaction %d, after it had voted to %s it", e.Client, vote, round, former)
 	}
-	a.votes[e.Client], a.lastVote = vote, e.At
+	a.votes[e.Client], a.lastVote = vote, max(a.lastVote, e.At)
 }
 
 // decided takes a site's decision.

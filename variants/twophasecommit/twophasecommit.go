@@ -128,6 +128,7 @@ func Recipe() variants.Recipe {
 		Roles:       []string{roleCoordinator, roleSite},
 		Losses:      []variants.Loss{variants.Blocked},
 		Events:      []string{"joins", "begins a round", "has the transaction", "votes", "decides", "gives up", "learns of a decision"},
+		Calls:       []variants.EventKind{voted},
 		NewObserver: newObserver,
 		Code:        code,
 	}

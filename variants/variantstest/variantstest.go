@@ -17,12 +17,14 @@ import (
 )
 
 // HistoryBuilder makes histories of stories: of words "client:event" or "client:event:value". They are one millisecond apart,
-// or as much as Apart says, and "-" is a moment in which nothing happens. The first word's time is not zero, because no
+// or as much as Apart says, and "-" is a moment in which nothing happens.
+// After "client:sees", the client has seen all that has happened. The first word's time is not zero, because no
 // event's is in a real run, and checks may use zero for never.
 type HistoryBuilder struct {
 	Events   map[string]variants.EventKind
 	Value    func(t testing.TB, event string, parts []string) int64 // of what stands behind the event; nil if that is one number
 	Apart    time.Duration                                          // a unit of time, such as a second
+	Answered []string                                               // the events after the answer to a write, sent at the client's event before
 	Verbatim bool                                                   // cases say in full what must be said
 }
 
@@ -32,12 +34,24 @@ func (w HistoryBuilder) apart() time.Duration { return cmp.Or(w.Apart, time.Mill
 func (w HistoryBuilder) Build(t testing.TB, story string) variants.History {
 	t.Helper()
 	var h variants.History
+	shown, before := map[string]int64{}, map[string]int64{}
 	for i, word := range strings.Fields(story) {
-		if word == "-" {
+		client, event, _ := strings.Cut(word, ":")
+		event, _, _ = strings.Cut(event, ":")
+		if event == "sees" {
+			shown[client] = int64(i + 1)
+		} else if slices.Contains(w.Answered, event) {
+			shown[client] = max(shown[client], before[client])
+		}
+		if word == "-" || event == "sees" {
 			continue
 		}
 		e := w.event(t, word)
-		e.At = time.Duration(i+1) * w.apart()
+		if e.EndsLife() {
+			delete(shown, client)
+		}
+		before[client] = int64(i + 1)
+		e.At, e.Shown = time.Duration(i+1)*w.apart(), shown[client]
 		h = append(h, e)
 	}
 	return h

@@ -158,7 +158,7 @@ func (f *feeds) notify(t *topic, w *watcher, e variants.Event) {
 	if e.Kind == told && w.begun > 0 {
 		f.span(phaseDelivery, w.begun, e)
 		if r := f.open[w.seen]; r != nil { // nil if the client had failed meanwhile
-			r.end = e.At
+			r.end = max(r.end, e.At)
 		}
 	}
 	f.unwait(w)

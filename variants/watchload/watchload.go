@@ -89,6 +89,7 @@ func Recipe() variants.Recipe {
 		Fixed:       true,
 		Size:        "topics that each client watches",
 		Events:      []string{"asks for a watch", "has the watch", "comes too late", "publishes", "has published", "sees its watch fire", "gives up"},
+		Calls:       []variants.EventKind{publishing},
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -1,0 +1,122 @@
+package conformance_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
+)
+
+// No recipe needs to know which of two clients on different machines did something first by a clock: clocks that differ by ten
+// seconds make no breach.
+func TestHistoriesOfSeveralWorkers(t *testing.T) {
+	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
+		records := recordsOf(t, v, recipe, variant, 8, 3, true)
+		for workers := 1; workers <= 8; workers++ {
+			random := rand.New(rand.NewPCG(uint64(workers), 0)) //nolint:gosec // to be repeated
+			history := variants.HistoryOf(variantstest.Deal(random, records, workers, 10*time.Second)...)
+			for _, violation := range breachesOf(recipe, variant, history, true) {
+				t.Errorf("%d workers: %s", workers, violation.Text)
+			}
+		}
+	})
+}
+
+// Given in batches, as a measurement is drained, a history has each client's own order, and no call comes after what was seen
+// because of its write.
+func TestHistoriesInBatches(t *testing.T) {
+	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
+		records := recordsOf(t, v, recipe, variant, 6, 3, true)
+		whole := variants.HistoryOf(slices.Clone(records))
+		for seed := range uint64(10) {
+			h := inBatches(rand.New(rand.NewPCG(seed, 1)), slices.Clone(records)) //nolint:gosec // to be repeated
+			if len(h) != len(whole) {
+				t.Fatalf("%d events of %d", len(h), len(whole))
+			}
+			checkOrder(t, h)
+			for _, violation := range breachesOf(recipe, variant, h, true) {
+				t.Errorf("seed %d: %s", seed, violation.Text)
+			}
+		}
+	})
+}
+
+// inBatches drains what clients record at random times.
+func inBatches(random *rand.Rand, records []variants.Placed) (h variants.History) {
+	left := map[int][]variants.Placed{}
+	for _, e := range records {
+		left[e.Client] = append(left[e.Client], e)
+	}
+	var o variants.Ordering
+	var at time.Duration
+	take := func(until time.Duration) (taken []variants.Placed) {
+		for client, events := range left {
+			n := takeOne(events, at, until)
+			taken = append(taken, events[:n]...)
+			if left[client] = events[n:]; n == len(events) {
+				delete(left, client)
+			}
+		}
+		return taken
+	}
+	observe := func(e variants.Event) { h = append(h, e) }
+	for len(left) > 0 {
+		at += time.Duration(1+random.IntN(1+random.IntN(3000))) * time.Microsecond
+		if random.IntN(10) == 0 {
+			o.Flush(at, take, observe) // as where the window begins
+		} else {
+			o.Drain(at, take, observe)
+		}
+	}
+	o.Flush(math.MaxInt64, take, observe)
+	return h
+}
+
+// takeOne returns how many events of a client a drain takes, as [variants.Places.Take] does. The reply that says where a call
+// stands comes just before the client's next event. A call that does not wait for it stands where the client had come before.
+func takeOne(events []variants.Placed, at, until time.Duration) (n int) {
+	for ; n < len(events) && events[n].At <= at; n++ {
+		isCall, answered := events[n].Place%2 == 0, n+1 < len(events) && events[n+1].At <= at
+		switch {
+		case !isCall || answered:
+		case events[n].At > until:
+			return n
+		default:
+			events[n].Place = 1
+		}
+	}
+	return n
+}
+
+// checkOrder checks each client's order by the times, and that of each call and all returns behind it.
+func checkOrder(t *testing.T, h variants.History) {
+	t.Helper()
+	last := map[int]time.Duration{}
+	var latest int64 // place of a return
+	for _, e := range h {
+		if e.At < last[e.Client] {
+			t.Errorf("an event of client %d at %s came after one at %s", e.Client, e.At, last[e.Client])
+		}
+		last[e.Client] = e.At
+		if e.Place%2 == 1 {
+			latest = max(latest, e.Place)
+		} else if e.Place < latest && e.Place/2 > e.Shown { // else it has the place of what its client recorded before
+			t.Errorf("the call of client %d just before zxid %d came after what was seen at zxid %d", e.Client, e.Place/2, latest/2)
+		}
+	}
+}
+
+// Servers before 3.9 name no transaction in a notification. A client that goes on at one, without a reply, stands behind what
+// it was notified of.
+func TestHistoriesOfOldServers(t *testing.T) {
+	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
+		records := recordsOf(t, v, recipe, variant, 6, 3, false)
+		for _, violation := range breachesOf(recipe, variant, variants.HistoryOf(records), true) {
+			t.Error(violation.Text)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package variants
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Sight says how far a client has seen the servers' transactions: the largest zxid of a reply or a notification to any of its
+// sessions, and that of an answer on its first one, which next reads the state after it or a later one. next is the first write
+// that the client will send.
+type Sight func() (seen, shown int64, next Write)
+
+// Write is a request that changes something.
+type Write interface {
+	// Sent reports whether the write has been sent.
+	Sent() bool
+	// Zxid returns the zxid of the write, zero if its reply was lost. final is false while the reply may come.
+	Zxid() (zxid int64, final bool)
+}
+
+// Placed is an event with its place among the transactions of the servers.
+//
+// The zxids are the order in which the servers made the transactions. In that order, no clock is needed to say of two clients
+// which one came first. An event that its client records after an answer stands just after the largest zxid that it has seen. One
+// that the client records just before it writes, of the kinds [Recipe.Calls], stands just before the zxid of the write: that of
+// its reply.
+//
+// Some events are loose: no transaction says where they stand. These are calls without a write or without its reply, and the ends of
+// sessions and lives. They stand after all that any client of the process had seen by then: a write that is sent later has a
+// larger zxid. An event after a notification that names no transaction, as before ZooKeeper 3.9, stands just before its client's next
+// write or where that client's next event does, whichever is there first: behind what caused the notification in both cases.
+//
+// So each event before a write stands before what others have done because of the write, and each client's own order is kept. An
+// operation is never shorter than in reality, and what a client holds is never held for longer: a grant that stands late or a
+// release that stands early can hide a breach, and makes none.
+type Placed struct {
+	Event
+	write Write // that the event stands before; nil if its place is known
+	loose bool
+	blind bool // it follows a notification that names no transaction
+}
+
+// Places finds the places of the events of one participant, in one life. The zero value has none, and takes all events as
+// returns. Its methods must not be called concurrently.
+type Places struct {
+	Calls  []EventKind // see [Recipe.Calls]
+	events []Placed
+}
+
+// Add appends an event, with what its client's [Sight] says.
+func (p *Places) Add(e Event, seen, shown int64, next Write) {
+	e.Shown, e.Place = shown, 2*seen+1
+	added := Placed{Event: e, loose: e.Kind >= SessionLost, blind: seen < 0}
+	p.doWithout(added)
+	if added.blind || slices.Contains(p.Calls, e.Kind) {
+		added.write = next
+	}
+	p.events = append(p.events, added)
+}
+
+// doWithout lets the events before another one stand without a write that the client has not sent. After a notification that names no
+// transaction, they stand where that one does, as soon as this is known.
+func (p *Places) doWithout(next Placed) {
+	for i := len(p.events) - 1; i >= 0 && p.events[i].write != nil && !p.events[i].write.Sent(); i-- {
+		switch e := &p.events[i]; {
+		case !e.blind:
+			e.write, e.loose = nil, true
+		case !next.blind:
+			e.write, e.Place = nil, next.Place
+		}
+	}
+}
+
+// Take appends to dst the events that were not taken yet, up to the first one whose place depends on a reply that is not there.
+// If that was recorded at a time up to until, the reply is not waited for.
+func (p *Places) Take(dst []Placed, until time.Duration) []Placed {
+	n := 0
+	for n < len(p.events) && p.events[n].find(p.events[n].At <= until) {
+		n++
+	}
+	dst = append(dst, p.events[:n]...)
+	p.events = slices.Delete(p.events, 0, n)
+	return dst
+}
+
+// find finds the place of an event before a write, and reports whether it is known now.
+func (p *Placed) find(now bool) bool {
+	if p.write == nil {
+		return true
+	}
+	zxid, final := p.write.Zxid()
+	if final || now {
+		p.Place, p.write, p.loose = max(p.Place, 2*zxid), nil, zxid == 0
+	}
+	return final || now
+}
+
+// Ordering gives an observer the events of all participants in the order of their places. The zero value has none.
+type Ordering struct {
+	drains  [2]time.Duration // when the last ones began, the latest first
+	latest  map[int]int64    // by client, its largest place so far
+	seen    []sighting       // by any client, in the order of time, as long as events of that time can be added
+	given   int64            // the largest place of an event that was given
+	waiting []Placed
+}
+
+// sighting is when a client had first seen a transaction, and the place just after that.
+type sighting struct {
+	at    time.Duration
+	place int64
+}
+
+// Drain takes what participants have recorded by now, and gives an observer what they had recorded by the last drain, in order,
+// with what stands before one of these events. Of calls that stand behind all returns of that time, it gives those that were recorded by
+// the drain before the last one: that is the time up to which all has been given then. take is given the time up to which no
+// reply is waited for. It returns all events up to now that were not returned before, those of each client in its own order.
+//
+// Note: what is taken later comes too late in the order, and is a return, or a call before a write that none of the events shows:
+// a write that was sent after the last drain has a larger zxid than clients had seen by then.
+func (o *Ordering) Drain(now time.Duration, take func(until time.Duration) []Placed, observe func(Event)) (given time.Duration) {
+	settled, overdue := o.drains[0], o.drains[1]
+	o.drains = [...]time.Duration{now, settled}
+	o.add(take(settled))
+	o.give(settled, overdue, observe)
+	return overdue
+}
+
+// Flush is Drain of everything that was recorded by now, which waits for no reply.
+func (o *Ordering) Flush(now time.Duration, take func(until time.Duration) []Placed, observe func(Event)) {
+	o.drains = [...]time.Duration{now, now}
+	o.add(take(math.MaxInt64))
+	o.give(now, now, observe)
+}
+
+// add sorts events by time. None stands before what its client recorded earlier, also in a former life.
+func (o *Ordering) add(events []Placed) {
+	if o.latest == nil {
+		o.latest = map[int]int64{}
+	}
+	slices.SortStableFunc(events, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
+	for _, e := range events {
+		switch {
+		case e.loose && e.blind:
+			e.Place = max(e.Place, o.reached(e.At))
+		case e.loose:
+			e.Place = max(e.Place, o.seenBy(e.At))
+		case e.Place%2 == 1:
+			o.sight(e)
+		}
+		e.Place = max(e.Place, o.latest[e.Client])
+		o.latest[e.Client] = e.Place
+		o.waiting = append(o.waiting, e)
+	}
+}
+
+// sight remembers what the client had seen at an event.
+func (o *Ordering) sight(e Placed) {
+	i := o.sightings(e.At)
+	if i > 0 && o.seen[i-1].place >= e.Place {
+		return
+	}
+	end := i
+	for end < len(o.seen) && o.seen[end].place <= e.Place {
+		end++
+	}
+	o.seen = slices.Replace(o.seen, i, end, sighting{e.At, e.Place})
+}
+
+// seenBy returns the place just after the last transaction that any client had seen by a time.
+func (o *Ordering) seenBy(at time.Duration) int64 {
+	if i := o.sightings(at); i > 0 {
+		return o.seen[i-1].place
+	}
+	return 0
+}
+
+// sightings returns how many there had been by a time.
+func (o *Ordering) sightings(by time.Duration) int {
+	return sort.Search(len(o.seen), func(i int) bool { return o.seen[i].at > by })
+}
+
+// reached returns the largest place of an event that any client had recorded by a time, calls included.
+func (o *Ordering) reached(at time.Duration) int64 {
+	place := o.given
+	for _, e := range o.waiting {
+		if e.At <= at {
+			place = max(place, e.Place)
+		}
+	}
+	return place
+}
+
+// give gives on the events that were recorded up to the time settled, but for calls behind all returns of that time that were not
+// recorded up to the time overdue, and all events that stand before one of these returns.
+func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) {
+	o.seen = slices.Delete(o.seen, 0, max(o.sightings(overdue)-1, 0))
+	var limit int64
+	for _, e := range o.waiting {
+		if e.At <= settled && e.Place%2 == 1 {
+			limit = max(limit, e.Place)
+		}
+	}
+	slices.SortStableFunc(o.waiting, func(a, b Placed) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.At, b.At)) })
+	var kept []Placed
+	for _, e := range o.waiting {
+		if e.Place > limit && e.At > overdue {
+			kept = append(kept, e)
+			continue
+		}
+		o.given = max(o.given, e.Place)
+		observe(e.Event)
+	}
+	o.waiting = kept
+}
+
+// HistoryOf returns the history of all that clients have recorded on several workers, those of each client in their own order.
+// Each worker has a clock of its own; all events of a client are on one worker.
+func HistoryOf(workers ...[]Placed) History {
+	var h History
+	for _, events := range workers {
+		var o Ordering
+		o.Flush(math.MaxInt64, func(time.Duration) []Placed { return events }, func(e Event) { h = append(h, e) })
+	}
+	slices.SortStableFunc(h, func(a, b Event) int { return cmp.Compare(a.Place, b.Place) })
+	return h
+}
