@@ -1,33 +1,12 @@
 package election
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// driven is an election of a library in another language.
-type driven struct{ variants.Driven }
-
-// Campaign implements [Election]. A client that gives up stays in the line: its driver leads later, and keeps on.
-func (e driven) Campaign(ctx context.Context) (Term, error) {
-	epoch, err := e.CallForToken(ctx, "campaign")
-	return Term{Epoch: epoch, Lost: e.Lost()}, err
-}
-
-// Resign implements [Election].
-func (e driven) Resign(ctx context.Context) error {
-	_, err := e.Call(ctx, "resign")
-	return err
-}
-
 // joinDriven is the Join of all variants with a driver.
-func joinDriven() variants.JoinFunc {
-	return joinBy(func(_ context.Context, env variants.Env) (Election, error) {
-		client, err := variants.NewDriven(env)
-		return driven{client}, err
-	})
-}
+func joinDriven() variants.JoinFunc { return holding.JoinDriven("campaign", "resign") }
 
 // CuratorLatch is LeaderLatch of Apache Curator. The algorithm is that of [PredecessorWatch].
 //

@@ -1,8 +1,8 @@
 // Package holding is what the workloads of locks and elections share: a client acquires something, holds it and releases it.
 //
-// It takes one position: what such a client records, and when, is the same for all recipes. Acquired is recorded just after
-// the acquire has returned, and Releasing just before the release is sent: so an overlap in a history was one in reality, or a grant on a state
-// in which another client held.
+// It takes one position: what such a client records, and when, is the same for all recipes. Acquired is recorded just after the
+// acquire has returned, and Releasing just before the release is sent: so an overlap in a history was one in reality, or a
+// grant on a state in which another client held.
 package holding
 
 import (
@@ -78,6 +78,31 @@ type Worker struct {
 // NewWorker returns a worker. operation returns what it does in each step, from 0 on.
 func NewWorker(env variants.Env, operation func(step int) Operation) *Worker {
 	return &Worker{env: env, operation: operation}
+}
+
+// JoinDriven returns the Join of all variants of a recipe whose clients are in a driver, which has these two verbs. A client
+// that gives up stays in the line: its driver acquires later, and keeps what it has acquired.
+func JoinDriven(acquire, release string) variants.JoinFunc {
+	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
+		client, err := variants.NewDriven(env)
+		if err != nil {
+			return nil, err
+		}
+		return NewWorker(env, func(int) Operation {
+			return Operation{Release: ReleaseDriven(client, release), Acquire: func(ctx context.Context) (Grant, error) {
+				token, err := client.CallForToken(ctx, acquire)
+				return Grant{Value: token, Lost: client.Lost()}, err
+			}}
+		}), nil
+	}
+}
+
+// ReleaseDriven returns the Release of an [Operation] of a client in a driver.
+func ReleaseDriven(client variants.Driven, verb string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := client.Call(ctx, verb)
+		return err
+	}
 }
 
 // Leave implements [variants.Participant].

@@ -1,33 +1,12 @@
 package lock
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// driven is a lock of a library in another language.
-type driven struct{ variants.Driven }
-
-// Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
-func (l driven) Acquire(ctx context.Context) (Grant, error) {
-	token, err := l.CallForToken(ctx, "acquire")
-	return Grant{Token: token, Lost: l.Lost()}, err
-}
-
-// Release implements [Lock].
-func (l driven) Release(ctx context.Context) error {
-	_, err := l.Call(ctx, "release")
-	return err
-}
-
 // joinDriven is the Join of all variants with a driver.
-func joinDriven() variants.JoinFunc {
-	return variants.JoinBy(func(_ context.Context, env variants.Env) (Lock, error) {
-		client, err := variants.NewDriven(env)
-		return driven{client}, err
-	}, NewParticipant)
-}
+func joinDriven() variants.JoinFunc { return holding.JoinDriven("acquire", "release") }
 
 // CuratorMutex is InterProcessMutex of Apache Curator, the lock that most Java applications use. The algorithm is that of [PredecessorWatch].
 //

@@ -9,9 +9,10 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// driven is a queue of a library in another language, which deletes an item when it is taken.
+// driven is a queue of a library in another language.
 type driven struct {
 	variants.Driven
+	claims bool   // an item that is taken is claimed, and deleted when it is done; otherwise it is deleted when it is taken
 	held   []byte // the item taken last; nil if it is done
 	unsure bool
 }
@@ -43,71 +44,44 @@ func (q *driven) Scan(ctx context.Context) (items.Item, bool, error) {
 	if err != nil || text == "" {
 		return items.Item{}, false, err
 	}
-	data, err := hex.DecodeString(text)
-	if err != nil {
+	item := items.Item{}
+	if item.Data, err = hex.DecodeString(text); err != nil {
 		return items.Item{}, false, fmt.Errorf("the driver's answer to take is no item: %w", err)
 	}
-	q.held = data
-	return items.Item{Data: data}, true, nil
+	if q.held = item.Data; q.claims {
+		item.Lost = q.Lost()
+	}
+	return item, true, nil
 }
 
 // Done implements [items.Taker].
-func (q *driven) Done(context.Context) error {
-	q.held = nil
-	return nil
-}
-
-// Return implements [items.Taker]. The libraries have no way back but to put the item again, behind all others.
-func (q *driven) Return(ctx context.Context) error {
-	data := q.held
-	if q.held = nil; data == nil {
+func (q *driven) Done(ctx context.Context) error {
+	held := q.held
+	if q.held = nil; held == nil || !q.claims {
 		return nil
 	}
-	return q.Put(ctx, data)
-}
-
-// drivenClaims is a queue of a library in another language, in which an item that is taken is claimed, and deleted when it is done.
-type drivenClaims struct{ driven }
-
-// Scan implements [items.Taker].
-func (q *drivenClaims) Scan(ctx context.Context) (items.Item, bool, error) {
-	item, ok, err := q.driven.Scan(ctx)
-	item.Lost = q.Lost()
-	return item, ok, err
-}
-
-// Take implements [items.Taker].
-func (q *drivenClaims) Take(ctx context.Context) (items.Item, bool, error) { return q.Scan(ctx) }
-
-// Done implements [items.Taker].
-func (q *drivenClaims) Done(ctx context.Context) error { return q.end(ctx, "done") }
-
-// Return implements [items.Taker].
-func (q *drivenClaims) Return(ctx context.Context) error { return q.end(ctx, "return") }
-
-// end finishes the held item, if there is one, or gives it back.
-func (q *drivenClaims) end(ctx context.Context, verb string) error {
-	if q.held == nil {
-		return nil
-	}
-	q.held = nil
-	_, err := q.Call(ctx, verb)
+	_, err := q.Call(ctx, "done")
 	return err
 }
 
-// joinDriven is the Join of the variants whose driver deletes an item when it is taken.
-func joinDriven() variants.JoinFunc {
-	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
-		client, err := variants.NewDriven(env)
-		return &driven{Driven: client}, err
-	}, newWorker)
+// Return implements [items.Taker]. Without claims, the libraries have no way back but to put the item again, behind all others.
+func (q *driven) Return(ctx context.Context) error {
+	held := q.held
+	if q.held = nil; held == nil {
+		return nil
+	}
+	if !q.claims {
+		return q.Put(ctx, held)
+	}
+	_, err := q.Call(ctx, "return")
+	return err
 }
 
-// joinDrivenClaims is the Join of the variants whose driver claims an item when it is taken.
-func joinDrivenClaims() variants.JoinFunc {
+// joinDriven is the Join of the variants with a driver, whose queues are like this one.
+func joinDriven(q driven) variants.JoinFunc {
 	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
 		client, err := variants.NewDriven(env)
-		return &drivenClaims{driven{Driven: client}}, err
+		return &driven{Driven: client, claims: q.claims}, err
 	}, newWorker)
 }
 
@@ -127,7 +101,7 @@ func joinDrivenClaims() variants.JoinFunc {
 //
 // Source: as written: SimpleDistributedQueue in Apache Curator 5.4.
 func CuratorSimple() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorQueue.java"}, joinDriven(), variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorQueue.java"}, joinDriven(driven{}), variants.Variant{
 		Name:    "curator-simple",
 		Summary: "SimpleDistributedQueue of Apache Curator: every take lists the queue, then reads and deletes the first item",
 		BadAt:   "lost replies: a create that is repeated puts the item twice, a delete that is repeated loses it",
@@ -156,7 +130,7 @@ func raceForFirst() variants.Cost {
 //
 // Source: as written: DistributedQueue in ZooKeeper's recipes.
 func Contrib() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/ZooKeeperQueue.java"}, joinDriven(), variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/ZooKeeperQueue.java"}, joinDriven(driven{}), variants.Variant{
 		Name:    "contrib",
 		Summary: "DistributedQueue of ZooKeeper's recipes: every take lists the queue, then reads and deletes the first item",
 		BadAt:   "lost connections: it leaves them to the application, which cannot know what has become of the item",
@@ -181,7 +155,7 @@ func Contrib() variants.Variant {
 //
 // Source: as written: Queue in kazoo 2.8.
 func Kazoo() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}}, joinDriven(), variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}}, joinDriven(driven{}), variants.Variant{
 		Name:    "kazoo",
 		Summary: "Queue of kazoo: lists the queue again when its list is exhausted, and after a pause when another client was faster",
 		BadAt:   "several consumers: one that was too late for an item sleeps for 60 to 140 ms, then twice as long, and so on",
@@ -214,7 +188,7 @@ func Kazoo() variants.Variant {
 // Source: as written: LockingQueue in kazoo 2.8.
 func KazooLocking() variants.Variant {
 	driver := variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}}
-	return variants.WithDriver(driver, joinDrivenClaims(), variants.Variant{
+	return variants.WithDriver(driver, joinDriven(driven{claims: true}), variants.Variant{
 		Name:    "kazoo-locking",
 		Summary: "LockingQueue of kazoo: clients that wait watch the items and the claims, and all race for the first free item",
 		BadAt:   "many consumers: each change of the queue notifies all of them, and all but one list both directories in vain",

@@ -58,7 +58,7 @@ func Recipe() variants.Recipe {
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
 		Libraries:     []variants.Variant{CuratorSimple(), Contrib(), Kazoo(), KazooLocking()},
-		JoinDriven:    joinDriven(),
+		JoinDriven:    joinDriven(driven{}),
 		DrivenForgoes: []variants.Loss{variants.ItemsLost}, // it deletes an item before it is processed
 		Phases:        phases(),
 		Operation:     items.PhaseTake,

@@ -4,32 +4,16 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// driven is a read/write lock of a library in another language.
-type driven struct{ variants.Driven }
-
-// Acquire implements [Lock]. A client that gives up stays in the line: its driver acquires the lock later, and keeps it.
-func (l driven) Acquire(ctx context.Context, mode Mode) (Grant, error) {
-	verb := "acquire-read"
-	if mode == Write {
-		verb = "acquire-write"
-	}
-	token, err := l.CallForToken(ctx, verb)
-	return Grant{Mode: mode, Token: token, Lost: l.Lost()}, err
-}
-
-// Release implements [Lock].
-func (l driven) Release(ctx context.Context) error {
-	_, err := l.Call(ctx, "release")
-	return err
-}
-
-// joinDriven is the Join of all variants with a driver.
+// joinDriven is the Join of all variants with a driver. A client that gives up stays in the line, as with [holding.JoinDriven].
 func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
 	client, err := variants.NewDriven(env)
-	l := driven{client}
-	return newWorker(env, l.Acquire, l.Release), err
+	return newWorker(env, func(ctx context.Context, mode Mode) (Grant, error) {
+		token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
+		return Grant{Mode: mode, Token: token, Lost: client.Lost()}, err
+	}, holding.ReleaseDriven(client, "release")), err
 }
 
 // Curator is InterProcessReadWriteLock of Apache Curator. The algorithm is that of [FirstWriterWatch].
