@@ -34,8 +34,6 @@ import (
 // Barriers.
 type Recheck struct{ client }
 
-var _ Barrier = (*Recheck)(nil)
-
 // NewRecheck returns a client's view of the barriers in dir, of which [Create] must have made the first. The client's next
 // barrier is the one that is closed.
 func NewRecheck(ctx context.Context, session *variants.Session, dir string) (*Recheck, error) {

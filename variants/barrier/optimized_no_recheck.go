@@ -37,8 +37,6 @@ import (
 // ZooKeeper recipes page, Barriers.
 type NoRecheck struct{ client }
 
-var _ Barrier = (*NoRecheck)(nil)
-
 // NewNoRecheck returns a client's view of the barriers in dir, of which [Create] must have made the first. The client's
 // next barrier is the one that is closed.
 func NewNoRecheck(ctx context.Context, session *variants.Session, dir string) (*NoRecheck, error) {

@@ -38,10 +38,7 @@ type participant struct {
 	env     variants.Env
 }
 
-var (
-	_ variants.Participant = (*participant)(nil)
-	_ variants.Rounded     = (*participant)(nil)
-)
+var _ variants.Rounded = (*participant)(nil)
 
 // join makes a variant's Join out of its constructor.
 func join[B Barrier](open func(context.Context, *variants.Session, string) (B, error)) variants.JoinFunc {

@@ -60,8 +60,6 @@ type worker struct {
 	spares int    // items that it has yet to put in place of those that its earlier life may have cost
 }
 
-var _ variants.Participant = (*worker)(nil)
-
 // join returns a variant's Join for its constructor.
 func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
 	return joinWith(open, newWorker)

@@ -54,8 +54,6 @@ type InvalidFlag struct {
 	copy copied // its watch is on the flag, set just before the values were read
 }
 
-var _ Configuration = (*InvalidFlag)(nil)
-
 // NewInvalidFlag returns one client's view of the configuration of so many znodes below dir.
 func NewInvalidFlag(session *variants.Session, dir string, znodes int) *InvalidFlag {
 	c := &InvalidFlag{store: newStore(session, dir, znodes)}

@@ -39,8 +39,6 @@ type ReadThrough struct {
 	watch *variants.Watch // on the version, nil if there is none
 }
 
-var _ Configuration = (*ReadThrough)(nil)
-
 // NewReadThrough returns one client's view of the configuration of so many znodes below dir.
 func NewReadThrough(session *variants.Session, dir string, znodes int) *ReadThrough {
 	c := &ReadThrough{versioned: versioned{newStore(session, dir, znodes)}}

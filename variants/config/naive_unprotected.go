@@ -46,8 +46,6 @@ type Unprotected struct {
 	watches []*variants.Watch // one for each znode, set when its value was read; nil before that
 }
 
-var _ Configuration = (*Unprotected)(nil)
-
 // NewUnprotected returns one client's view of the configuration of so many znodes below dir.
 func NewUnprotected(session *variants.Session, dir string, znodes int) *Unprotected {
 	c := &Unprotected{

@@ -46,8 +46,6 @@ type WatchedCache struct {
 	copy copied // its watch is on the version, set just before the values were read
 }
 
-var _ Configuration = (*WatchedCache)(nil)
-
 // NewWatchedCache returns one client's view of the configuration of so many znodes below dir.
 func NewWatchedCache(session *variants.Session, dir string, znodes int) *WatchedCache {
 	c := &WatchedCache{versioned: versioned{newStore(session, dir, znodes)}}

@@ -56,8 +56,6 @@ func joinReading(open func(variants.Env) Configuration) variants.JoinFunc {
 // occasionalWriter changes the configuration once in each step. No reader waits for it.
 type occasionalWriter struct{ writer }
 
-var _ variants.Participant = (*occasionalWriter)(nil)
-
 // Step implements [variants.Participant].
 func (w *occasionalWriter) Step(ctx context.Context) error {
 	if err := w.env.Hold(ctx, nil); err != nil {
@@ -68,8 +66,6 @@ func (w *occasionalWriter) Step(ctx context.Context) error {
 
 // user uses the configuration several times in each step, whether it has changed or not.
 type user struct{ reader }
-
-var _ variants.Participant = (*user)(nil)
 
 // Step implements [variants.Participant].
 func (u *user) Step(ctx context.Context) error {

@@ -57,8 +57,6 @@ type ChildrenWatch struct {
 	last    line.Ticket // of the round, once it has begun
 }
 
-var _ Barrier = (*ChildrenWatch)(nil)
-
 // NewChildrenWatch returns one client's view of a barrier.
 func NewChildrenWatch(ctx context.Context, session *variants.Session, group Group) (*ChildrenWatch, error) {
 	b := &ChildrenWatch{}

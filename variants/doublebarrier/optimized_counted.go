@@ -66,8 +66,6 @@ type Counted struct {
 	opened  int32 // the directory's version after the closer opened the barrier
 }
 
-var _ Barrier = (*Counted)(nil)
-
 // NewCounted returns one client's view of a barrier.
 func NewCounted(ctx context.Context, session *variants.Session, group Group) (*Counted, error) {
 	b := &Counted{}

@@ -56,8 +56,6 @@ type ReadyNode struct {
 	last line.Ticket // of the round, once the client has begun to leave; no name before
 }
 
-var _ Barrier = (*ReadyNode)(nil)
-
 // NewReadyNode returns one client's view of a barrier.
 func NewReadyNode(ctx context.Context, session *variants.Session, group Group) (*ReadyNode, error) {
 	b := &ReadyNode{}

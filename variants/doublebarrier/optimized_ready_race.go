@@ -67,8 +67,6 @@ type ReadyRace struct {
 	own string // the name of the client's znode
 }
 
-var _ Barrier = (*ReadyRace)(nil)
-
 // The names below the directory, and below a round.
 const (
 	roundPrefix   = "round-"

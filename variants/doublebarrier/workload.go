@@ -54,10 +54,7 @@ type participant struct {
 	env      variants.Env
 }
 
-var (
-	_ variants.Participant = (*participant)(nil)
-	_ variants.Rounded     = (*participant)(nil)
-)
+var _ variants.Rounded = (*participant)(nil)
 
 // directory returns the znode of a barrier. A single barrier has the run's own znode.
 func directory(env variants.Env, barrier int) string {

@@ -43,8 +43,6 @@ type worker struct {
 	number   int64
 }
 
-var _ variants.Participant = (*worker)(nil)
-
 // join returns a variant's Join for its constructor and for the event that begins its enqueue.
 func join[P Producer](begin variants.EventKind, open func(context.Context, *variants.Session, string) (P, error)) variants.JoinFunc {
 	return joinBy(begin, func(ctx context.Context, env variants.Env) (P, error) { return open(ctx, env.Session, env.Root) })

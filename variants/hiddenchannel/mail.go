@@ -16,8 +16,6 @@ type Mailbox struct {
 	news    chan struct{} // closed with the next message
 }
 
-var _ Mail = (*Mailbox)(nil)
-
 // NewMailbox returns an empty mailbox.
 func NewMailbox() *Mailbox { return &Mailbox{news: make(chan struct{})} }
 

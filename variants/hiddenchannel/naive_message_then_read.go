@@ -35,8 +35,6 @@ import (
 // Source: as written, but the message carries the version: Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads, figure 4-2).
 type MessageThenRead struct{ *follower }
 
-var _ Value = (*MessageThenRead)(nil)
-
 // NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
 func NewMessageThenRead(ctx context.Context, session *variants.Session, znode string, mail Mail) (*MessageThenRead, error) {
 	f, err := follow(ctx, session, znode)

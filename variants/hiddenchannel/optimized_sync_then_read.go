@@ -39,8 +39,6 @@ import (
 // problem is that of Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2, which does not mention sync.
 type SyncThenRead struct{ *follower }
 
-var _ Value = (*SyncThenRead)(nil)
-
 // NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
 func NewSyncThenRead(ctx context.Context, session *variants.Session, znode string, mail Mail) (*SyncThenRead, error) {
 	f, err := follow(ctx, session, znode)

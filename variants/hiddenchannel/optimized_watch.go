@@ -36,8 +36,6 @@ import (
 // receiving a direct message from c1".
 type Watch struct{ *follower }
 
-var _ Value = (*Watch)(nil)
-
 // NewWatch returns one client's view of the value at an existing znode.
 func NewWatch(ctx context.Context, session *variants.Session, znode string) (*Watch, error) {
 	f, err := follow(ctx, session, znode)

@@ -87,9 +87,8 @@ type participant struct {
 }
 
 var (
-	_ variants.Participant = (*participant)(nil)
-	_ variants.Refresher   = (*participant)(nil)
-	_ variants.Roled       = (*participant)(nil)
+	_ variants.Refresher = (*participant)(nil)
+	_ variants.Roled     = (*participant)(nil)
 )
 
 // system has the parts of a variant other than its master.

@@ -32,8 +32,6 @@ import (
 // (Group Membership), which says nothing of how members learn of each other's data.
 type RelistAndReread struct{ group }
 
-var _ Group = (*RelistAndReread)(nil)
-
 // NewRelistAndReread returns one client's view of the group below dir, an existing znode.
 func NewRelistAndReread(session *variants.Session, dir string) *RelistAndReread {
 	g := &RelistAndReread{}

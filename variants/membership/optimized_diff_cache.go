@@ -39,8 +39,6 @@ import (
 // Waits for Changes to the List of Workers, ChildrenCache), where the master remembers the last list to see who has gone.
 type DiffCache struct{ group }
 
-var _ Group = (*DiffCache)(nil)
-
 // NewDiffCache returns one client's view of the group below dir, an existing znode.
 func NewDiffCache(session *variants.Session, dir string) *DiffCache {
 	g := &DiffCache{}

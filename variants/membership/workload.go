@@ -69,9 +69,8 @@ type participant struct {
 }
 
 var (
-	_ variants.Participant = (*participant)(nil)
-	_ variants.Refresher   = (*participant)(nil)
-	_ variants.Rounded     = (*participant)(nil)
+	_ variants.Refresher = (*participant)(nil)
+	_ variants.Rounded   = (*participant)(nil)
 )
 
 // join makes a variant's Join out of its constructor. Each client is a member from the beginning, of round 0.

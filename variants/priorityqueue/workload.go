@@ -46,8 +46,6 @@ type worker struct {
 	queue Queue
 }
 
-var _ variants.Participant = (*worker)(nil)
-
 func newWorker(q Queue, env variants.Env) variants.Participant {
 	return &worker{items.Worker{Queue: q, Env: env}, q}
 }

@@ -28,10 +28,7 @@ type worker struct {
 	queue Queue
 }
 
-var (
-	_ variants.Participant = (*worker)(nil)
-	_ variants.Refresher   = (*worker)(nil)
-)
+var _ variants.Refresher = (*worker)(nil)
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
 	return &worker{items.Worker{Queue: q, Env: env}, q}

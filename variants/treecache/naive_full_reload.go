@@ -35,8 +35,6 @@ import (
 // Source: as written, but without a listing of znodes at the tree's depth: Apache Curator, TreeCache; kazoo, TreeCache (issue 664).
 type FullReload struct{ *cache }
 
-var _ Cache = FullReload{}
-
 // NewFullReload returns one client's cache of a tree.
 func NewFullReload(session *variants.Session, tree Tree, listen Listener) (FullReload, error) {
 	c, err := open(session, tree, listen)

@@ -32,8 +32,6 @@ type JitteredReload struct {
 	window time.Duration
 }
 
-var _ Cache = JitteredReload{}
-
 // NewJitteredReload returns one client's cache of a tree.
 func NewJitteredReload(session *variants.Session, tree Tree, window time.Duration, listen Listener) (JitteredReload, error) {
 	c, err := open(session, tree, listen)

@@ -31,8 +31,6 @@ import (
 // ZooKeeper's SetWatches request.
 type ResumedWatches struct{ *cache }
 
-var _ Cache = ResumedWatches{}
-
 // NewResumedWatches returns one client's cache of a tree.
 func NewResumedWatches(session *variants.Session, tree Tree, listen Listener) (ResumedWatches, error) {
 	c, err := open(session, tree, listen)

@@ -83,10 +83,7 @@ type writer struct {
 	step int64
 }
 
-var (
-	_ variants.Participant = (*writer)(nil)
-	_ variants.Roled       = (*writer)(nil)
-)
+var _ variants.Roled = (*writer)(nil)
 
 func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
 	w := &writer{env: env, tree: newTree(env.Session, env.Root, env.Size), step: int64(env.Completed)}
@@ -142,9 +139,8 @@ type reader struct {
 }
 
 var (
-	_ variants.Participant = (*reader)(nil)
-	_ variants.Refresher   = (*reader)(nil)
-	_ variants.Roled       = (*reader)(nil)
+	_ variants.Refresher = (*reader)(nil)
+	_ variants.Roled     = (*reader)(nil)
 )
 
 // update records what is different in the copy, or what has become of the connection: a client that was reading when it was cut

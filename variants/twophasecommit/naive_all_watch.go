@@ -47,8 +47,6 @@ type AllWatch struct {
 	watches []*variants.Watch
 }
 
-var _ Site = (*AllWatch)(nil)
-
 // NewAllWatch returns one site of a group.
 func NewAllWatch(session *variants.Session, group Group) *AllWatch {
 	s := &AllWatch{}

@@ -51,8 +51,6 @@ import (
 // Commit, first form, with the transaction propagated through its znode.
 type SeparateWrites struct{ AllWatch }
 
-var _ Site = (*SeparateWrites)(nil)
-
 // NewSeparateWrites returns one site of a group.
 func NewSeparateWrites(session *variants.Session, group Group) *SeparateWrites {
 	s := &SeparateWrites{}

@@ -44,8 +44,6 @@ import (
 // recipes page, Two-phased Commit, first remedy.
 type Coordinator struct{ coordinated }
 
-var _ Site = (*Coordinator)(nil)
-
 // NewCoordinator returns one site of a group.
 func NewCoordinator(session *variants.Session, group Group) *Coordinator {
 	s := &Coordinator{}

@@ -51,8 +51,6 @@ type CoordinatorEphemeral struct {
 	joined bool
 }
 
-var _ Site = (*CoordinatorEphemeral)(nil)
-
 // NewCoordinatorEphemeral lets one site join a group.
 func NewCoordinatorEphemeral(ctx context.Context, session *variants.Session, group Group) (*CoordinatorEphemeral, error) {
 	s := &CoordinatorEphemeral{}

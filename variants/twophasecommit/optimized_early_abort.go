@@ -59,8 +59,6 @@ type EarlyAbort struct {
 	complete int64 // at the coordinator: the last transaction in which it knows that all sites have voted; -1 for none
 }
 
-var _ Site = (*EarlyAbort)(nil)
-
 // NewEarlyAbort returns one site of a group.
 func NewEarlyAbort(session *variants.Session, group Group) *EarlyAbort {
 	s := &EarlyAbort{complete: -1}

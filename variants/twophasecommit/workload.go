@@ -73,9 +73,8 @@ type participant struct {
 }
 
 var (
-	_ variants.Participant = (*participant)(nil)
-	_ variants.Roled       = (*participant)(nil)
-	_ variants.Rounded     = (*participant)(nil)
+	_ variants.Roled   = (*participant)(nil)
+	_ variants.Rounded = (*participant)(nil)
 )
 
 // The roles.

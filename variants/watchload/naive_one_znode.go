@@ -37,8 +37,6 @@ import (
 // WatchManager.
 type OneZnode struct{ *feed }
 
-var _ Feed = OneZnode{}
-
 // NewOneZnode opens one client's feed.
 func NewOneZnode(ctx context.Context, session *variants.Session, group Group) (OneZnode, error) {
 	f := OneZnode{newFeed(session, group)}

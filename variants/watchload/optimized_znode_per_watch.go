@@ -51,8 +51,6 @@ type ZnodePerWatch struct {
 	members []int // the clients that are still there; belongs to the operation that runs
 }
 
-var _ Feed = (*ZnodePerWatch)(nil)
-
 // NewZnodePerWatch opens one client's feed.
 func NewZnodePerWatch(ctx context.Context, session *variants.Session, group Group) (*ZnodePerWatch, error) {
 	f := &ZnodePerWatch{feed: newFeed(session, group)}

@@ -44,8 +44,6 @@ type participant struct {
 	round int
 }
 
-var _ variants.Participant = (*participant)(nil)
-
 // join makes a variant's Join out of its constructor.
 func join[F Feed](open func(context.Context, *variants.Session, Group) (F, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
