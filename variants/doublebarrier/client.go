@@ -219,6 +219,33 @@ func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *
 	return exists, watch, variants.Attempted("look for "+path, err)
 }
 
+// awaitCreation waits for the creation of a znode. It looks again if the watch only counts as fired, after an outage, and returns true if
+// it finds the znode then.
+func (c *client) awaitCreation(ctx context.Context, path string, created *variants.Watch) (found bool, err error) {
+	for {
+		event, err := c.session.AwaitEvent(ctx, created)
+		if err != nil || event.Type == zk.EventNodeCreated {
+			return false, err
+		}
+		found, created, err = c.lookFor(ctx, path)
+		if err != nil || found {
+			return found, err
+		}
+	}
+}
+
+// outlast waits until another client's znode is gone. It calls first when it watches that one, unless it is gone already.
+func (c *client) outlast(ctx context.Context, other string, first func(context.Context) error) error {
+	gone, err := c.watch(ctx, other)
+	if err == nil && gone != nil {
+		err = first(ctx)
+	}
+	if err != nil || gone == nil {
+		return err
+	}
+	return c.session.Await(ctx, gone)
+}
+
 // upTo returns the tickets, in their order, that do not stand behind the last one.
 func upTo(last line.Ticket, tickets []line.Ticket) []line.Ticket {
 	for i, t := range tickets {

@@ -129,25 +129,10 @@ func (b *ReadyNode) enlist(ctx context.Context, created *variants.Watch) error {
 	case ahead >= b.group.Size-1:
 		return b.open(ctx)
 	default:
-		return b.awaitReady(ctx, created)
-	}
-}
-
-// awaitReady waits for the creation of ready. It looks again if the watch only counts as fired, after an outage.
-func (b *ReadyNode) awaitReady(ctx context.Context, created *variants.Watch) error {
-	for {
-		event, err := b.session.AwaitEvent(ctx, created)
-		if err != nil || event.Type == zk.EventNodeCreated {
+		if found, err := b.awaitCreation(ctx, b.ready(), created); err != nil || !found {
 			return err
 		}
-		var exists bool
-		exists, created, err = b.lookFor(ctx, b.ready())
-		if err != nil {
-			return err
-		}
-		if exists {
-			return b.included(ctx)
-		}
+		return b.included(ctx)
 	}
 }
 
@@ -216,24 +201,12 @@ func (b *ReadyNode) yield(ctx context.Context, tickets []line.Ticket) (over bool
 	case len(tickets) == 0:
 		return true, nil
 	case tickets[0] != b.ticket:
-		return false, b.giveBefore(ctx, tickets[0])
+		return false, b.outlast(ctx, b.line.Path(tickets[0]), func(ctx context.Context) error { return b.give(ctx) })
 	case len(tickets) == 1:
 		return true, b.give(ctx, b.closing()...)
 	default:
 		return false, b.line.AwaitWatch(ctx, tickets[len(tickets)-1])
 	}
-}
-
-// giveBefore deletes the client's own znode and waits until the lowest is gone.
-func (b *ReadyNode) giveBefore(ctx context.Context, lowest line.Ticket) error {
-	gone, err := b.watch(ctx, b.line.Path(lowest))
-	if err != nil || gone == nil {
-		return err
-	}
-	if err := b.give(ctx); err != nil {
-		return err
-	}
-	return b.session.Await(ctx, gone)
 }
 
 // sweep deletes the ready of a round of which no client is left. It cannot be that of another round, as none begins

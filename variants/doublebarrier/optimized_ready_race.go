@@ -140,7 +140,8 @@ func (b *ReadyRace) enter(ctx context.Context) error {
 	case !slices.Contains(children, b.own):
 		return variants.ErrSessionLost
 	case len(children) < b.group.Size:
-		return b.awaitReady(ctx, created)
+		_, err := b.awaitCreation(ctx, b.ready(), created)
+		return err
 	default:
 		return b.open(ctx)
 	}
@@ -218,21 +219,6 @@ func (b *ReadyRace) open(ctx context.Context) error {
 	return variants.Attempted("create "+b.ready(), err)
 }
 
-// awaitReady waits for the creation of ready. It looks again if the watch only counts as fired, after an outage.
-func (b *ReadyRace) awaitReady(ctx context.Context, created *variants.Watch) error {
-	for {
-		event, err := b.session.AwaitEvent(ctx, created)
-		if err != nil || event.Type == zk.EventNodeCreated {
-			return err
-		}
-		var exists bool
-		exists, created, err = b.lookFor(ctx, b.ready())
-		if err != nil || exists {
-			return err
-		}
-	}
-}
-
 func (b *ReadyRace) leave(ctx context.Context) error {
 	for {
 		processes, ready, err := b.left(ctx)
@@ -264,24 +250,12 @@ func (b *ReadyRace) yield(ctx context.Context, processes []string) (over bool, e
 	case b.held && !slices.Contains(processes, b.own):
 		return false, variants.ErrSessionLost
 	case processes[0] != b.own:
-		return false, b.outlast(ctx, processes[0], b.deregister)
+		return false, b.outlast(ctx, b.process(processes[0]), b.deregister)
 	case len(processes) == 1:
 		return true, b.endRound(ctx)
 	default:
-		return false, b.outlast(ctx, processes[len(processes)-1], func(context.Context) error { return nil })
+		return false, b.outlast(ctx, b.process(processes[len(processes)-1]), func(context.Context) error { return nil })
 	}
-}
-
-// outlast waits until another process is gone. It calls first when it watches that one, unless it is gone already.
-func (b *ReadyRace) outlast(ctx context.Context, other string, first func(context.Context) error) error {
-	gone, err := b.watch(ctx, b.process(other))
-	if err == nil && gone != nil {
-		err = first(ctx)
-	}
-	if err != nil || gone == nil {
-		return err
-	}
-	return b.session.Await(ctx, gone)
 }
 
 // deregister deletes the client's own znode, unless it has been deleted before.
