@@ -92,6 +92,9 @@ type producer struct {
 	dir     string // of the items
 }
 
+// Leave implements [Producer] for the variants that leave nothing behind.
+func (producer) Leave(context.Context) error { return nil }
+
 // open creates the directories of a queue below an existing znode dir.
 func open(ctx context.Context, session *variants.Session, dir string, subs ...string) (producer, error) {
 	dir = path.Clean(dir)
@@ -105,9 +108,7 @@ func open(ctx context.Context, session *variants.Session, dir string, subs ...st
 
 // item returns the request that creates an item.
 func (p producer) item(key string, stored []byte) *zk.CreateRequest {
-	return &zk.CreateRequest{
-		Path: path.Join(p.dir, key+marker), Data: stored, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
-	}
+	return &zk.CreateRequest{Path: path.Join(p.dir, key+marker), Data: stored, Acl: variants.WorldACL(), Flags: zk.FlagSequence}
 }
 
 // create creates an item, in one attempt.

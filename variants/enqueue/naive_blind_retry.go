@@ -31,9 +31,6 @@ func (q *BlindRetry) Enqueue(ctx context.Context, key string, data []byte) error
 	return q.run(ctx, func(ctx context.Context) error { return q.put(ctx, q.session, key, data) })
 }
 
-// Leave implements [Producer].
-func (q *BlindRetry) Leave(context.Context) error { return nil }
-
 func blindRetryVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "blind-retry",

@@ -53,9 +53,6 @@ func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) er
 	})
 }
 
-// Leave implements [Producer].
-func (q *SessionPerPut) Leave(context.Context) error { return nil }
-
 func sessionPerPutVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "session-per-put",

@@ -103,9 +103,6 @@ func (q *ConsumableFlag) mark(ctx context.Context, data []byte) error {
 	return err
 }
 
-// Leave implements [Producer].
-func (q *ConsumableFlag) Leave(context.Context) error { return nil }
-
 func consumableFlagVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "consumable-flag",
