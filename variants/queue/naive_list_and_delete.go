@@ -39,6 +39,11 @@ func NewListAndDelete(ctx context.Context, session *variants.Session, dir string
 
 // TakeNext implements [items.Strategy].
 func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
+	return takeFirst(ctx, &q.Deleting)
+}
+
+// takeFirst lists the items and deletes the first.
+func takeFirst(ctx context.Context, q *items.Deleting) (*items.Taken, error) {
 	children, err := q.List(ctx)
 	if err != nil {
 		return nil, err

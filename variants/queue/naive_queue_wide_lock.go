@@ -60,21 +60,12 @@ func (q *WideLock) TakeNext(ctx context.Context) (*items.Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	item, err := q.takeLocked(ctx)
+	item, err := takeFirst(ctx, &q.Deleting)
 	err = q.tickets.Withdraw(ctx, mine, err)
 	if item != nil {
 		return item, nil
 	}
 	return nil, err
-}
-
-// takeLocked takes the first item.
-func (q *WideLock) takeLocked(ctx context.Context) (*items.Taken, error) {
-	children, err := q.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return q.RemoveFirst(ctx, line.Sorted(children, marker))
 }
 
 func queueWideLockVariant() variants.Variant {
