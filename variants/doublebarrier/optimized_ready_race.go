@@ -320,15 +320,12 @@ func (b *ReadyRace) abandon(ctx context.Context) error {
 
 func readyRaceVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "ready-race",
-		Kind:    variants.Optimized,
-		Summary: "as ready-node, but each client that counts enough znodes tries to create ready",
-		BadAt:   "clients that enter at the same time: up to N-1 of them fail to create ready, each with a write of the whole ensemble",
-		Forgoes: []variants.Loss{variants.OutOfStep},
-		Lockstep: variants.Cost{
-			Requests: "(7N+1)/N (6 for N=1)", Writes: "(2N+1)/N", FailedWrites: "0",
-			Notifications: "2 (1 for N=1)", HerdMax: "N",
-		},
+		Name:     "ready-race",
+		Kind:     variants.Optimized,
+		Summary:  "as ready-node, but each client that counts enough znodes tries to create ready",
+		BadAt:    "clients that enter at the same time: up to N-1 of them fail to create ready, each with a write of the whole ensemble",
+		Forgoes:  []variants.Loss{variants.OutOfStep},
+		Lockstep: readyNodeVariant().Lockstep,
 		Free: variants.Cost{
 			Requests: "(10N-4)/N", Writes: "3", FailedWrites: "(N-1)/N",
 			Notifications: "(3N-2)/N", HerdMax: "N",
