@@ -3,6 +3,7 @@ package election
 import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+	"github.com/zkbench/zkbench/variants/line"
 )
 
 // joinDriven is the Join of all variants with a driver.
@@ -50,9 +51,6 @@ func Kazoo() variants.Variant {
 		Name:    "kazoo",
 		Summary: "Election of kazoo: sequential znodes, each candidate watches the one just before its own",
 		BadAt:   "long lines: every candidate lists the whole line twice, and once more when its turn comes",
-		Free: variants.Cost{
-			Requests: "6 (4 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
+		Free:    line.FreeCost("6 (4 for N=1)", "2"),
 	})
 }

@@ -155,18 +155,12 @@ func Leader(ctx context.Context, session *variants.Session, dir string) (epoch i
 
 func acknowledgedVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "acknowledged",
-		Kind:    variants.Optimized,
-		Summary: "as predecessor-watch, and the leader creates a znode that says that it knows",
-		BadAt:   "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
-		Lockstep: variants.Cost{
-			Requests: "(3N-2)/N", Writes: "(2N-1)/N", FailedWrites: "0",
-			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
-		},
-		Free: variants.Cost{
-			Requests: "6 (4 for N=1)", Writes: "3", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Join: join(NewAcknowledged),
+		Name:     "acknowledged",
+		Kind:     variants.Optimized,
+		Summary:  "as predecessor-watch, and the leader creates a znode that says that it knows",
+		BadAt:    "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
+		Lockstep: line.LockstepCost("(3N-2)/N", "(2N-1)/N"),
+		Free:     line.FreeCost("6 (4 for N=1)", "3"),
+		Join:     join(NewAcknowledged),
 	}
 }

@@ -47,18 +47,12 @@ func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatc
 
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "predecessor-watch",
-		Kind:    variants.Optimized,
-		Summary: "sequential znodes, each candidate watches the one just before its own",
-		BadAt:   "announcing the leader: a candidate far back in the line is not notified of a failover",
-		Lockstep: variants.Cost{
-			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
-		},
-		Free: variants.Cost{
-			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Join: join(NewPredecessorWatch),
+		Name:     "predecessor-watch",
+		Kind:     variants.Optimized,
+		Summary:  "sequential znodes, each candidate watches the one just before its own",
+		BadAt:    "announcing the leader: a candidate far back in the line is not notified of a failover",
+		Lockstep: line.LockstepCost("(2N-1)/N", "1"),
+		Free:     line.FreeCost("5 (3 for N=1)", "2"),
+		Join:     join(NewPredecessorWatch),
 	}
 }

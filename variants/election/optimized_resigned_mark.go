@@ -50,14 +50,11 @@ func NewResignedMark(session *variants.Session, dir string) *ResignedMark {
 
 func resignedMarkVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "resigned-mark",
-		Kind:    variants.Optimized,
-		Summary: "as predecessor-watch, but a leader resigns by writing to its znode, so that its successor need not list",
-		BadAt:   "leaders that never stand again: each leaves one marked znode until its session ends",
-		Lockstep: variants.Cost{
-			Requests: "1", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
-		},
+		Name:     "resigned-mark",
+		Kind:     variants.Optimized,
+		Summary:  "as predecessor-watch, but a leader resigns by writing to its znode, so that its successor need not list",
+		BadAt:    "leaders that never stand again: each leaves one marked znode until its session ends",
+		Lockstep: line.LockstepCost("1", "1"),
 		Free: variants.Cost{
 			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "N-1",

@@ -301,3 +301,13 @@ func (l Line) AwaitWatch(ctx context.Context, t Ticket) error {
 	}
 	return l.Session.Await(ctx, watch)
 }
+
+// LockstepCost returns the cost of one operation in a lockstep run, if a client that gives its ticket back notifies the next one alone.
+func LockstepCost(requests, writes variants.Formula) variants.Cost {
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)"}
+}
+
+// FreeCost is LockstepCost of a free run, from the create of the ticket on.
+func FreeCost(requests, writes variants.Formula) variants.Cost {
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)"}
+}

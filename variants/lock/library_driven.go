@@ -3,6 +3,7 @@ package lock
 import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+	"github.com/zkbench/zkbench/variants/line"
 )
 
 // joinDriven is the Join of all variants with a driver.
@@ -110,9 +111,6 @@ func Kazoo() variants.Variant {
 		Name:    "kazoo",
 		Summary: "Lock of kazoo: sequential znodes, each waiter watches the one just below its own",
 		BadAt:   "long lines: every client lists the whole line twice, and once more when its turn comes",
-		Free: variants.Cost{
-			Requests: "6 (4 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
+		Free:    line.FreeCost("6 (4 for N=1)", "2"),
 	})
 }

@@ -39,30 +39,23 @@ import (
 type WriteLock struct {
 	*exclusive
 	line.Line
-	mine line.Ticket // while it is held
 }
 
 // NewWriteLock returns the lock of one session below a znode dir. The session must not have another lock there.
 func NewWriteLock(session *variants.Session, dir string) *WriteLock {
 	l := &WriteLock{Line: line.New(session, dir, marker)}
 	l.Mark = line.SessionID
-	l.exclusive = variants.NewExclusive(session, ErrHeld, l.acquire, l.release)
+	l.exclusive = newExclusive(session, l, l.wait)
 	return l
 }
 
-func (l *WriteLock) acquire(ctx context.Context) (Grant, error) {
+// Take implements [line.Place]. It makes sure first that the directory exists.
+func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, line.Ticket) error) (line.Ticket, error) {
 	if err := l.ensureDir(ctx); err != nil {
-		return Grant{}, err
+		return line.Ticket{}, err
 	}
-	mine, err := l.Take(ctx, l.wait)
-	if err != nil {
-		return Grant{}, err
-	}
-	l.mine = mine
-	return Grant{Token: int64(mine.Seq), Lost: l.Session.Lost()}, nil
+	return l.Line.Take(ctx, wait)
 }
-
-func (l *WriteLock) release(ctx context.Context) error { return l.Leave(ctx, l.mine) }
 
 // ensureDir creates the directory unless it exists.
 func (l *WriteLock) ensureDir(ctx context.Context) error {
@@ -103,19 +96,13 @@ func (l *WriteLock) wait(ctx context.Context, mine line.Ticket) error {
 
 func writeLockVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "writelock",
-		Kind:    variants.Naive,
-		Summary: "the lock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
-		BadAt:   "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
-		Broken:  "no client holds the lock and some wait for ever, because one watches a znode that went just before",
-		Lockstep: variants.Cost{
-			Requests: "(3N-2)/N", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
-		},
-		Free: variants.Cost{
-			Requests: "8 (5 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Join: join(NewWriteLock),
+		Name:     "writelock",
+		Kind:     variants.Naive,
+		Summary:  "the lock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
+		BadAt:    "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
+		Broken:   "no client holds the lock and some wait for ever, because one watches a znode that went just before",
+		Lockstep: line.LockstepCost("(3N-2)/N", "1"),
+		Free:     line.FreeCost("8 (5 for N=1)", "2"),
+		Join:     join(NewWriteLock),
 	}
 }

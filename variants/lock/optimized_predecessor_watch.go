@@ -38,18 +38,12 @@ func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatc
 
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "predecessor-watch",
-		Kind:    variants.Optimized,
-		Summary: "sequential znodes, each waiter watches the one just below its own",
-		BadAt:   "long lines: every client lists the whole line once, and once more when its turn comes",
-		Lockstep: variants.Cost{
-			Requests: "(2N-1)/N", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
-		},
-		Free: variants.Cost{
-			Requests: "5 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Join: join(NewPredecessorWatch),
+		Name:     "predecessor-watch",
+		Kind:     variants.Optimized,
+		Summary:  "sequential znodes, each waiter watches the one just below its own",
+		BadAt:    "long lines: every client lists the whole line once, and once more when its turn comes",
+		Lockstep: line.LockstepCost("(2N-1)/N", "1"),
+		Free:     line.FreeCost("5 (3 for N=1)", "2"),
+		Join:     join(NewPredecessorWatch),
 	}
 }

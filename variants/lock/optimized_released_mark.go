@@ -52,14 +52,11 @@ func NewReleasedMark(session *variants.Session, dir string) *ReleasedMark {
 
 func releasedMarkVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "released-mark",
-		Kind:    variants.Optimized,
-		Summary: "as predecessor-watch, but a holder releases by writing to its znode, so that the next one need not list",
-		BadAt:   "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
-		Lockstep: variants.Cost{
-			Requests: "1", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)",
-		},
+		Name:     "released-mark",
+		Kind:     variants.Optimized,
+		Summary:  "as predecessor-watch, but a holder releases by writing to its znode, so that the next one need not list",
+		BadAt:    "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
+		Lockstep: line.LockstepCost("1", "1"),
 		Free: variants.Cost{
 			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "N-1",
