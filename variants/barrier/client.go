@@ -128,10 +128,7 @@ func (c *client) look(ctx context.Context, barrier string) (*variants.Watch, err
 
 // openings is the cost of an opening with this many requests.
 func openings(requests variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: "1", FailedWrites: "0",
-		Notifications: "N-1", HerdMax: "N-1",
-	}
+	return variants.Cost{Requests: requests, Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }
 
 // prepare creates the first barrier.

@@ -137,10 +137,7 @@ func (c *InvalidFlag) read(ctx context.Context) ([][]byte, error) {
 func (c *InvalidFlag) changed(ctx context.Context) error { return c.copy.await(ctx, c.session) }
 
 func invalidFlagVariant() variants.Variant {
-	cost := variants.Cost{
-		Requests: "N(S+2)", Writes: "S+2", FailedWrites: "0",
-		Notifications: "2(N-1)", HerdMax: "N-1",
-	}
+	cost := variants.Cost{Requests: "N(S+2)", Writes: "S+2", FailedWrites: "0", Notifications: "2(N-1)", HerdMax: "N-1"}
 	return variants.Variant{
 		Name:     "invalid-flag",
 		Kind:     variants.Naive,

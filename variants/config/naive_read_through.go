@@ -79,10 +79,7 @@ func (c *ReadThrough) changed(ctx context.Context) error {
 }
 
 func readThroughVariant() variants.Variant {
-	lockstep := variants.Cost{
-		Requests: "1 + SN(N-1)/2", Writes: "1", FailedWrites: "0",
-		Notifications: "0", HerdMax: "0",
-	}
+	lockstep := variants.Cost{Requests: "1 + SN(N-1)/2", Writes: "1", FailedWrites: "0", Notifications: "0", HerdMax: "0"}
 	free := lockstep
 	free.Requests = "1 + (SN/2+S-1)(N-1)"
 	return variants.Variant{

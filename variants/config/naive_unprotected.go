@@ -90,10 +90,7 @@ func (c *Unprotected) changed(ctx context.Context) error {
 }
 
 func unprotectedVariant() variants.Variant {
-	cost := variants.Cost{
-		Requests: "SN", Writes: "S", FailedWrites: "0",
-		Notifications: "S(N-1)", HerdMax: "N-1",
-	}
+	cost := variants.Cost{Requests: "SN", Writes: "S", FailedWrites: "0", Notifications: "S(N-1)", HerdMax: "N-1"}
 	return variants.Variant{
 		Name:          "unprotected",
 		Kind:          variants.Naive,

@@ -83,10 +83,7 @@ func (c *WatchedCache) changed(ctx context.Context) error { return c.copy.await(
 
 // watchedCacheCost returns the cost of one update, whether readers wait for it or not.
 func watchedCacheCost() variants.Cost {
-	return variants.Cost{
-		Requests: "1 + (S+1)(N-1)", Writes: "1", FailedWrites: "0",
-		Notifications: "N-1", HerdMax: "N-1",
-	}
+	return variants.Cost{Requests: "1 + (S+1)(N-1)", Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }
 
 // multiVariant is the variant of the recipe about writing.

@@ -155,20 +155,14 @@ func (b *ChildrenWatch) abandon(ctx context.Context) error {
 
 func childrenWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "children-watch",
-		Kind:    variants.Naive,
-		Summary: "all clients watch the directory, to enter and to leave",
-		Forgoes: []variants.Loss{variants.OutOfStep, variants.Blocked},
-		BadAt:   "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
-		Lockstep: variants.Cost{
-			Requests: "N+3", Writes: "2", FailedWrites: "0",
-			Notifications: "N+1", HerdMax: "N",
-		},
-		Free: variants.Cost{
-			Requests: "2N+2", Writes: "2", FailedWrites: "0",
-			Notifications: "2N", HerdMax: "N",
-		},
-		Prepare: prepare,
-		Join:    join(NewChildrenWatch),
+		Name:     "children-watch",
+		Kind:     variants.Naive,
+		Summary:  "all clients watch the directory, to enter and to leave",
+		Forgoes:  []variants.Loss{variants.OutOfStep, variants.Blocked},
+		BadAt:    "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
+		Lockstep: variants.Cost{Requests: "N+3", Writes: "2", FailedWrites: "0", Notifications: "N+1", HerdMax: "N"},
+		Free:     variants.Cost{Requests: "2N+2", Writes: "2", FailedWrites: "0", Notifications: "2N", HerdMax: "N"},
+		Prepare:  prepare,
+		Join:     join(NewChildrenWatch),
 	}
 }

@@ -321,14 +321,11 @@ func (b *Counted) abandon(ctx context.Context) error {
 
 func countedVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "counted",
-		Kind:    variants.Optimized,
-		Summary: "the directory's stat shows the last client to enter, its data opens the barrier, and the znode anchor ends the round",
-		BadAt:   "directories that hold other znodes: all children are counted",
-		Lockstep: variants.Cost{
-			Requests: "(4N+1)/N", Writes: "(2N+1)/N", FailedWrites: "0",
-			Notifications: "(2N-1)/N", HerdMax: "N",
-		},
+		Name:     "counted",
+		Kind:     variants.Optimized,
+		Summary:  "the directory's stat shows the last client to enter, its data opens the barrier, and the znode anchor ends the round",
+		BadAt:    "directories that hold other znodes: all children are counted",
+		Lockstep: variants.Cost{Requests: "(4N+1)/N", Writes: "(2N+1)/N", FailedWrites: "0", Notifications: "(2N-1)/N", HerdMax: "N"},
 		Free: variants.Cost{
 			Requests: "(7N-2)/N", Writes: "(2N+1)/N", FailedWrites: "0",
 			Notifications: "(3N-2)/N", HerdMax: "2(N-1) (1 for N=1)",

@@ -326,11 +326,8 @@ func readyRaceVariant() variants.Variant {
 		BadAt:    "clients that enter at the same time: up to N-1 of them fail to create ready, each with a write of the whole ensemble",
 		Forgoes:  []variants.Loss{variants.OutOfStep},
 		Lockstep: readyNodeVariant().Lockstep,
-		Free: variants.Cost{
-			Requests: "(10N-4)/N", Writes: "3", FailedWrites: "(N-1)/N",
-			Notifications: "(3N-2)/N", HerdMax: "N",
-		},
-		Prepare: prepare,
-		Join:    join(NewReadyRace),
+		Free:     variants.Cost{Requests: "(10N-4)/N", Writes: "3", FailedWrites: "(N-1)/N", Notifications: "(3N-2)/N", HerdMax: "N"},
+		Prepare:  prepare,
+		Join:     join(NewReadyRace),
 	}
 }

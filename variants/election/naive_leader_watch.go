@@ -51,18 +51,12 @@ func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine line.Ticket) erro
 
 func leaderWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "leader-watch",
-		Kind:    variants.Naive,
-		Summary: "sequential znodes, every candidate watches the leader's",
-		BadAt:   "many candidates: every failover wakes all of them, each to list all of them",
-		Lockstep: variants.Cost{
-			Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)/2", HerdMax: "N-1",
-		},
-		Free: variants.Cost{
-			Requests: "2N+1", Writes: "2", FailedWrites: "0",
-			Notifications: "N-1", HerdMax: "N-1",
-		},
-		Join: join(NewLeaderWatch),
+		Name:     "leader-watch",
+		Kind:     variants.Naive,
+		Summary:  "sequential znodes, every candidate watches the leader's",
+		BadAt:    "many candidates: every failover wakes all of them, each to list all of them",
+		Lockstep: variants.Cost{Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0", Notifications: "(N-1)/2", HerdMax: "N-1"},
+		Free:     variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
+		Join:     join(NewLeaderWatch),
 	}
 }

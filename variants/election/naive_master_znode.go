@@ -54,10 +54,7 @@ func masterZnodeVariant() variants.Variant {
 			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",
 			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
-		Free: variants.Cost{
-			Requests: "2N", Writes: "N+1", FailedWrites: "N-1",
-			Notifications: "N-1", HerdMax: "N-1",
-		},
+		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
 		Join: joinBy(func(ctx context.Context, env variants.Env) (Election, error) {
 			return NewMasterZnode(ctx, env.Session, env.Root)
 		}),

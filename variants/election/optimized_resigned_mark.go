@@ -55,10 +55,7 @@ func resignedMarkVariant() variants.Variant {
 		Summary:  "as predecessor-watch, but a leader resigns by writing to its znode, so that its successor need not list",
 		BadAt:    "leaders that never stand again: each leaves one marked znode until its session ends",
 		Lockstep: line.LockstepCost("1", "1"),
-		Free: variants.Cost{
-			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "N-1",
-		},
-		Join: join(NewResignedMark),
+		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
+		Join:     join(NewResignedMark),
 	}
 }

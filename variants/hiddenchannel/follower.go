@@ -133,8 +133,5 @@ func (f *follower) sync(ctx context.Context) error {
 
 // updates returns the cost of an update, whose one write sets off all notifications of a burst.
 func updates(requests, notifications, herd variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: "1", FailedWrites: "0",
-		Notifications: notifications, HerdMax: herd,
-	}
+	return variants.Cost{Requests: requests, Writes: "1", FailedWrites: "0", Notifications: notifications, HerdMax: herd}
 }

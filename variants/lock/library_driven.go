@@ -56,10 +56,7 @@ func CuratorSemaphore() variants.Variant {
 		Name:    "curator-semaphore",
 		Summary: "InterProcessSemaphoreMutex of Apache Curator: a mutex, behind which one client at a time waits for the lease",
 		BadAt:   "rates: it costs two locks",
-		Free: variants.Cost{
-			Requests: "10 (7 for N=1)", Writes: "4", FailedWrites: "0",
-			Notifications: "3 (1 for N=1)", HerdMax: "1",
-		},
+		Free:    variants.Cost{Requests: "10 (7 for N=1)", Writes: "4", FailedWrites: "0", Notifications: "3 (1 for N=1)", HerdMax: "1"},
 	})
 }
 

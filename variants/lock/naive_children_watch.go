@@ -61,10 +61,7 @@ func childrenWatchVariant() variants.Variant {
 			Requests: "1 + (N-1)/2", Writes: "1", FailedWrites: "0",
 			Notifications: "(N-1)(N+2)/2N (1 for N=1)", HerdMax: "N-1 (1 for N=1)",
 		},
-		Free: variants.Cost{
-			Requests: "2N+1", Writes: "2", FailedWrites: "0",
-			Notifications: "2N-1", HerdMax: "N",
-		},
+		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
 		Join: join(NewChildrenWatch),
 	}
 }

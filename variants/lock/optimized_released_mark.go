@@ -57,10 +57,7 @@ func releasedMarkVariant() variants.Variant {
 		Summary:  "as predecessor-watch, but a holder releases by writing to its znode, so that the next one need not list",
 		BadAt:    "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
 		Lockstep: line.LockstepCost("1", "1"),
-		Free: variants.Cost{
-			Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0",
-			Notifications: "1 (0 for N=1)", HerdMax: "N-1",
-		},
-		Join: join(NewReleasedMark),
+		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
+		Join:     join(NewReleasedMark),
 	}
 }

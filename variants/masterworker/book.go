@@ -100,16 +100,10 @@ func ownTasks(session *variants.Session, dir string) string {
 
 // bookCost returns the cost of one task with the book's clients and workers, in a batch of share·N tasks.
 func bookCost(requests, writes, herd variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: writes, FailedWrites: "0",
-		Notifications: "1.2 + 0.2/N", HerdMax: herd,
-	}
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1.2 + 0.2/N", HerdMax: herd}
 }
 
 // freeBookCost returns the upper bound of a task's cost when tasks, and assignments, are found one by one.
 func freeBookCost(requests, writes, herd variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: writes, FailedWrites: "0",
-		Notifications: "5 (1.4 for N=1)", HerdMax: herd,
-	}
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "5 (1.4 for N=1)", HerdMax: herd}
 }

@@ -292,10 +292,7 @@ func (p *participant) Leave(ctx context.Context) error {
 
 // lockstepCost returns the cost of one task, in a batch of share·N tasks.
 func lockstepCost(requests, writes variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: writes, FailedWrites: "0",
-		Notifications: "1.1 + 0.1/N", HerdMax: "1",
-	}
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1.1 + 0.1/N", HerdMax: "1"}
 }
 
 // freeCost returns the upper bound of a task's cost when the workers list in closed mode. A single worker lists once, when

@@ -67,8 +67,5 @@ func relistAndRereadVariant() variants.Variant {
 
 // cost returns the cost of a variant that sends this many requests.
 func cost(requests variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: "2", FailedWrites: "0",
-		Notifications: "2N-1", HerdMax: "N",
-	}
+	return variants.Cost{Requests: requests, Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"}
 }

@@ -58,15 +58,12 @@ func (l *DataWatch) ear(mine revoking.Znode) revoking.Ear { return revoking.Unti
 
 func dataWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "data-watch",
-		Kind:    variants.Optimized,
-		Summary: "the holder watches its znode, to which a client that wants the lock writes",
-		BadAt:   "holders that do not listen: no client can take the lock away from them",
-		Forgoes: []variants.Loss{variants.Blocked},
-		Lockstep: variants.Cost{
-			Requests: "(8N-4)/N", Writes: "(3N-1)/N", FailedWrites: "0",
-			Notifications: "(2N-1)/N", HerdMax: "1",
-		},
+		Name:     "data-watch",
+		Kind:     variants.Optimized,
+		Summary:  "the holder watches its znode, to which a client that wants the lock writes",
+		BadAt:    "holders that do not listen: no client can take the lock away from them",
+		Forgoes:  []variants.Loss{variants.Blocked},
+		Lockstep: variants.Cost{Requests: "(8N-4)/N", Writes: "(3N-1)/N", FailedWrites: "0", Notifications: "(2N-1)/N", HerdMax: "1"},
 		Free: variants.Cost{
 			Requests: "8 (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
 			Notifications: "2 (1 for N=1)", HerdMax: "2 (1 for N=1)",

@@ -61,10 +61,7 @@ func childrenWatchVariant() variants.Variant {
 			Requests: "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "1", FailedWrites: "0",
 			Notifications: "(f(w+r) + w(w+1)/2 + wr + r)/N" + withThirds + " (1 for N=1)", HerdMax: "w+r" + withThirds + " (1 for N=1)",
 		},
-		Free: variants.Cost{
-			Requests: "2N+1", Writes: "2", FailedWrites: "0",
-			Notifications: "2N-1", HerdMax: "N",
-		},
+		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
 		Join: join(NewChildrenWatch),
 	}
 }

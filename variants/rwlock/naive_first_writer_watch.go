@@ -65,10 +65,7 @@ func firstWriterWatchVariant() variants.Variant {
 			Requests: "1 + (w(1+r) + r(w-1))/N" + withThirds, Writes: "1", FailedWrites: "0",
 			Notifications: "w(1+r)/N" + withThirds, HerdMax: "1+r, or 1 if w=1" + withThirds + " (0 for N=1)",
 		},
-		Free: variants.Cost{
-			Requests: "2N+1", Writes: "2", FailedWrites: "0",
-			Notifications: "N-1", HerdMax: "N-1",
-		},
+		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
 		Join: join(NewFirstWriterWatch),
 	}
 }

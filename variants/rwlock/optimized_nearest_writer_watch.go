@@ -66,10 +66,7 @@ func nearestWriterWatchVariant() variants.Variant {
 			Requests: "1 + (w+r)/N" + withThirds, Writes: "1", FailedWrites: "0",
 			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
 		},
-		Free: variants.Cost{
-			Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0",
-			Notifications: "min(2, N-1)", HerdMax: "N-1",
-		},
+		Free: variants.Cost{Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0", Notifications: "min(2, N-1)", HerdMax: "N-1"},
 		Join: join(NewNearestWriterWatch),
 	}
 }

@@ -96,10 +96,7 @@ func releasedMarkVariant() variants.Variant {
 			Requests: "1 + 1/N (1 for N=1)", Writes: "1", FailedWrites: "0",
 			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
 		},
-		Free: variants.Cost{
-			Requests: "2N+1", Writes: "2", FailedWrites: "0",
-			Notifications: "min(2, N-1)", HerdMax: "N-1",
-		},
+		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "min(2, N-1)", HerdMax: "N-1"},
 		Join: join(NewReleasedMark),
 	}
 }

@@ -121,8 +121,5 @@ func Recipe() variants.Recipe {
 // cost is what a change costs as long as all connections hold, on average of one that sets a znode and one that replaces one,
 // with one writer and N-1 caches. Without a wait between the changes, notifications coalesce, and these are upper bounds.
 func cost() variants.Cost {
-	return variants.Cost{
-		Requests: "(3N-1)/2", Writes: "1", FailedWrites: "0",
-		Notifications: "3(N-1)/2", HerdMax: "2(N-1)",
-	}
+	return variants.Cost{Requests: "(3N-1)/2", Writes: "1", FailedWrites: "0", Notifications: "3(N-1)/2", HerdMax: "2(N-1)"}
 }

@@ -209,8 +209,5 @@ func allWatchVariant() variants.Variant {
 
 // allWatchSteps returns the cost of a transaction in a lockstep run, in which all sites vote to commit.
 func allWatchSteps() variants.Cost {
-	return variants.Cost{
-		Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0",
-		Notifications: "N-1", HerdMax: "N-1",
-	}
+	return variants.Cost{Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }

@@ -58,10 +58,7 @@ func (f OneZnode) Publish(ctx context.Context, topic int) error {
 }
 
 func oneZnodeVariant() variants.Variant {
-	cost := variants.Cost{
-		Requests: "1 + 1/N", Writes: "1/N", FailedWrites: "0",
-		Notifications: "1", HerdMax: "N",
-	}
+	cost := variants.Cost{Requests: "1 + 1/N", Writes: "1/N", FailedWrites: "0", Notifications: "1", HerdMax: "N"}
 	return variants.Variant{
 		Name:     "one-znode",
 		Kind:     variants.Naive,

@@ -106,10 +106,7 @@ func (f *ZnodePerWatch) publishTo(ctx context.Context, topic int, p *publication
 }
 
 func znodePerWatchVariant() variants.Variant {
-	cost := variants.Cost{
-		Requests: "1 + ⌈N/10⌉/N", Writes: "⌈N/10⌉/N", FailedWrites: "0",
-		Notifications: "1", HerdMax: "min(N, 10)",
-	}
+	cost := variants.Cost{Requests: "1 + ⌈N/10⌉/N", Writes: "⌈N/10⌉/N", FailedWrites: "0", Notifications: "1", HerdMax: "min(N, 10)"}
 	return variants.Variant{
 		Name:     "znode-per-watch",
 		Kind:     variants.Optimized,
