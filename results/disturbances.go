@@ -21,11 +21,7 @@ type finding struct {
 }
 
 func texts(findings []finding) []string {
-	var out []string
-	for _, f := range findings {
-		out = append(out, f.text)
-	}
-	return out
+	return Map(findings, func(f finding) string { return f.text })
 }
 
 // disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these

@@ -41,11 +41,7 @@ func failureMetrics() []string {
 
 // FailureMetrics returns the metrics of faults. Measurements without faults have none of them, except for [Document.Losses].
 func FailureMetrics() []string {
-	out := failureMetrics()
-	for _, loss := range losses() {
-		out = append(out, lossMetric(loss))
-	}
-	return out
+	return append(failureMetrics(), Map(losses(), lossMetric)...)
 }
 
 // missed returns the number of faults that met no victim.

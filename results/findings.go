@@ -173,11 +173,5 @@ func (d *Document) AddFindings() {
 // Void returns the reasons why the numbers must not be used: those in Invalid, and those that follow from the
 // document's facts and are missing there.
 func (d *Document) Void() []string {
-	out := slices.Clone(d.Invalid)
-	for _, reason := range d.invalidReasons() {
-		if !slices.Contains(out, reason) {
-			out = append(out, reason)
-		}
-	}
-	return out
+	return AppendNew(slices.Clone(d.Invalid), d.invalidReasons()...)
 }

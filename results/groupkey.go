@@ -77,16 +77,3 @@ func GroupRepeats(docs []*Document) [][]*Document {
 		return a.Key() == b.Key() && a.SameConditions(b)
 	})
 }
-
-// GroupBy returns the elements in groups. An element joins the first group whose first element is the same, or begins a new one.
-func GroupBy[T any](elements []T, same func(a, b T) bool) [][]T {
-	var groups [][]T
-	for _, e := range elements {
-		i := slices.IndexFunc(groups, func(g []T) bool { return same(g[0], e) })
-		if i < 0 {
-			i, groups = len(groups), append(groups, nil)
-		}
-		groups[i] = append(groups[i], e)
-	}
-	return groups
-}

@@ -104,7 +104,7 @@ func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
 			return p.Naive.show(metric, format) + " → " + p.Optimized.show(metric, format)
 		}
 		t.Row("`"+p.Naive.Scenario+"`", "`"+p.Naive.Variant+"`"+p.Naive.mark(), "`"+p.Optimized.Variant+"`"+p.Optimized.mark(), p.Change, p.Naive.Clients,
-			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), p.gains())
+			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), p.GainsText("; "))
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())
 	return err
@@ -154,13 +154,9 @@ func (p Pair) largest(rows []Row) (naive, optimized Row, found bool) {
 	return naive, optimized, found
 }
 
-// gains returns all gains in one line.
-func (p Pairing) gains() string {
-	var out []string
-	for _, g := range p.Gains {
-		out = append(out, g.Text)
-	}
-	return strings.Join(out, "; ")
+// GainsText returns the texts of all gains in one line.
+func (p Pairing) GainsText(separator string) string {
+	return strings.Join(Map(p.Gains, func(g Gain) string { return g.Text }), separator)
 }
 
 // gain returns the gain of a metric from the first row to the second.

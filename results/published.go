@@ -140,10 +140,7 @@ func (p Published) lines(rows []Row) []publishedLine {
 
 // fit renders the lines. If the terminal is too narrow, the names of the published runs are wrapped.
 func (p Published) fit(lines []publishedLine, width int) string {
-	var names []string
-	for _, r := range p.Rows {
-		names = append(names, r.Name)
-	}
+	names := Map(p.Rows, func(r PublishedRow) string { return r.Name })
 	rendered := p.table(lines, names).String()
 	if table.Width(rendered) <= width {
 		return rendered

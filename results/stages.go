@@ -47,11 +47,7 @@ func (l StageLoad) after(before StageLoad) string {
 
 // StagesText returns the stages of a load, separated by semicolons; empty without any.
 func StagesText(stages []StageLoad) string {
-	var texts []string
-	for _, s := range stages {
-		texts = append(texts, s.String())
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(Map(stages, StageLoad.String), "; ")
 }
 
 // StagesLast returns how long stages last together.

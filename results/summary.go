@@ -55,11 +55,7 @@ type Row struct {
 
 // findings returns all reasons and warnings against the numbers of a measurement.
 func (d *Document) findings() []string {
-	var out []string
-	for _, reason := range d.Invalid {
-		out = append(out, "invalid: "+reason)
-	}
-	return append(out, d.Warnings...)
+	return append(Map(d.Invalid, func(reason string) string { return "invalid: " + reason }), d.Warnings...)
 }
 
 // Sound reports whether a measurement's numbers may be used: they are valid, the recipe kept its promise, and the load was
@@ -101,11 +97,7 @@ func Summarize(docs []*Document) Summary {
 			row.Beyond = row.Beyond || d.BeyondCapacity()
 			row.Guessed = row.Guessed || d.Herd.Grouping == GroupedByPathAndTime
 			row.Unfinished = cmp.Or(row.Unfinished, d.Progress())
-			for _, w := range d.findings() {
-				if !slices.Contains(row.Warnings, w) {
-					row.Warnings = append(row.Warnings, w)
-				}
-			}
+			row.Warnings = AppendNew(row.Warnings, d.findings()...)
 		}
 		row.dropUnbounded()
 		if row.Unfinished != "" {

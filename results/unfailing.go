@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -65,22 +66,8 @@ func MetricNames(phases []string, shares []Share, losses []string) []string {
 	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, RequestsPerSecond, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
 		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch, ConnectP99, Finished}
 	names = append(names, timesOf(append([]string{BystanderPhase, BystanderService}, phases...)...)...)
-	for _, s := range shares {
-		names = append(names, s.metric())
-	}
-	for _, phase := range phases {
-		names = append(names, FloorMultiple(phase))
-	}
-	for _, operation := range floorOperations() {
-		names = append(names, FloorMetric(operation))
-	}
-	names = append(names, openMetrics()...)
-	names = append(names, backgroundMetrics()...)
-	names = append(names, failureMetrics()...)
-	for _, loss := range losses {
-		names = append(names, lossMetric(loss))
-	}
-	return names
+	return slices.Concat(names, Map(shares, Share.metric), Map(phases, FloorMultiple), Map(floorOperations(), FloorMetric),
+		openMetrics(), backgroundMetrics(), failureMetrics(), Map(losses, lossMetric))
 }
 
 // timesOf returns the names of the metrics of some phases.

@@ -153,10 +153,7 @@ func (d *Document) validateWindow(p *problems) {
 	p.unless(w.StarvingWaits <= w.UnfinishedWaits, "window.starving_waits is %d, of %d unfinished_waits", w.StarvingWaits, w.UnfinishedWaits)
 	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0), "window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",
 		w.OldestWait, w.UnfinishedWaits, w.End)
-	var p99 []time.Duration
-	for _, phase := range d.Waiting {
-		p99 = append(p99, time.Duration(d.Metrics[phase+"-p99-ns"].Value))
-	}
+	p99 := Map(d.Waiting, func(phase string) time.Duration { return time.Duration(d.Metrics[phase+"-p99-ns"].Value) })
 	if len(p99) == 0 {
 		p.unless(w.UnfinishedWaits == 0, "window.unfinished_waits is %d without waiting_phases", w.UnfinishedWaits)
 		return

@@ -68,11 +68,7 @@ func (d *Document) validateParts(p *problems) {
 // latenciesAddUp reports whether the latencies of all stages together are those of the whole window. A histogram that cannot be read
 // has been reported before.
 func (d *Document) latenciesAddUp() bool {
-	var parts []Histogram
-	for _, s := range d.Stages {
-		parts = append(parts, s.Latency)
-	}
-	sum, err := MergeHistograms(parts)
+	sum, err := MergeHistograms(Map(d.Stages, func(s Stage) Histogram { return s.Latency }))
 	if err != nil {
 		return true
 	}

@@ -91,10 +91,7 @@ const (
 // Runs compares each variant in the other sides with the same variant in the first one. It returns an error if the sides have
 // nothing in common, or if their loads differ.
 func Runs(sides []Side, o Options) (Comparison, error) {
-	c := Comparison{Schema: Schema}
-	for _, s := range sides {
-		c.Sides = append(c.Sides, s.Name)
-	}
+	c := Comparison{Schema: Schema, Sides: results.Map(sides, func(s Side) string { return s.Name })}
 	base := grouped(sides[0])
 	var matches []match
 	for _, side := range sides[1:] {
@@ -165,11 +162,7 @@ func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 	}
 	for _, m := range matches {
 		differences := m.differences(o.Across)
-		for _, d := range differences {
-			if !slices.Contains(c.Differences, d) {
-				c.Differences = append(c.Differences, d)
-			}
-		}
+		c.Differences = results.AppendNew(c.Differences, differences...)
 		for _, metric := range m.metrics(o.Metrics) {
 			c.Rows = append(c.Rows, m.row(metric, obstacle(differences)))
 		}

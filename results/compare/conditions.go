@@ -41,9 +41,7 @@ func (g group) conditionValues() map[results.Condition][]string {
 	out := map[results.Condition][]string{}
 	for _, d := range g.docs {
 		for c, value := range d.Conditions() {
-			if !slices.Contains(out[c], value) {
-				out[c] = append(out[c], value)
-			}
+			out[c] = results.AppendNew(out[c], value)
 		}
 	}
 	return out
@@ -88,15 +86,11 @@ func (m match) otherName() string {
 
 // differentLoads returns an error if the two groups had different loads.
 func (m match) differentLoads() error {
-	var texts []string
-	for _, d := range m.differing() {
-		if d.Subject == results.LoadAspect {
-			texts = append(texts, fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other))
-		}
-	}
-	if len(texts) == 0 {
+	loads := slices.DeleteFunc(m.differing(), func(d Difference) bool { return d.Subject != results.LoadAspect })
+	if len(loads) == 0 {
 		return nil
 	}
+	texts := results.Map(loads, func(d Difference) string { return fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other) })
 	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.key.Scenario, strings.Join(texts, ", "))
 }
 

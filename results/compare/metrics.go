@@ -48,8 +48,8 @@ func (m match) metrics(patterns []string) []string {
 	var out []string
 	for _, p := range patterns {
 		for _, name := range names(m.documents()) {
-			if fits(p, name) && !slices.Contains(out, name) {
-				out = append(out, name)
+			if fits(p, name) {
+				out = results.AppendNew(out, name)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 			}
 		}
 	}
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	names = results.Distinct(names)
 	return func(d *results.Document) string {
 		if d.Unfinished != nil && d.BreachExpected() {
 			return "" // and its variant has no numbers at all
@@ -200,10 +200,7 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 
 // requiredVariants returns the variants that a run must have: those of its documents, and those of its scenario.
 func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
-	var variants []string
-	for _, d := range docs {
-		variants = append(variants, d.Variant)
-	}
+	variants := results.Map(docs, func(d *results.Document) string { return d.Variant })
 	if named := docs[0].Scenario.Variants; named != "" {
 		for _, name := range strings.Split(named, ",") {
 			variants = append(variants, name[strings.LastIndex(name, "/")+1:])
@@ -211,5 +208,5 @@ func requiredVariants(docs []*results.Document, variantsOf func(*results.Documen
 	} else if variantsOf != nil {
 		variants = append(variants, variantsOf(docs[0])...)
 	}
-	return slices.Compact(slices.Sorted(slices.Values(variants)))
+	return results.Distinct(variants)
 }

@@ -139,11 +139,7 @@ func (a Assertion) checkCapacity(r capacity.Report) []Check {
 }
 
 func variantsIn(r capacity.Report) []string {
-	var names []string
-	for _, v := range r.Variants {
-		names = append(names, v.Variant)
-	}
-	return names
+	return results.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
 }
 
 // compareCapacity evaluates the assertion for one variant.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -51,7 +52,7 @@ func (n Names) unknown(scenario, metric string, variants ...string) []string {
 	var problems []string
 	check := func(kind, name string, known []string) {
 		if !slices.Contains(known, name) {
-			known = slices.Compact(slices.Sorted(slices.Values(known)))
+			known = results.Distinct(known)
 			problems = append(problems, fmt.Sprintf("there is no %s %q%s", kind, name, strict.Nearest(name, known)))
 		}
 	}

@@ -1,6 +1,11 @@
 package scaling
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/zkbench/zkbench/results"
+)
 
 // Point is a value under one number of clients: the median over the repeats, and their extremes.
 type Point struct {
@@ -11,22 +16,12 @@ type Point struct {
 
 // clientsOf returns the numbers of clients.
 func clientsOf(points []Point) []float64 {
-	var out []float64
-	for _, p := range points {
-		out = append(out, p.Clients)
-	}
-	return out
+	return results.Map(points, func(p Point) float64 { return p.Clients })
 }
 
 // positive returns the points whose values have a logarithm.
 func positive(points []Point) []Point {
-	var out []Point
-	for _, p := range points {
-		if p.Value > 0 && !math.IsInf(p.Value, 1) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !(p.Value > 0) || math.IsInf(p.Value, 1) })
 }
 
 // PowerLaw is a value that grows with a power of the number of clients. With an exponent of 0 the value is constant, and with 1

@@ -91,11 +91,7 @@ func (t Throughput) Holds() bool { return t.Err == nil && !t.Law.Poor() }
 // Of returns a study for each scenario and its conditions. Measurements whose numbers must not be used are left out.
 func Of(docs []*results.Document) []Study {
 	sound := slices.DeleteFunc(results.WithoutUnfinished(docs), func(d *results.Document) bool { return !d.Drawable() || d.Partial })
-	var out []Study
-	for _, same := range results.GroupBy(sound, (*results.Document).SameConditions) {
-		out = append(out, studyOf(same))
-	}
-	return out
+	return results.Map(results.GroupBy(sound, (*results.Document).SameConditions), studyOf)
 }
 
 // studyOf returns the study of measurements under the same conditions.
@@ -112,20 +108,13 @@ func studyOf(docs []*results.Document) Study {
 			s.Delayed = append(s.Delayed, g[0].Clients)
 		}
 	}
-	s.Counts, s.Delayed = distinct(s.Counts), distinct(s.Delayed)
+	s.Counts, s.Delayed = results.Distinct(s.Counts), results.Distinct(s.Delayed)
 	if s.Unfitted != "" {
 		return s
 	}
-	for _, of := range results.GroupBy(groups, sameVariant) {
-		s.Variants = append(s.Variants, variantOf(of))
-	}
+	s.Variants = results.Map(results.GroupBy(groups, sameVariant), variantOf)
 	slices.SortStableFunc(s.Variants, func(a, b Variant) int { return a.Key.Compare(b.Key) })
 	return s
-}
-
-func distinct(counts []int) []int {
-	slices.Sort(counts)
-	return slices.Compact(counts)
 }
 
 func sameVariant(a, b []*results.Document) bool { return withoutClients(a) == withoutClients(b) }
@@ -167,11 +156,9 @@ func measure(groups [][]*results.Document, metric string) []Point {
 // reciprocal returns the nanoseconds for each operation.
 func reciprocal(perSecond []Point) []Point {
 	const second = 1e9
-	var out []Point
-	for _, p := range positive(perSecond) {
-		out = append(out, Point{p.Clients, second / p.Value, second / p.High, second / p.Low})
-	}
-	return out
+	return results.Map(positive(perSecond), func(p Point) Point {
+		return Point{p.Clients, second / p.Value, second / p.High, second / p.Low}
+	})
 }
 
 // expect returns the formula of a metric. A document has no value where there is no bound.
@@ -214,13 +201,8 @@ func (e Expected) exponentAt(points []Point) float64 {
 
 // LeftOut returns the numbers of clients whose value is zero and has no logarithm.
 func (c Cost) LeftOut() []int {
-	var out []int
-	for _, p := range c.Measured {
-		if !slices.Contains(c.Fitted, p) {
-			out = append(out, int(p.Clients))
-		}
-	}
-	return out
+	left := slices.DeleteFunc(slices.Clone(c.Measured), func(p Point) bool { return slices.Contains(c.Fitted, p) })
+	return results.Map(left, func(p Point) int { return int(p.Clients) })
 }
 
 // TooFew reports whether no variant was measured under enough numbers of clients for an exponent.

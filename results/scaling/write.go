@@ -222,14 +222,10 @@ func (s Study) doubts() string {
 
 // clientsText returns numbers of clients, such as "1, 5 clients".
 func clientsText(counts []int) string {
-	texts := make([]string, len(counts))
-	for i, n := range counts {
-		texts[i] = strconv.Itoa(n)
-	}
 	if len(counts) == 1 && counts[0] == 1 {
 		return "1 client"
 	}
-	return strings.Join(texts, ", ") + " clients"
+	return strings.Join(results.Map(counts, strconv.Itoa), ", ") + " clients"
 }
 
 // laws returns the table of the universal scalability law, with a row for each parameter.

@@ -1,0 +1,43 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Map returns what a function makes of each element; nil without any.
+func Map[T, U any](elements []T, of func(T) U) []U {
+	var out []U
+	for _, e := range elements {
+		out = append(out, of(e))
+	}
+	return out
+}
+
+// AppendNew appends each of the elements that is not in the list yet.
+func AppendNew[T comparable](list []T, elements ...T) []T {
+	for _, e := range elements {
+		if !slices.Contains(list, e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Distinct returns each of the elements once, ascending.
+func Distinct[T cmp.Ordered](elements []T) []T {
+	return slices.Compact(slices.Sorted(slices.Values(elements)))
+}
+
+// GroupBy returns the elements in groups. An element joins the first group whose first element is the same, or begins a new one.
+func GroupBy[T any](elements []T, same func(a, b T) bool) [][]T {
+	var groups [][]T
+	for _, e := range elements {
+		i := slices.IndexFunc(groups, func(g []T) bool { return same(g[0], e) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, nil)
+		}
+		groups[i] = append(groups[i], e)
+	}
+	return groups
+}
