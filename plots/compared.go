@@ -67,13 +67,7 @@ type sides struct {
 
 // metrics returns the metrics of the rows, in their order.
 func (s sides) metrics() []string {
-	var out []string
-	for _, r := range s.rows {
-		if !slices.Contains(out, r.Metric) {
-			out = append(out, r.Metric)
-		}
-	}
-	return out
+	return results.AppendNew(nil, results.Map(s.rows, func(r compare.Row) string { return r.Metric })...)
 }
 
 // of returns the rows of a metric.
@@ -83,12 +77,7 @@ func (s sides) of(metric string) []compare.Row {
 
 // clients returns the numbers of clients, ascending.
 func (s sides) clients() []int {
-	var out []int
-	for _, r := range s.rows {
-		out = append(out, r.Clients)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return results.Distinct(results.Map(s.rows, func(r compare.Row) int { return r.Clients }))
 }
 
 // subject names the scenario and both sides.
@@ -153,13 +142,7 @@ func baseGlyph() draw.GlyphStyle {
 
 // variants returns the names of the variants, in the order of the rows.
 func (s sides) variants() []string {
-	var out []string
-	for _, r := range s.rows {
-		if !slices.Contains(out, r.Other.Variant) {
-			out = append(out, r.Other.Variant)
-		}
-	}
-	return out
+	return results.AppendNew(nil, results.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
 }
 
 // curves draws a metric of both sides against the number of clients.

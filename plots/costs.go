@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
@@ -11,12 +10,7 @@ import (
 // the scenario is about. Formulas are dashed.
 func (s *set) costs() []Figure {
 	metrics := []string{results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.SpuriousWakeupsPerOp}
-	for _, metric := range s.asked() {
-		if isCost(metric) && !slices.Contains(metrics, metric) {
-			metrics = append(metrics, metric)
-		}
-	}
-	return s.metricFigure("costs", "What an operation costs", metrics)
+	return s.metricFigure("costs", "What an operation costs", results.AppendNew(metrics, s.askedThat(isCost)...))
 }
 
 // isCost reports whether a metric that a scenario is about is a count or a size of what is sent or kept.
@@ -43,10 +37,5 @@ func (s *set) throughput() []Figure {
 	if s.docs[0].Rate > 0 {
 		metrics[0] = results.AchievedPerSecond
 	}
-	for _, metric := range s.asked() {
-		if isRate(metric) && !slices.Contains(metrics, metric) {
-			metrics = append(metrics, metric)
-		}
-	}
-	return s.metricFigure("throughput", "Throughput", metrics)
+	return s.metricFigure("throughput", "Throughput", results.AppendNew(metrics, s.askedThat(isRate)...))
 }

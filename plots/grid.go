@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"slices"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -30,11 +32,7 @@ func inColumns(panels []*plot.Plot, columns int) [][]*plot.Plot {
 
 // equalHeights returns the heights of rows that are all alike.
 func equalHeights(rows [][]*plot.Plot, height vg.Length) []vg.Length {
-	out := make([]vg.Length, len(rows))
-	for i := range out {
-		out[i] = height
-	}
-	return out
+	return slices.Repeat([]vg.Length{height}, len(rows))
 }
 
 // total returns the sum of lengths.

@@ -46,12 +46,7 @@ func sameButRate(a, b *results.Document) bool {
 
 // rates returns the rates in the set, ascending.
 func (s *set) rates() []int {
-	var out []int
-	for _, g := range s.groups {
-		out = append(out, g[0].Rate)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return results.Distinct(results.Map(s.groups, func(g []*results.Document) int { return g[0].Rate }))
 }
 
 // knee draws the p99 of the response times against the offered rate. Where the curve of a variant rises is its knee. A cross at the

@@ -44,12 +44,8 @@ func (s *set) latencies() []Figure {
 	if len(s.clients()) == 1 { // the percentiles show the same, and more
 		metrics = nil
 	}
-	for _, metric := range s.asked() {
-		if isTime(metric) && !results.IsFloorMultiple(metric) && !slices.Contains(metrics, metric) {
-			metrics = append(metrics, metric)
-		}
-	}
-	return s.metricFigure("latencies", "How long it takes", metrics)
+	times := s.askedThat(func(metric string) bool { return isTime(metric) && !results.IsFloorMultiple(metric) })
+	return s.metricFigure("latencies", "How long it takes", results.AppendNew(metrics, times...))
 }
 
 // percentiles draws the latency distribution of each phase under the largest number of clients.
@@ -152,11 +148,7 @@ func percentileCurve(group []*results.Document, phase string) (plotter.XYs, erro
 	if !timed(group[0], phase) {
 		return nil, nil
 	}
-	var parts []results.Histogram
-	for _, d := range group {
-		parts = append(parts, d.Histograms[phase])
-	}
-	merged, err := results.MergeHistograms(parts)
+	merged, err := results.MergeHistograms(results.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
 	if err != nil {
 		return nil, err
 	}

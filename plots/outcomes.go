@@ -24,8 +24,8 @@ func (s *set) outcomeMetrics() []string {
 	}
 	var out []string
 	for _, metric := range slices.Concat(s.asked(), slices.Sorted(maps.Keys(measured))) {
-		if measured[metric] && isOutcome(metric) && !slices.Contains(out, metric) {
-			out = append(out, metric)
+		if measured[metric] && isOutcome(metric) {
+			out = results.AppendNew(out, metric)
 		}
 	}
 	return out

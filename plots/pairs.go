@@ -28,12 +28,7 @@ func toLook() look   { return look{cool()[0], round()[0]} }
 // pairsFigure draws the pair of variants of each scenario's overview in a row: how many notifications and requests an operation of
 // both costs, and what the second variant gains.
 func pairsFigure(docs []*results.Document) []Figure {
-	var drawable []*results.Document
-	for _, d := range docs {
-		if d.Drawable() {
-			drawable = append(drawable, d)
-		}
-	}
+	drawable := drawableOf(docs)
 	pairings := results.Summarize(drawable).Pairings()
 	if len(pairings) < fewestPairs {
 		return nil
@@ -54,29 +49,17 @@ func pairsFigure(docs []*results.Document) []Figure {
 
 // serversOf names the servers of all documents.
 func serversOf(docs []*results.Document) string {
-	var all []string
-	for _, group := range results.GroupBy(docs, func(a, b *results.Document) bool { return servers(a) == servers(b) }) {
-		all = append(all, servers(group[0]))
-	}
-	return strings.Join(all, " and ")
+	return strings.Join(results.AppendNew(nil, results.Map(docs, servers)...), " and ")
 }
 
 // pairNames returns the labels of the rows.
 func pairNames(pairings []results.Pairing) []string {
-	var out []string
-	for _, p := range pairings {
-		out = append(out, fmt.Sprintf("%s, %s", p.Naive.Scenario, clientsText(p.Naive.Clients)))
-	}
-	return out
+	return results.Map(pairings, func(p results.Pairing) string {
+		return fmt.Sprintf("%s, %s", p.Naive.Scenario, clientsText(p.Naive.Clients))
+	})
 }
 
-func blank(pairings []results.Pairing) []string {
-	out := make([]string, len(pairings))
-	for i := range out {
-		out[i] = " "
-	}
-	return out
-}
+func blank(pairings []results.Pairing) []string { return slices.Repeat([]string{" "}, len(pairings)) }
 
 // rowsPlot returns a plot with a labelled row for each label, the first one at the top.
 func rowsPlot(title string, labels []string) *plot.Plot {

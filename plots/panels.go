@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
 )
 
 // metricFigure returns a figure with a panel for each of the metrics that has something to show; none if there is no such metric.
@@ -97,11 +99,7 @@ func setClients(p *plot.Plot, clients []int) {
 
 // clientTicks ticks an axis at numbers of clients.
 func clientTicks(clients []int) plot.ConstantTicks {
-	var ticks plot.ConstantTicks
-	for _, n := range clients {
-		ticks = append(ticks, plot.Tick{Value: float64(n), Label: fmt.Sprint(n)})
-	}
-	return ticks
+	return results.Map(clients, func(n int) plot.Tick { return plot.Tick{Value: float64(n), Label: fmt.Sprint(n)} })
 }
 
 // formula is what a variant's formula says for each number of clients.

@@ -109,11 +109,7 @@ type Set struct {
 
 // Sets returns the documents in the groups in which they are drawn. Those whose numbers must not be used are in none.
 func Sets(docs []*results.Document) []Set {
-	var out []Set
-	for _, s := range setsOf(docs) {
-		out = append(out, Set{s.prefix, s.docs})
-	}
-	return out
+	return results.Map(setsOf(docs), func(s *set) Set { return Set{s.prefix, s.docs} })
 }
 
 // newSet returns a set of drawable documents.
@@ -126,12 +122,13 @@ func newSet(docs []*results.Document, prefix string) *set {
 }
 
 func split(docs []*results.Document) []*set {
-	drawable := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !d.Drawable() })
-	var sets []*set
-	for _, group := range results.GroupBy(drawable, (*results.Document).SameConditions) {
-		sets = append(sets, newSet(group, prefixOf(group[0])))
-	}
-	return sets
+	return results.Map(results.GroupBy(drawableOf(docs), (*results.Document).SameConditions), func(group []*results.Document) *set {
+		return newSet(group, prefixOf(group[0]))
+	})
+}
+
+func drawableOf(docs []*results.Document) []*results.Document {
+	return slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !d.Drawable() })
 }
 
 // prefixOf returns the beginning of the names of the files of a document's set.
@@ -167,6 +164,11 @@ func (s *set) asked() []string {
 		asked = pair.Metrics
 	}
 	return asked
+}
+
+// askedThat returns the metrics of one kind that the scenario is about.
+func (s *set) askedThat(is func(metric string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(s.asked()), func(metric string) bool { return !is(metric) })
 }
 
 // subject names the scenario and the servers, what shapes the load, and what its points are.
@@ -220,12 +222,7 @@ func (s *set) repeats() int {
 
 // clients returns the numbers of clients in the set, ascending.
 func (s *set) clients() []int {
-	var out []int
-	for _, g := range s.groups {
-		out = append(out, g[0].Clients)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return results.Distinct(results.Map(s.groups, func(g []*results.Document) int { return g[0].Clients }))
 }
 
 // mostClients returns the largest number of clients, about which a scenario's claims are.

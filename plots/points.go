@@ -155,9 +155,5 @@ func lineEntry(name string, l look) entry {
 
 // legendOf returns an entry for each of the series.
 func legendOf(all []series) []entry {
-	var out []entry
-	for _, s := range all {
-		out = append(out, lineEntry(s.name, s.look))
-	}
-	return out
+	return results.Map(all, func(s series) entry { return lineEntry(s.name, s.look) })
 }

@@ -27,10 +27,7 @@ func (s *set) recoveries() []Figure {
 		return nil
 	}
 	x := recoveryScale(times)
-	labels := make([]string, len(groups))
-	for i, g := range groups {
-		labels[i] = g[0].Variant
-	}
+	labels := results.Map(groups, func(g []*results.Document) string { return g[0].Variant })
 	p := rowsPlot("recovery, ms"+logLabel, labels)
 	for i, g := range groups {
 		s.addRecoveries(p, g, rowOf(i, labels), x)

@@ -225,11 +225,7 @@ func (s *set) addCurve(p *plot.Plot, c curve) {
 }
 
 func xysOf(points []scaling.Point) plotter.XYs {
-	var out plotter.XYs
-	for _, p := range points {
-		out = append(out, plotter.XY{X: p.Clients, Y: p.Value})
-	}
-	return out
+	return results.Map(points, func(p scaling.Point) plotter.XY { return plotter.XY{X: p.Clients, Y: p.Value} })
 }
 
 // lineThrough leaves out what has no place on a logarithmic axis.
@@ -269,11 +265,9 @@ func lawNote(t *scaling.Throughput) string {
 
 // lawLegend returns the entries of the variants, and those of the styles of lines.
 func (s *set) lawLegend(study scaling.Study) []entry {
-	var out []entry
-	for _, v := range study.Variants {
-		one := lineEntry(v.Key.Variant+lawNote(v.Throughput), s.looks[v.Key.Variant])
-		out = append(out, one)
-	}
+	out := results.Map(study.Variants, func(v scaling.Variant) entry {
+		return lineEntry(v.Key.Variant+lawNote(v.Throughput), s.looks[v.Key.Variant])
+	})
 	bound := "formula"
 	if study.Bounds() {
 		bound = "formula: an upper bound"

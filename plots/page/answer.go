@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -71,11 +70,8 @@ func evaluate(c results.Claim, rows []results.Row) claim {
 
 // pairSentence says what the second variant of the scenario's pair gains.
 func pairSentence(p results.Pairing) string {
-	var gains []string
-	for _, g := range p.Gains {
-		gains = append(gains, g.Text)
-	}
-	text := fmt.Sprintf("With %d %s, %s against %s: %s", p.Naive.Clients, results.Plural(p.Naive.Clients, "client"), p.Optimized.Variant, p.Naive.Variant, strings.Join(gains, " and "))
+	text := fmt.Sprintf("With %d %s, %s against %s: %s", p.Naive.Clients, results.Plural(p.Naive.Clients, "client"),
+		p.Optimized.Variant, p.Naive.Variant, p.GainsText(" and "))
 	if p.Change != "" {
 		text += " (" + p.Change + ")"
 	}

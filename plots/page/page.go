@@ -140,11 +140,7 @@ func (r Report) docs() []*results.Document {
 
 // names returns the names of the runs.
 func (r Report) names() []string {
-	var out []string
-	for _, s := range r.Sides {
-		out = append(out, s.Name)
-	}
-	return out
+	return results.Map(r.Sides, func(s compare.Side) string { return s.Name })
 }
 
 // facts returns where, when and with what the runs were measured. What differs between documents has several values.
@@ -152,8 +148,8 @@ func (r Report) facts() []fact {
 	all := func(of func(*results.Document) string) string {
 		var values []string
 		for _, d := range r.docs() {
-			if v := of(d); v != "" && !slices.Contains(values, v) {
-				values = append(values, v)
+			if v := of(d); v != "" {
+				values = results.AppendNew(values, v)
 			}
 		}
 		return strings.Join(values, "; ")

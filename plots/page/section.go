@@ -56,13 +56,8 @@ func (r Report) sections(place int, side compareSide) ([]section, []figure, erro
 		}
 		out = append(out, s)
 	}
-	var others []figure
-	for _, f := range figures {
-		if f.Set == "" {
-			others = append(others, figureOf(f))
-		}
-	}
-	return out, others, nil
+	others := slices.DeleteFunc(slices.Clone(figures), func(f plots.Figure) bool { return f.Set != "" })
+	return out, results.Map(others, figureOf), nil
 }
 
 // setsOf returns the sets of documents that share figures. Documents whose numbers must not be used join the set of the same load, or

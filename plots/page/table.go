@@ -56,12 +56,7 @@ func number(shown string, value float64) cell {
 // tables returns the main table of rows, and one of all other metrics; nil if there are none.
 func tables(d *results.Document, rows []results.Row) (main, more *table) {
 	shown := mainMetrics(d, rows)
-	var others []string
-	for _, metric := range measured(rows) {
-		if !slices.Contains(shown, metric) {
-			others = append(others, metric)
-		}
-	}
+	others := slices.DeleteFunc(measured(rows), func(metric string) bool { return slices.Contains(shown, metric) })
 	repeats := 0
 	for _, r := range rows {
 		repeats = max(repeats, r.Repeats)
@@ -115,13 +110,8 @@ func mainMetrics(d *results.Document, rows []results.Row) []string {
 	}
 	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.BystanderPhase+"-p99-ns")
 	have := measured(rows)
-	var out []string
-	for _, metric := range wanted {
-		if slices.Contains(have, metric) && !slices.Contains(out, metric) {
-			out = append(out, metric)
-		}
-	}
-	return out
+	missing := func(metric string) bool { return !slices.Contains(have, metric) }
+	return results.AppendNew(nil, slices.DeleteFunc(wanted, missing)...)
 }
 
 // metricTable returns a table of metrics with a line for each row.
@@ -201,14 +191,10 @@ func overviewTable(docs []*results.Document) *table {
 		both := func(metric string) cell {
 			return number(p.Naive.Show(metric)+" → "+p.Optimized.Show(metric), p.Naive.Metrics[metric].Value)
 		}
-		var gains []string
-		for _, g := range p.Gains {
-			gains = append(gains, g.Text)
-		}
 		void := p.Naive.Mark() != "" || p.Optimized.Mark() != ""
 		t.Rows = append(t.Rows, row{Void: void, Cells: []cell{
 			text("%s", p.Naive.Scenario), text("%s %s", p.Naive.Variant, p.Naive.Mark()), text("%s %s", p.Optimized.Variant, p.Optimized.Mark()), text("%s", p.Change), number(fmt.Sprint(p.Naive.Clients), float64(p.Naive.Clients)),
-			both(results.RequestsPerOp), both(results.NotificationsPerOp), both(results.HerdMax), text("%s", strings.Join(gains, "; ")),
+			both(results.RequestsPerOp), both(results.NotificationsPerOp), both(results.HerdMax), text("%s", p.GainsText("; ")),
 		}})
 	}
 	return t
