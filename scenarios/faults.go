@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
@@ -55,13 +56,9 @@ func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 
 // describeFailure says in words what fails during the load, after a description of the load; empty if nothing does.
 func (s *Scenario) describeFailure() string {
-	var parts []string
-	for _, f := range s.Faults {
-		parts = append(parts, f.Words())
-	}
 	text := ""
-	if len(parts) > 0 {
-		text = "; meanwhile " + strings.Join(parts, "; ")
+	if len(s.Faults) > 0 {
+		text = "; meanwhile " + strings.Join(results.Map(s.Faults, faults.Fault.Words), "; ")
 	}
 	if s.SessionTimeout > 0 {
 		text += fmt.Sprintf("; sessions time out after %s", time.Duration(s.SessionTimeout))

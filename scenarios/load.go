@@ -3,6 +3,7 @@ package scenarios
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -23,11 +25,7 @@ func Names() []string {
 	if err != nil {
 		panic("the embedded scenarios cannot be listed: " + err.Error())
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
-	}
-	return names
+	return results.Map(files, func(f fs.DirEntry) string { return strings.TrimSuffix(f.Name(), ".yaml") })
 }
 
 // Load returns the scenario of that name, or the scenario in a file if the argument looks like a path. The error lists every

@@ -18,9 +18,6 @@ func SharesOf(recipe variants.Recipe) []results.Share {
 
 // MetricNames returns every metric that a measurement of a recipe can have.
 func MetricNames(recipe variants.Recipe) []string {
-	var losses []string
-	for _, loss := range recipe.Losses {
-		losses = append(losses, string(loss))
-	}
+	losses := results.Map(recipe.Losses, func(loss variants.Loss) string { return string(loss) })
 	return results.MetricNames(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -40,10 +41,7 @@ func (m Mode) rules() (rules modeRules, exists bool) {
 
 // modeNames lists the modes for a message.
 func modeNames() string {
-	var names []string
-	for _, r := range modes() {
-		names = append(names, string(r.name))
-	}
+	names := results.Map(modes(), func(r namedRules) string { return string(r.name) })
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

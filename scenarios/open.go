@@ -3,9 +3,11 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -93,12 +95,8 @@ func (openRules) describe(s *Scenario) string {
 	if len(s.Stages) > 0 {
 		return s.describeStages()
 	}
-	var rates []string
-	for _, rate := range s.Rate {
-		rates = append(rates, fmt.Sprint(rate))
-	}
 	return fmt.Sprintf("%s operations per second (%s arrivals) for %s after %s of warm-up",
-		strings.Join(rates, ", "), s.EffectiveArrivals(), time.Duration(s.Duration), time.Duration(s.WarmUp))
+		strings.Join(results.Map(s.Rate, strconv.Itoa), ", "), s.EffectiveArrivals(), time.Duration(s.Duration), time.Duration(s.WarmUp))
 }
 
 // EffectiveArrivals returns how operations arrive in an open load; empty in other modes.

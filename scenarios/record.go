@@ -2,16 +2,16 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios/faults"
 )
 
 // Record returns the scenario as documents keep it.
 func (s Scenario) Record() results.Scenario {
-	r := results.Scenario{
+	return results.Scenario{
 		Name: s.Name, Question: s.Question, Mode: string(s.Mode), Size: s.Size, Operations: s.Operations,
 		Duration: time.Duration(s.Duration), WarmUp: time.Duration(s.WarmUp), Hold: time.Duration(s.Hold),
 		Think: time.Duration(s.Think), AtMost: time.Duration(s.AtMost), Repeats: s.Repeats, Seed: s.Seed, Heap: s.Heap, BystanderRate: s.BystanderRate,
@@ -19,11 +19,8 @@ func (s Scenario) Record() results.Scenario {
 		Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
 		ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Broken: strings.Join(s.Broken, ","), Overview: s.Overview,
 		Background: s.Background, Asks: s.asks, Expect: s.Expect, Published: s.Published,
+		Faults: results.Map(s.Faults, faults.Fault.String),
 	}
-	for _, f := range s.Faults {
-		r.Faults = append(r.Faults, f.String())
-	}
-	return r
 }
 
 // metricsAsked returns the metrics of the scenario's overview, of its claims and of its published figures, each once and in this order.
@@ -39,11 +36,5 @@ func (s *Scenario) metricsAsked() []string {
 		metric, _ := s.Published.Measured()
 		asked = append(asked, metric)
 	}
-	var once []string
-	for _, metric := range asked {
-		if !slices.Contains(once, metric) {
-			once = append(once, metric)
-		}
-	}
-	return once
+	return results.AppendNew(nil, asked...)
 }

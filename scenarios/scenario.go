@@ -154,11 +154,7 @@ func (s *Scenario) KnownBroken(v variants.Variant) string {
 func (s *Scenario) ExpectsBreach(v variants.Variant) bool { return slices.Contains(s.Broken, v.Name) }
 
 func variantNames(recipe variants.Recipe) []string {
-	var names []string
-	for _, v := range recipe.All() {
-		names = append(names, v.Name)
-	}
-	return names
+	return results.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
@@ -219,9 +215,7 @@ func (s *Scenario) Quick() {
 	}
 	clients := []int{}
 	for _, n := range s.Clients {
-		if n = min(n, most); !slices.Contains(clients, n) {
-			clients = append(clients, n)
-		}
+		clients = results.AppendNew(clients, min(n, most))
 	}
 	s.Clients, s.Repeats, s.Expect, s.Published = clients, 1, nil, nil
 	if s.Mode == Open {

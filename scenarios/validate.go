@@ -54,10 +54,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 		s.validateVariants(&p, *recipe)
 		s.validateClaims(&p, recipe)
 	} else {
-		var names []string
-		for _, r := range recipes {
-			names = append(names, r.Name)
-		}
+		names := results.Map(recipes, func(r variants.Recipe) string { return r.Name })
 		p.add("recipe", "there is no recipe %q%s", s.Recipe, strict.Nearest(s.Recipe, names))
 		s.validateClaims(&p, nil)
 	}
