@@ -38,10 +38,7 @@ func (f *sidesFlags) bind(flags *pflag.FlagSet) {
 
 // check returns the mistakes in the flags.
 func (f sidesFlags) check() error {
-	var errs []error
-	for _, s := range f.across {
-		errs = append(errs, oneOf("--across", s, texts(compare.Subjects())))
-	}
+	errs := results.Map(f.across, func(s string) error { return oneOf("--across", s, texts(compare.Subjects())) })
 	for _, pattern := range f.metrics {
 		if _, err := path.Match(pattern, ""); err != nil {
 			errs = append(errs, usage(fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err)))
@@ -52,11 +49,8 @@ func (f sidesFlags) check() error {
 
 // options returns what the flags select.
 func (f sidesFlags) options() compare.Options {
-	o := compare.Options{Metrics: f.metrics}
-	for _, s := range f.across {
-		o.Across = append(o.Across, compare.Subject(s))
-	}
-	return o
+	across := results.Map(f.across, func(s string) compare.Subject { return compare.Subject(s) })
+	return compare.Options{Metrics: f.metrics, Across: across}
 }
 
 // twice returns an error if an argument is given twice.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
@@ -146,11 +147,7 @@ func forgone(losses []variants.Loss) string {
 		variants.Blocked:      "clients that work may wait without end for one that failed",
 		variants.Fenced:       "a client may go on beside the next holder, which a check of its fencing token stops",
 	}
-	var parts []string
-	for _, l := range losses {
-		parts = append(parts, cmp.Or(words[l], string(l)))
-	}
-	return strings.Join(parts, "; ")
+	return strings.Join(results.Map(losses, func(l variants.Loss) string { return cmp.Or(words[l], string(l)) }), "; ")
 }
 
 // namesSize reports whether a cost of a variant depends on the size.

@@ -195,11 +195,8 @@ func pathTable(r observe.Report) *table.Table {
 
 // failedText returns the numbers of failed requests by code.
 func failedText(failed map[string]int64) string {
-	var parts []string
-	for _, code := range slices.Sorted(maps.Keys(failed)) {
-		parts = append(parts, table.Grouped(failed[code])+" "+code)
-	}
-	return strings.Join(parts, ", ")
+	text := func(code string) string { return table.Grouped(failed[code]) + " " + code }
+	return strings.Join(results.Map(slices.Sorted(maps.Keys(failed)), text), ", ")
 }
 
 func waiterText(w observe.Waiter) string {

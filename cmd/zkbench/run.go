@@ -275,11 +275,9 @@ func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario, recipes []
 
 // checked returns every mistake in a scenario, by the flags that change its fields.
 func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
-	var errs []error
-	for _, p := range s.Validate(recipes) {
-		errs = append(errs, fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text))
-	}
-	return errors.Join(errs...)
+	return errors.Join(results.Map(s.Validate(recipes), func(p scenarios.Problem) error {
+		return fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text)
+	})...)
 }
 
 // loadFlags returns the names of the flags that change a scenario's load.

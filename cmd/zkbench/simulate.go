@@ -274,10 +274,7 @@ func (s *simulating) investigate(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return exitError{code: outcome.CodeBroken}
 	}
-	var jobs []simulation.Job
-	for _, name := range slices.Sorted(maps.Keys(s.found)) {
-		jobs = append(jobs, s.found[name])
-	}
+	jobs := results.Map(slices.Sorted(maps.Keys(s.found)), func(name string) simulation.Job { return s.found[name] })
 	var errs []error
 	err := s.pool.Do(ctx, jobsOf(jobs[:min(mostStories, len(jobs))]...), func(_ simulation.Job, r simulation.Report) {
 		if r.Failure == nil {

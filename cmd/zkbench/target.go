@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
@@ -120,9 +121,5 @@ func serverList(e ensemble.Ensemble, f ensembleFlags) string {
 	if f.servers != "" {
 		return f.servers
 	}
-	var addrs []string
-	for _, s := range e.Servers() {
-		addrs = append(addrs, s.Addr)
-	}
-	return strings.Join(addrs, ",")
+	return strings.Join(results.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
 }
