@@ -92,7 +92,7 @@ func (s sides) figure(name, shows string, panels []*plot.Plot, height vg.Length,
 	rows := inColumns(panels, min(panelColumns, len(panels)))
 	heights := equalHeights(rows, height)
 	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: total(heights),
+		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: results.Sum(heights),
 		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
 )
 
 // The gaps between the panels of a grid, and the height of a panel.
@@ -35,15 +37,6 @@ func equalHeights(rows [][]*plot.Plot, height vg.Length) []vg.Length {
 	return slices.Repeat([]vg.Length{height}, len(rows))
 }
 
-// total returns the sum of lengths.
-func total(lengths []vg.Length) vg.Length {
-	var sum vg.Length
-	for _, l := range lengths {
-		sum += l
-	}
-	return sum
-}
-
 // margins is the room that the axes of a panel take on each side of its data.
 type margins struct{ left, right vg.Length }
 
@@ -54,10 +47,7 @@ func marginsOf(p *plot.Plot, c draw.Canvas) margins {
 
 // drawGrid draws rows of panels from the top down. The data areas of a column are aligned, and those of all columns equally wide.
 func drawGrid(rows [][]*plot.Plot, heights []vg.Length, c draw.Canvas) {
-	columns := 0
-	for _, row := range rows {
-		columns = max(columns, len(row))
-	}
+	columns := results.Largest(results.Map(rows, func(row []*plot.Plot) int { return len(row) }))
 	widest := make([]margins, columns)
 	for _, row := range rows {
 		for i, p := range row {
@@ -94,7 +84,7 @@ func (s *set) gridFigure(name, shows string, panels []*plot.Plot, legend []entry
 		heights[0] = figureHeight
 	}
 	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: total(heights),
+		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: results.Sum(heights),
 		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
 	}
 }
@@ -103,7 +93,7 @@ func (s *set) gridFigure(name, shows string, panels []*plot.Plot, legend []entry
 func (f Figure) rowsOf(panels []*plot.Plot, rows int) Figure {
 	lines := inColumns(panels, min(panelColumns, len(panels)))
 	heights := equalHeights(lines, rowsAxis+rowHeight*vg.Length(rows))
-	f.height = total(heights)
+	f.height = results.Sum(heights)
 	f.body = func(c draw.Canvas) { drawGrid(lines, heights, c) }
 	return f
 }
@@ -118,7 +108,7 @@ const (
 func (s *set) stackFigure(name, shows string, panels []*plot.Plot, heights []vg.Length, legend []entry) Figure {
 	rows := inColumns(panels, 1)
 	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subjectOfOne(), Zoom: true, legend: legend, width: figureWidth, height: total(heights),
+		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subjectOfOne(), Zoom: true, legend: legend, width: figureWidth, height: results.Sum(heights),
 		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
 	}
 }

@@ -19,14 +19,8 @@ const kneeRoom = 3
 
 // sweeps returns the documents of open loads that differ in nothing but their rate, if there are enough rates, and all others.
 func sweeps(docs []*results.Document) (swept []*set, others []*results.Document) {
-	var open []*results.Document
-	for _, d := range docs {
-		if d.Rate > 0 && d.Drawable() {
-			open = append(open, d)
-		} else {
-			others = append(others, d)
-		}
-	}
+	isOpen := func(d *results.Document) bool { return d.Rate > 0 && d.Drawable() }
+	open, others := results.Where(docs, isOpen), slices.DeleteFunc(slices.Clone(docs), isOpen)
 	for _, group := range results.GroupBy(open, sameButRate) {
 		s := newSet(group, group[0].Scenario.Name+"-"+group[0].Environment.Engine)
 		if len(s.rates()) < fewestRates {

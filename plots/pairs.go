@@ -28,7 +28,7 @@ func toLook() look   { return look{cool()[0], round()[0]} }
 // pairsFigure draws the pair of variants of each scenario's overview in a row: how many notifications and requests an operation of
 // both costs, and what the second variant gains.
 func pairsFigure(docs []*results.Document) []Figure {
-	drawable := drawableOf(docs)
+	drawable := results.Where(docs, (*results.Document).Drawable)
 	pairings := results.Summarize(drawable).Pairings()
 	if len(pairings) < fewestPairs {
 		return nil

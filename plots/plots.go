@@ -122,13 +122,10 @@ func newSet(docs []*results.Document, prefix string) *set {
 }
 
 func split(docs []*results.Document) []*set {
-	return results.Map(results.GroupBy(drawableOf(docs), (*results.Document).SameConditions), func(group []*results.Document) *set {
+	drawable := results.Where(docs, (*results.Document).Drawable)
+	return results.Map(results.GroupBy(drawable, (*results.Document).SameConditions), func(group []*results.Document) *set {
 		return newSet(group, prefixOf(group[0]))
 	})
-}
-
-func drawableOf(docs []*results.Document) []*results.Document {
-	return slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return !d.Drawable() })
 }
 
 // prefixOf returns the beginning of the names of the files of a document's set.
@@ -168,7 +165,7 @@ func (s *set) asked() []string {
 
 // askedThat returns the metrics of one kind that the scenario is about.
 func (s *set) askedThat(is func(metric string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(s.asked()), func(metric string) bool { return !is(metric) })
+	return results.Where(s.asked(), is)
 }
 
 // subject names the scenario and the servers, what shapes the load, and what its points are.
@@ -213,11 +210,7 @@ func servers(d *results.Document) string {
 
 // repeats returns the largest number of repeats of a group.
 func (s *set) repeats() int {
-	most := 0
-	for _, g := range s.groups {
-		most = max(most, len(g))
-	}
-	return most
+	return results.Largest(results.Map(s.groups, func(g []*results.Document) int { return len(g) }))
 }
 
 // clients returns the numbers of clients in the set, ascending.

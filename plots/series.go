@@ -79,11 +79,7 @@ func (t track) line(value func(first, end int) (y float64, ok bool)) plotter.XYs
 // rate draws counts as counts per second.
 func (t track) rate(counts []int64) plotter.XYs {
 	return t.line(func(first, end int) (float64, bool) {
-		var sum int64
-		for _, n := range counts[first:end] {
-			sum += n
-		}
-		return float64(sum) / t.step.Seconds(), true
+		return float64(results.Sum(counts[first:end])) / t.step.Seconds(), true
 	})
 }
 
@@ -94,11 +90,7 @@ func (t track) latencies() plotter.XYs {
 		return nil // of schema 3
 	}
 	return t.line(func(first, end int) (float64, bool) {
-		var samples int64
-		var total time.Duration
-		for i := first; i < end; i++ {
-			samples, total = samples+s.Samples[i], total+s.Time[i]
-		}
+		samples, total := results.Sum(s.Samples[first:end]), results.Sum(s.Time[first:end])
 		return milliseconds(total) / float64(max(samples, 1)), samples > 0
 	})
 }
@@ -133,12 +125,9 @@ func (t track) reads() plotter.XYs {
 // overTime draws the time series of the middle repeat of each variant under the largest number of clients. Short measurements are left
 // out, and those in lockstep, whose pace zkbench sets.
 func (s *set) overTime() []Figure {
-	var docs []*results.Document
-	for _, group := range s.atMost() {
-		if d := middle(group); d.Series != nil && !d.Window.Lockstep && lengthOf(d) > shortestSeries {
-			docs = append(docs, d)
-		}
-	}
+	docs := results.Where(results.Map(s.atMost(), middle), func(d *results.Document) bool {
+		return d.Series != nil && !d.Window.Lockstep && lengthOf(d) > shortestSeries
+	})
 	if len(docs) == 0 {
 		return nil
 	}

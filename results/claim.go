@@ -238,20 +238,12 @@ func (c Claim) holds(got, limit float64) bool {
 // MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they
 // name another.
 func MostClients(rows []Row) int {
-	most := 0
-	for _, r := range rows {
-		most = max(most, r.Clients)
-	}
-	return most
+	return Largest(Map(rows, func(r Row) int { return r.Clients }))
 }
 
 // HighestRate returns the largest rate of any row; 0 without open loads.
 func HighestRate(rows []Row) int {
-	rate := 0
-	for _, r := range rows {
-		rate = max(rate, r.Rate)
-	}
-	return rate
+	return Largest(Map(rows, func(r Row) int { return r.Rate }))
 }
 
 // showValue writes a value of a metric: a time as a duration.

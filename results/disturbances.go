@@ -53,11 +53,7 @@ func (d *Document) disturbances() []finding {
 // has its own numbers, so that a run on a busy machine would fill a page.
 func writeDisturbances(w io.Writer, docs []*Document) {
 	longest := func(d *Document) time.Duration {
-		var took time.Duration
-		for _, f := range d.disturbances() {
-			took = max(took, f.took)
-		}
-		return took
+		return Largest(Map(d.disturbances(), func(f finding) time.Duration { return f.took }))
 	}
 	sorted := slices.SortedStableFunc(slices.Values(docs), func(a, b *Document) int { return cmp.Compare(longest(b), longest(a)) })
 	var printed, left, affected int

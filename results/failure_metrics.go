@@ -169,11 +169,7 @@ func faultsLine(rows []Row) string {
 		return ""
 	}
 	text := fmt.Sprintf("faults: %s; counts contain recoveries, so that they are not compared with formulas", strings.Join(rows[0].Faults, "; "))
-	var unrecovered int64
-	for _, r := range rows {
-		unrecovered += r.Unrecovered
-	}
-	if unrecovered > 0 {
+	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unrecovered > 0 }) {
 		text += "; ≥: the load ended before a recovery"
 	}
 	return text

@@ -29,6 +29,23 @@ func Distinct[T cmp.Ordered](elements []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(elements)))
 }
 
+// Where returns the elements of a kind.
+func Where[T any](elements []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(elements), func(e T) bool { return !is(e) })
+}
+
+// Sum returns the sum of the values, and 0 without any.
+func Sum[T ~int | ~int64 | ~float64](values []T) T {
+	var total T
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+// Largest returns the largest of the values, and 0 if none is larger.
+func Largest[T ~int | ~int64 | ~float64](values []T) T { return slices.Max(append([]T{0}, values...)) }
+
 // GroupBy returns the elements in groups. An element joins the first group whose first element is the same, or begins a new one.
 func GroupBy[T any](elements []T, same func(a, b T) bool) [][]T {
 	var groups [][]T

@@ -18,6 +18,15 @@ func TestLists(t *testing.T) {
 	if got := results.AppendNew([]int{3, 1}, 1, 2, 2); !slices.Equal(got, []int{3, 1, 2}) {
 		t.Errorf("AppendNew = %v", got)
 	}
+	if got := results.Where([]int{3, 1, 2}, func(n int) bool { return n > 1 }); !slices.Equal(got, []int{3, 2}) {
+		t.Errorf("Where = %v", got)
+	}
+	if sum, most := results.Sum([]float64{1, 2.5}), results.Largest([]int{2, 3, -1}); sum != 3.5 || most != 3 {
+		t.Errorf("Sum = %g, and Largest = %d", sum, most)
+	}
+	if sum, most := results.Sum([]int(nil)), results.Largest([]int{-1}); sum != 0 || most != 0 {
+		t.Errorf("of nothing, Sum = %d, and of a negative number, Largest = %d", sum, most)
+	}
 	given := []int{3, 1, 3}
 	if got := results.Distinct(given); !slices.Equal(got, []int{1, 3}) || !slices.Equal(given, []int{3, 1, 3}) {
 		t.Errorf("Distinct = %v of what is now %v", got, given)

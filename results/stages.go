@@ -51,11 +51,8 @@ func StagesText(stages []StageLoad) string {
 }
 
 // StagesLast returns how long stages last together.
-func StagesLast(stages []StageLoad) (sum time.Duration) {
-	for _, s := range stages {
-		sum += s.For
-	}
-	return sum
+func StagesLast(stages []StageLoad) time.Duration {
+	return Sum(Map(stages, func(s StageLoad) time.Duration { return s.For }))
 }
 
 // Stage is what happened in one stage of the window.

@@ -39,10 +39,7 @@ func (d *Document) stalled() []finding {
 		text += " (" + meanwhile + ")"
 	}
 	if others := len(stalls) - 1; others > 0 {
-		var total time.Duration
-		for _, s := range stalls {
-			total += s.Length
-		}
+		total := Sum(Map(stalls, func(s Stall) time.Duration { return s.Length }))
 		text += fmt.Sprintf(", nor in %d other %s: %s in all", others, Plural(others, "stall"), show(total))
 	}
 	return []finding{{text, longest.Length}}

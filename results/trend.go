@@ -54,34 +54,23 @@ func (d *Document) blocks(value func(first, end int) (v float64, known bool)) tr
 // latencies returns the mean duration of the first phase over the blocks.
 func (d *Document) latencies() trend {
 	return d.blocks(func(first, end int) (float64, bool) {
-		samples := sum(d.Series.Samples[first:end])
-		var total time.Duration
-		for _, t := range d.Series.Time[first:end] {
-			total += t
-		}
-		return float64(total) / float64(max(samples, 1)), samples > 0
+		samples := Sum(d.Series.Samples[first:end])
+		return float64(Sum(d.Series.Time[first:end])) / float64(max(samples, 1)), samples > 0
 	})
 }
 
 // memory returns the largest resident size of zkbench over the blocks.
 func (d *Document) memory() trend {
 	return d.blocks(func(first, end int) (float64, bool) {
-		var most int64
-		for _, m := range d.Series.Memory[first:end] {
-			most = max(most, m)
-		}
+		most := Largest(d.Series.Memory[first:end])
 		return float64(most), most > 0
 	})
 }
 
 // third returns the mean of the blocks in a third of the window, counted from 0.
 func (t trend) third(i int) float64 {
-	var total float64
 	part := t[i*len(t)/3 : (i+1)*len(t)/3]
-	for _, v := range part {
-		total += v
-	}
-	return total / float64(len(part))
+	return Sum(part) / float64(len(part))
 }
 
 // rises reports whether the values rise from third to third, and later blocks exceed earlier ones more often than by chance: the

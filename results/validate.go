@@ -200,13 +200,7 @@ func (d *Document) validateCounts(p *problems) {
 	p.unless(c.FailedWrites <= c.Writes, "counts.failed_writes is %d, of %d writes", c.FailedWrites, c.Writes)
 }
 
-func sumOf(counts map[string]int64) int64 {
-	var sum int64
-	for _, n := range counts {
-		sum += n
-	}
-	return sum
-}
+func sumOf(counts map[string]int64) int64 { return Sum(slices.Collect(maps.Values(counts))) }
 
 func (d *Document) validateExpected(p *problems) {
 	p.unless(d.Expected.Exact == d.CountsExactly(), "expected.exact is %t, and should be %t for such a load", d.Expected.Exact, d.CountsExactly())

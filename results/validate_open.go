@@ -34,7 +34,8 @@ func (d *Document) validateOpen(p *problems) {
 	p.unless(o.LastEmpty <= d.Window.End, "open.backlog_last_empty_ns is %s, and window.end_ns %s", o.LastEmpty, d.Window.End)
 	p.unless(o.BacklogMax > 0 || o.LastEmpty == d.Window.End, "open.backlog_max is 0, and open.backlog_last_empty_ns %s, not the window's end", o.LastEmpty)
 	if d.Series != nil {
-		p.unless(largestOf(d.Series.Backlog) >= o.BacklogMax, "open.backlog_max is %d, and series.backlog has at most %d", o.BacklogMax, largestOf(d.Series.Backlog))
+		most := Largest(d.Series.Backlog)
+		p.unless(most >= o.BacklogMax, "open.backlog_max is %d, and series.backlog has at most %d", o.BacklogMax, most)
 	}
 	p.unless(slices.Contains(listed(d.Scenario.Rates), fmt.Sprint(d.Rate)), "rate is %d, which is none of scenario.rates %s", d.Rate, d.Scenario.Rates)
 }

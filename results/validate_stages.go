@@ -21,20 +21,13 @@ func (d *Document) validateStages(p *problems) {
 		p.unless(s.For > 0 && (s.Rate > 0) == open && (s.Clients > 0) == closed && (i > 0 || !s.Ramp), "scenario.stages[%d] is %q in mode %s", i, s, d.Scenario.Mode)
 		p.unless(s.Rate <= d.Rate && (s.Clients <= d.Clients || d.Repeat == 0), "scenario.stages[%d] is %q, and the load has at most %s", i, s, d.Load())
 	}
-	p.unless(len(asked) == 0 || d.Repeat == 0 || highestStage(asked) == cmp.Or(d.Rate, d.Clients), "scenario.stages have at most %d, and the load %s", highestStage(asked), d.Load())
+	highest := Largest(Map(asked, StageLoad.Level))
+	p.unless(len(asked) == 0 || d.Repeat == 0 || highest == cmp.Or(d.Rate, d.Clients),
+		"scenario.stages have at most %d, and the load %s", highest, d.Load())
 	if len(d.Stages) == 0 || len(d.Stages) > len(asked) || len(d.Phases) == 0 {
 		return
 	}
 	d.validateParts(p)
-}
-
-// highestStage returns the largest rate or number of clients of any stage.
-func highestStage(stages []StageLoad) int {
-	level := 0
-	for _, s := range stages {
-		level = max(level, s.Level())
-	}
-	return level
 }
 
 // unloaded reports whether no load was applied because the background alone saturated the ensemble.

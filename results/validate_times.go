@@ -86,10 +86,10 @@ func (d *Document) validateSeries(p *problems) {
 	doubled := s.Bin / FirstBin
 	p.unless(s.Bin > 0 && s.Bin%FirstBin == 0 && doubled&(doubled-1) == 0, "series.bin_ns is %s, which is not %s times a power of two", s.Bin, FirstBin)
 	p.unless(s.Bin <= FirstBin || bins >= MaxBins/2, "series.bin_ns is %s, and there are only %d bins", s.Bin, bins)
-	operations, notifications := sum(s.Operations), sum(s.Notifications)
+	operations, notifications := Sum(s.Operations), Sum(s.Notifications)
 	p.unless(operations >= d.Window.Operations, "series.operations has %d, of %d window.operations", operations, d.Window.Operations)
 	p.unless(notifications >= d.Counts.Notified, "series.notifications has %d, of %d counts.notified", notifications, d.Counts.Notified)
-	largest := largestOf(s.LargestHerd)
+	largest := Largest(s.LargestHerd)
 	p.unless(largest >= d.Herd.Max(), "series.largest_herd has at most %d, and herd.sizes %d", largest, d.Herd.Max())
 }
 
@@ -99,26 +99,9 @@ func (d *Document) validateSamples(p *problems) {
 	if len(d.Phases) == 0 || len(s.Samples) == 0 || len(s.Samples) != len(s.Time) {
 		return
 	}
-	samples, of := sum(s.Samples), d.Histograms[d.Phases[0]].All()
+	samples, of := Sum(s.Samples), d.Histograms[d.Phases[0]].All()
 	p.unless(samples >= of, "series.samples has %d, of %d in histograms.%s", samples, of, d.Phases[0])
 	for i, n := range s.Samples {
 		p.unless(n > 0 || s.Time[i] == 0, "series.time_ns[%d] is %s, of no samples", i, s.Time[i])
 	}
-}
-
-func sum(values []int64) int64 {
-	var total int64
-	for _, v := range values {
-		total += v
-	}
-	return total
-}
-
-// largestOf returns the largest value, and 0 without any.
-func largestOf[T int | int64](values []T) T {
-	var largest T
-	for _, v := range values {
-		largest = max(largest, v)
-	}
-	return largest
 }

@@ -9,22 +9,13 @@ import (
 // WriteBreaches prints how often the recipe's promise was broken although the scenario does not expect it, and the first violations of
 // each measurement. Without such violations it prints nothing and returns false.
 func WriteBreaches(w io.Writer, docs []*Document) bool {
-	broken := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return !d.Broken() })
+	broken := Where(docs, (*Document).Broken)
 	if len(broken) == 0 {
 		return false
 	}
-	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", breachesOf(broken))
+	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", Sum(Map(broken, (*Document).Breaches)))
 	writeViolations(w, broken)
 	return true
-}
-
-// breachesOf returns how often the promise was broken in all measurements together.
-func breachesOf(docs []*Document) int64 {
-	var breaches int64
-	for _, d := range docs {
-		breaches += d.Breaches()
-	}
-	return breaches
 }
 
 // writeViolations prints the first violations of each measurement.
@@ -38,9 +29,9 @@ func writeViolations(w io.Writer, docs []*Document) {
 
 // writeKnownBroken prints what each variant that is known to be broken was caught at, and in how many of its measurements.
 func writeKnownBroken(w io.Writer, docs []*Document) {
-	known := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return d.KnownBroken == "" })
+	known := Where(docs, func(d *Document) bool { return d.KnownBroken != "" })
 	for _, all := range GroupBy(known, func(a, b *Document) bool { return a.Key().Name() == b.Key().Name() && a.KnownBroken == b.KnownBroken }) {
-		caught := slices.DeleteFunc(slices.Clone(all), func(d *Document) bool { return d.Breaches() == 0 })
+		caught := Where(all, func(d *Document) bool { return d.Breaches() > 0 })
 		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n", all[0].Key().Name(), all[0].KnownBroken, len(caught), len(all))
 		writeViolations(w, slices.DeleteFunc(caught, (*Document).Broken))
 	}
@@ -49,9 +40,9 @@ func writeKnownBroken(w io.Writer, docs []*Document) {
 // WriteVerdict prints breaches of the promise, reasons why numbers must not be used, and warnings. It prints each reason
 // once, with the measurements to which it applies.
 func WriteVerdict(w io.Writer, docs []*Document) {
-	checked := slices.DeleteFunc(slices.Clone(docs), func(d *Document) bool { return d.Scenario.Mode == ObservedMode })
+	checked := Where(docs, func(d *Document) bool { return d.Scenario.Mode != ObservedMode })
 	if !WriteBreaches(w, docs) && len(checked) > 0 {
-		kept := slices.DeleteFunc(slices.Clone(checked), func(d *Document) bool { return d.Breaches() > 0 })
+		kept := Where(checked, func(d *Document) bool { return d.Breaches() == 0 })
 		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(kept), len(checked))
 	}
 	if n := len(docs) - len(checked); n > 0 {
@@ -62,13 +53,7 @@ func WriteVerdict(w io.Writer, docs []*Document) {
 		fmt.Fprintf(w, "%d %s %s only observed: zkbench does not know what the application promises\n", n, Plural(n, "measurement"), were)
 	}
 	writeKnownBroken(w, docs)
-	var equal int
-	for _, d := range docs {
-		if d.Expected.Equal {
-			equal++
-		}
-	}
-	if equal > 0 {
+	if equal := len(Where(docs, func(d *Document) bool { return d.Expected.Equal })); equal > 0 {
 		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
 	}
 	writeProgress(w, docs)
@@ -92,10 +77,8 @@ func WriteEngine(w io.Writer, docs []*Document) {
 
 // writeProgress prints how far each load came that was not finished.
 func writeProgress(w io.Writer, docs []*Document) {
-	for _, d := range docs {
-		if d.Unfinished != nil {
-			fmt.Fprintf(w, "%s: %s\n", d.label(), d.Progress())
-		}
+	for _, d := range Where(docs, func(d *Document) bool { return d.Unfinished != nil }) {
+		fmt.Fprintf(w, "%s: %s\n", d.label(), d.Progress())
 	}
 }
 
@@ -132,17 +115,12 @@ func writeTxnLog(w io.Writer, docs []*Document) {
 
 // writeOracle prints how many measurements the servers' own counters confirm.
 func writeOracle(w io.Writer, docs []*Document) {
-	var checked int
-	var notifications, writes int64
-	for _, d := range docs {
-		if d.Oracle.Checked && d.Oracle.Agrees() {
-			checked++
-			notifications += d.Oracle.ServerNotifications
-			writes += d.Oracle.ServerTransactions
-		}
-	}
-	if checked > 0 {
-		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes)\n", checked, len(docs), notifications, writes)
+	checked := Where(docs, func(d *Document) bool { return d.Oracle.Checked && d.Oracle.Agrees() })
+	if len(checked) > 0 {
+		notifications := Sum(Map(checked, func(d *Document) int64 { return d.Oracle.ServerNotifications }))
+		writes := Sum(Map(checked, func(d *Document) int64 { return d.Oracle.ServerTransactions }))
+		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes)\n",
+			len(checked), len(docs), notifications, writes)
 	}
 }
 

@@ -56,7 +56,7 @@ func (r Report) sections(place int, side compareSide) ([]section, []figure, erro
 		}
 		out = append(out, s)
 	}
-	others := slices.DeleteFunc(slices.Clone(figures), func(f plots.Figure) bool { return f.Set != "" })
+	others := results.Where(figures, func(f plots.Figure) bool { return f.Set == "" })
 	return out, results.Map(others, figureOf), nil
 }
 

@@ -57,10 +57,7 @@ func number(shown string, value float64) cell {
 func tables(d *results.Document, rows []results.Row) (main, more *table) {
 	shown := mainMetrics(d, rows)
 	others := slices.DeleteFunc(measured(rows), func(metric string) bool { return slices.Contains(shown, metric) })
-	repeats := 0
-	for _, r := range rows {
-		repeats = max(repeats, r.Repeats)
-	}
+	repeats := results.Largest(results.Map(rows, func(r results.Row) int { return r.Repeats }))
 	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, results.Plural(repeats, "repeat"))
 	main = metricTable(caption, rows, shown)
 	if len(others) > 0 {

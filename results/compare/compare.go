@@ -113,14 +113,8 @@ func Runs(sides []Side, o Options) (Comparison, error) {
 func Variants(side Side, o Options) (Comparison, error) {
 	c := Comparison{Schema: Schema, Sides: []string{side.Name}}
 	groups := grouped(side)
-	var base, others []group
-	for _, g := range groups {
-		if g.key.Variant == baseOf(g.key.Scenario, groups, o.Base) {
-			base = append(base, g)
-		} else {
-			others = append(others, g)
-		}
-	}
+	isBase := func(g group) bool { return g.key.Variant == baseOf(g.key.Scenario, groups, o.Base) }
+	base, others := results.Where(groups, isBase), slices.DeleteFunc(slices.Clone(groups), isBase)
 	if o.Base != "" && len(base) == 0 {
 		return c, fmt.Errorf("--base %s: no such variant; %s has %s", o.Base, side.Name, inventory(groups))
 	}

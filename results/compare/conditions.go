@@ -86,7 +86,7 @@ func (m match) otherName() string {
 
 // differentLoads returns an error if the two groups had different loads.
 func (m match) differentLoads() error {
-	loads := slices.DeleteFunc(m.differing(), func(d Difference) bool { return d.Subject != results.LoadAspect })
+	loads := results.Where(m.differing(), func(d Difference) bool { return d.Subject == results.LoadAspect })
 	if len(loads) == 0 {
 		return nil
 	}
@@ -127,14 +127,9 @@ func (d Difference) accepted(across []Subject) bool {
 
 // obstacle returns why times cannot be compared; empty if they can.
 func obstacle(differences []Difference) string {
-	var names []string
-	for _, d := range differences {
-		if !d.Accepted {
-			names = append(names, d.Name)
-		}
-	}
-	if len(names) == 0 {
+	open := results.Where(differences, func(d Difference) bool { return !d.Accepted })
+	if len(open) == 0 {
 		return ""
 	}
-	return "measured under different conditions: " + strings.Join(names, ", ")
+	return "measured under different conditions: " + strings.Join(results.Map(open, func(d Difference) string { return d.Name }), ", ")
 }

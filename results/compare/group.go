@@ -96,13 +96,7 @@ func (g group) values(metric string) (results.Aggregated, bool) {
 
 // has returns the number of documents that have a metric.
 func (g group) has(metric string) int {
-	n := 0
-	for _, d := range g.docs {
-		if _, ok := d.Metrics[metric]; ok {
-			n++
-		}
-	}
-	return n
+	return len(results.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
 }
 
 // all reports whether a condition holds for every document.

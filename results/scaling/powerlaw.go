@@ -2,7 +2,6 @@ package scaling
 
 import (
 	"math"
-	"slices"
 
 	"github.com/zkbench/zkbench/results"
 )
@@ -21,7 +20,7 @@ func clientsOf(points []Point) []float64 {
 
 // positive returns the points whose values have a logarithm.
 func positive(points []Point) []Point {
-	return slices.DeleteFunc(slices.Clone(points), func(p Point) bool { return !(p.Value > 0) || math.IsInf(p.Value, 1) })
+	return results.Where(points, func(p Point) bool { return p.Value > 0 && !math.IsInf(p.Value, 1) })
 }
 
 // PowerLaw is a value that grows with a power of the number of clients. With an exponent of 0 the value is constant, and with 1

@@ -201,7 +201,7 @@ func (e Expected) exponentAt(points []Point) float64 {
 
 // LeftOut returns the numbers of clients whose value is zero and has no logarithm.
 func (c Cost) LeftOut() []int {
-	left := slices.DeleteFunc(slices.Clone(c.Measured), func(p Point) bool { return slices.Contains(c.Fitted, p) })
+	left := results.Where(c.Measured, func(p Point) bool { return !slices.Contains(c.Fitted, p) })
 	return results.Map(left, func(p Point) int { return int(p.Clients) })
 }
 
