@@ -2,7 +2,6 @@ package plots
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -16,10 +15,7 @@ import (
 func (s *set) herdSizes() []Figure {
 	n := s.mostClients()
 	groups := s.atMost()
-	largest := 0
-	for _, group := range groups {
-		largest = max(largest, mergedHerd(group).Max())
-	}
+	largest := results.Largest(results.Map(groups, func(g []*results.Document) int { return mergedHerd(g).Max() }))
 	if largest < 2 {
 		return nil
 	}
@@ -70,10 +66,8 @@ func ends(xys plotter.XYs) plotter.XYs {
 // steps returns the curve of one variant's herd sizes. It ends beside the largest herd of all variants. It is empty if
 // there were no notifications.
 func steps(h results.Herd, largest int) plotter.XYs {
-	var total, seen int64
-	for _, size := range h.Sizes {
-		total += size.Count
-	}
+	var seen int64
+	total := results.Sum(results.Map(h.Sizes, func(s results.SizeCount) int64 { return s.Count }))
 	if total == 0 {
 		return nil
 	}
@@ -94,9 +88,5 @@ func mergedHerd(group []*results.Document) results.Herd {
 			counts[size.Size] += size.Count
 		}
 	}
-	var h results.Herd
-	for _, size := range slices.Sorted(maps.Keys(counts)) {
-		h.Sizes = append(h.Sizes, results.SizeCount{Size: size, Count: counts[size]})
-	}
-	return h
+	return results.Herd{Sizes: results.HerdSizes(counts)}
 }

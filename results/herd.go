@@ -1,6 +1,10 @@
 package results
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Notification is one watch event that a client received.
 type Notification struct {
@@ -17,13 +21,23 @@ const (
 	GroupedByPathAndTime = "path and time" // a guess, on servers that do not name the transaction behind a notification
 )
 
-// Mean returns the average size of the herds, zero without herds.
-func (h Herd) Mean() float64 {
-	var herds, members int64
+// HerdSizes returns the numbers of herds by their size, the smallest herds first.
+func HerdSizes(counts map[int]int64) []SizeCount {
+	return Map(slices.Sorted(maps.Keys(counts)), func(size int) SizeCount { return SizeCount{size, counts[size]} })
+}
+
+// total returns the number of herds, and that of the notifications in them.
+func (h Herd) total() (herds, members int64) {
 	for _, s := range h.Sizes {
 		herds += s.Count
 		members += int64(s.Size) * s.Count
 	}
+	return herds, members
+}
+
+// Mean returns the average size of the herds, zero without herds.
+func (h Herd) Mean() float64 {
+	herds, members := h.total()
 	if herds == 0 {
 		return 0
 	}
@@ -32,10 +46,8 @@ func (h Herd) Mean() float64 {
 
 // Quantile returns the smallest size that at least the share q of the herds does not exceed, zero without herds.
 func (h Herd) Quantile(q float64) int {
-	var herds, seen int64
-	for _, s := range h.Sizes {
-		herds += s.Count
-	}
+	var seen int64
+	herds, _ := h.total()
 	for _, s := range h.Sizes {
 		seen += s.Count
 		if float64(seen) >= q*float64(herds) {

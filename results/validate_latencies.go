@@ -61,12 +61,10 @@ func (d *Document) validateFloor(p *problems) {
 func (d *Document) validateHerd(p *problems) {
 	h := d.Herd
 	p.oneOf("herd.grouping", h.Grouping, GroupedByZxid, GroupedByPathAndTime)
-	var herds, members int64
+	herds, members := h.total()
 	for i, s := range h.Sizes {
 		p.unless(s.Size >= 1 && s.Count >= 1, "herd.sizes[%d] is %d herds of size %d", i, s.Count, s.Size)
 		p.unless(i == 0 || h.Sizes[i-1].Size < s.Size, "herd.sizes[%d] is out of order", i)
-		herds += s.Count
-		members += int64(s.Size) * s.Count
 	}
 	p.unless(h.Ungrouped == 0 || h.Ungrouped > 0 && h.Grouping == GroupedByZxid, "herd.ungrouped is %d of herds by %s", h.Ungrouped, h.Grouping)
 	p.unless(members+h.Ungrouped == d.Counts.Notified, "herd.sizes has %d notifications, herd.ungrouped is %d, and counts.notified is %d",

@@ -68,7 +68,7 @@ func (m middle) clone() middle {
 // clone returns a copy for another window and series. Its leader is the copy of an open herd, or that of a complete one.
 func (h herds) clone(w *window, s *series) *herds {
 	open, leader := h.open, h.leader
-	h.window, h.series, h.open = w, s, map[herdKey]*herd{}
+	h.window, h.series, h.open = w, s, map[HerdKey]*herd{}
 	h.sizes, h.spread, h.around = maps.Clone(h.sizes), h.spread.Clone(), h.around.clone()
 	if leader != nil {
 		h.leader = new(*leader)

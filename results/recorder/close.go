@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -67,10 +68,7 @@ func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 	d.Window = results.Window{Start: w.start, End: w.end, Operations: w.operations, Lockstep: r.config.Lockstep}
 	d.Environment.SessionTimeout = f.SessionTimeout
 	d.Counts = f.Counts
-	d.Counts.Notifications, d.Counts.Notified = r.notified, 0
-	for _, n := range r.notified {
-		d.Counts.Notified += n
-	}
+	d.Counts.Notifications, d.Counts.Notified = r.notified, results.Sum(slices.Collect(maps.Values(r.notified)))
 	d.Counts.SpuriousWakes = d.Counts.Notified - r.useful
 	d.Heap, d.Floor, d.Health, d.Oracle, d.Background = f.Heap, f.Floor, f.Health, f.Oracle, f.Background
 	d.Expected = results.Expected{Exact: d.CountsExactly(), Costs: f.Costs}

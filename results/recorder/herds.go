@@ -1,9 +1,7 @@
 package recorder
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -33,10 +31,18 @@ func NamesTransactions(version string) bool {
 // causeKnown reports whether a notification names the transaction that caused it.
 func causeKnown(n results.Notification) bool { return n.Zxid > 0 }
 
-// herdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if it is a guess.
-type herdKey struct {
-	zxid int64
-	path string
+// HerdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if it is a guess.
+type HerdKey struct {
+	Zxid int64
+	Path string
+}
+
+// HerdKeyOf returns the key of the herd of a notification.
+func HerdKeyOf(zxid int64, path string, isGuess bool) HerdKey {
+	if isGuess {
+		return HerdKey{Path: path}
+	}
+	return HerdKey{Zxid: zxid}
 }
 
 // herd is the notifications set off by one transaction, as far as they have arrived.
@@ -62,7 +68,7 @@ type herds struct {
 	series   *series
 	grouping grouping
 	silence  time.Duration     // after which a herd is complete
-	open     map[herdKey]*herd // those that may still grow
+	open     map[HerdKey]*herd // those that may still grow
 
 	largest int     // size of the largest herd in the window, complete or not
 	leader  *herd   // the first herd that reached this size
@@ -93,29 +99,23 @@ func (h *herds) complete(one *herd) {
 
 // document returns the herds as a document keeps them.
 func (h *herds) document() (out results.Herd, err error) {
-	out.Sizes = make([]results.SizeCount, 0, len(h.sizes))
-	for size, count := range h.sizes {
-		out.Sizes = append(out.Sizes, results.SizeCount{Size: size, Count: count})
-	}
-	slices.SortFunc(out.Sizes, func(a, b results.SizeCount) int { return cmp.Compare(a.Size, b.Size) })
+	out.Sizes = append([]results.SizeCount{}, results.HerdSizes(h.sizes)...) // none are an empty list
 	out.Spread, err = h.spread.Encode()
 	return out, err
 }
 
 // newHerds returns no herds. Those of a grouping are complete after a silence.
 func newHerds(g grouping, silence time.Duration, w *window, s *series) *herds {
-	return &herds{grouping: g, silence: silence, window: w, series: s, sizes: map[int]int64{}, open: map[herdKey]*herd{}}
+	return &herds{grouping: g, silence: silence, window: w, series: s, sizes: map[int]int64{}, open: map[HerdKey]*herd{}}
 }
 
 // add puts a notification into its herd, and returns how large that is by now. A notification without a transaction is in no exact herd,
 // and the open herd of its path ends with the silence that makes it a guess.
 func (h *herds) add(n results.Notification, r *recent) (size int) {
-	key := herdKey{zxid: n.Zxid}
-	if h.grouping == guessed {
-		key = herdKey{path: n.Path}
-	} else if !causeKnown(n) {
+	if h.grouping == exact && !causeKnown(n) {
 		return 0
 	}
+	key := HerdKeyOf(n.Zxid, n.Path, h.grouping == guessed)
 	one := h.open[key]
 	if one != nil && h.grouping == guessed && (n.At-one.last > h.silence || one.clients[n.Client]) {
 		h.complete(one)
@@ -138,15 +138,15 @@ func (h *herds) add(n results.Notification, r *recent) (size int) {
 
 // passed completes the herds of all transactions up to a zxid. Guessed herds are those of zxid 0.
 func (h *herds) passed(zxid int64) {
-	h.completeIf(func(key herdKey, _ *herd) bool { return key.zxid <= zxid })
+	h.completeIf(func(key HerdKey, _ *herd) bool { return key.Zxid <= zxid })
 }
 
 // sweep completes the herds that have been silent for too long.
 func (h *herds) sweep(now time.Duration) {
-	h.completeIf(func(_ herdKey, one *herd) bool { return now-one.last > h.silence })
+	h.completeIf(func(_ HerdKey, one *herd) bool { return now-one.last > h.silence })
 }
 
-func (h *herds) completeIf(done func(herdKey, *herd) bool) {
+func (h *herds) completeIf(done func(HerdKey, *herd) bool) {
 	for key, one := range h.open {
 		if done(key, one) {
 			h.complete(one)

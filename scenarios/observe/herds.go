@@ -79,12 +79,6 @@ func (c *causes) forget(until time.Duration) {
 	}
 }
 
-// herdKey names a herd that is open: by its transaction, or by the path if that is not known.
-type herdKey struct {
-	zxid int64
-	path string
-}
-
 // herd is the notifications of one transaction, and what their receivers sent next.
 type herd struct {
 	zxid        int64 // 0 if it is not known
@@ -121,22 +115,20 @@ func (h *herd) follow(e wire.Exchange) {
 // openHerds holds the herds that may still grow.
 type openHerds struct {
 	named bool // every notification that is not sent again after a reconnect names its transaction
-	open  map[herdKey]*herd
+	open  map[recorder.HerdKey]*herd
 
 	detached int64 // guessed herds so far to which a later notification of their path did not belong
 }
 
 // add puts a notification into its herd. It returns nil for one in no herd, which a server has sent again after a reconnect.
 func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *herd {
-	key := herdKey{zxid: n.Zxid}
-	if n.Zxid <= 0 {
-		if hs.named {
-			return nil
-		}
-		key = herdKey{path: n.Path}
+	isGuess := n.Zxid <= 0
+	if isGuess && hs.named {
+		return nil
 	}
+	key := recorder.HerdKeyOf(n.Zxid, n.Path, isGuess)
 	h := hs.open[key]
-	if h != nil && n.Zxid <= 0 && (now-h.last > recorder.GuessGap || s.herd == h) {
+	if h != nil && isGuess && (now-h.last > recorder.GuessGap || s.herd == h) {
 		hs.detach(key)
 		h = nil
 	}
@@ -164,11 +156,11 @@ func (hs *openHerds) oldest() int64 {
 }
 
 // detach gives a guessed herd, to which a later notification of its path does not belong, a key of its own.
-func (hs *openHerds) detach(key herdKey) {
+func (hs *openHerds) detach(key recorder.HerdKey) {
 	h := hs.open[key]
 	delete(hs.open, key)
 	hs.detached++
-	hs.open[herdKey{path: key.path, zxid: -hs.detached}] = h
+	hs.open[recorder.HerdKey{Path: key.Path, Zxid: -hs.detached}] = h
 }
 
 // closeUntil completes the herds whose last notification arrived at a time or before.

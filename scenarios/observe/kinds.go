@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 )
 
 const (
@@ -79,28 +80,7 @@ func (hk *herdKinds) sorted() []*herdKind {
 // sizes counts herds by their size. It has at most as many entries as there were watches at a time.
 type sizes map[int]int64
 
-func (s sizes) count() (n int64) {
-	for _, c := range s {
-		n += c
-	}
-	return n
-}
+func (s sizes) count() int64 { return results.Sum(slices.Collect(maps.Values(s))) }
 
-// median returns the size of the herd in the middle; 0 without any.
-func (s sizes) median() int {
-	left := (s.count() + 1) / 2
-	for _, size := range slices.Sorted(maps.Keys(s)) {
-		if left -= s[size]; left <= 0 {
-			return size
-		}
-	}
-	return 0
-}
-
-// largest returns the size of the largest herd; 0 without any.
-func (s sizes) largest() (most int) {
-	for size := range s {
-		most = max(most, size)
-	}
-	return most
-}
+// herd returns the herds as a document has them.
+func (s sizes) herd() results.Herd { return results.Herd{Sizes: results.HerdSizes(s)} }

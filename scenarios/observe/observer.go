@@ -51,7 +51,7 @@ func New(epoch time.Time, version string) *Observer {
 func newObserver(clock func() time.Duration, version string) *Observer {
 	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
 	o.causes.by = map[int64]cause{}
-	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[herdKey]*herd{}}
+	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
 	return o
 }

@@ -125,12 +125,12 @@ func (o *Observer) Report() Report {
 	now := o.lock()
 	defer o.mu.Unlock()
 	w := o.window
-	traffic := w.counts.Traffic()
+	traffic, herds := w.counts.Traffic(), w.kinds.sizes.herd()
 	r := Report{
 		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions, Expired: w.expired, Learned: o.learned, StuckEnded: w.stuckEnded,
 		Requests: traffic.Requests, Failed: traffic.FailedRequests, Notifications: w.counts.TotalNotifications(),
 		BytesIn: traffic.BytesIn, BytesOut: w.counts.BytesOut,
-		HerdP50: w.kinds.sizes.median(), HerdMax: w.kinds.sizes.largest(), HerdGuessed: !o.herds.named,
+		HerdP50: herds.Quantile(0.5), HerdMax: herds.Max(), HerdGuessed: !o.herds.named,
 		Looks: w.families.looks(), Incidents: slices.Clone(w.incidents), IncidentCounts: maps.Clone(w.incidentCounts),
 	}
 	r.Writes, r.FailedWrites = w.counts.Writes()
@@ -177,7 +177,7 @@ func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
 			others += k.sizes.count()
 			continue
 		}
-		one := HerdKind{Count: k.sizes.count(), P50: k.sizes.median(), Largest: k.largest.report()}
+		one := HerdKind{Count: k.sizes.count(), P50: k.sizes.herd().Quantile(0.5), Largest: k.largest.report()}
 		for size, n := range k.sizes {
 			one.Notifications += int64(size) * n
 		}
