@@ -90,11 +90,8 @@ func (s sides) subject() string {
 // figure returns a figure of panels in columns.
 func (s sides) figure(name, shows string, panels []*plot.Plot, height vg.Length, legend []entry) Figure {
 	rows := inColumns(panels, min(panelColumns, len(panels)))
-	heights := equalHeights(rows, height)
-	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: results.Sum(heights),
-		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
-	}
+	f := Figure{Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend}
+	return f.grid(rows, equalHeights(rows, height))
 }
 
 // values draws each metric of both sides against the number of clients, those of the base dashed and with rings; or with a line from

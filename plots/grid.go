@@ -83,19 +83,21 @@ func (s *set) gridFigure(name, shows string, panels []*plot.Plot, legend []entry
 	if len(panels) == 1 {
 		heights[0] = figureHeight
 	}
-	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend, width: figureWidth, height: results.Sum(heights),
-		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
-	}
+	f := Figure{Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend}
+	return f.grid(rows, heights)
+}
+
+// grid returns the figure with rows of panels as its body.
+func (f Figure) grid(rows [][]*plot.Plot, heights []vg.Length) Figure {
+	f.width, f.height = figureWidth, results.Sum(heights)
+	f.body = func(c draw.Canvas) { drawGrid(rows, heights, c) }
+	return f
 }
 
 // rowsOf returns the figure with panels that are as high as their rows need.
 func (f Figure) rowsOf(panels []*plot.Plot, rows int) Figure {
 	lines := inColumns(panels, min(panelColumns, len(panels)))
-	heights := equalHeights(lines, rowsAxis+rowHeight*vg.Length(rows))
-	f.height = results.Sum(heights)
-	f.body = func(c draw.Canvas) { drawGrid(lines, heights, c) }
-	return f
+	return f.grid(lines, equalHeights(lines, rowsAxis+rowHeight*vg.Length(rows)))
 }
 
 // The height of a row, and of the title and the axis of a panel of rows.
@@ -106,9 +108,6 @@ const (
 
 // stackFigure returns a figure of panels one below the other.
 func (s *set) stackFigure(name, shows string, panels []*plot.Plot, heights []vg.Length, legend []entry) Figure {
-	rows := inColumns(panels, 1)
-	return Figure{
-		Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subjectOfOne(), Zoom: true, legend: legend, width: figureWidth, height: results.Sum(heights),
-		body: func(c draw.Canvas) { drawGrid(rows, heights, c) },
-	}
+	f := Figure{Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subjectOfOne(), Zoom: true, legend: legend}
+	return f.grid(inColumns(panels, 1), heights)
 }
