@@ -127,9 +127,9 @@ func (d Difference) accepted(across []Subject) bool {
 
 // obstacle returns why times cannot be compared; empty if they can.
 func obstacle(differences []Difference) string {
-	open := results.Where(differences, func(d Difference) bool { return !d.Accepted })
-	if len(open) == 0 {
+	refused := results.Where(differences, func(d Difference) bool { return !d.Accepted })
+	if len(refused) == 0 {
 		return ""
 	}
-	return "measured under different conditions: " + strings.Join(results.Map(open, func(d Difference) string { return d.Name }), ", ")
+	return "measured under different conditions: " + strings.Join(results.Map(refused, func(d Difference) string { return d.Name }), ", ")
 }
