@@ -58,7 +58,6 @@ func (c *client) waits() int64 {
 // clientPool holds the clients of one measurement, which share a clock.
 type clientPool struct {
 	epoch     time.Time
-	calls     []variants.EventKind // see [variants.Recipe]
 	clients   []*client
 	ready     atomic.Int64  // how many clients have joined the recipe
 	connected time.Duration // from the epoch until all of them had
@@ -105,9 +104,9 @@ func (at setting) home(client int) ensemble.Server {
 
 // connectAll opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
 func connectAll(ctx context.Context, at setting, v variants.Variant) (*clientPool, error) {
-	p := &clientPool{epoch: time.Now(), calls: at.calls, clients: make([]*client, at.clients)}
+	p := &clientPool{epoch: time.Now(), clients: make([]*client, at.clients)}
 	for i := range p.clients {
-		p.clients[i] = &client{id: i, server: at.home(i), life: newLife(0, p, i)}
+		p.clients[i] = &client{id: i, server: at.home(i), life: newLife(0, p.epoch, i, at.calls)}
 	}
 	connect, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

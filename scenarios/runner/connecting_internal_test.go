@@ -165,7 +165,7 @@ func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &measurement{pool: &clientPool{}}
 		for i := range scenarios.CrowdOfStarts {
-			m.pool.clients = append(m.pool.clients, &client{id: i, life: newLife(0, m.pool, i)})
+			m.pool.clients = append(m.pool.clients, &client{id: i, life: newLife(0, time.Now(), i, nil)})
 		}
 		first := m.pool.clients[0]
 		first.session = variants.NewSession(nil, nil)

@@ -112,7 +112,7 @@ func (f *faulted) removeDirectory() {
 // begin opens a client's next session.
 func (f *faulted) begin(i int) {
 	const timeout = 4 * time.Second
-	c := &client{id: i, life: newLife(0, &clientPool{epoch: f.epoch}, i)}
+	c := &client{id: i, life: newLife(0, f.epoch, i, nil)}
 	link := c.link
 	f.mu.Lock()
 	f.lives = append(f.lives, link)

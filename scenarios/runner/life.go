@@ -42,10 +42,10 @@ type former struct {
 	unmatched     int64
 }
 
-// newLife returns a life of a client that has not begun.
-func newLife(number int, p *clientPool, client int) *life {
-	ledger := wire.NewLedger(p.epoch)
-	log := variants.NewLog(p.epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, p.calls)
+// newLife returns a life of a client that has not begun. calls is [variants.Recipe.Calls].
+func newLife(number int, epoch time.Time, client int, calls []variants.EventKind) *life {
+	ledger := wire.NewLedger(epoch)
+	log := variants.NewLog(epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, calls)
 	l := &life{number: number, ledger: ledger, link: ensemble.NewLink(ledger), log: log, monitor: variants.NewMonitor(ensemble.SessionTimeout)}
 	l.monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
@@ -244,7 +244,7 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 	}
 	c.retire(ctx)
 	for number := c.number + 1; ; {
-		c.reborn(newLife(number, m.pool, c.id))
+		c.reborn(newLife(number, m.pool.epoch, c.id, m.recipe.Calls))
 		err := c.begin(ctx, m.variant, m.setting)
 		if err == nil {
 			m.stream.note(func(at time.Duration) { m.stream.recorder.Rejoined(at, c.id) })

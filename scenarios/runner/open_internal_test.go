@@ -279,7 +279,7 @@ func TestStallDelaysTheRightShare(t *testing.T) {
 func TestDeadClientWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &measurement{tick: 5 * time.Second} // after two of which a session without a timeout has run out
-		c := &client{life: newLife(0, &clientPool{epoch: time.Now()}, 0)}
+		c := &client{life: newLife(0, time.Now(), 0, nil)}
 		if got := m.staysDead(c); got != 0 {
 			t.Errorf("a client that lives is dead for %s", got)
 		}

@@ -21,8 +21,7 @@ const drainInterval = 100 * time.Millisecond
 // notifications, the reads of the bystanders and the runner's notes by time, and hands them to the recorder. It keeps nothing that it has
 // handed on.
 //
-// A drain gives the observer what was recorded before the drain before the last one. By then, nearly all replies are there that
-// decide on places.
+// A drain gives the observer what was recorded before the last one. By then, nearly all replies are there that decide on places.
 type stream struct {
 	pool       *clientPool
 	bystanders *bystanders // nil without any

@@ -30,7 +30,7 @@ func (s *sink) Complete() { s.complete = true }
 func pool(n int) *clientPool {
 	p := &clientPool{epoch: time.Now()}
 	for i := range n {
-		c := &client{id: i, life: newLife(0, p, i)}
+		c := &client{id: i, life: newLife(0, p.epoch, i, nil)}
 		c.session = variants.NewSession(nil, nil)
 		p.clients = append(p.clients, c)
 	}

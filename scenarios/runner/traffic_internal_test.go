@@ -79,7 +79,7 @@ func TestTrafficOfLives(t *testing.T) {
 	p := pool(2)
 	for i, c := range p.clients {
 		newSender(t, c).send(t, 10+i)
-		c.reborn(newLife(1, p, i))
+		c.reborn(newLife(1, p.epoch, i, nil))
 		newSender(t, c).send(t, 100)
 	}
 	counts := p.counts()
