@@ -254,7 +254,7 @@ func (c *Conn) reply(body []byte, length int) {
 			c.resetDone()
 		}
 	default:
-		c.answer(xid, body, length)
+		c.answer(xid, zxid, body, length)
 	}
 	if !c.ending.ended {
 		l.lastZxid = max(l.lastZxid, zxid)
@@ -309,7 +309,7 @@ func (c *Conn) notification(body []byte, length int) {
 	l.record(n, path, length)
 }
 
-func (c *Conn) answer(xid int32, body []byte, length int) {
+func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	l := c.ledger
 	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to those before it were not seen
 		l.unmatched++
@@ -327,7 +327,6 @@ func (c *Conn) answer(xid int32, body []byte, length int) {
 	if r.last && !c.ending.ended {
 		c.endAndDrain()
 	}
-	zxid := int64(binary.BigEndian.Uint64(body[4:]))
 	r.write.end(zxid)
 	code := Code(binary.BigEndian.Uint32(body[12:]))
 	_, evenOnNoNode := r.op.armsWatch()

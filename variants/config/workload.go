@@ -389,7 +389,8 @@ func (u *uses) used(r *readerState, e variants.Event) {
 		u.out.Breach(e, "client %d acted on configuration %d when the last was %d", e.Client, e.Value, u.newest)
 	}
 	if e.Value < r.floor {
-		u.out.Breach(e, "client %d acted on configuration %d, although its server had shown a state with update %d before", e.Client, e.Value, r.floor)
+		const old = "client %d acted on configuration %d, although its server had shown a state with update %d before"
+		u.out.Breach(e, old, e.Client, e.Value, r.floor)
 	}
 	r.last = max(r.last, min(e.Value, u.begun))
 }

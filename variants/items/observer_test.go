@@ -34,7 +34,8 @@ type simulated struct {
 }
 
 func (s *simulation) record(c *simulated, kind variants.EventKind, value int64) {
-	s.history = append(s.history, variants.Event{At: time.Duration(len(s.history) + 1), Client: c.id, Kind: kind, Value: value, Shown: c.shown})
+	at := time.Duration(len(s.history) + 1)
+	s.history = append(s.history, variants.Event{At: at, Client: c.id, Kind: kind, Value: value, Shown: c.shown})
 }
 
 // answer lets a client have the answer to a request; a write changes the state.

@@ -15,7 +15,10 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseExecute, Executing, Executed),
 		out.Between(phaseIdle, Resting, Assigning),
 		out.Between(phaseIdle, Idle, Notified),
-		&delivery{out: out, open: map[int64]*task{}, skipped: map[int64]bool{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{}},
+		&delivery{
+			out: out, open: map[int64]*task{}, skipped: map[int64]bool{},
+			assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{},
+		},
 	}
 }
 

@@ -155,7 +155,8 @@ func Contrib() variants.Variant {
 //
 // Source: as written: Queue in kazoo 2.8.
 func Kazoo() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}}, joinDriven(driven{}), variants.Variant{
+	driver := variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}}
+	return variants.WithDriver(driver, joinDriven(driven{}), variants.Variant{
 		Name:    "kazoo",
 		Summary: "Queue of kazoo: lists the queue again when its list is exhausted, and after a pause when another client was faster",
 		BadAt:   "several consumers: one that was too late for an item sleeps for 60 to 140 ms, then twice as long, and so on",
