@@ -154,14 +154,8 @@ func (s *set) without(format string, args ...any) {
 	s.notDrawn.Others = append(s.notDrawn.Others, fmt.Sprintf(format, args...))
 }
 
-// asked returns the metrics that the scenario is about. Documents of earlier versions only have those of the overview.
-func (s *set) asked() []string {
-	asked := s.docs[0].Scenario.Asks
-	if pair, err := results.ParsePair(s.docs[0].Scenario.Overview); err == nil && len(asked) == 0 {
-		asked = pair.Metrics
-	}
-	return asked
-}
+// asked returns the metrics that the scenario is about.
+func (s *set) asked() []string { return s.docs[0].Scenario.Asks }
 
 // askedThat returns the metrics of one kind that the scenario is about.
 func (s *set) askedThat(is func(metric string) bool) []string {

@@ -86,9 +86,6 @@ func (t track) rate(counts []int64) plotter.XYs {
 // latencies draws the mean duration of the recipe's first phase. Steps in which none ended have no point.
 func (t track) latencies() plotter.XYs {
 	s := t.doc.Series
-	if len(s.Samples) != len(s.Operations) || len(s.Time) != len(s.Operations) {
-		return nil // of schema 3
-	}
 	return t.line(func(first, end int) (float64, bool) {
 		samples, total := results.Sum(s.Samples[first:end]), results.Sum(s.Time[first:end])
 		return milliseconds(total) / float64(max(samples, 1)), samples > 0

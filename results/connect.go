@@ -34,7 +34,7 @@ const roundedUp = 1.001
 func (d *Document) validateConnect(p *problems) {
 	c := d.Connect
 	if c == nil {
-		return // earlier versions did not measure it
+		return
 	}
 	p.unless(c.Sessions == d.Clients, "connect.sessions is %d, and clients %d", c.Sessions, d.Clients)
 	c.Each.validate(p, "connect.each")

@@ -14,10 +14,8 @@ import (
 	"time"
 )
 
-// Schema is the version of the document's format. A reader refuses documents of a newer one. From 2 on, a document has
-// everything that its metrics are computed from; from 3 on, it uses the names of the glossary in docs/metrics.md; from 4 on, its
-// series has the first phase's durations and zkbench's memory.
-const Schema = 4
+// Schema is the version of the document's format. A reader refuses documents of any other one.
+const Schema = 1
 
 // Document is the result of one measurement: one variant, one number of clients, one repeat. All times are
 // nanoseconds in JSON.
@@ -48,7 +46,7 @@ type Document struct {
 	Herd       Herd                 `json:"herd"`
 	Timeline   Timeline             `json:"timeline"`              // from the middle of the window
 	AroundHerd *Timeline            `json:"around_herd,omitempty"` // one second around the largest herd; nil without a herd
-	Series     *Series              `json:"series,omitempty"`      // nil in documents of schema 2 and earlier
+	Series     *Series              `json:"series,omitempty"`      // nil in a rehearsal that failed
 	Expected   Expected             `json:"expected"`
 	Oracle     Oracle               `json:"oracle"`
 	Health     Health               `json:"health"`
@@ -56,7 +54,7 @@ type Document struct {
 	Servers    []ServerReport       `json:"servers"`
 	Heap       *Heap                `json:"heap,omitempty"` // nil unless the scenario asks for it
 	Floor      *Floor               `json:"floor,omitempty"`
-	Connect    *Connect             `json:"connect,omitempty"`    // nil in documents of earlier versions
+	Connect    *Connect             `json:"connect,omitempty"`    // nil of an application that zkbench has only observed
 	Unfinished *Unfinished          `json:"unfinished,omitempty"` // nil for a load that was finished
 	Failure    *Failure             `json:"failure,omitempty"`    // nil unless the scenario has faults
 	Open       *Open                `json:"open,omitempty"`       // nil unless the load is open
@@ -78,9 +76,6 @@ type Document struct {
 	Violations []Violation       `json:"violations"` // the first MaxViolations breaches of the recipe's promise
 	// MoreViolations is the number of breaches that Violations does not list.
 	MoreViolations int64 `json:"more_violations,omitempty"`
-
-	// OldNames lists what was renamed when a document of an earlier schema was read, such as "mode drain is now lockstep".
-	OldNames OldNames `json:"-"`
 }
 
 // Breaches returns how often the recipe's promise was broken, unlisted violations included.

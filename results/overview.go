@@ -19,7 +19,7 @@ type Pair struct {
 	Change    string // a clause, which may be missing
 }
 
-// ParsePair reads a pair. A metric may have a former name.
+// ParsePair reads a pair.
 func ParsePair(text string) (Pair, error) {
 	head, change, _ := strings.Cut(text, ",")
 	f := strings.Fields(head)
@@ -34,7 +34,7 @@ func ParsePair(text string) (Pair, error) {
 		if i > 4 && f[i-1] != "and" {
 			return Pair{}, fmt.Errorf("wants \"and\" between two metrics, not %q", f[i-1])
 		}
-		metric, _ := CurrentMetric(f[i])
+		metric := f[i]
 		if slices.Contains(pair.Metrics, metric) {
 			return Pair{}, fmt.Errorf("names %s twice", metric)
 		}

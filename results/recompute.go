@@ -76,13 +76,6 @@ func (d *Document) addRequestRate(metrics map[string]Metric) {
 	}
 }
 
-// addLaterMetrics adds what documents of earlier versions lack although they have all that it is computed from.
-func (d *Document) addLaterMetrics() {
-	if _, present := d.Metrics[RequestsPerSecond]; !present && d.Metrics != nil && d.Unfinished == nil {
-		d.addRequestRate(d.Metrics)
-	}
-}
-
 // addLatencies adds the percentiles of the phases, the shares, and the spread of herds. Phases of the warm-up and those
 // whose length zkbench sets have no percentiles, nor have response times of a load beyond the capacity.
 func (d *Document) addLatencies(metrics map[string]Metric) error {

@@ -21,10 +21,9 @@ type Series struct {
 	// Backlog is the largest number of arrivals that waited for a client; nil unless the load is open.
 	Backlog []int64 `json:"backlog,omitempty"`
 
-	// Documents of schema 3 and earlier lack the following lists. Samples counts the durations of the recipe's first phase that
-	// ended in the bin, and Time is their sum, so that bins can be merged. Memory is the largest resident size of the zkbench
-	// process, in bytes; 0 if it was not read in the bin.
-	Samples []int64         `json:"samples,omitempty"`
-	Time    []time.Duration `json:"time_ns,omitempty"`
-	Memory  []int64         `json:"memory_bytes,omitempty"`
+	// Samples counts the durations of the recipe's first phase that ended in the bin, and Time is their sum, so that bins can be
+	// merged. Memory is the largest resident size of the zkbench process, in bytes; 0 if it was not read in the bin.
+	Samples []int64         `json:"samples"`
+	Time    []time.Duration `json:"time_ns"`
+	Memory  []int64         `json:"memory_bytes"`
 }

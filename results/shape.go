@@ -15,14 +15,12 @@ import (
 )
 
 // shape compares a JSON text with a Go type more strictly than encoding/json does. It refuses duplicate keys and negative
-// numbers; in texts that are complete it also refuses null, missing parts and unknown parts.
+// numbers, null, missing parts and unknown parts.
 //
 // Note: encoding/json takes the last of two equal keys, matches keys in any case, and leaves missing parts zero. With each of
 // these, a document would be read differently than it looks.
 type shape struct {
 	decoder  *json.Decoder
-	version  int  // schema of the text
-	strict   bool // the text is complete
 	problems problems
 	fields   map[reflect.Type]map[string]reflect.StructField // cache of fieldsOf
 }
@@ -34,9 +32,9 @@ func mayBeNegative(path string) bool {
 		strings.HasPrefix(path, "failure.faults[") && strings.HasSuffix(path, "].recovery_ns")
 }
 
-// shapeProblems returns the differences between a valid JSON text of a schema and a type.
-func shapeProblems(text []byte, t reflect.Type, version int) (problems, error) {
-	s := shape{decoder: json.NewDecoder(bytes.NewReader(text)), version: version, strict: version >= completeSince, fields: map[reflect.Type]map[string]reflect.StructField{}}
+// shapeProblems returns the differences between a valid JSON text and a type.
+func shapeProblems(text []byte, t reflect.Type) (problems, error) {
+	s := shape{decoder: json.NewDecoder(bytes.NewReader(text)), fields: map[reflect.Type]map[string]reflect.StructField{}}
 	s.decoder.UseNumber()
 	err := s.value(t, "")
 	return s.problems, err
@@ -48,7 +46,7 @@ func DecodeStrict(text []byte, into any) error {
 	if !json.Valid(text) {
 		return fmt.Errorf("is no complete JSON (truncated, or not written by zkbench): %w", json.Unmarshal(text, new(any)))
 	}
-	found, err := shapeProblems(text, reflect.TypeOf(into), Schema)
+	found, err := shapeProblems(text, reflect.TypeOf(into))
 	if err = cmp.Or(err, found.err()); err != nil {
 		return err
 	}
@@ -72,7 +70,7 @@ func (s *shape) value(t reflect.Type, path string) error {
 		}
 		return s.object(t, path)
 	case nil:
-		s.problems.unless(t == nil || !s.strict, "%s is null", path)
+		s.problems.unless(t == nil, "%s is null", path)
 	case string:
 		s.problems.unless(t == nil || t.Kind() == reflect.String || isTime(t), "%s wants %s, not a text", path, wanted(t))
 	case bool:
@@ -148,7 +146,7 @@ func (s *shape) object(t reflect.Type, path string) error {
 		s.problems.unless(!seen[key], "%s stands there twice", at)
 		seen[key] = true
 		f, known := fields[key]
-		s.problems.unless(known || !s.strict || !isObject || t.Kind() == reflect.Map, "%s is unknown", at)
+		s.problems.unless(known || !isObject || t.Kind() == reflect.Map, "%s is unknown", at)
 		if isObject && t.Kind() == reflect.Map {
 			f.Type = t.Elem()
 		}
@@ -158,7 +156,7 @@ func (s *shape) object(t reflect.Type, path string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		_, options, _ := strings.Cut(fields[name].Tag.Get("json"), ",")
-		s.problems.unless(seen[name] || !s.strict || options == "omitempty", "%s is missing", strings.TrimPrefix(path+"."+name, "."))
+		s.problems.unless(seen[name] || options == "omitempty", "%s is missing", strings.TrimPrefix(path+"."+name, "."))
 	}
 	_, err := s.decoder.Token()
 	return err
@@ -179,9 +177,6 @@ func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.StructField {
 		if t.Field(i).Anonymous && name == "" {
 			maps.Copy(fields, s.fieldsOf(t.Field(i).Type))
 			continue
-		}
-		if s.version < renamedSince {
-			name = formerKey(name)
 		}
 		if name != "-" {
 			fields[name] = t.Field(i)

@@ -91,19 +91,8 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
-// Milestones of the schema.
-const (
-	completeSince = 2 // documents have all parts
-	renamedSince  = 3 // documents have today's names
-	timedSince    = 4 // the series has latencies and memory
-)
-
 // Decode returns the document in a text. Its error lists missing parts, duplicate parts, and contradictions. It adds the
 // reasons why the numbers must not be used that follow from the document's facts and are missing in it.
-//
-// Metrics that were added without a new schema are added to documents without them. A document of schema 2 is upgraded; see
-// Document.OldNames. Of a document of schema 1, in which parts may be missing, only the parts that it has are checked, and it keeps
-// its schema.
 func Decode(text []byte) (*Document, error) {
 	var version struct {
 		Schema    *int             `json:"schema"`
@@ -116,30 +105,21 @@ func Decode(text []byte) (*Document, error) {
 		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: only `zkbench gate` reads it; for other commands, give the folder of its trials")
 	case version.Schema == nil:
 		return nil, errors.New("is no result of zkbench: it has no schema number")
-	case *version.Schema > Schema:
-		return nil, fmt.Errorf("has schema %d, this zkbench reads up to %d: use the zkbench that wrote it, or a newer one", *version.Schema, Schema)
-	case *version.Schema < 1:
-		return nil, fmt.Errorf("has the impossible schema %d", *version.Schema)
+	case *version.Schema != Schema:
+		return nil, fmt.Errorf("has schema %d, and this zkbench reads only schema %d: measure again", *version.Schema, Schema)
 	}
 	var d Document
-	found, err := shapeProblems(text, reflect.TypeFor[Document](), *version.Schema)
+	found, err := shapeProblems(text, reflect.TypeFor[Document]())
 	if err = cmp.Or(err, found.err()); err == nil {
 		err = json.Unmarshal(text, &d)
 	}
-	if err == nil && d.Schema < renamedSince {
-		err = d.upgrade(text)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("does not fit schema %d: %w", *version.Schema, err)
+		return nil, fmt.Errorf("does not fit schema %d: %w", Schema, err)
 	}
-	if d.Schema < completeSince {
-		return &d, nil
-	}
-	d.addLaterMetrics()
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("contradicts itself: %w", err)
 	}
-	d.Schema, d.Invalid = Schema, d.Void()
+	d.Invalid = d.Void()
 	return &d, nil
 }
 

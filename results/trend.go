@@ -95,11 +95,7 @@ func (t trend) rises() bool {
 // warnOfTrends reports that latencies or the memory of zkbench rise during the whole window. A load with faults or
 // stages, and one whose pace zkbench sets, may well change.
 func (f *Findings) warnOfTrends(d *Document) {
-	if s := d.Series; s == nil || len(d.Phases) == 0 || len(s.Samples) != len(s.Operations) || len(s.Time) != len(s.Operations) ||
-		len(s.Memory) != len(s.Operations) || s.Bin <= 0 {
-		return
-	}
-	if d.Window.Length() < shortestTrend || d.Window.Lockstep || d.Scenario.Faulty() || d.IsStaged() {
+	if d.Series == nil || d.Window.Length() < shortestTrend || d.Window.Lockstep || d.Scenario.Faulty() || d.IsStaged() {
 		return
 	}
 	if t := d.latencies(); t.rises() && t.third(2) >= latencyRise*t.third(0) {

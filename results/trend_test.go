@@ -124,7 +124,6 @@ func TestNoTrend(t *testing.T) {
 		{"lockstep", twice, func(d *results.Document) { d.Window.Lockstep = true }},
 		{"faults", twice, func(d *results.Document) { d.Scenario.Faults = []string{"kill leader"} }},
 		{"a short window", twice, func(d *results.Document) { d.Window.Start = d.Window.End - 29*time.Second }},
-		{"schema 3", twice, func(d *results.Document) { d.Series.Samples, d.Series.Time, d.Series.Memory = nil, nil, nil }},
 		{"no series", twice, func(d *results.Document) { d.Series = nil }},
 		{"blocks without an operation", course{twice.latency, flat[int64](small), 0}, func(d *results.Document) {
 			for i := range 100 {

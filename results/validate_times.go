@@ -7,7 +7,7 @@ import (
 // needsSeries reports whether the document must have a series, and the surroundings of its largest herd. The document of a
 // rehearsal in which the recipe broke its promise may lack everything.
 func (d *Document) needsSeries() bool {
-	return d.Schema >= renamedSince && d.Repeat > 0
+	return d.Repeat > 0
 }
 
 // lengthSlack is how much a window may differ from the scenario's duration without moving the timeline off its middle.
@@ -70,16 +70,13 @@ func (d *Document) validateSeries(p *problems) {
 	bins := len(s.Operations)
 	p.unless(bins >= 1 && bins <= MaxBins, "series.operations has %d bins, and should have 1 to %d", bins, MaxBins)
 	for _, list := range []struct {
-		path  string
-		bins  int
-		since int // schema
+		path string
+		bins int
 	}{
-		{"requests", len(s.Requests), 0}, {"notifications", len(s.Notifications), 0}, {"largest_herd", len(s.LargestHerd), 0},
-		{"slowest_read_ns", len(s.SlowestRead), 0}, {"samples", len(s.Samples), timedSince}, {"time_ns", len(s.Time), timedSince},
-		{"memory_bytes", len(s.Memory), timedSince},
+		{"requests", len(s.Requests)}, {"notifications", len(s.Notifications)}, {"largest_herd", len(s.LargestHerd)},
+		{"slowest_read_ns", len(s.SlowestRead)}, {"samples", len(s.Samples)}, {"time_ns", len(s.Time)}, {"memory_bytes", len(s.Memory)},
 	} {
-		absent := d.Schema < list.since && list.bins == 0
-		p.unless(list.bins == bins || absent, "series.%s has %d bins, and series.operations %d", list.path, list.bins, bins)
+		p.unless(list.bins == bins, "series.%s has %d bins, and series.operations %d", list.path, list.bins, bins)
 	}
 	p.unless(s.Backlog == nil || len(s.Backlog) == bins, "series.backlog has %d bins, and series.operations %d", len(s.Backlog), bins)
 	d.validateSamples(p)

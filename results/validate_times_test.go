@@ -1,7 +1,6 @@
 package results_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -156,16 +155,14 @@ func TestValidateSeries(t *testing.T) {
 	}
 }
 
-// Documents of earlier schemas, and those of a rehearsal in which the recipe broke its promise, may lack the series and the
-// surroundings of the largest herd.
+// The document of a rehearsal in which the recipe broke its promise may lack the series and the surroundings of the largest herd.
 func TestSeriesIsRequired(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(d *results.Document)
 		want   string
 	}{
-		{"today's schema", func(*results.Document) {}, "around_herd is missing, and the largest herd has 1 notifications; series is missing"},
-		{"schema 2", func(d *results.Document) { d.Schema = 2 }, ""},
+		{"a measurement", func(*results.Document) {}, "around_herd is missing, and the largest herd has 1 notifications; series is missing"},
 		{"a rehearsal", func(d *results.Document) {
 			d.Repeat, d.Violations = 0, []results.Violation{{Text: "two holders"}}
 			d.Metrics[results.Violations] = results.Metric{Value: 1, Unit: "violations"}
@@ -175,36 +172,6 @@ func TestSeriesIsRequired(t *testing.T) {
 		d.Series, d.AroundHerd = nil, nil
 		tt.change(d)
 		check(t, tt.name, d, tt.want)
-	}
-}
-
-// Series of schema 3 have neither durations nor memory.
-func TestSeriesOfSchema3(t *testing.T) {
-	d := whole(t)
-	d.Schema, d.Series.Samples, d.Series.Time, d.Series.Memory = 3, nil, nil, nil
-	check(t, "schema 3", d, "")
-	d.Schema = results.Schema
-	check(t, "today's schema", d, "series.samples has 0 bins")
-}
-
-// Documents of earlier versions have no requests per second, and all that these are computed from. A wrong value is noticed.
-func TestLaterMetricsAreAdded(t *testing.T) {
-	d := closedRun(t, 3*time.Second)
-	want, measured := d.Metrics[results.RequestsPerSecond]
-	read := func() (*results.Document, error) {
-		text, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return results.Decode(text)
-	}
-	delete(d.Metrics, results.RequestsPerSecond)
-	if got, err := read(); err != nil || !measured || got.Metrics[results.RequestsPerSecond] != want {
-		t.Errorf("%v, want requests/s %v (%v)", got, want, err)
-	}
-	d.Metrics[results.RequestsPerSecond] = results.Metric{Value: want.Value + 1, Unit: want.Unit}
-	if _, err := read(); err == nil {
-		t.Error("a wrong rate of requests was read")
 	}
 }
 

@@ -56,7 +56,6 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 		if _, given := lines["size"]; !given {
 			s.Size = s.defaultSize(recipes)
 		}
-		s.useCurrentNames()
 		s.followStages()
 		s.asks = s.metricsAsked()
 		lineOf := linesOf(root, lines)

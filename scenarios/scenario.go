@@ -55,8 +55,6 @@ type Scenario struct {
 	Published *results.Published // published measurements of the same load; nil if there are none
 
 	asks []string // the metrics that the file is about, whatever flags remove
-
-	OldNames results.OldNames // former names that the file uses; the fields above have the present ones
 }
 
 // Default returns the values of fields that a file leaves out.
@@ -96,18 +94,6 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: "expect", Wants: "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", Value: &s.Expect},
 		{Name: "overview", Wants: "two variants and a metric, such as predecessor-watch against znode by ops/s", Value: &s.Overview},
 		{Name: publishedField, Value: strict.Nested(s.readPublished)},
-	}
-}
-
-// useCurrentNames replaces former names of the mode and of metrics.
-func (s *Scenario) useCurrentNames() {
-	s.Mode = Mode(s.OldNames.Mode(string(s.Mode)))
-	for i, claim := range s.Expect {
-		s.Expect[i] = s.OldNames.MetricsIn(claim)
-	}
-	s.Overview = s.OldNames.MetricsIn(s.Overview)
-	if s.Published != nil {
-		s.Published.Metric = s.OldNames.Metric(s.Published.Metric)
 	}
 }
 

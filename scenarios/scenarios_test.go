@@ -152,25 +152,6 @@ func TestMetricsAskedOutliveFlags(t *testing.T) {
 	}
 }
 
-// A file may still use former names; the scenario has the present ones, and says what they replace.
-func TestFormerNames(t *testing.T) {
-	const former = "useless-wakeups/op"
-	current, _ := results.CurrentMetric(former)
-	text := "name: old\nrecipe: lock\nmode: drain\nclients: [2]\nexpect:\n  - znode " + former + " <= 3\noverview: predecessor-watch against znode by " + former +
-		"\npublished: {source: a, differs: b, metric: " + former + ", unit: c, rows: [{name: d, values: {2: 1}}]}\n"
-	s, err := Parse("old.yaml", []byte(text), catalog.Recipes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Mode != Lockstep || s.Expect[0] != "znode "+current+" <= 3" || s.Overview != "predecessor-watch against znode by "+current ||
-		s.Published.Metric != current {
-		t.Errorf("read as %+v", s)
-	}
-	if line := s.OldNames.Line("old.yaml"); !strings.Contains(line, "mode drain is now lockstep") || current != former && !strings.Contains(line, current) {
-		t.Errorf("the line about former names is %q", line)
-	}
-}
-
 // A variant of a client library runs only where it is named, and a recipe lists exactly these as such, or among those that are broken.
 func TestLibraryVariantsAreNamed(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {

@@ -142,15 +142,12 @@ func (a *app) readSides(args []string) ([]compare.Side, error) {
 		return nil, err
 	}
 	var sides []compare.Side
-	var all []*results.Document
 	var errs []error
 	for _, arg := range args {
 		docs, err := results.ReadAll(pathsOf(arg))
 		errs = append(errs, err)
 		sides = append(sides, compare.Side{Name: arg, Docs: docs})
-		all = append(all, docs...)
 	}
-	a.noteOldNames(all)
 	return sides, errors.Join(errs...)
 }
 

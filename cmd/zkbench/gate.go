@@ -189,7 +189,6 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 		}
 	} else {
 		evidence, notes = existing(args)
-		a.noteOldNames(slices.Concat(evidence.Documents, evidence.Trials))
 	}
 	claims, skipped := expectations(evidence.Head())
 	rules.Assertions = append(rules.Assertions, claims...)

@@ -72,16 +72,7 @@ func (a *app) readResults(paths []string) ([]*results.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := results.ReadAll(paths)
-	a.noteOldNames(docs)
-	return docs, err
-}
-
-// noteOldNames prints one line about the former names in documents, if they have any.
-func (a *app) noteOldNames(docs []*results.Document) {
-	if line := results.OldNamesLine(docs); line != "" {
-		fmt.Fprintln(a.stderr, line)
-	}
+	return results.ReadAll(paths)
 }
 
 // report prints the comparison of the selected scenarios, and returns an error if the results are broken or invalid. runErr

@@ -204,9 +204,6 @@ func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scena
 		}
 		errs = append(errs, err)
 		selected = append(selected, s)
-		if line := s.OldNames.Line(name); line != "" {
-			fmt.Fprintln(a.stderr, line)
-		}
 	}
 	return selected, errors.Join(errs...)
 }

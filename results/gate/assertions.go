@@ -25,7 +25,6 @@ type Assertion struct {
 	By        string // capacity.ByRate or capacity.ByClients
 
 	objectiveMetric string
-	note            string // about former names in its file
 }
 
 // isCapacity reports whether the assertion is about capacities, which no single result has.

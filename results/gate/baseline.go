@@ -25,8 +25,6 @@ type Baseline struct {
 	Scenario string        `json:"scenario"`
 	Load     Load          `json:"load"`
 	Rows     []BaselineRow `json:"rows"` // by number of clients and variant
-
-	note string // about former names in its folder
 }
 
 // Load is what counts depend on besides the variant and the number of clients.
@@ -188,21 +186,16 @@ func ReadBaselines(dir string) (map[string]Baseline, error) {
 	}
 	out := map[string]Baseline{}
 	var errs []error
-	var old results.OldNames
 	for _, file := range files {
-		b, err := readBaseline(file, &old)
+		b, err := readBaseline(file)
 		errs = append(errs, err)
 		out[b.Scenario] = b
-	}
-	for name, b := range out {
-		b.note = old.Line(dir)
-		out[name] = b
 	}
 	return out, errors.Join(errs...)
 }
 
 // readBaseline refuses unknown fields: a misspelt one would demand less than its author thinks.
-func readBaseline(file string, old *results.OldNames) (Baseline, error) {
+func readBaseline(file string) (Baseline, error) {
 	var b Baseline
 	text, err := results.ReadFile(file)
 	if err != nil {
@@ -219,7 +212,6 @@ func readBaseline(file string, old *results.OldNames) (Baseline, error) {
 	case len(b.Rows) == 0:
 		return b, fmt.Errorf("%s has no rows, and would demand nothing", file)
 	}
-	b.Load.Mode = old.Mode(b.Load.Mode)
 	if problem := b.problem(text); problem != "" {
 		return b, fmt.Errorf("%s: %s", file, problem)
 	}

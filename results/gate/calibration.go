@@ -22,7 +22,7 @@ const CalibrationDays = 7
 const CalibrationPairs = 6
 
 // calibrationSchema is the version of a calibration's file.
-const calibrationSchema = 2
+const calibrationSchema = 1
 
 // differs returns the first condition that keeps two documents from being compared; empty if there is none. A different build
 // is the subject of the comparison and is ignored here.

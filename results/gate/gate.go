@@ -124,19 +124,7 @@ func Evaluate(e Evidence, r Rules) Report {
 	if e.Pairs != nil {
 		add(checkPairs(*e.Pairs, r.Paired))
 	}
-	return NewReport(checks, append(notes, r.oldNames()...))
-}
-
-// oldNames returns one note for each file that uses former names.
-func (r Rules) oldNames() []string {
-	var notes []string
-	for _, a := range r.Assertions {
-		notes = append(notes, a.note)
-	}
-	for _, name := range sortedKeys(r.Baselines) {
-		notes = append(notes, r.Baselines[name].note)
-	}
-	return slices.DeleteFunc(slices.Compact(notes), func(note string) bool { return note == "" })
+	return NewReport(checks, notes)
 }
 
 // NewReport sorts checks and derives the verdict from them. Without any check, the verdict is inconclusive.

@@ -14,7 +14,6 @@ import (
 // metric that names does not list is a mistake.
 func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 	var rules []Assertion
-	var old results.OldNames
 	err := strict.ReadList(file, text, func() ([]strict.Field, func() []string) {
 		a := Assertion{Source: FromFile}
 		var check string
@@ -28,8 +27,8 @@ func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 				{Name: "objective", Wants: "that of a capacity, such as response-p99 < 50ms", Value: &search.objective},
 				{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &search.by},
 			}, func() []string {
-				problems := append(a.parse(old.MetricsIn(check)), setClients(&a.Clients, clients)...)
-				problems = append(problems, search.set(&a, old.MetricsIn)...)
+				problems := append(a.parse(check), setClients(&a.Clients, clients)...)
+				problems = append(problems, search.set(&a)...)
 				if len(problems) == 0 {
 					problems = names.unknownIn(a)
 				}
@@ -37,9 +36,6 @@ func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 				return problems
 			}
 	})
-	for i := range rules {
-		rules[i].note = old.Line(file)
-	}
 	if err == nil && len(rules) == 0 {
 		err = fmt.Errorf("%s: has no rule", file)
 	}
@@ -90,8 +86,8 @@ func (a *Assertion) parse(check string) []string {
 // searchFields are the fields of a rule about a capacity that say which one. A field that was not given is nil.
 type searchFields struct{ objective, by *string }
 
-// set stores the fields in a rule, and returns the mistakes in them. renamed returns a text with today's names of metrics.
-func (f searchFields) set(a *Assertion, renamed func(string) string) []string {
+// set stores the fields in a rule, and returns the mistakes in them.
+func (f searchFields) set(a *Assertion) []string {
 	switch {
 	case !a.isCapacity() && (f.objective != nil || f.by != nil):
 		return []string{"objective, by: are for the metric " + results.Capacity + " only"}
@@ -104,7 +100,7 @@ func (f searchFields) set(a *Assertion, renamed func(string) string) []string {
 	if f.by != nil {
 		a.By = *f.by
 	}
-	o, err := capacity.ParseObjective(renamed(*f.objective))
+	o, err := capacity.ParseObjective(*f.objective)
 	switch {
 	case a.By != capacity.ByRate && a.By != capacity.ByClients:
 		return []string{fmt.Sprintf("by: wants %s or %s, not %q", capacity.ByRate, capacity.ByClients, a.By)}
