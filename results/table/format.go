@@ -1,10 +1,23 @@
 package table
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 )
+
+// Formats returns the formats of commands that print tables, first the default one.
+func Formats() []string { return []string{"text", "markdown", "csv", "json"} }
+
+// WriteJSON writes what a table would show, as indented JSON. Unlike in a document, < and > stay readable.
+func WriteJSON(w io.Writer, value any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	return e.Encode(value)
+}
 
 // Count formats a number with about three digits.
 func Count(v float64) string {

@@ -1,4 +1,4 @@
-// Package table renders tables: on a terminal of a given width, and in Markdown.
+// Package table renders tables: on a terminal of a given width, in Markdown, and as comma-separated values.
 //
 // It takes one position: a table never exceeds the width that it is given as long as anything can be left out. Columns
 // that matter less are dropped first, sentences are wrapped, and the caller learns which columns are missing.
@@ -100,6 +100,10 @@ func (t *Table) Text(width int) (rendered string, dropped []string) {
 
 // Markdown renders the table in Markdown, with all columns.
 func (t *Table) Markdown() string { return t.writer(t.indices(), 0).RenderMarkdown() }
+
+// CSV renders the table as comma-separated values, with all columns. It is meant for tables without sections, whose text would
+// fill each cell of a line.
+func (t *Table) CSV() string { return t.writer(t.indices(), 0).RenderCSV() }
 
 // indices returns the indices of all columns.
 func (t *Table) indices() []int {

@@ -66,6 +66,15 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+func TestCSV(t *testing.T) {
+	rows := table.New(append(table.Left("variant"), table.Right("ops/s")...)...)
+	rows.Row(`a,"b"`, 5)
+	rows.Row("", 1e6)
+	if got, want := rows.CSV(), "variant,ops/s\n\"a,\"\"b\"\"\",5\n,1e+06"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{table.Count(0), "0"}, {table.Count(1.234), "1.23"}, {table.Count(12.34), "12.3"}, {table.Count(1234.5), "1234"},
