@@ -15,6 +15,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // compareFlags are the flags of `zkbench compare`.
@@ -99,13 +100,13 @@ The exit code reports whether there was something to compare, not the outcome.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "", "`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
 	f.sides.bind(flags)
-	flags.StringVar(&f.format, "format", compare.Formats()[0], strings.Join(compare.Formats(), ", "))
+	flags.StringVar(&f.format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	return cmd
 }
 
 // check returns the mistakes in flags and arguments.
 func (f compareFlags) check(args []string) error {
-	err := errors.Join(oneOf("--format", f.format, compare.Formats()), f.sides.check(), twice(args))
+	err := errors.Join(oneOf("--format", f.format, table.Formats()), f.sides.check(), twice(args))
 	if f.base != "" && len(args) > 1 {
 		err = errors.Join(err, usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base")))
 	}

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -14,96 +12,70 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Formats returns the formats of a comparison, first the default one.
-func Formats() []string { return []string{"text", "markdown", "csv", "json"} }
-
-// Write writes the comparison in one of the formats. The width limits the lines of a text.
+// Write writes the comparison in one of the formats of [table.Formats]. The width limits the lines of a text.
 func (c Comparison) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "json":
-		return c.writeJSON(w)
+		c.Differences, c.LeftOut = append([]Difference{}, c.Differences...), append([]string{}, c.LeftOut...) // never null
+		return table.WriteJSON(w, c)
 	case "csv":
-		return c.writeCSV(w)
+		_, err := fmt.Fprintln(w, flat(c.Rows).CSV())
+		return err
 	case "markdown":
-		return c.writeMarkdown(w)
+		c.writePage(w,
+			func(line string) { fmt.Fprintf(w, "- %s\n", line) },
+			func(rows []Row) { fmt.Fprintf(w, "**%s**\n\n%s\n", c.heading(rows[0]), wide(rows).Markdown()) })
 	default:
-		return c.writeText(w, width)
+		note := func(line string) { fmt.Fprintln(w, table.Wrap(line, width)) }
+		c.writePage(w, note, func(rows []Row) {
+			note(c.heading(rows[0]))
+			rendered, dropped := sections(rows).Text(width)
+			fmt.Fprintf(w, "\n%s\n", rendered)
+			for _, title := range dropped {
+				note("(no room for: " + title + ")")
+			}
+		})
+	}
+	return nil
+}
+
+// writePage writes the differences in the conditions as notes, the tables of each scenario and other side, and the reasons as notes.
+func (c Comparison) writePage(w io.Writer, note func(line string), one func(rows []Row)) {
+	preamble := c.preamble()
+	for _, line := range preamble {
+		note(line)
+	}
+	for i, rows := range c.tables() {
+		if i > 0 || len(preamble) > 0 {
+			fmt.Fprintln(w)
+		}
+		one(rows)
+	}
+	fmt.Fprintln(w)
+	for _, line := range slices.Concat(c.reasons(), c.LeftOut) {
+		note(line)
 	}
 }
 
-func (c Comparison) writeJSON(w io.Writer) error {
-	c.Differences, c.LeftOut = append([]Difference{}, c.Differences...), append([]string{}, c.LeftOut...) // never null
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	e.SetEscapeHTML(false)
-	return e.Encode(c)
-}
-
-// writeCSV writes plain numbers; a column names their unit. A number that is missing or infinite is empty.
-func (c Comparison) writeCSV(w io.Writer) error {
+// flat returns one table of all rows, with plain numbers whose unit a column names. A number that is missing or infinite is empty.
+func flat(rows []Row) *table.Table {
 	number := func(n results.Number) string {
 		if !n.Finite() {
 			return ""
 		}
 		return n.String()
 	}
-	out := csv.NewWriter(w)
-	lines := [][]string{{
+	t := table.New(table.Left(
 		"scenario", "size", "clients", "rate", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
-		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark", "ratio", "low", "high", "pairs", "verdict", "reason",
-	}}
-	for _, r := range c.Rows {
-		lines = append(lines, []string{
-			r.Scenario, strconv.Itoa(r.Size), strconv.Itoa(r.Clients), strconv.Itoa(r.Rate), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
-			r.Base.Engine, r.Other.Engine, number(r.Base.Value), number(r.Other.Value), strconv.Itoa(r.Base.Repeats), strconv.Itoa(r.Other.Repeats), r.Base.Mark, r.Other.Mark,
-			number(r.Ratio), number(r.Low), number(r.High), strconv.Itoa(r.Pairs), string(r.Verdict), r.Reason,
-		})
+		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark",
+		"ratio", "low", "high", "pairs", "verdict", "reason")...)
+	for _, r := range rows {
+		t.Row(
+			r.Scenario, r.Size, r.Clients, r.Rate, r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
+			r.Base.Engine, r.Other.Engine, number(r.Base.Value), number(r.Other.Value), r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
+			number(r.Ratio), number(r.Low), number(r.High), r.Pairs, r.Verdict, r.Reason)
 	}
-	return out.WriteAll(lines)
-}
-
-// writeText writes a table for each scenario and other side, between the differences in the conditions and the reasons.
-func (c Comparison) writeText(w io.Writer, width int) error {
-	note := func(lines ...string) {
-		for _, line := range lines {
-			fmt.Fprintln(w, table.Wrap(line, width))
-		}
-	}
-	note(c.preamble()...)
-	for i, rows := range c.tables() {
-		if i > 0 || len(c.preamble()) > 0 {
-			fmt.Fprintln(w)
-		}
-		note(c.heading(rows[0]))
-		rendered, dropped := sections(rows).Text(width)
-		fmt.Fprintf(w, "\n%s\n", rendered)
-		for _, title := range dropped {
-			note("(no room for: " + title + ")")
-		}
-	}
-	fmt.Fprintln(w)
-	note(c.reasons()...)
-	note(c.LeftOut...)
-	return nil
-}
-
-// writeMarkdown writes the same as lists and tables.
-func (c Comparison) writeMarkdown(w io.Writer) error {
-	items := func(lines []string) {
-		for _, line := range lines {
-			fmt.Fprintf(w, "- %s\n", line)
-		}
-	}
-	items(c.preamble())
-	for i, rows := range c.tables() {
-		if i > 0 || len(c.preamble()) > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "**%s**\n\n%s\n", c.heading(rows[0]), markdown(rows))
-	}
-	fmt.Fprintln(w)
-	items(slices.Concat(c.reasons(), c.LeftOut))
-	return nil
+	return t
 }
 
 // preamble returns one line for each difference in the conditions.
@@ -204,14 +176,14 @@ func sections(rows []Row) *table.Table {
 	return t
 }
 
-// markdown returns a table with the clients and the variant in columns of their own.
-func markdown(rows []Row) string {
+// wide returns a table with the clients and the variant in columns of their own.
+func wide(rows []Row) *table.Table {
 	t := table.New(append([]table.Column{{Title: "clients", Right: true}, {Title: "variant"}}, columns()...)...)
 	for _, r := range rows {
 		variant := strings.TrimSpace(r.Recipe + "/" + r.Other.Variant + " " + r.mark())
-		t.Row(append([]any{strconv.Itoa(r.Clients), variant}, r.cells()...)...)
+		t.Row(append([]any{r.Clients, variant}, r.cells()...)...)
 	}
-	return t.Markdown()
+	return t
 }
 
 // section returns the line above the rows of one variant and number of clients.
