@@ -250,6 +250,6 @@ func (s *set) figures() ([]Figure, error) {
 	}
 	return slices.Concat(
 		s.costs(), s.throughput(), s.outcomes(), s.latencies(), percentiles, s.floor(), s.published(),
-		s.herdSizes(), s.timelines(), s.overTime(), s.recoveries(), s.failures(), s.scalingLaw(),
+		s.herdSizes(), s.timelines(), s.overTime(), s.recoveries(), s.failures(),
 	), nil
 }

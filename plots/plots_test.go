@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/png"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -279,57 +278,6 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// scaledRun is a run with n clients whose throughput follows the universal scalability law with a peak, and whose other
-// variant collapses as the law cannot.
-func scaledRun(t *testing.T, counts ...int) []*results.Document {
-	t.Helper()
-	var docs []*results.Document
-	for _, n := range counts {
-		for repeat := 1; repeat <= 2; repeat++ {
-			wobble := 1 + 0.05*math.Sin(float64(3*n+2*repeat))
-			lawful, collapsing := measured(t, "children-watch", "naive", n, repeat), measured(t, "znode", "naive", n, repeat)
-			steady := measured(t, "predecessor-watch", "optimized", n, repeat)
-			x := float64(n)
-			lawful.Metrics[results.OpsPerSecond] = results.Metric{Value: wobble * 500 * x / (1 + 0.1*(x-1) + 0.002*x*(x-1))}
-			collapsing.Metrics[results.OpsPerSecond] = results.Metric{Value: 500 * math.Exp(-x/20)}
-			steady.Metrics[results.OpsPerSecond] = results.Metric{Value: wobble * 500}
-			for _, d := range []*results.Document{lawful, collapsing, steady} {
-				d.Scenario.Mode = results.ClosedMode
-				d.Metrics[results.RequestsPerOp] = results.Metric{Value: 3}
-				d.Metrics[results.NotificationsPerOp] = results.Metric{Value: float64(n-1) * wobble}
-				docs = append(docs, d)
-			}
-			steady.Metrics[results.NotificationsPerOp] = results.Metric{Value: float64(min(n-1, 1))}
-			collapsing.Metrics[results.RequestsPerOp] = results.Metric{Value: 2 * x}
-		}
-	}
-	return docs
-}
-
-// Laws are drawn if there are enough numbers of clients for one, and without panels for times in lockstep.
-func TestScalingLaw(t *testing.T) {
-	const name = "lock-contention-container-scaling.svg"
-	dir, names := draw(t, scaledRun(t, 1, 5, 20, 50, 100), "svg")
-	if !slices.Contains(names, name) {
-		t.Fatalf("drew %v, want %s among them", names, name)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Compare(t, filepath.Join("testdata", "scaling", name), got)
-
-	lockstep := scaledRun(t, 1, 5, 20, 50, 100)
-	for _, d := range lockstep {
-		d.Scenario.Mode, d.Window.Lockstep, d.Expected.Exact = results.LockstepMode, true, true
-	}
-	dir, _ = draw(t, lockstep, "svg")
-	if got, err = os.ReadFile(filepath.Join(dir, name)); err != nil {
-		t.Fatal(err)
-	}
-	golden.Compare(t, filepath.Join("testdata", "scaling", "lockstep.svg"), got)
-}
-
 // figure returns the figure of a name.
 func figure(t *testing.T, docs []*results.Document, name string) plots.Figure {
 	t.Helper()
@@ -342,19 +290,6 @@ func figure(t *testing.T, docs []*results.Document, name string) plots.Figure {
 		t.Fatalf("no figure %s among %d", name, len(figures))
 	}
 	return figures[i]
-}
-
-// Nothing is drawn that would not be a law: two numbers of clients, and measurements with faults.
-func TestNoScalingLaw(t *testing.T) {
-	few, faulty := scaledRun(t, 1, 5), scaledRun(t, 1, 5, 20, 50)
-	for _, d := range faulty {
-		d.Scenario.Faults = []string{"kill leader at 1s"}
-	}
-	for what, docs := range map[string][]*results.Document{"two numbers of clients": few, "faults": faulty} {
-		if _, names := draw(t, docs, "svg"); slices.Contains(names, "lock-contention-container-scaling.svg") {
-			t.Errorf("%s: a law was drawn", what)
-		}
-	}
 }
 
 // What cannot be drawn honestly is not drawn: one number of clients makes no curve, an uncontended lock has no herd.

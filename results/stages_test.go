@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
-	"github.com/zkbench/zkbench/results/scaling"
 )
 
 // stagedRun returns a document of a closed load of 5 s in two stages.
@@ -95,7 +94,7 @@ func TestStagesTable(t *testing.T) {
 	}
 }
 
-// The stages of a load are one of its conditions, and no scaling law is fitted to loads that change.
+// The stages of a load are one of its conditions.
 func TestStagesAreACondition(t *testing.T) {
 	d, other := stagedRun(t), stagedRun(t)
 	if !d.SameConditions(other) {
@@ -104,9 +103,6 @@ func TestStagesAreACondition(t *testing.T) {
 	other.Scenario.Stages = []results.StageLoad{{For: 3 * time.Second, Clients: 1}, {For: 2 * time.Second, Clients: d.Clients}}
 	if d.SameConditions(other) {
 		t.Error("two documents of different stages have the same conditions")
-	}
-	if studies := scaling.Of([]*results.Document{d}); len(studies) != 1 || studies[0].Unfitted == "" || len(studies[0].Variants) > 0 {
-		t.Errorf("a load in stages is fitted: %+v", studies)
 	}
 	if text := results.StagesText(d.Scenario.Stages); !strings.HasPrefix(text, "for: 2s, clients: 1; for: 3s, clients: ") {
 		t.Errorf("the stages are %q", text)

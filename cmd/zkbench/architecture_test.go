@@ -15,7 +15,7 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "scenarios/faults", "scenarios/drivers", "scenarios/observe", "scenarios/runner", "variants", "variants/catalog", "variants/simulation", "results", "results/compare", "results/capacity", "results/scaling", "results/table", "results/strict", "results/outcome", "plots", "plots/page", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/proxy", "ensemble/wire", "results/gate"},
+	"cmd/zkbench":           {"scenarios", "scenarios/faults", "scenarios/drivers", "scenarios/observe", "scenarios/runner", "variants", "variants/catalog", "variants/simulation", "results", "results/compare", "results/capacity", "results/table", "results/strict", "results/outcome", "plots", "plots/page", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/proxy", "ensemble/wire", "results/gate"},
 	"scenarios":             {"scenarios/faults", "variants", "ensemble", "ensemble/wire", "results", "results/strict"},
 	"scenarios/faults":      {"ensemble/wire", "results/strict"},
 	"scenarios/drivers":     {"ensemble", "variants"},
@@ -43,9 +43,8 @@ var mayImport = map[string][]string{
 	"results/strict":        {},
 	"results/compare":       {"results", "results/paired", "results/table"},
 	"results/gate":          {"results", "results/capacity", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
-	"results/scaling":       {"results", "results/table"},
 	"results/capacity":      {"results", "results/table", "results/outcome"},
-	"plots":                 {"results", "results/compare", "results/scaling", "results/table"}, // a plot cannot see ZooKeeper
+	"plots":                 {"results", "results/compare", "results/table"}, // a plot cannot see ZooKeeper
 	"plots/page":            {"plots", "results", "results/compare", "results/outcome"},
 	"ensemble/dial":         {},
 	"ensemble/wire":         {"ensemble/dial", "ensemble/jute"},

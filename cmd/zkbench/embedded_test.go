@@ -69,40 +69,6 @@ func TestTableAfterTheFirstRepeat(t *testing.T) {
 	}
 }
 
-// In lockstep, counts equal the formulas, and therefore have the exponents of the formulas. Two numbers of clients have none.
-func TestScalingLaw(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, tt := range []struct {
-		clients, want string
-		rows          int
-	}{
-		{"2,4,8", "lock-drain on embedded: exponents from 2 to 8 clients", 2 * drainVariants(t)},
-		{"2,4", "no scaling law for lock-drain: too few client counts", 0},
-	} {
-		stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", tt.clients, "--repeats", "1", "--ensemble", "embedded",
-			"--name", testName("scaling"), "--out", tt.clients)
-		if code != 0 {
-			t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
-		}
-		stdout, stderr, code = command(t.Context(), "plot", tt.clients, "--format", "svg")
-		if code != 0 || !strings.Contains(stdout, tt.want) {
-			t.Errorf("exit code %d: %s\n%q is missing in\n%s", code, stderr, tt.want, stdout)
-		}
-		rows := 0
-		for line := range strings.Lines(stdout) {
-			if f := strings.Fields(line); len(f) > 5 && f[3] == "±" { // variant, metric, exponent ± interval, that of the formula
-				rows++
-				if f[2] != f[5] {
-					t.Errorf("the exponent of exact counts differs from that of the formula: %s", line)
-				}
-			}
-		}
-		if rows != tt.rows {
-			t.Errorf("%d exponents, want %d, in\n%s", rows, tt.rows, stdout)
-		}
-	}
-}
-
 // The delays that make a first look lifelike are part of the result, and of what is said about it.
 func TestServiceDelaysAreReported(t *testing.T) {
 	t.Chdir(t.TempDir())

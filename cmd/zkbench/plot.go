@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
-	"github.com/zkbench/zkbench/results/scaling"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -38,11 +37,9 @@ The figures of a scenario follow its claims and what its recipe measures: the
 costs of an operation beside the formulas, throughput, what users get (such as
 stale reads and lost items), latencies, multiples of the floor, herd sizes, two
 variants' notifications one by one, and recoveries from faults. Of measurements
-of more than 10 s there are figures over time; of open loads at three or more
-rates, the response times against the rate; and of three or more client counts,
-laws that are fitted to the costs and the throughput, which are also printed.
-What does not differ is not drawn, and listed. docs/plots.md explains all
-figures.
+of more than 10 s there are figures over time; and of open loads at three or
+more rates, the response times against the rate. What does not differ is not
+drawn, and listed. docs/plots.md explains all figures.
 
 With two or more runs, each variant is compared with itself in the first run,
 the base, under the rules of 'zkbench compare': both sides' values, and ratios
@@ -115,18 +112,14 @@ func oneSideOfEachRun(sides []compare.Side) []compare.Side {
 	return out
 }
 
-// plotRun draws the figures of one run, and prints the laws that were fitted.
+// plotRun draws the figures of one run.
 func (a *app) plotRun(docs []*results.Document, f plotFlags) error {
 	figures, notDrawn, err := plots.Figures(docs)
 	if err != nil {
 		return err
 	}
 	a.noteLeftOut(docs)
-	if err := a.writeFigures(figures, notDrawn, f); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.stdout)
-	return scaling.Write(a.stdout, scaling.Of(docs), width(a.stdout))
+	return a.writeFigures(figures, notDrawn, f)
 }
 
 // plotComparison draws the comparison of several runs. Results that can be read and not be compared are a usage error.
