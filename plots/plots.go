@@ -249,7 +249,7 @@ func (s *set) figures() ([]Figure, error) {
 		return nil, err
 	}
 	return slices.Concat(
-		s.costs(), s.throughput(), s.outcomes(), s.latencies(), percentiles, s.floor(), s.published(),
+		s.costs(), s.throughput(), s.outcomes(), s.latencies(), percentiles, s.floor(),
 		s.herdSizes(), s.timelines(), s.overTime(), s.recoveries(), s.failures(),
 	), nil
 }

@@ -257,26 +257,6 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// Published figures stand beside the measured ones, but not beside those of the embedded server.
-func TestPublishedIsDrawn(t *testing.T) {
-	docs := run(t)
-	for _, d := range docs {
-		d.Scenario.Published = &results.Published{
-			Source: "a paper", Differs: "everything", Unit: "locks", UnitsPerOperation: 2,
-			Rows: []results.PublishedRow{{Name: "100 locks", Operations: 100, Seconds: map[int]float64{1: 2, 4: 5}}},
-		}
-	}
-	if text := figure(t, docs, "published").Inline(); !strings.Contains(text, "published: 100 locks") || !strings.Contains(text, "locks per second") {
-		t.Errorf("the figure does not name the published run: %s", text)
-	}
-	for _, d := range docs {
-		d.Environment.Engine = results.Embedded
-	}
-	if _, names := draw(t, docs, "svg"); slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, "published") }) {
-		t.Error("published figures were drawn beside those of the embedded server")
-	}
-}
-
 // An application that was observed has a timeline and herd sizes of its own: there is no variant to set beside it.
 func TestApplicationAlone(t *testing.T) {
 	app := measured(t, "app", "naive", 4, 1)

@@ -136,11 +136,10 @@ type Scenario struct {
 	AtMost        time.Duration `json:"at_most_ns,omitempty"` // after which the load is ended; 0 means never
 	BystanderRate int           `json:"bystander_rate"`       // reads per second and server
 	Overview      string        `json:"overview,omitempty"`
-	// Asks lists the metrics that the scenario is about: those of its claims, of its overview and of its published figures. Figures
-	// follow it. It does not depend on flags, unlike Expect and Published, which are empty if flags have changed the load.
-	Asks      []string   `json:"asks,omitempty"`
-	Expect    []string   `json:"expect,omitempty"` // the claims about the outcome, in the syntax of [ParseClaim]
-	Published *Published `json:"published,omitempty"`
+	// Asks lists the metrics that the scenario is about: those of its claims and of its overview. Figures follow it. It does not
+	// depend on flags, unlike Expect, which is empty if flags have changed the load.
+	Asks   []string `json:"asks,omitempty"`
+	Expect []string `json:"expect,omitempty"` // the claims about the outcome, in the syntax of [ParseClaim]
 	// Background is the load of other sessions; nil without one.
 	Background *BackgroundLoad `json:"background,omitempty"`
 	// Faults is the schedule of faults, in the notation of the flag --fault.

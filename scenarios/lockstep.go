@@ -26,9 +26,6 @@ func (lockstepRules) validate(s *Scenario, p *problems) {
 		}
 	}
 	s.withoutArrivals(p)
-	if s.Published != nil && !holdsValues(s.Published) {
-		p.add(publishedField, "means nothing in a lockstep run, whose pace zkbench sets")
-	}
 }
 
 // takes reports whether a variant has exact formulas. One without them, such as one that polls, never comes to rest.

@@ -18,12 +18,12 @@ func (s Scenario) Record() results.Scenario {
 		SessionTimeout: time.Duration(s.SessionTimeout), Roam: s.Roam,
 		Rates: s.RatesText(), Stages: s.Stages, Arrivals: string(s.EffectiveArrivals()),
 		ClientCounts: fmt.Sprint(s.Clients), Variants: strings.Join(s.Variants, ","), Broken: strings.Join(s.Broken, ","), Overview: s.Overview,
-		Background: s.Background, Asks: s.asks, Expect: s.Expect, Published: s.Published,
+		Background: s.Background, Asks: s.asks, Expect: s.Expect,
 		Faults: results.Map(s.Faults, faults.Fault.String),
 	}
 }
 
-// metricsAsked returns the metrics of the scenario's overview, of its claims and of its published figures, each once and in this order.
+// metricsAsked returns the metrics of the scenario's overview and of its claims, each once and in this order.
 func (s *Scenario) metricsAsked() []string {
 	var asked []string
 	if pair, err := results.ParsePair(s.Overview); err == nil {
@@ -31,10 +31,6 @@ func (s *Scenario) metricsAsked() []string {
 	}
 	for _, c := range s.Claims() {
 		asked = append(asked, c.Metric)
-	}
-	if s.Published != nil {
-		metric, _ := s.Published.Measured()
-		asked = append(asked, metric)
 	}
 	return results.AppendNew(nil, asked...)
 }

@@ -50,9 +50,8 @@ type Scenario struct {
 	Roam           bool           // closed, open: a client whose server fails connects to another one; else it waits for its own
 	QuorumLoss     bool           // the faults may take the quorum away for longer than the session timeout
 
-	Expect    []string           // claims about the outcome, in the syntax of results.ParseClaim
-	Overview  string             // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
-	Published *results.Published // published measurements of the same load; nil if there are none
+	Expect   []string // claims about the outcome, in the syntax of results.ParseClaim
+	Overview string   // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
 
 	asks []string // the metrics that the file is about, whatever flags remove
 }
@@ -93,7 +92,6 @@ func (s *Scenario) fields() []strict.Field {
 		{Name: quorumLossField, Wants: "true or false", Value: &s.QuorumLoss},
 		{Name: "expect", Wants: "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", Value: &s.Expect},
 		{Name: "overview", Wants: "two variants and a metric, such as predecessor-watch against znode by ops/s", Value: &s.Overview},
-		{Name: publishedField, Value: strict.Nested(s.readPublished)},
 	}
 }
 
@@ -188,8 +186,8 @@ const (
 	quickRate       = 50 // operations per second, or requests of a background
 )
 
-// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims and the
-// published measurements are removed, because they are about the whole scenario. A schedule of faults needs its whole load and
+// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims are
+// removed, because they are about the whole scenario. A schedule of faults needs its whole load and
 // its fewest clients, so that a scenario with one keeps these.
 func (s *Scenario) Quick() {
 	most := quickClients
@@ -203,7 +201,7 @@ func (s *Scenario) Quick() {
 	for _, n := range s.Clients {
 		clients = results.AppendNew(clients, min(n, most))
 	}
-	s.Clients, s.Repeats, s.Expect, s.Published = clients, 1, nil, nil
+	s.Clients, s.Repeats, s.Expect = clients, 1, nil
 	if s.Mode == Open {
 		s.Rate = []int{min(slices.Min(s.Rates()), quickRate)}
 	}

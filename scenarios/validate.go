@@ -75,7 +75,6 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	s.validateAtMost(&p, s.defaultSize(recipes))
 	s.validateBackground(&p)
 	s.validateFaults(&p, s.RecipeAmong(recipes))
-	s.validatePublished(&p)
 	s.validateProducts(&p, recipes)
 	return p
 }
@@ -110,8 +109,8 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 	}
 }
 
-// validateClaims checks the fields that name variants and metrics: expect, overview and published. Without a recipe, it checks
-// only their syntax.
+// validateClaims checks the fields that name variants and metrics: expect and overview. Without a recipe, it checks only their
+// syntax.
 func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	check := claimCheck{Scenario: s, problems: p, recipe: recipe}
 	if recipe != nil {
@@ -131,9 +130,6 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	}
 	if s.Overview != "" {
 		check.overview()
-	}
-	if s.Published != nil && s.Published.Metric != "" {
-		check.metric(publishedField, s.Published.Metric)
 	}
 }
 

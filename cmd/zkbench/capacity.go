@@ -184,7 +184,7 @@ func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
 	if c.scenario, err = scenarios.Load(name, catalog.Recipes()); err != nil {
 		return err
 	}
-	c.scenario.Expect, c.scenario.Published, c.scenario.Overview = nil, nil, "" // they are about the scenario's own load
+	c.scenario.Expect, c.scenario.Overview = nil, "" // they are about the scenario's own load
 	if c.scenario, err = c.flags.load.override(cmd, c.pace(c.scenario), catalog.Recipes()); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -76,38 +75,6 @@ func TestServiceDelaysAreReported(t *testing.T) {
 		"--read-delay", "20us", "--write-delay", "1ms", "--name", testName("delays"))
 	if code != 0 || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "busy for 20µs with each read and for 1ms with each write") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
-	}
-}
-
-// What others have published is printed beside what was measured, unless it is no ensemble that was; and a rehearsal does
-// without.
-func TestPublishedFiguresAreReported(t *testing.T) {
-	t.Chdir(t.TempDir())
-	text := `name: mine
-recipe: lock
-clients: [2]
-operations: 5
-repeats: 1
-published:
-  source: a paper
-  differs: everything
-  unit: acquisitions
-  units-per-operation: 1
-  rows:
-    - {name: 200 acquisitions, operations: 200, seconds: {2: 0.5}}
-`
-	if err := os.WriteFile("mine.yaml", []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	const want = "published figures: acquisitions per second, beside those of a paper"
-	for _, quick := range []bool{false, true} {
-		stdout, stderr, code := command(t.Context(), "run", "./mine.yaml", "--ensemble", "embedded", fmt.Sprintf("--quick=%t", quick), "--name", testName("published"))
-		if code != 0 {
-			t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout)
-		}
-		if got := strings.Contains(stdout, want); got == quick {
-			t.Errorf("quick %t: published figures are printed: %t, in\n%s", quick, got, stdout)
-		}
 	}
 }
 

@@ -186,9 +186,6 @@ func (a *app) explainScenario(name string) error {
 		size = fmt.Sprintf(", size %d (%s)", s.Size, s.RecipeAmong(catalog.Recipes()).Size)
 	}
 	a.say("Recipe %s, %s, %s clients%s, repeats: %d.", s.Recipe, s.Load(), joined(s.Clients, ", "), size, s.Repeats)
-	if s.Published != nil {
-		a.say("Printed beside the figures of %s.", s.Published.Source)
-	}
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
-	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/holding"
@@ -32,7 +31,7 @@ func TestBrokenUnderFaults(t *testing.T) {
 	}
 	var out bytes.Buffer
 	a := app{stdout: &out, stderr: &out}
-	err = a.report(docs, []scenarios.Scenario{s}, runFlags{out: dir}, nil)
+	err = a.report(docs, runFlags{out: dir}, nil)
 	if code := exitCode(t.Context(), err); code != outcome.CodeBroken || !strings.Contains(out.String(), "was granted fencing token") {
 		t.Errorf("exit code %d (%v), want %d with what was broken in\n%s", code, err, outcome.CodeBroken, out.String())
 	}

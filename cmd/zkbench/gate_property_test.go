@@ -37,7 +37,7 @@ var harmless = []struct{ path, why string }{
 	{`^failure\.around\.(timeline\.(start_ns|end_ns|notifications(\[|$)|bystander(\[|$))|operations(\[|$))`, "a figure's surroundings of the first fault"},
 	{`^failure\.(missed|rejoins)$`, "no metric is made of it"},
 	{`^connect\.total_ns$`, "the same; that no session took longer is checked, and what sessions took has a metric"},
-	{`^(forgoes|scenario\.(asks|expect|published))(\.|\[|$)`, "they select figures and explain them; a gate has the claims of the scenario's own file"},
+	{`^(forgoes|scenario\.(asks|expect))(\.|\[|$)`, "they select figures and explain them; a gate has the claims of the scenario's own file"},
 	{`^counts\.housekeeping$`, "what sessions cost besides the recipe; no metric is made of it"},
 }
 

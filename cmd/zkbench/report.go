@@ -56,7 +56,7 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 			case overview:
 				return summary.WriteOverview(a.stdout, width(a.stdout))
 			default:
-				return a.printTables(docs, summary, nil)
+				return a.printTables(docs, summary)
 			}
 		},
 	}
@@ -75,16 +75,16 @@ func (a *app) readResults(paths []string) ([]*results.Document, error) {
 	return results.ReadAll(paths)
 }
 
-// report prints the comparison of the selected scenarios, and returns an error if the results are broken or invalid. runErr
+// report prints the comparison of a run's variants, and returns an error if the results are broken or invalid. runErr
 // is the error of the run.
-func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f runFlags, runErr error) error {
+func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	if len(docs) == 0 {
 		_ = os.Remove(f.out)
 		return nil
 	}
 	summary := results.Summarize(docs)
 	fmt.Fprintln(a.stdout)
-	tableErr := a.printTables(docs, summary, selected)
+	tableErr := a.printTables(docs, summary)
 	kept, keptErr := results.Kept(f.out, docs)
 	switch {
 	case kept == 0:
@@ -110,37 +110,21 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress)
 	fmt.Fprintln(a.stdout)
 }
 
-// comparePublished prints the published figures that scenarios name beside the measured ones.
-func (a *app) comparePublished(rows []results.Row, selected []scenarios.Scenario) error {
-	for _, s := range selected {
-		own := rowsOf(s, rows)
-		if s.Published == nil || len(own) == 0 {
-			continue
-		}
-		fmt.Fprintln(a.stdout)
-		if err := s.Published.WriteTable(a.stdout, own, width(a.stdout)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // rowsOf returns the rows of one scenario.
 func rowsOf(s scenarios.Scenario, rows []results.Row) []results.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r results.Row) bool { return r.Scenario != s.Name })
 }
 
-// printTables prints tables of measurements, the published figures of the same, and the findings.
-func (a *app) printTables(docs []*results.Document, summary results.Summary, selected []scenarios.Scenario) error {
+// printTables prints tables of measurements, and the findings.
+func (a *app) printTables(docs []*results.Document, summary results.Summary) error {
 	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
 	matrixErr := writeMatrix(a.stdout, docs, width(a.stdout))
-	publishedErr := a.comparePublished(summary.Rows, selected)
 	fmt.Fprintln(a.stdout)
 	overviewErr := a.overviewOfSeveral(summary)
 	var findings strings.Builder
 	results.WriteVerdict(&findings, docs)
 	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
-	return errors.Join(tableErr, matrixErr, publishedErr, overviewErr)
+	return errors.Join(tableErr, matrixErr, overviewErr)
 }
 
 // overviewOfSeveral prints an overview if there is more than one scenario.

@@ -181,7 +181,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	}
 	defer exporter.close()
 	docs, err := a.measure(cmd.Context(), selected, f, engine, run, exporter)
-	if reportErr := a.report(docs, selected, f, err); err != nil || reportErr != nil {
+	if reportErr := a.report(docs, f, err); err != nil || reportErr != nil {
 		return errors.Join(reportErr, err)
 	}
 	return a.checkClaims(docs, selected)

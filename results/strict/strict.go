@@ -86,7 +86,7 @@ func Decode(node *yaml.Node, into any) error {
 	switch into.(type) {
 	case *int, **int, *[]int, *uint64:
 		wanted = whole
-	case *float64, *map[int]float64:
+	case *float64:
 		wanted = decimal
 	case *bool:
 		wanted = truth
@@ -109,11 +109,6 @@ func check(node *yaml.Node, wanted kind) Mistakes {
 	case yaml.SequenceNode:
 		for _, element := range node.Content {
 			mistakes = append(mistakes, check(element, wanted)...)
-		}
-	case yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 { // keys are whole numbers, such as those of clients
-			mistakes = append(mistakes, check(node.Content[i], whole)...)
-			mistakes = append(mistakes, check(node.Content[i+1], wanted)...)
 		}
 	}
 	return mistakes
