@@ -50,14 +50,6 @@ func (l *LiveHistogram) Add(d time.Duration) {
 	}
 }
 
-// Clone returns a copy that grows by itself.
-func (l *LiveHistogram) Clone() LiveHistogram {
-	if l.hdr == nil {
-		return *l
-	}
-	return LiveHistogram{l.hdr.Clone(), l.dropped}
-}
-
 // Encode returns the distribution as a document keeps it.
 func (l *LiveHistogram) Encode() (Histogram, error) {
 	if l.hdr == nil {

@@ -73,8 +73,8 @@ then beside the load: the recipe runs on a busy ensemble, and the result shows
 what it costs the others.
 
 The variants run on the same ensemble, shuffled again in each repeat. Each
-measurement is stored in a JSON file. 'zkbench plot' draws the results. A window
-of more than a minute is stored every minute, and when the run is interrupted.
+measurement is stored in a JSON file. 'zkbench plot' draws the results. If a run
+is interrupted in a window of more than a minute, it stores what it has of it.
 
 Without --servers, zkbench starts three servers and takes them down afterwards.
 If 'zkbench ensemble up' has started an ensemble, it is used instead and stays
@@ -294,8 +294,7 @@ func isGroup(names []string) bool {
 	return slices.Equal(names, []string{allScenarios}) || slices.Equal(names, []string{scenarios.MatrixName})
 }
 
-// measure runs the scenarios. Also if it fails, it returns the complete measurements, and the latest checkpoint of the one that was
-// under way.
+// measure runs the scenarios. Also if it fails, it returns the complete measurements, and the part of the one that was under way.
 func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string, exporter *exporter) (docs []*results.Document, err error) {
 	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
 	if err != nil {
@@ -314,17 +313,12 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	defer progress.close()
 	runner := newRunner(e, run, progress, exporter)
 	runner.Recipes = a.recipes()
-	var partial *results.Document // the latest checkpoint of the measurement under way
-	runner.Checkpoint = func(d *results.Document) error {
-		err := save(d, f.out)
-		if err == nil {
-			partial = d
-		}
-		return err
+	runner.Partial = func(d *results.Document) error {
+		docs = append(docs, d)
+		return save(d, f.out)
 	}
 	for _, s := range selected {
 		runner.Save = func(d *results.Document) error {
-			partial = nil
 			docs = append(docs, d)
 			if err := save(d, f.out); err != nil {
 				return err
@@ -334,9 +328,6 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 		}
 		progress.begin(s.Name)
 		if err := runner.RunScenario(ctx, s); err != nil {
-			if partial != nil {
-				docs = append(docs, partial)
-			}
 			return docs, e.explain(failedRun(err))
 		}
 	}

@@ -51,7 +51,9 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {
 		return err
 	}
-	r.fillWaits(d)
+	if !d.Partial { // clients that withdraw end their waits
+		r.fillWaits(d)
+	}
 	d.AddFindings()
 	return nil
 }

@@ -25,12 +25,10 @@ type Config struct {
 	Series       bool            // a step has several operations, which begin one after another before the first one ends
 	Version      string          // of ZooKeeper; empty if unknown
 	Clients      int             // how many clients are expected; higher ids are allowed
-	WindowLength time.Duration   // 0 if it is not known in advance
+	WindowLength time.Duration   // as planned: the window may end earlier; 0 if it is not known in advance
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
 	Lockstep     bool
 	Open         bool // operations arrive at a rate
-	MayEnd       bool // the window may end before its length is over
-	Cloned       bool // the recorder is to be cloned while the window is open, see [Recorder.Clone]
 	MayRest      bool // clients may have nothing to do, so that a time without operations is no stall
 
 	Faulty        bool     // the scenario has faults
@@ -262,7 +260,7 @@ func (r *Recorder) OpenWindow(at time.Duration) {
 	r.closeHerds()
 	r.window.open(at)
 	r.stalls.open(at)
-	r.timeline.open(at, r.config.WindowLength, r.config.Cloned || r.config.MayEnd)
+	r.timeline.open(at, r.config.WindowLength)
 	r.failures.completed = at
 }
 

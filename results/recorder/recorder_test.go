@@ -385,3 +385,27 @@ func BenchmarkNotification(b *testing.B) {
 		}
 	}
 }
+
+// The timeline of a window that is cut short is from its middle, and that of a window of about the planned length from exactly there.
+func TestTimelineOfAWindowCutShort(t *testing.T) {
+	const length = 100 * s
+	for _, took := range []time.Duration{7 * s, 14 * s, 49 * s, 91 * s, length, length + 460*ms} {
+		rec := recorder.New(recorder.Config{Operation: "release", Version: "3.9.3", WindowLength: length})
+		rec.OpenWindow(s)
+		for at := s; at <= s+took; at += 20 * ms {
+			rec.Notification(note(at, 0, int64(at)))
+		}
+		rec.CloseWindow(s + took)
+		d := &results.Document{}
+		if err := rec.Close(d, recorder.Facts{}); err != nil {
+			t.Fatal(err)
+		}
+		off, accepted := (d.Timeline.Start+d.Timeline.End)/2-(s+took/2), max(125*ms, took/8)
+		if took >= length {
+			accepted = 0
+		}
+		if off.Abs() > accepted || len(d.Timeline.Notifications) < 50 {
+			t.Errorf("after %s: %d notifications from %s to %s", took, len(d.Timeline.Notifications), d.Timeline.Start, d.Timeline.End)
+		}
+	}
+}

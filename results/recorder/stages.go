@@ -37,15 +37,6 @@ func (w *window) record(at time.Duration, f func(*stage)) {
 	f(&w.stages[i])
 }
 
-// cloneStages returns a copy that shares nothing.
-func cloneStages(stages []stage) []stage {
-	out := slices.Clone(stages)
-	for i := range out {
-		out[i].latency = out[i].latency.Clone()
-	}
-	return out
-}
-
 // fillStages fills in the stages that had begun when the window ended.
 func (r *Recorder) fillStages(d *results.Document) error {
 	d.Stages = nil

@@ -12,8 +12,8 @@ import (
 const (
 	// windowSlack is how much longer or shorter than planned a window may be so that its exact middle is still kept.
 	windowSlack = 500 * time.Millisecond
-	// firstStep is the distance from the window's start to the second excerpt, if the window's length is unknown. Each
-	// further excerpt begins at stepFactor times the distance of the one before it.
+	// firstStep is the distance from the window's start to the second excerpt, unless the window has its planned length. Each further
+	// excerpt begins at stepFactor times the distance of the one before it.
 	firstStep  = results.TimelineLength / 4
 	stepFactor = 1.25
 )
@@ -105,31 +105,28 @@ func (r *recent) fill(e *excerpt) {
 
 // middle keeps the excerpts that may prove to be nearest to the middle of the window.
 //
-// If the window's length is known, one excerpt is planned. If it is unknown, or the window may be cut short, excerpts begin at
-// geometric distances from the window's start. Such an excerpt is dropped once the middle of the next one lies before the middle
-// of the window so far, because the latter only grows.
+// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances from
+// its start. Such an excerpt is dropped once the middle of the next one lies before the middle of the window so far, because the latter
+// only grows.
 type middle struct {
 	start    time.Duration // of the window
 	planned  *excerpt      // nil if the length is unknown
-	next     time.Duration // distance of the next excerpt; 0 if none but the planned one is kept
+	next     time.Duration // distance of the next excerpt
 	excerpts []*excerpt    // the others
 }
 
-func (m *middle) open(at, length time.Duration, mayBeShorter bool) {
+func (m *middle) open(at, length time.Duration) {
 	m.start = at
 	if length > 0 {
 		reach := (results.TimelineLength + windowSlack) / 2
 		m.planned = &excerpt{stretch: stretch{at + length/2 - reach, at + length/2 + reach}}
-		if !mayBeShorter {
-			return
-		}
 	}
 	m.excerpts = []*excerpt{{stretch: stretch{at, at + results.TimelineLength}}}
 	m.next = firstStep
 }
 
 func (m *middle) advance(now time.Duration) {
-	for m.next > 0 && m.start+m.next <= now {
+	for m.start+m.next <= now {
 		begin := m.start + m.next
 		m.excerpts = append(m.excerpts, &excerpt{stretch: stretch{begin, begin + results.TimelineLength}})
 		m.next = time.Duration(stepFactor * float64(m.next))

@@ -43,7 +43,7 @@ func newWindow(now time.Duration, version string) *window {
 		start: now, open: true,
 		paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(), incidentCounts: map[proxy.IncidentKind]int64{},
 	}
-	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayEnd: true, MayRest: true})
+	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayRest: true})
 	w.record.Traffic(now, recorder.Traffic{})
 	w.record.OpenWindow(now)
 	return w

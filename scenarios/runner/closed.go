@@ -102,23 +102,26 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 }
 
 // cutWindow cuts the window out of a running load, after the warm-up, and returns when it began and ended. The schedule of faults
-// begins with the window. run is the context of the whole run, and ctx that of the load.
+// begins with the window. run is the context of the whole run, and ctx that of the load. If one of them ends, so does the window, so
+// that the part until then can be kept. Where a breach is expected, [measurement.endByBreach] decides about a load that has failed.
 func (m *measurement) cutWindow(run, ctx context.Context, turns turns, o *observation) (start, end time.Duration, err error) {
 	if err := m.warmUp(ctx); err != nil {
 		return 0, 0, err
 	}
-	start, before := m.stream.openWindow()
+	start, _ = m.stream.openWindow()
+	arrived := m.arrivals.arrived(start)
 	turns.windowOpened(start)
 	m.faults.start(ctx)
-	err = m.checkpoints.during(run, ctx, opening{o.begin, before, m.arrivals.arrived(start)}, func(ctx context.Context) error {
-		return sleep(ctx, time.Duration(m.scenario.Duration))
-	})
-	if err != nil {
+	err = sleep(ctx, time.Duration(m.scenario.Duration))
+	if err != nil && run.Err() == nil && m.scenario.ExpectsBreach(m.variant) {
 		return 0, 0, err
 	}
-	end, o.counts = m.stream.closeWindow()
-	o.counts.Sub(before)
-	return start, end, nil
+	end, counts, cut := m.stream.cutWindow()
+	if cut {
+		m.part = &part{counts: counts, arrived: m.arrivals.arrived(end) - arrived}
+	}
+	o.counts = counts
+	return start, end, err
 }
 
 // warmUp waits while the load runs, for the scenario's warm-up time. ctx ends when a client fails.

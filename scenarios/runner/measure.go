@@ -44,18 +44,20 @@ type measurement struct {
 	granted    time.Duration       // the session timeout
 	breached   *breached           // nil unless a breach of the promise has ended the load
 
-	live        func(Live)   // nil if nothing is shown
-	what        Measured     // for live
-	next        string       // describes the measurement after this one, for live
-	checkpoints *checkpoints // nil without any
+	keepsPart bool  // see scenarioRun.keepsPart
+	part      *part // nil until the window of a load of a duration has ended
+
+	live func(Live) // nil if nothing is shown
+	what Measured   // for live
+	next string     // describes the measurement after this one, for live
 }
 
 // stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
 // removed, others may go on.
 const stuckAfter = 45 * time.Second
 
-// run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document holds
-// only the violations of the recipe's promise until then.
+// run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial, or
+// holds only the violations of the recipe's promise until then.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
 	m.setting.tunnelled = d.Scenario.Tunnelled
 	if m.setting.driver, d.Driver, err = startDriver(ctx, m.recipe, m.variant); err != nil {
@@ -75,12 +77,11 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	record := recorder.New(m.recorderConfig())
 	o, err := m.load(ctx, record)
-	if err != nil {
-		record.CloseFailed(d)
-		return err
+	if err == nil {
+		err = m.countOrphans(ctx, record)
 	}
-	if err := m.countOrphans(ctx, record); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, m.closePartial(d, record))
 	}
 	facts := m.facts(o)
 	d.Unfinished = o.unfinished
@@ -173,8 +174,6 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Open:          m.isOpen(),
 		WindowLength:  time.Duration(m.scenario.Duration),
 		Stages:        stageLengths(m.scenario.Stages),
-		MayEnd:        m.mayStandStill() || m.scenario.ExpectsBreach(m.variant),
-		Cloned:        m.checkpoints != nil,
 		Faulty:        m.faults != nil,
 		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
 		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
@@ -244,7 +243,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	if m.background.saturates() {
 		return results.Oracle{Why: "no load was applied"}
 	}
-	if o.unfinished != nil {
+	if !o.whole() {
 		return m.uncheckedOracle()
 	}
 	out := crossCheck(m.ensemble.Owned(), o.begin, o.end)
@@ -282,7 +281,7 @@ func (p *clientPool) examine(o *observation) {
 			h.SessionsLost++
 		}
 	}
-	h.LeaderChanged = o.unfinished == nil && (o.begin.leader != o.end.leader || o.begin.leader == 0)
+	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
 
 // contenders returns what N in the formulas is: the number of participants.

@@ -45,17 +45,6 @@ func resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// wrapped returns the recipes with another participant around that of a lock.
-func wrapped(wrap func(variants.Participant) variants.Participant) []variants.Recipe {
-	return sabotage("predecessor-watch", func(v *variants.Variant) {
-		join := v.Join
-		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, env)
-			return wrap(p), err
-		}
-	})
-}
-
 // The third measurement of a run takes as little memory as the first one: neither the buffers nor the garbage of the
 // others are there any more.
 //

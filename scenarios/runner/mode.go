@@ -44,7 +44,11 @@ type observation struct {
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
 	unfinished *results.Unfinished // nil for a load that was finished
+	partial    bool                // the load or the run has failed
 }
+
+// whole reports whether the load was finished, so that the servers' accounts are known.
+func (o observation) whole() bool { return o.unfinished == nil && !o.partial }
 
 // between returns the observation of everything that happened between two snapshots.
 func between(begin, end snapshot) observation {

@@ -38,10 +38,10 @@ type Runner struct {
 	// Progress is called before each measurement with the number of measurements done, their total, and a description of the
 	// next one. It is called once more at the end.
 	Progress func(done, total int, next string)
-	// Checkpoint, if not nil, receives a partial document of a measurement that lasts for more than a minute, every minute of its
-	// window and when ctx ends in it. The next document of the measurement replaces it.
-	Checkpoint func(*results.Document) error
-	// Live, if not nil, is called every second during a load, never concurrently with the functions above but Checkpoint.
+	// Partial, if not nil, receives the document of a measurement with a window of more than a minute that is not completed, because
+	// ctx ends or the load fails after the window has begun.
+	Partial func(*results.Document) error
+	// Live, if not nil, is called every second during a load, never concurrently with the functions above.
 	Live func(Live)
 
 	// Connecting is called now and then while the sessions of a measurement are opened, with the number of those that are
@@ -119,8 +119,8 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
-// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way is abandoned but for its checkpoint,
-// and those before it stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All
+// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way ends, see Partial, and those
+// before it stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All
 // znodes are removed in any case. If that fails, the error wraps a [LeftError].
 func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err error) {
 	recipe := s.RecipeAmong(r.Recipes)
@@ -206,7 +206,7 @@ type scenarioRun struct {
 
 // BrokenError reports that a variant broke the recipe's promise in a measurement that was not completed.
 type BrokenError struct {
-	Document *results.Document // identifies the measurement and has the violations; its numbers mean nothing
+	Document *results.Document // identifies the measurement and has the violations
 	Err      error             // why it was not completed
 }
 
@@ -220,8 +220,8 @@ func (e *BrokenError) Error() string {
 // Unwrap returns why the measurement was not completed.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// perform makes one measurement and saves it. If the measurement fails, its document is not saved, and its violations are
-// part of the error.
+// perform makes one measurement and saves it. If the measurement fails, its document is not saved, unless as a partial one, and its
+// violations are part of the error.
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
@@ -258,7 +258,8 @@ func (p scenarioRun) diagnose(ctx context.Context, err error) error {
 	return err
 }
 
-// measure fills in a document and saves it. The document of a rehearsal is saved only if it has violations.
+// measure fills in a document and saves it. The document of a rehearsal is saved only if it has violations, and that of a load that
+// was not finished as a partial one.
 func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -291,7 +292,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		what:       Measured{p.scenario.Name, p.recipe.Name, t.variant.Name, t.clients, t.rate, t.repeat},
 		next:       t.next,
 	}
-	m.checkpoints = p.newCheckpoints(&m, t, d)
+	m.keepsPart = p.keepsPart(t)
 	if t.repeat > 0 {
 		m.faults = newFailing(&m, t.repeat)
 	}
@@ -310,6 +311,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	collector := tuneCollector(t.clients)
 	err = m.run(ctx, d)
 	collector.stop()
+	if d.Partial && d.Window.Operations > 0 {
+		err = errors.Join(err, p.Partial(d))
+	}
 	if err != nil {
 		return err
 	}

@@ -330,6 +330,17 @@ func sabotageOf(recipe, name string, change func(*variants.Variant)) []variants.
 	return recipes
 }
 
+// wrapped returns the recipes with another participant around that of a lock.
+func wrapped(wrap func(variants.Participant) variants.Participant) []variants.Recipe {
+	return sabotage("predecessor-watch", func(v *variants.Variant) {
+		join := v.Join
+		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+			p, err := join(ctx, env)
+			return wrap(p), err
+		}
+	})
+}
+
 // A formula that is off by one notification in a whole lockstep run makes the run invalid.
 func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 	s := lockstepOf(7)

@@ -26,7 +26,7 @@ type breached struct {
 
 // cutShort ends the window of a load that a breach of the promise ends.
 func (m *measurement) cutShort(what string) {
-	window, _ := m.stream.cutWindow()
+	_, window, _ := m.stream.cutWindow()
 	m.breached = &breached{what: what, window: window, all: m.pool.counts()}
 	m.breached.all.Sub(m.first.client)
 }

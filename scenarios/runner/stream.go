@@ -216,17 +216,17 @@ func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
 	return s.mark(s.close)
 }
 
-// cutWindow ends the window at once, even if it has not begun. It returns the counts of the window, and false if it has ended
-// already.
-func (s *stream) cutWindow() (counts wire.Counts, cut bool) {
-	s.mark(func(at time.Duration, counts wire.Counts) {
+// cutWindow ends the window at once, even if it has not begun. It returns the present time, the counts of the window, and false if it
+// has ended already.
+func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
+	at, _ = s.mark(func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed
 		s.open(at, counts)
 		s.close(at, counts)
 	})
 	counts = s.closed
 	counts.Sub(s.opened)
-	return counts, cut
+	return at, counts, cut
 }
 
 // open and close change the state of the window, and with it the background's stretch. Their caller holds the mutex.
@@ -265,28 +265,6 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	at = s.flush(counts.Traffic())
 	note(at, counts)
 	return at, counts
-}
-
-// soFar is what is known of a load at a moment.
-type soFar struct {
-	recorder *recorder.Recorder // a copy, which has everything up to at
-	at       time.Duration
-	counts   wire.Counts // of the clients
-	arrived  int64       // arrivals of an open load
-}
-
-// copyRecorder drains, and returns what is known by then. While something is held back, it returns false.
-func (s *stream) copyRecorder() (known soFar, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.holds) > 0 {
-		return soFar{}, false
-	}
-	known.counts = s.pool.counts()
-	known.at = s.flush(known.counts.Traffic())
-	known.arrived = s.arrivals.arrived(known.at) // before the copy, which takes a while
-	known.recorder = s.recorder.Clone()
-	return known, true
 }
 
 // live returns what happened until the latest drain.

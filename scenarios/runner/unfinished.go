@@ -96,7 +96,7 @@ func (m *measurement) cut(before wire.Counts) *cut {
 	if m.done.Load() >= m.operations() {
 		return nil
 	}
-	window, ok := m.stream.cutWindow()
+	_, window, ok := m.stream.cutWindow()
 	if !ok {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (m *measurement) drainUnfinished(ctx context.Context, o observation) error 
 	return m.background.drain(ctx)
 }
 
-// uncheckedOracle returns the oracle of a load that was ended. The servers' counters are not compared: they include what the
+// uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared: they include what the
 // clients still cause while they withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
 	all := m.pool.counts()
@@ -127,7 +127,7 @@ func (m *measurement) uncheckedOracle() results.Oracle {
 	writes, _ := all.Writes()
 	beside, _ := background.Writes()
 	return results.Oracle{
-		Why:                 "the load was not finished",
+		Why:                 errCutShort.Error(),
 		ClientNotifications: all.TotalNotifications(), ClientWrites: writes, BackgroundWrites: beside,
 	}
 }
