@@ -35,12 +35,9 @@ func (r raw) failure(t *testing.T) *results.Failure {
 		out.Faults = append(out.Faults, one)
 	}
 	out.Recovery = histogram(t, recoveries)
-	last := r.window.Start
-	operations, _ := r.operations()
-	for _, o := range append(operations, stretch{End: r.window.End}) {
-		if o.End >= r.window.Start {
-			out.Unavailable = max(out.Unavailable, o.End-last)
-			last = o.End
+	for _, gap := range r.gaps() {
+		if gap.Start >= r.window.Start {
+			out.Unavailable = max(out.Unavailable, gap.length())
 		}
 	}
 	in := func(times []time.Duration) (n int64) {

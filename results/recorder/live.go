@@ -49,6 +49,21 @@ type slot struct {
 	Second
 }
 
+// lengths returns an empty distribution with that many digits.
+func lengths(digits int) *hdrhistogram.Histogram {
+	return hdrhistogram.New(int64(time.Microsecond), int64(time.Hour), digits)
+}
+
+// p99 returns the smallest length that at least 99 % do not exceed; 0 without any.
+func p99(h *hdrhistogram.Histogram) time.Duration {
+	n := h.TotalCount()
+	if n == 0 {
+		return 0
+	}
+	rank := (99*n + 99) / 100
+	return time.Duration(h.ValueAtPercentile(100 * float64(rank) / float64(n)))
+}
+
 // digest is the distribution of the latencies of one second.
 type digest struct {
 	second    int64
@@ -97,7 +112,7 @@ func (l *seconds) begin(second int64) {
 		return
 	default:
 		if old := &l.slots[d.second%int64(len(l.slots))]; old.second == d.second {
-			old.P99 = max(p99(d.latencies), 0)
+			old.P99 = p99(d.latencies)
 		}
 		d.latencies.Reset()
 	}
@@ -174,7 +189,7 @@ func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 			all.Merge(d.latencies)
 		}
 	}
-	out.P99 = max(p99(all), 0)
+	out.P99 = p99(all)
 	return out
 }
 
@@ -190,7 +205,7 @@ func (r *Recorder) LastMinute(now time.Duration) []Second {
 			continue
 		}
 		if d := r.seconds.digest(second); d.second == second {
-			s.P99 = max(p99(d.latencies), 0)
+			s.P99 = p99(d.latencies)
 		}
 		out = append(out, s.Second)
 	}

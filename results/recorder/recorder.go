@@ -74,7 +74,6 @@ type Recorder struct {
 // clientState holds the latest events of one client.
 type clientState struct {
 	notified, earlier time.Duration // the arrivals of the latest notification and of the one before it; never without one
-	completed         time.Duration // the end of the latest operation; never without one
 }
 
 // New returns a Recorder for one measurement. The warm-up lasts until OpenWindow is called.
@@ -101,7 +100,7 @@ func New(c Config) *Recorder {
 // client returns the state of a client, which it adds if the id is new.
 func (r *Recorder) client(id int) *clientState {
 	for id >= len(r.clients) {
-		r.clients = append(r.clients, clientState{never, never, never})
+		r.clients = append(r.clients, clientState{never, never})
 	}
 	return &r.clients[id]
 }
@@ -140,7 +139,6 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 
 // completed records a completed operation of a client.
 func (r *Recorder) completed(id int, s stretch) {
-	c := r.client(id)
 	r.series.operation(s.end)
 	r.seconds.operation(s.end)
 	r.failures.operation(id, s)
@@ -149,8 +147,7 @@ func (r *Recorder) completed(id int, s stretch) {
 		r.window.record(s.end, func(s *stage) { s.operations++ })
 	}
 	if r.window.contains(s.end) || r.window.precedes(s.end) {
-		r.stalls.operation(s, c.completed)
-		c.completed = s.end
+		r.stalls.endGap(s.end)
 	}
 }
 

@@ -258,100 +258,61 @@ func sortTimeline(t *results.Timeline) {
 	})
 }
 
-// tolerance is by how much a comparison of stalls may be off: a recorder counts the operations that overlap gaps by bands
-// of their lengths, and lengths to two digits.
-type tolerance struct {
-	similar float64 // the share of a gap's length from which on another is similar to it
-	factor  float64 // of the times that a gap is compared with
+// judgement is how a reference decides which gaps are stalls.
+type judgement struct {
+	similar float64 // the share of a candidate's length from which on another gap is similar to it, and left out
+	factor  float64 // of the length that a candidate must exceed
 }
 
-// stalls finds the stalls by comparisons with a tolerance.
-func (r raw) stalls(by tolerance) []results.Stall {
+// stalls finds the stalls among all gaps.
+func (r raw) stalls(by judgement) []results.Stall {
 	out := []results.Stall{}
-	operations, cycles := r.operations()
-	gaps := []stretch{}
-	last := r.window.Start
-	for _, one := range append(slices.Clone(operations), stretch{End: r.window.End}) {
-		if one.End > last {
-			gaps = append(gaps, stretch{last, one.End})
-			last = one.End
-		}
-	}
+	gaps := r.gaps()
 	for _, gap := range gaps {
-		if gap.length() > 500*ms && (r.frozen == stretch{} || !gap.overlaps(r.frozen)) && r.interrupted(gap, gaps, operations, cycles, by) {
+		inWindow := r.window.Start <= gap.Start && gap.length() > 500*ms && (r.frozen == stretch{} || !gap.overlaps(r.frozen))
+		if inWindow && r.standsOut(gap.length(), gaps, by) {
 			out = append(out, results.Stall{Start: gap.Start - r.window.Start, Length: gap.length(), SlowestReads: r.slowestReads(gap), AfterFault: r.afterFault(gap)})
 		}
 	}
 	return out
 }
 
-// operations returns when operations were under way, by their end, and for each client from one completion to its next.
-func (r raw) operations() (all, cycles []stretch) {
-	spans := slices.DeleteFunc(slices.Clone(r.spans), func(s span) bool { return s.Phase != r.config.Operation || s.End > r.window.End })
-	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.End, b.End) })
-	before := map[int]time.Duration{}
-	for _, s := range spans {
-		all = append(all, stretch{s.Start, s.End})
-		if at, there := before[s.Client]; there {
-			cycles = append(cycles, stretch{at, s.End})
+// gaps returns the times between two completions in warm-up and window, or between one and the window's edges.
+func (r raw) gaps() (gaps []stretch) {
+	ends := []time.Duration{r.window.Start, r.window.End}
+	for _, s := range r.spans {
+		if s.Phase == r.config.Operation && s.End <= r.window.End {
+			ends = append(ends, s.End)
 		}
-		before[s.Client] = s.End
 	}
-	return all, cycles
+	slices.Sort(ends)
+	for i, end := range ends[1:] {
+		if end > ends[i] {
+			gaps = append(gaps, stretch{ends[i], end})
+		}
+	}
+	return gaps
 }
 
-func (r raw) interrupted(gap stretch, gaps, operations, cycles []stretch, by tolerance) bool {
-	var similar, rest []stretch
+func (r raw) standsOut(length time.Duration, gaps []stretch, by judgement) bool {
+	var rest []time.Duration
 	var filled time.Duration
 	for _, g := range gaps {
-		if 2*g.length() >= gap.length() {
-			filled += g.length()
+		if float64(g.length()) < by.similar*float64(length) {
+			rest = append(rest, g.length())
 		} else {
-			rest = append(rest, g)
-		}
-		if float64(g.length()) >= by.similar*float64(gap.length()) {
-			similar = append(similar, g)
+			filled += g.length()
 		}
 	}
-	exceeds := func(times float64, other time.Duration) bool {
-		return float64(gap.length()) > by.factor*times*float64(other)
+	slices.Sort(rest)
+	of := (99*len(rest) + 99) / 100
+	if r.config.Collective {
+		of = len(rest)
 	}
-	usual, ok := middle(rest)
-	if ok && !r.config.Collective && by.factor*3*float64(filled) < 2*float64(r.window.length()) && exceeds(10, usual) {
-		return true
+	if of == 0 || 3*filled >= 2*(r.window.End-gaps[0].Start) || r.config.Collective && len(gaps) > len(rest)+1 {
+		return false
 	}
-	p99, measured := longestBut1Percent(apart(operations, similar))
-	rhythm, known := longestBut1Percent(apart(cycles, similar))
-	return measured && known && exceeds(10, p99) && exceeds(2, rhythm)
-}
-
-// apart returns the stretches that overlap none of the gaps.
-func apart(stretches, gaps []stretch) []stretch {
-	return slices.DeleteFunc(slices.Clone(stretches), func(s stretch) bool { return slices.ContainsFunc(gaps, s.overlaps) })
-}
-
-func byLength(a, b stretch) int { return cmp.Compare(a.length(), b.length()) }
-
-func longestBut1Percent(stretches []stretch) (time.Duration, bool) {
-	if len(stretches) == 0 {
-		return 0, false
-	}
-	slices.SortFunc(stretches, byLength)
-	return stretches[(99*len(stretches)+99)/100-1].length(), true
-}
-
-func middle(stretches []stretch) (time.Duration, bool) {
-	slices.SortFunc(stretches, byLength)
-	var total, passed time.Duration
-	for _, s := range stretches {
-		total += s.length()
-	}
-	for _, s := range stretches {
-		if passed += s.length(); 2*passed >= total {
-			return s.length(), true
-		}
-	}
-	return 0, false
+	return float64(length) > by.factor*float64(rest[of-1])
 }
 
 // slowestReads returns the slowest read of each server among those under way in a stretch.

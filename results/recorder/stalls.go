@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -11,62 +10,32 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// A stall is longer than stallFloor, than stallFactor times the usual length, and than rhythmFactor times the load's own
-// rhythm.
 const (
-	stallFloor   = 500 * time.Millisecond
-	stallFactor  = 10 // times the p99 of the operations, or the usual time between two completions
-	rhythmFactor = 2  // times the time that a client takes from one completion to its next
+	stallFloor  = 500 * time.Millisecond // a stall is longer
+	stallFactor = 10                     // and longer than so many times the p99 of the shorter gaps
+	// maxCandidates is the largest number of candidates that are kept. The shortest make room for longer ones.
+	maxCandidates = 1000
 )
-
-// maxCandidates is the largest number of candidates that are kept. The shortest make room for longer ones.
-const maxCandidates = 4096
-
-// bands is the number of classes of gaps by their length: 0 for gaps that are never similar to a stall, and four for each
-// factor of two between half of stallFloor and an hour.
-const bands = 57
-
-// band returns the class of a gap.
-func band(length time.Duration) int {
-	const shortest = stallFloor / 2
-	if length <= shortest {
-		return 0
-	}
-	return min(1+int(4*math.Log2(float64(length)/float64(shortest))), bands-1)
-}
 
 // stalls finds the stretches of the window in which no operation was completed although the load did not ask for a break.
 //
-// A candidate is a gap between two completions, or between one and the window's edge, that is longer than 500 ms. It is
-// compared with the rest: with operations that overlap no similar gap, which is one of about half the candidate's length
-// or more. The warm-up belongs to the rest. Otherwise a stall would hide itself: 50 clients that wait 5 s for a paused
-// server are 50 of 2,000 samples, and 5 s is the p99. A candidate is a stall if one of two conditions holds:
-//
-//  1. It is longer than 10 times the p99 of the rest's operations, and than twice the p99 of the time that a client of
-//     the rest takes from one completion to its next. The latter contains holds, think times and polls, which are the
-//     load's own breaks and no stalls. If each such time overlaps a similar gap, the gaps are the rhythm.
-//  2. It is longer than 10 times the gap in which the middle moment of the shorter gaps lies, and similar gaps fill less
-//     than two thirds of the window. This finds stalls of loads whose clients wait long for their turn. It does not apply
-//     to rounds that all clients complete together: there is a break after each burst. Nor does it apply to loads in
-//     stages: a quiet stage is no stall.
+// A candidate is a gap between two completions, or between one and the window's edge, that is longer than 500 ms. It is a stall if
+// it is longer than 10 times the p99 of the rest, which are the gaps of window and warm-up that are shorter than half of it.
+// Otherwise a stall would hide itself: two pauses of 5 s among 150 gaps are more than 1 % of them, and 5 s is the p99. If the gaps
+// that are left out fill two thirds of the time, they are the load's rhythm, such as holds or think times, and no stalls. Where quiet
+// stretches are usual, a stall is the only gap that is not shorter than a tenth of it.
 //
 // In an open load, nothing is to be completed before something arrives: a candidate begins when its first arrival was due, if
 // that is later than the completion before it.
-//
-// Note: operations and cycles are not kept, but counted by the band of the longest gap that they overlap. So in
-// condition 1 a gap is similar if it is in the band of half the candidate's length or in a higher one: it may be up to
-// 16 % shorter than half. Condition 2 needs the lengths of gaps only, which are kept to three digits.
 type stalls struct {
 	arriving   bool // operations arrive: the load is open
-	uneven     bool // gaps of very different lengths are usual: clients complete rounds together, or the load has stages
+	uneven     bool // quiet stretches are usual: clients complete rounds together, or the load has stages
+	opened     bool // the window is open
 	window     stretch
-	opened     bool          // and not yet closed
-	last       time.Duration // the latest completion in the window, or its start
+	begun      time.Duration // the first completion, or the window's start; never before it
+	last       time.Duration // the latest completion, or the window's start
 	meanwhile  serverReads   // under way since last
-	lengths    *hdrhistogram.Histogram
-	ended      [bands]time.Duration // when the last gap of each band ended; at 0, that of all higher bands
-	operations byBand
-	cycles     byBand // from one completion of a client to its next
+	gaps       *hdrhistogram.Histogram
 	candidates []candidate
 	fault      time.Duration // when a fault last began or ended; never without one
 }
@@ -80,21 +49,13 @@ type candidate struct {
 }
 
 func newStalls(arriving, uneven bool) stalls {
-	s := stalls{arriving: arriving, uneven: uneven, lengths: lengths(3), fault: never}
-	for i := range s.ended {
-		s.ended[i] = never
-	}
-	return s
-}
-
-// lengths returns an empty distribution with that many digits.
-func lengths(digits int) *hdrhistogram.Histogram {
-	return hdrhistogram.New(int64(time.Microsecond), int64(time.Hour), digits)
+	return stalls{arriving: arriving, uneven: uneven, gaps: lengths(3), begun: never, fault: never}
 }
 
 // open begins the window.
 func (s *stalls) open(at time.Duration) {
-	s.window.start, s.last, s.opened = at, at, true
+	s.endGap(at)
+	s.window.start, s.opened = at, true
 }
 
 // close ends the window, and the gap that is open.
@@ -103,41 +64,20 @@ func (s *stalls) close(at time.Duration) {
 	s.window.end, s.opened = at, false
 }
 
-// operation records an operation of a client, and when the client completed the one before it.
-func (s *stalls) operation(o stretch, before time.Duration) {
-	s.endGap(o.end)
-	s.operations.add(s.longestGap(o.start), o.length())
-	if before != never {
-		s.cycles.add(s.longestGap(before), o.end-before)
-	}
-}
-
 // endGap ends the current gap, unless it is empty, and begins the next.
 func (s *stalls) endGap(at time.Duration) {
+	if s.begun == never {
+		s.begun, s.last = at, at
+	}
 	gap := stretch{s.last, at}
-	if !s.opened || gap.length() <= 0 {
+	if gap.length() <= 0 {
 		return
 	}
-	_ = s.lengths.RecordValue(int64(min(gap.length(), time.Hour)))
-	if b := band(gap.length()); b > 0 {
-		s.ended[0], s.ended[b] = at, at
-	}
-	if gap.length() > stallFloor {
+	_ = s.gaps.RecordValue(int64(min(gap.length(), time.Hour)))
+	if s.opened && gap.length() > stallFloor {
 		s.keep(candidate{gap, slices.Clone(s.meanwhile), gap.end, s.fault})
 	}
 	s.last, s.meanwhile = at, s.meanwhile[:0]
-}
-
-// longestGap returns the band of the longest gap that ended after a moment; 0 if there was none of a higher band.
-func (s *stalls) longestGap(moment time.Duration) int {
-	if s.ended[0] <= moment {
-		return 0
-	}
-	b := bands - 1
-	for s.ended[b] <= moment {
-		b--
-	}
-	return b
 }
 
 func (s *stalls) keep(c candidate) {
@@ -191,95 +131,45 @@ func (c candidate) after(atMost time.Duration) bool {
 // found returns the stalls. A gap that overlaps a stretch in which zkbench stopped the servers is none.
 func (s *stalls) found(frozen []stretch, sessionTimeout time.Duration) []results.Stall {
 	out := []results.Stall{}
-	gaps := distribution(s.lengths)
-	operations, cycles := s.operations.p99s(), s.cycles.p99s()
+	gaps := s.gaps.Distribution()
 	for _, c := range s.candidates {
 		if s.arriving {
 			c.start = c.due
 		}
-		if c.length() <= stallFloor {
-			continue
-		}
-		b := band(c.length() / 2)
-		slow := c.exceeds(stallFactor, operations[b]) && c.exceeds(rhythmFactor, cycles[b])
-		if !slices.ContainsFunc(frozen, c.overlaps) && (slow || s.interrupts(c, gaps)) {
-			out = append(out, results.Stall{Start: c.start - s.window.start, Length: c.length(), SlowestReads: c.reads.sorted(), AfterFault: c.after(sessionTimeout)})
+		if c.length() > stallFloor && !slices.ContainsFunc(frozen, c.overlaps) && s.standOut(c.length(), gaps) {
+			out = append(out, results.Stall{
+				Start: c.start - s.window.start, Length: c.length(), SlowestReads: c.reads.sorted(), AfterFault: c.after(sessionTimeout),
+			})
 		}
 	}
 	return out
 }
 
-// exceeds reports whether a candidate is longer than a multiple of a time. Nothing exceeds an unknown time.
-func (c candidate) exceeds(factor, t time.Duration) bool { return t >= 0 && c.length() > factor*t }
-
-// interrupts reports whether a candidate stands out from the other gaps: condition 2.
-func (s *stalls) interrupts(c candidate, gaps []hdrhistogram.Bar) bool {
-	var similar, rest time.Duration
-	shorter := 0
+// standOut reports whether gaps of a length are much longer than the rest of all gaps.
+func (s *stalls) standOut(length time.Duration, gaps []hdrhistogram.Bar) bool {
+	var rest, similar int64
+	var filled time.Duration
 	for _, g := range gaps {
-		if 2*g.To >= int64(c.length()) {
-			similar += filled(g)
+		if 2*g.To < int64(length) {
+			rest += g.Count
 		} else {
-			rest += filled(g)
-			shorter++
+			similar += g.Count
+			filled += time.Duration(g.Count * g.To)
 		}
 	}
-	usual, ok := middleOf(gaps[:shorter], rest)
-	return ok && !s.uneven && 3*similar < 2*s.window.length() && c.exceeds(stallFactor, usual)
-}
-
-// middleOf returns the length of the gap in which the middle moment lies, if all are put in a row by length; false
-// without any.
-func middleOf(gaps []hdrhistogram.Bar, total time.Duration) (time.Duration, bool) {
-	var passed time.Duration
+	rank := (99*rest + 99) / 100
+	if s.uneven {
+		rank = rest
+	}
+	if rest == 0 || 3*filled >= 2*(s.window.end-s.begun) || s.uneven && similar > 1 {
+		return false
+	}
 	for _, g := range gaps {
-		if passed += filled(g); 2*passed >= total {
-			return time.Duration(g.To), true
+		if rank -= g.Count; rank <= 0 {
+			return length > stallFactor*time.Duration(g.To)
 		}
 	}
-	return 0, false
-}
-
-// filled returns the time that the gaps of a bar take together.
-func filled(g hdrhistogram.Bar) time.Duration { return time.Duration(g.Count * g.To) }
-
-// distribution returns the bars of a histogram that are not empty.
-func distribution(h *hdrhistogram.Histogram) []hdrhistogram.Bar {
-	return slices.DeleteFunc(h.Distribution(), func(b hdrhistogram.Bar) bool { return b.Count == 0 })
-}
-
-// byBand holds a distribution of lengths for each band. A stretch is recorded in the band of the longest gap that it
-// overlaps. Two digits are enough for comparisons by a factor, and keep the distributions small.
-type byBand [bands]*hdrhistogram.Histogram
-
-func (b *byBand) add(band int, length time.Duration) {
-	if b[band] == nil {
-		b[band] = lengths(2)
-	}
-	_ = b[band].RecordValue(int64(min(length, time.Hour)))
-}
-
-// p99s returns, for each band, the p99 of the stretches that overlap only gaps of lower bands; -1 without any.
-func (b *byBand) p99s() [bands]time.Duration {
-	var out [bands]time.Duration
-	rest := lengths(2)
-	for i, h := range b {
-		out[i] = p99(rest)
-		if h != nil {
-			rest.Merge(h)
-		}
-	}
-	return out
-}
-
-// p99 returns the smallest length that at least 99 % do not exceed; -1 without any.
-func p99(h *hdrhistogram.Histogram) time.Duration {
-	n := h.TotalCount()
-	if n == 0 {
-		return -1
-	}
-	rank := (99*n + 99) / 100
-	return time.Duration(h.ValueAtPercentile(100 * float64(rank) / float64(n)))
+	return false
 }
 
 // serverReads is the slowest read of each server, from when it was sent.
