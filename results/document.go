@@ -139,7 +139,7 @@ type Scenario struct {
 	// Asks lists the metrics that the scenario is about: those of its claims and of its overview. Figures follow it. It does not
 	// depend on flags, unlike Expect, which is empty if flags have changed the load.
 	Asks   []string `json:"asks,omitempty"`
-	Expect []string `json:"expect,omitempty"` // the claims about the outcome, in the syntax of [ParseClaim]
+	Expect []string `json:"expect,omitempty"` // the claims about the outcome, in the syntax of results/claim
 	// Background is the load of other sessions; nil without one.
 	Background *BackgroundLoad `json:"background,omitempty"`
 	// Faults is the schedule of faults, in the notation of the flag --fault.

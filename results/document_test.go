@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,5 +75,21 @@ func TestOneTableForEachEngine(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "s on "); n != 2 {
 		t.Errorf("%d tables, want 2:\n%s", n, out.String())
+	}
+}
+
+// Every metric of a document is one that a recipe with its phases can have.
+func TestMetricNames(t *testing.T) {
+	d := whole(t)
+	names := results.MetricNames(d.Phases, []results.Share{{Phase: "stale", Of: "read"}}, nil)
+	for name := range d.Metrics {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is missing in %q", name, names)
+		}
+	}
+	for _, want := range []string{"ops/s", "stale/read", "acquire-p99-ns", "bystander-service-max-ns", "heap-bytes/watch", "acquire-p50/floor", "floor-write-p50-ns"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %q", want, names)
+		}
 	}
 }

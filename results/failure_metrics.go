@@ -57,6 +57,9 @@ func (d *Document) AtLeast(metric string) bool {
 	return isRecovery(metric) && d.Failure != nil && d.Failure.Unrecovered > 0
 }
 
+// AtLeast reports the same of the row's value.
+func (r Row) AtLeast(metric string) bool { return isRecovery(metric) && r.Unrecovered > 0 }
+
 // addFailure adds the metrics of faults, and of what was lost with or without them.
 func (d *Document) addFailure(metrics map[string]Metric) error {
 	f := d.Failure

@@ -126,6 +126,12 @@ func isRate(metric string) bool {
 	return slices.Contains([]string{OpsPerSecond, RequestsPerSecond, OfferedPerSecond, AchievedPerSecond}, metric)
 }
 
+// IsTime reports whether a metric is a time, a rate or a capacity, or follows from them: multiples of the floor, the backlog of an open
+// load, and all metrics of the background.
+func IsTime(metric string) bool {
+	return isRate(metric) || metric == Capacity || metric == BacklogMax || strings.HasSuffix(metric, "-ns") || IsFloorMultiple(metric) || IsBackground(metric)
+}
+
 // Capacity is the metric of rules about the largest load at which an objective holds. No single measurement has it.
 const Capacity = "capacity"
 
@@ -149,4 +155,39 @@ func (d *Document) Exceeds(metric string, bound float64) bool {
 	}
 	ops := float64(d.Window.Operations)
 	return d.Metrics[metric].Value*ops > bound*(ops+float64(cutSteps*d.Batch*d.Clients))
+}
+
+// LargestCount is more than any count for one operation or in one second can be. A limit beyond it has no effect.
+const LargestCount = 1e12
+
+// Highest returns a value that no value of the metric exceeds: of a time, the longest one of a histogram.
+func Highest(metric string) float64 {
+	if strings.HasSuffix(metric, "-ns") {
+		return float64(highestLatency)
+	}
+	if metric == Finished {
+		return 1
+	}
+	return LargestCount
+}
+
+// MetricNames returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
+func MetricNames(phases []string, shares []Share, losses []string) []string {
+	names := []string{OpsPerSecond, NotificationsPerOp, RequestsPerOp, RequestsPerSecond, WritesPerOp, FailedWritesPerOp, SpuriousWakeupsPerOp, BytesPerOp,
+		HerdMean, HerdP99, HerdMax, HerdSpreadP99, NotificationPeak10ms, Violations, HeapPerWatch, ConnectP99, Finished}
+	names = append(names, timesOf(append([]string{BystanderPhase, BystanderService}, phases...)...)...)
+	return slices.Concat(names, Map(shares, Share.metric), Map(phases, FloorMultiple), Map(floorOperations(), FloorMetric),
+		openMetrics(), backgroundMetrics(), failureMetrics(), Map(losses, lossMetric))
+}
+
+// timesOf returns the names of the metrics of some phases.
+func timesOf(phases ...string) []string {
+	var names []string
+	for _, phase := range phases {
+		for _, p := range percentiles() {
+			names = append(names, percentileName(phase, p))
+		}
+		names = append(names, maximumName(phase))
+	}
+	return names
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
-	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // openDocument is the result of an open load of 50 clients. With a factor of 0, it is beyond the capacity.
@@ -42,33 +41,6 @@ func TestOpenTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("table-open-%d.txt", width)), out.Bytes())
-	}
-}
-
-// A claim is about the largest rate, and undecided where that was beyond the capacity.
-func TestClaimsAboutOpenLoads(t *testing.T) {
-	docs := []*results.Document{
-		openDocument("a", "naive", 100, 1, 1), openDocument("a", "naive", 200, 1, 5),
-		openDocument("b", "naive", 100, 1, 1), openDocument("b", "naive", 200, 1, 0),
-	}
-	rows := results.Summarize(docs).Rows
-	for text, want := range map[string]outcome.Outcome{
-		"a response-p99 < 250ms":     outcome.Regression,
-		"a response-p99 < 350ms":     outcome.Pass,
-		"b response-p99 < 350ms":     outcome.Inconclusive,
-		"b achieved/s <= 1 x a":      outcome.Pass,
-		"a achieved/s > 99.6":        outcome.Regression,
-		"b backlog-max <= 3.5":       outcome.Pass,
-		"b service-p99-ns <= 1 x a":  outcome.Pass,
-		"b response-p99-ns <= 1 x a": outcome.Inconclusive,
-	} {
-		c, err := results.ParseClaim(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := c.Evaluate(rows, 50); e.Outcome != want {
-			t.Errorf("%s: %s (%s), want %s", text, e.Outcome, e.Why, want)
-		}
 	}
 }
 

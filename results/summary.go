@@ -151,3 +151,14 @@ func Aggregate(group []*Document) map[string]Aggregated {
 	}
 	return out
 }
+
+// MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they
+// name another.
+func MostClients(rows []Row) int {
+	return Largest(Map(rows, func(r Row) int { return r.Clients }))
+}
+
+// HighestRate returns the largest rate of any row; 0 without open loads.
+func HighestRate(rows []Row) int {
+	return Largest(Map(rows, func(r Row) int { return r.Rate }))
+}

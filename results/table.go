@@ -205,7 +205,7 @@ func (r Row) show(metric string, format func(float64) string) string {
 		return table.Missing
 	case metric == HerdMax && r.Guessed:
 		return "~" + format(m.Value)
-	case isRecovery(metric) && r.Unrecovered > 0:
+	case r.AtLeast(metric):
 		return "≥" + format(m.Value)
 	default:
 		return format(m.Value)

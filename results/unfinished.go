@@ -122,11 +122,6 @@ func keepFinished(metrics map[string]Aggregated) map[string]Aggregated {
 	return out
 }
 
-// unfinishedIn reports whether the rows have one of a variant that was not finished.
-func unfinishedIn(rows []Row, variant string) bool {
-	return slices.ContainsFunc(rows, func(r Row) bool { return r.Variant == variant && r.Unfinished != "" })
-}
-
 // WithoutUnfinished returns the documents without the groups of repeats of which at least one was unfinished: the repeats that were
 // finished would flatter the variant.
 func WithoutUnfinished(docs []*Document) []*Document {

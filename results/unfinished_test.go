@@ -47,7 +47,7 @@ func TestValidateUnfinished(t *testing.T) {
 	}
 }
 
-// A row has no numbers if one of its repeats was not finished, and no claim about them is decided.
+// A row has no numbers if one of its repeats was not finished.
 func TestUnfinishedRow(t *testing.T) {
 	finished, unfinished := unfinishedRun(t), unfinishedRun(t)
 	finished.Unfinished, finished.Repeat, finished.Scenario.Repeats = nil, 1, 2
@@ -59,18 +59,6 @@ func TestUnfinishedRow(t *testing.T) {
 	rows := results.Summarize([]*results.Document{finished, unfinished}).Rows
 	if len(rows) != 1 || len(rows[0].Metrics) != 2 || !strings.Contains(rows[0].Unfinished, "did 3 of ") {
 		t.Fatalf("rows = %+v, want one without numbers", rows)
-	}
-	for claim, decided := range map[string]bool{
-		" requests/op <= 5": false,
-		" finished == 1":    true,
-	} {
-		c, err := results.ParseClaim(finished.Variant + claim)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e := c.Evaluate(rows, finished.Clients); e.Unfinished == decided || !decided && !strings.Contains(e.Why, "was not finished") {
-			t.Errorf("%s: %+v", claim, e)
-		}
 	}
 }
 

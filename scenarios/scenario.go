@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
@@ -50,7 +51,7 @@ type Scenario struct {
 	Roam           bool           // closed, open: a client whose server fails connects to another one; else it waits for its own
 	QuorumLoss     bool           // the faults may take the quorum away for longer than the session timeout
 
-	Expect   []string // claims about the outcome, in the syntax of results.ParseClaim
+	Expect   []string // claims about the outcome, in the syntax of claim.Parse
 	Overview string   // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
 
 	asks []string // the metrics that the file is about, whatever flags remove
@@ -96,10 +97,10 @@ func (s *Scenario) fields() []strict.Field {
 }
 
 // Claims returns the claims of a valid scenario.
-func (s *Scenario) Claims() []results.Claim {
-	var claims []results.Claim
+func (s *Scenario) Claims() []claim.Claim {
+	var claims []claim.Claim
 	for _, text := range s.Expect {
-		if c, err := results.ParseClaim(text); err == nil {
+		if c, err := claim.Parse(text); err == nil {
 			claims = append(claims, c)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -117,7 +118,7 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 		check.names, check.metrics = variantNames(*recipe), MetricNames(*recipe)
 	}
 	for _, text := range s.Expect {
-		c, err := results.ParseClaim(text)
+		c, err := claim.Parse(text)
 		if why := c.Unfailing(); err == nil && why != "" {
 			err = errors.New(why)
 		}

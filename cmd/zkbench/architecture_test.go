@@ -15,8 +15,8 @@ const module = "github.com/zkbench/zkbench/"
 // mayImport is the architecture: what each package may import of the others. An import that this test refuses means
 // that something is in the wrong place.
 var mayImport = map[string][]string{
-	"cmd/zkbench":           {"scenarios", "scenarios/faults", "scenarios/drivers", "scenarios/observe", "scenarios/runner", "variants", "variants/catalog", "variants/simulation", "results", "results/compare", "results/capacity", "results/table", "results/strict", "results/outcome", "plots", "plots/page", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/proxy", "ensemble/wire", "results/gate"},
-	"scenarios":             {"scenarios/faults", "variants", "ensemble", "ensemble/wire", "results", "results/strict"},
+	"cmd/zkbench":           {"scenarios", "scenarios/faults", "scenarios/drivers", "scenarios/observe", "scenarios/runner", "variants", "variants/catalog", "variants/simulation", "results", "results/claim", "results/compare", "results/capacity", "results/table", "results/strict", "results/outcome", "plots", "plots/page", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/proxy", "ensemble/wire", "results/gate"},
+	"scenarios":             {"scenarios/faults", "variants", "ensemble", "ensemble/wire", "results", "results/claim", "results/strict"},
 	"scenarios/faults":      {"ensemble/wire", "results/strict"},
 	"scenarios/drivers":     {"ensemble", "variants"},
 	"scenarios/observe":     {"scenarios", "ensemble/proxy", "ensemble/wire", "results", "results/recorder"},
@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"variants/conformance":  {},
 	"variants/simulation":   {"variants", "ensemble", "ensemble/dial", "ensemble/embedded", "ensemble/wire"},
 	"variants/variantstest": {"variants"},
-	"results":               {"results/paired", "results/table", "results/outcome"},
+	"results":               {"results/paired", "results/table"},
+	"results/claim":         {"results", "results/outcome"},
 	"results/outcome":       {},
 	"results/table":         {},
 	"results/golden":        {},
@@ -42,10 +43,10 @@ var mayImport = map[string][]string{
 	"results/recorder":      {"results"},
 	"results/strict":        {},
 	"results/compare":       {"results", "results/paired", "results/table"},
-	"results/gate":          {"results", "results/capacity", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
-	"results/capacity":      {"results", "results/table", "results/outcome"},
+	"results/gate":          {"results", "results/capacity", "results/claim", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
+	"results/capacity":      {"results", "results/claim", "results/table", "results/outcome"},
 	"plots":                 {"results", "results/compare", "results/table"}, // a plot cannot see ZooKeeper
-	"plots/page":            {"plots", "results", "results/compare", "results/outcome"},
+	"plots/page":            {"plots", "results", "results/claim", "results/compare"},
 	"ensemble/dial":         {},
 	"ensemble/wire":         {"ensemble/dial", "ensemble/jute"},
 	"ensemble/proxy":        {"ensemble/dial", "ensemble/wire"},

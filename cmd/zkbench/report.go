@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
@@ -152,38 +153,33 @@ func verdict(docs []*results.Document) error {
 	}
 }
 
-// checkClaims prints the claims of the scenarios that do not hold, and returns a regression if there are any. Without one, claims
-// about a variant that was not finished make the run inconclusive.
+// checkClaims prints what has become of the claims of the scenarios, and returns an error with the exit code that decides. A scenario is not
+// held to claims that its servers cannot decide.
 func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenario) error {
-	rows := results.Summarize(docs).Rows
-	var total, failed, open int
+	var checks []claim.Check
+	var codes []int
 	for _, s := range selected {
-		own := rowsOf(s, rows)
-		claims := s.Claims()
-		if len(own) > 0 {
-			claims = slices.DeleteFunc(claims, func(c results.Claim) bool { return !c.DecidableOn(own[0].Engine, own[0].Guessed) })
-		}
-		for _, c := range claims {
-			total++
-			switch e := c.Evaluate(own, results.MostClients(own)); {
-			case e.Outcome == outcome.Pass:
-			case e.Unfinished:
-				open++
-				fmt.Fprintf(a.stdout, "CLAIM NOT DECIDED: %s: %s: %s\n", s.Name, c, e.Why)
-			default:
-				failed++
-				fmt.Fprintf(a.stdout, "CLAIM DOES NOT HOLD: %s: %s: %s\n", s.Name, c, e.Why)
+		own := results.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == s.Name })
+		for _, c := range claim.Of(own).Check(s.Claims()...) {
+			checks = append(checks, c)
+			if c.Undecidable {
+				continue
+			}
+			codes = append(codes, c.Outcome.Code())
+			if c.Outcome != outcome.Pass {
+				fmt.Fprintf(a.stdout, "CLAIM %s: %s: %s: %s\n", strings.ToUpper(c.Verdict()), s.Name, c.Claim, c.Why)
 			}
 		}
 	}
-	if total > 0 {
-		fmt.Fprintf(a.stdout, "%d of %d claims hold\n", total-failed-open, total)
+	if len(checks) > 0 {
+		fmt.Fprintln(a.stdout, claim.Tally(checks))
 	}
-	if failed > 0 {
-		return exitError{outcome.CodeRegression, errors.New("a claim of a scenario does not hold")}
+	switch code := outcome.Deciding(codes...); code {
+	case outcome.CodePass:
+		return nil
+	case outcome.CodeRegression:
+		return exitError{code, errors.New("a claim of a scenario does not hold")}
+	default:
+		return exitError{code, errors.New("a claim of a scenario is not decided")}
 	}
-	if open > 0 {
-		return exitError{outcome.CodeInvalid, errors.New("a claim is about a variant that was not finished")}
-	}
-	return nil
 }

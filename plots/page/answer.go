@@ -4,68 +4,31 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/claim"
 )
 
-// claim is a statement of the scenario and what became of it.
-type claim struct {
-	Text, Outcome, Why string
-}
-
-// answer returns the answer to the scenario's question, in sentences from its overview and its claims, and the claims one by one.
-func answer(d *results.Document, rows []results.Row) (sentences []string, claims []claim) {
-	for _, p := range (results.Summary{Rows: rows}).Pairings() {
-		sentences = append(sentences, pairSentence(p))
-	}
-	held, open := 0, 0
-	for _, text := range d.Scenario.Expect {
-		c, err := results.ParseClaim(text)
-		if err != nil {
-			continue
-		}
-		one := evaluate(c, rows)
-		switch one.Outcome {
-		case holds:
-			held++
-		case undecided:
-			open++
-		}
-		claims = append(claims, one)
-	}
+// answer returns the answer to the scenario's question, in sentences from its overview and its claims.
+func answer(d *results.Document, rows []results.Row, claims []claim.Check) []string {
+	sentences := results.Map(results.Summary{Rows: rows}.Pairings(), pairSentence)
 	switch {
-	case len(claims) > 0 && held == len(claims):
-		sentences = append(sentences, fmt.Sprintf("All %d claims of the scenario hold.", held))
 	case len(claims) > 0:
-		sentences = append(sentences, fmt.Sprintf("%d of %d claims of the scenario hold, %d do not, and %d are not decided.", held, len(claims), len(claims)-held-open, open))
+		sentences = append(sentences, claim.Tally(claims)+".")
 	case len(d.Scenario.Asks) > 0:
 		sentences = append(sentences, "Its claims are not decided: they are about the whole scenario, and flags have changed the load.")
 	}
-	return sentences, claims
+	return sentences
 }
 
-// The outcomes of claims.
-const (
-	holds     = "holds"
-	fails     = "does not hold"
-	undecided = "not decided"
-)
-
-func evaluate(c results.Claim, rows []results.Row) claim {
-	out := claim{Text: c.String(), Outcome: undecided}
-	if !c.DecidableOn(rows[0].Engine, rows[0].Guessed) {
-		out.Why = "these servers cannot decide it"
-		return out
+// checksOf returns what the measurements of a scenario say of its claims. They decide together, also those under other conditions.
+func checksOf(all []*results.Document, d *results.Document) []claim.Check {
+	var claims []claim.Claim
+	for _, text := range d.Scenario.Expect {
+		if c, err := claim.Parse(text); err == nil {
+			claims = append(claims, c)
+		}
 	}
-	e := c.Evaluate(rows, results.MostClients(rows))
-	out.Why = e.Why
-	switch {
-	case e.Outcome == outcome.Pass:
-		out.Outcome = holds
-	case e.Unfinished || e.Outcome == outcome.Inconclusive:
-	default:
-		out.Outcome = fails
-	}
-	return out
+	own := results.Where(all, func(o *results.Document) bool { return o.Scenario.Name == d.Scenario.Name })
+	return claim.Of(own).Check(claims...)
 }
 
 // pairSentence says what the second variant of the scenario's pair gains.

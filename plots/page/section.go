@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 )
 
 // section is everything about one scenario under the same conditions.
@@ -15,7 +16,7 @@ type section struct {
 	ID, Title, Side string // the side is empty if there is only one
 	Question        string
 	Answers         []string
-	Claims          []claim
+	Claims          []claim.Check
 	Conditions      string
 	Warnings        []string
 	Main, More      *table
@@ -39,7 +40,7 @@ func (r Report) sections(place int, side compareSide) ([]section, []figure, erro
 	}
 	var out []section
 	for i, set := range setsOf(side.Docs) {
-		s := sectionOf(set.Docs)
+		s := sectionOf(set.Docs, checksOf(side.Docs, set.Docs[0]))
 		s.ID = fmt.Sprintf("s%d-%d", place+1, i+1)
 		if len(r.Sides) > 1 {
 			s.Side = side.Name
@@ -78,16 +79,16 @@ func setsOf(docs []*results.Document) []plots.Set {
 	return sets
 }
 
-func sectionOf(docs []*results.Document) section {
+func sectionOf(docs []*results.Document, claims []claim.Check) section {
 	d, rows := docs[0], results.Summarize(docs).Rows
 	s := section{
 		Title: d.Key().Title(), Question: d.Scenario.Question, Conditions: conditionsOf(d),
 		Warnings: warningsOf(rows), Violations: violationsOf(docs), Variants: variantsOf(docs),
+		Answers: answer(d, rows, claims), Claims: claims,
 	}
 	if len(docs) > 1 && docs[0].Rate > 0 {
 		s.Title = d.Scenario.Name
 	}
-	s.Answers, s.Claims = answer(d, rows)
 	s.Main, s.More = tables(d, rows)
 	return s
 }

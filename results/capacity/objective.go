@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 )
 
 // The loads that a capacity can be a number of.
@@ -17,15 +18,14 @@ const (
 )
 
 // Objective is what must hold of every measurement, such as "response-p99 < 50ms".
-type Objective struct{ claim results.Claim }
+type Objective struct{ claim claim.Claim }
 
 // ParseObjective reads an objective: a metric, < or <= (for times, costs and the like) or > or >= (for rates), and a limit.
 func ParseObjective(text string) (Objective, error) {
-	const anyVariant = "*"
 	if len(strings.Fields(text)) != 3 {
 		return Objective{}, fmt.Errorf(`wants "METRIC < LIMIT", such as "response-p99 < 50ms", not %q`, text)
 	}
-	c, err := results.ParseClaim(anyVariant + " " + text)
+	c, err := claim.ParseForEvery(text)
 	if err == nil && c.Op == "==" {
 		err = errors.New("wants < or >: a capacity is where a metric passes a limit")
 	}
@@ -62,7 +62,7 @@ func (o Objective) Check(by string) error {
 }
 
 // String returns the objective as [ParseObjective] reads it.
-func (o Objective) String() string { return strings.TrimPrefix(o.claim.String(), o.claim.Variant+" ") }
+func (o Objective) String() string { return o.claim.Statement() }
 
 // Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails every
 // objective, unless zkbench itself was saturated. Confirmations and refutations must be made on a machine that did not change its speed

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 )
@@ -94,14 +96,14 @@ func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, 
 	most := 0
 	for _, r := range reports {
 		all = append(all, conditionsOf(r))
-		if r.By == a.By && r.Objective == a.Objective && (a.Clients == 0 || r.Clients == a.Clients) {
+		if r.By == a.By && r.Objective == a.Objective.String() && (a.Clients == 0 || r.Clients == a.Clients) {
 			found, most = append(found, r), max(most, r.Clients)
 		}
 	}
 	found = slices.DeleteFunc(found, func(r *capacity.Report) bool { return r.Clients != most })
 	switch len(found) {
 	case 0:
-		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditions(a.By, a.Objective, a.Clients), strings.Join(all, "; "))
+		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditions(a.By, a.Objective.String(), a.Clients), strings.Join(all, "; "))
 	case 1:
 		return found[0], ""
 	default:
@@ -122,52 +124,33 @@ func conditions(by, objective string, clients int) string {
 
 // checkCapacity evaluates the assertion, for each variant separately if it is about all.
 func (a Assertion) checkCapacity(r capacity.Report) []Check {
-	variants := []string{a.Variant}
-	if a.Variant == Every {
-		variants = slices.DeleteFunc(variantsIn(r), func(name string) bool { return name == a.Of })
+	var m claim.Measured
+	for _, v := range r.Variants {
+		row := results.Row{Variant: v.Variant, Clients: r.Clients}
+		if n := float64(v.Capacity); n > 0 {
+			row.Metrics = map[string]results.Aggregated{results.Capacity: {Value: n, Min: n, Max: n}}
+		}
+		m.Rows = append(m.Rows, row)
 	}
 	a.Clients = r.Clients
-	if len(variants) == 0 {
-		return []Check{a.undecided(r.Scenario, noOtherThan(a.Of))}
-	}
-	var checks []Check
-	for _, variant := range variants {
-		a.Variant = variant
-		checks = append(checks, a.compareCapacity(r))
-	}
-	return checks
+	return results.Map(m.Check(a.Claim), func(found claim.Check) Check {
+		c := a.check(r.Scenario, found)
+		switch {
+		case found.Got == nil && found.Variant != claim.Every:
+			c.Why = cmp.Or(capacityMissing(r, found.Variant), capacityMissing(r, found.Of))
+		case found.Got == nil:
+		case r.Engine == results.Embedded:
+			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+claim.EmbeddedTimes
+		case a.isNarrow(float64(*c.Value), float64(*c.Limit)):
+			c.narrow = true
+			c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*a.repeatability())
+		}
+		return c
+	})
 }
 
 func variantsIn(r capacity.Report) []string {
 	return results.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
-}
-
-// compareCapacity evaluates the assertion for one variant.
-func (a Assertion) compareCapacity(r capacity.Report) Check {
-	c := a.undecided(r.Scenario, "")
-	c.Variant = a.Variant
-	for _, name := range []string{a.Variant, a.Of} {
-		if c.Why = capacityMissing(r, name); name != "" && c.Why != "" {
-			return c
-		}
-	}
-	var rows []results.Row
-	for _, v := range r.Variants {
-		n := float64(v.Capacity)
-		metrics := map[string]results.Aggregated{results.Capacity: {Value: n, Min: n, Max: n}}
-		rows = append(rows, results.Row{Variant: v.Variant, Clients: r.Clients, Metrics: metrics})
-	}
-	e := a.Evaluate(rows, r.Clients)
-	c.Value, c.Limit, c.Outcome, c.Why = e.Value, e.Limit, e.Outcome, e.Why
-	switch {
-	case e.Value == nil:
-	case r.Engine == results.Embedded:
-		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+embeddedTimes
-	case a.isNarrow(float64(*e.Value), float64(*e.Limit)):
-		c.narrow = true
-		c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*a.repeatability())
-	}
-	return c
 }
 
 // searchesDiffer is the share by which the capacities of two searches may differ on an unchanged ensemble. It is larger than
@@ -215,5 +198,5 @@ func (a Assertion) String() string {
 	if a.By == capacity.ByClients {
 		text += " clients"
 	}
-	return text + " where " + a.Objective
+	return text + " where " + a.Objective.String()
 }

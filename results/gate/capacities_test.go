@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/outcome"
 )
@@ -80,8 +81,8 @@ func TestCapacityRules(t *testing.T) {
 		{"the largest number of clients", "check: synthetic capacity >= 300" + p99, []capacity.Report{fewer, two}, outcome.Pass, ""},
 		{"other clients", "check: slow capacity >= 100, clients: 20" + p99, []capacity.Report{two, fewer}, outcome.Inconclusive, "with 20 clients; there is:"},
 		{"two searches", "check: slow capacity >= 100" + p99, []capacity.Report{two, embedded}, outcome.Inconclusive, "more than one search"},
-		{"the embedded server", "check: synthetic capacity >= 300" + p99, []capacity.Report{embedded}, outcome.Inconclusive, embeddedTimes},
-		{"below on the embedded server", "check: synthetic capacity >= 500" + p99, []capacity.Report{embedded}, outcome.Inconclusive, embeddedTimes},
+		{"the embedded server", "check: synthetic capacity >= 300" + p99, []capacity.Report{embedded}, outcome.Inconclusive, claim.EmbeddedTimes},
+		{"below on the embedded server", "check: synthetic capacity >= 500" + p99, []capacity.Report{embedded}, outcome.Inconclusive, claim.EmbeddedTimes},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := capacityRule(t, "scenario: self-*, "+tt.rule)
@@ -162,7 +163,7 @@ func TestBuiltInRulesOfCapacities(t *testing.T) {
 		{"a trial that may hide breaches", Evidence{Capacities: []capacity.Report{found}, Trials: docs(old)}, Rules{}, outcome.CodeInvalid, "schema 2"},
 		{"a broken promise beside an unreadable file", Evidence{Trials: docs(violated), Unreadable: []error{errors.New("cut")}}, Rules{}, outcome.CodeBroken, ""},
 		{"a required scenario", Evidence{Capacities: []capacity.Report{found}}, Rules{Required: []string{"self-test"}}, outcome.CodeInvalid, "only a capacity"},
-		{"a rule about a run", Evidence{Capacities: []capacity.Report{found}}, Rules{Assertions: []Assertion{claim(t, "synthetic violations == 0")}}, outcome.CodeInvalid, "only a capacity"},
+		{"a rule about a run", Evidence{Capacities: []capacity.Report{found}}, Rules{Assertions: []Assertion{assertion(t, "synthetic violations == 0")}}, outcome.CodeInvalid, "only a capacity"},
 	} {
 		r := Evaluate(tt.e, tt.r)
 		if r.Code != tt.want || !strings.Contains(r.Checks[0].Why, tt.why) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -39,7 +40,7 @@ func (n Names) of(scenario string) Subject {
 func (n Names) unknownIn(a Assertion) []string {
 	problems := n.unknown(a.Scenario, a.Metric, a.Variant, a.Of)
 	if a.isCapacity() {
-		problems = append(problems, n.unknown(a.Scenario, a.objectiveMetric)...)
+		problems = append(problems, n.unknown(a.Scenario, a.Objective.Metric())...)
 	}
 	return problems
 }
@@ -59,7 +60,7 @@ func (n Names) unknown(scenario, metric string, variants ...string) []string {
 	subject := n.of(scenario)
 	check("metric", metric, subject.Metrics)
 	for _, variant := range variants {
-		if variant != "" && variant != Every {
+		if variant != "" && variant != claim.Every {
 			check("variant", variant, subject.Variants)
 		}
 	}

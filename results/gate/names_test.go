@@ -44,7 +44,7 @@ func TestUnknownNames(t *testing.T) {
 func TestHintAtAScenario(t *testing.T) {
 	const hint = `did you mean "lock-drain"?`
 	for _, scenario := range []string{"lock-drain", "lock-dran"} {
-		c := claim(t, "znode requests/op <= 1")
+		c := assertion(t, "znode requests/op <= 1")
 		c.Scenario = scenario
 		r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, Rules{Names: known(), Assertions: []Assertion{c}, Required: []string{scenario}})
 		hints := strings.Count(outcomeOf(t, r, c.String()).Why+outcomeOf(t, r, "required").Why, hint)

@@ -30,7 +30,7 @@ func failing(t *testing.T) (Report, Evidence) {
 	}
 	rules.Baselines = baselines
 	rules.Assertions = []Assertion{
-		claim(t, "synthetic requests/op > 3"), claim(t, "synthetic writes/op == 0"), claim(t, "synthetic wait-p50 < 3ms"),
+		assertion(t, "synthetic requests/op > 3"), assertion(t, "synthetic writes/op == 0"), assertion(t, "synthetic wait-p50 < 3ms"),
 	}
 	p := syntheticPairs(1.5, rules.Paired)
 	broken := syntheticLockstep(2)

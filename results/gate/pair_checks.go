@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
 )
@@ -234,7 +235,7 @@ func valueOf(d *results.Document, metric string) (float64, error) {
 	if d == nil {
 		return 0, errors.New("there is no result")
 	}
-	if err := scarce(d, metric); err != nil {
+	if err := claim.Scarce(d, metric); err != nil {
 		return 0, err
 	}
 	if d.AtLeast(metric) {

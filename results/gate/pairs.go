@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/paired"
 )
 
@@ -43,7 +44,7 @@ func (r PairRules) Validate() error {
 	}
 	for _, name := range r.Metrics {
 		switch {
-		case !(results.Claim{Metric: name}).IsTime():
+		case !results.IsTime(name):
 			errs = append(errs, fmt.Errorf("%s is not a time or a rate: counts need no pairs; hold them to a baseline", name))
 		case results.IsFloor(name):
 			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, results.FloorMultiple("PHASE")))
@@ -58,7 +59,7 @@ func (r PairRules) Validate() error {
 
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
-	if isTail(name) {
+	if claim.IsTail(name) {
 		rule.MinEffect, rule.Margin = max(rule.MinEffect, r.TailEffect), max(rule.Margin, r.TailMargin)
 	}
 	return rule

@@ -269,7 +269,7 @@ func TestClaimsAboutTheHead(t *testing.T) {
 		for _, pair := range p.Screen {
 			pair[side][0].Metrics[results.NotificationsPerOp] = results.Metric{Value: 2}
 		}
-		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules, Assertions: []Assertion{claim(t, "synthetic notifications/op <= 1")}})
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules, Assertions: []Assertion{assertion(t, "synthetic notifications/op <= 1")}})
 		if r.Code != want {
 			t.Errorf("side %d: exit code %d, want %d", side, r.Code, want)
 		}

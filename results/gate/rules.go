@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -57,12 +58,9 @@ func setClients(clients, given *int) []string {
 // parse reads the claim of a rule, and returns the mistakes in the whole rule.
 func (a *Assertion) parse(check string) []string {
 	var problems []string
-	if n := len(strings.Fields(check)); n == 3 || n == 5 {
-		check = Every + " " + check
-	}
-	claim, err := results.ParseClaim(check)
-	claim.Tolerance = a.Tolerance
-	a.Claim = claim
+	parsed, err := claim.ParseForEvery(check)
+	parsed.Tolerance = a.Tolerance
+	a.Claim = parsed
 	if err != nil {
 		problems = append(problems, "check: "+err.Error())
 	} else if why := a.Unfailing(); why != "" {
@@ -112,6 +110,6 @@ func (f searchFields) set(a *Assertion) []string {
 	if err != nil {
 		return []string{"objective: " + err.Error()}
 	}
-	a.Objective, a.objectiveMetric = o.String(), o.Metric()
+	a.Objective = o
 	return nil
 }

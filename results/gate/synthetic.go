@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -127,8 +128,12 @@ func syntheticCapacity(most int) capacity.Report {
 
 // syntheticLimit returns the rule that a synthetic capacity is at least a rate.
 func syntheticLimit(rate float64) Assertion {
+	objective, err := capacity.ParseObjective(syntheticObjective)
+	if err != nil {
+		panic(fmt.Sprintf("the synthetic objective cannot be read: %v", err))
+	}
 	return Assertion{
-		Claim:  results.Claim{Variant: synthetic, Metric: results.Capacity, Op: ">=", Value: rate},
-		Source: FromFile, Scenario: "self-test", Objective: syntheticObjective, By: capacity.ByRate,
+		Claim:  claim.Claim{Variant: synthetic, Metric: results.Capacity, Op: ">=", Value: rate},
+		Source: FromFile, Scenario: "self-test", Objective: objective, By: capacity.ByRate,
 	}
 }

@@ -1,4 +1,4 @@
-package gate
+package claim
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// isTail reports whether a metric is a percentile beyond the 90th.
-func isTail(metric string) bool { return needed(metric) > 1 }
+// IsTail reports whether a metric is a percentile beyond the 90th.
+func IsTail(metric string) bool { return needed(metric) > 1 }
 
 // needed returns how many samples a run must have so that the metric rests on more than a few operations.
 func needed(metric string) int64 {
@@ -23,10 +23,10 @@ func needed(metric string) int64 {
 	}
 }
 
-// scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; nil if it has enough or is none.
-func scarce(d *results.Document, metric string) error {
+// Scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; nil if it has enough or is none.
+func Scarce(d *results.Document, metric string) error {
 	if during, alone, ok := results.SlowdownOf(metric); ok {
-		return errors.Join(scarce(d, during), scarce(d, alone))
+		return errors.Join(Scarce(d, during), Scarce(d, alone))
 	}
 	p, ok := d.Percentile(metric)
 	switch {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/plots/page"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// claimed is a measurement of a scenario with these claims.
+func claimed(variant string, claims []string, change func(d *results.Document)) *results.Document {
+	d := &results.Document{
+		Schema: results.Schema, Run: "r", Recipe: "lock", Variant: variant, Kind: "naive", Phases: []string{"acquire"}, Clients: 10, Repeat: 1,
+		Scenario:    results.Scenario{Name: "s", Mode: results.ClosedMode, Expect: claims},
+		Environment: results.Environment{Engine: "container"},
+		Herd:        results.Herd{Grouping: results.GroupedByZxid, Sizes: []results.SizeCount{{Size: 9, Count: 1}}},
+		Metrics:     map[string]results.Metric{results.RequestsPerOp: {Value: 4}, results.HerdMax: {Value: 9}, "acquire-p50-ns": {Value: 1e6}},
+	}
+	if change != nil {
+		change(d)
+	}
+	return d
+}
+
+// A claim that fails ends a run with 3, and one that is not decided with 5, as with the gate. The page gives the same answer.
+func TestClaimsOfARun(t *testing.T) {
+	const fails, open = "a requests/op <= 3", "a acquire-p50 < 2ms"
+	busy := func(d *results.Document) { d.Health.MachineCPU = 0.99 }
+	embedded := func(d *results.Document) { d.Environment.Engine = results.Embedded }
+	guessed := func(d *results.Document) { d.Herd.Grouping = results.GroupedByPathAndTime }
+	unwoken := func(d *results.Document) { d.Herd.Sizes = nil }
+	for _, tt := range []struct {
+		name   string
+		claims []string
+		docs   func(claims []string) []*results.Document
+		code   int
+		want   string
+	}{
+		{"held", []string{"a requests/op <= 4"}, one(nil), outcome.CodePass, "1 of 1 claim holds"},
+		{"failed", []string{fails, open}, one(nil), outcome.CodeRegression, "CLAIM DOES NOT HOLD: s: " + fails},
+		{"not measured", []string{"a writes/op <= 1"}, one(nil), outcome.CodeInvalid, "CLAIM NOT DECIDED: s: a writes/op <= 1"},
+		{"delayed", []string{open}, one(busy), outcome.CodeInvalid, "CLAIM NOT DECIDED: s: " + open},
+		{"failed, and delayed", []string{fails, open}, one(busy), outcome.CodeInvalid, "0 of 2 claims hold, does not hold: 1, not decided: 1"},
+		{"times of the embedded server", []string{open}, one(embedded), outcome.CodePass, "not decidable by these servers: 1"},
+		{"guessed herds after none", []string{"b herd-max <= 1"}, func(claims []string) []*results.Document {
+			return []*results.Document{claimed("a", claims, unwoken), claimed("b", claims, guessed)}
+		}, outcome.CodePass, "not decidable by these servers: 1"},
+	} {
+		docs := tt.docs(tt.claims)
+		var out, text bytes.Buffer
+		a := app{stdout: &out, stderr: &out}
+		err := a.checkClaims(docs, []scenarios.Scenario{{Name: "s", Expect: tt.claims}})
+		if code := exitCode(t.Context(), err); code != tt.code || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: exit code %d, want %d with %q in\n%s", tt.name, code, tt.code, tt.want, out.String())
+		}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		tally := "<p>" + lines[len(lines)-1] + ".</p>"
+		if err := page.Write(&text, page.Report{Sides: []compare.Side{{Name: "r", Docs: docs}}, Explain: explanation}); err != nil || !strings.Contains(text.String(), tally) {
+			t.Errorf("%s: %v, the page lacks %q", tt.name, err, tally)
+		}
+	}
+}
+
+// one returns a function that returns a single measurement.
+func one(change func(d *results.Document)) func(claims []string) []*results.Document {
+	return func(claims []string) []*results.Document {
+		return []*results.Document{claimed("a", claims, change)}
+	}
+}

@@ -1,0 +1,129 @@
+// Package claim holds statements about the outcome of a scenario, and decides whether they hold.
+//
+// It takes one position: a claim is decided only by numbers that can decide it. A measurement that is missing, unfinished, delayed or
+// too short makes it inconclusive, for every command that checks claims.
+package claim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Every is the variant of a claim about all variants that were measured.
+const Every = "*"
+
+// Claim is a statement about the outcome of a scenario: "predecessor-watch herd-max <= 1", "children-watch notifications/op
+// >= 10 x predecessor-watch", or "predecessor-watch acquire-p99 < 250ms".
+type Claim struct {
+	Variant   string // or [Every]
+	Metric    string
+	Op        string  // one of operators
+	Value     float64 // nanoseconds where a duration was given
+	Of        string  // the variant that Value is a multiple of; empty for a plain number
+	Tolerance float64 // share of the limit by which a value may miss it; [Parse] leaves it at 0
+	Clients   int     // the number of clients of the measurements; 0, as [Parse] leaves it, means the largest one
+}
+
+// operators returns the comparisons that a claim may make.
+func operators() []string { return []string{"<=", ">=", "==", "<", ">"} }
+
+// ParseForEvery reads a claim whose variant may be left out, which is then [Every].
+func ParseForEvery(text string) (Claim, error) {
+	if n := len(strings.Fields(text)); n == 3 || n == 5 {
+		text = Every + " " + text
+	}
+	return Parse(text)
+}
+
+// Parse reads a claim.
+func Parse(text string) (Claim, error) {
+	f := strings.Fields(text)
+	if len(f) != 4 && (len(f) != 6 || f[4] != "x") {
+		return Claim{}, fmt.Errorf(`wants "VARIANT METRIC <= NUMBER" or "VARIANT METRIC <= NUMBER x VARIANT", not %q`, text)
+	}
+	c := Claim{Variant: f[0], Metric: f[1], Op: f[2]}
+	if !slices.Contains(operators(), c.Op) {
+		return Claim{}, fmt.Errorf("wants one of %s, not %q", strings.Join(operators(), " "), c.Op)
+	}
+	if len(f) == 6 {
+		c.Of = f[5]
+	}
+	err := c.readValue(f[3])
+	return c, err
+}
+
+// readValue reads a number, or a duration. With a duration, the metric may be written without its unit.
+func (c *Claim) readValue(text string) error {
+	value, err := strconv.ParseFloat(text, 64)
+	if err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) { // no value compares with NaN, and none exceeds infinity
+		c.Value = value
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("wants a number or a duration such as 250ms, not %q", text)
+	case c.Of != "":
+		return fmt.Errorf("wants a number before the x, not the duration %s", text)
+	case strings.Contains(c.Metric, "/") || slices.Contains([]string{results.Violations, results.BacklogMax, results.Capacity}, c.Metric):
+		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
+	}
+	c.Metric = strings.TrimSuffix(c.Metric, "-ns") + "-ns"
+	c.Value = float64(d)
+	return nil
+}
+
+// String returns the claim as a file has it, with limits of times as durations.
+func (c Claim) String() string { return c.Variant + " " + c.Statement() }
+
+// Statement returns what the claim says of its variant.
+func (c Claim) Statement() string {
+	text := fmt.Sprintf("%s %s %g", c.Metric, c.Op, c.Value)
+	if name, isTime := strings.CutSuffix(c.Metric, "-ns"); isTime && c.Of == "" {
+		text = fmt.Sprintf("%s %s %s", name, c.Op, time.Duration(c.Value))
+	}
+	if c.Of != "" {
+		text += " x " + c.Of
+	}
+	return text
+}
+
+// IsTime reports whether the claim is about a time or about what follows from times; see [results.IsTime].
+func (c Claim) IsTime() bool { return results.IsTime(c.Metric) }
+
+// mentions reports whether the claim is about a variant, or about a multiple of its value.
+func (c Claim) mentions(variant string) bool { return variant == c.Variant || variant == c.Of }
+
+// Holds reports whether a value meets a claim with a plain limit.
+func (c Claim) Holds(value float64) bool { return c.holds(value, c.Value) }
+
+// holds applies the tolerance to the side of the limit on which the claim fails, for a claim of equality to both sides.
+func (c Claim) holds(got, limit float64) bool {
+	slack := c.Tolerance * math.Abs(limit)
+	switch c.Op {
+	case "<=":
+		return got <= limit+slack
+	case ">=":
+		return got >= limit-slack
+	case "<":
+		return got < limit+slack
+	case ">":
+		return got > limit-slack
+	default:
+		return got >= limit-slack && got <= limit+slack
+	}
+}
+
+// showValue writes a value of a metric: a time as a duration.
+func showValue(metric string, value float64) string {
+	if strings.HasSuffix(metric, "-ns") {
+		return time.Duration(value).Round(time.Microsecond).String()
+	}
+	return fmt.Sprintf("%.6g", value)
+}

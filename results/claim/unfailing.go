@@ -1,0 +1,46 @@
+package claim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Unfailing returns why no measurement can make the claim false; empty if it can fail. A claim that cannot fail is a mistake
+// of its author.
+func (c Claim) Unfailing() string {
+	atLeast := c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0
+	atMost, highest := strings.HasPrefix(c.Op, "<"), results.Highest(c.Metric)
+	switch {
+	case c.Metric == results.Capacity && c.Of == "" && (c.Op == ">=" && c.Value <= 1 || c.Op == ">" && c.Value < 1):
+		return fmt.Sprintf("no capacity is below 1, so that %s %g is always true", c.Op, c.Value)
+	case c.Of == c.Variant:
+		return c.Of + " is compared with itself"
+	case atLeast:
+		return fmt.Sprintf("no metric is below 0, so that %s %g is always true", c.Op, c.Value)
+	case c.Of != "" && atMost && c.Value > results.LargestCount:
+		return fmt.Sprintf("no value exceeds another %g times, so that %s %g x %s is always true", results.LargestCount, c.Op, c.Value, c.Of)
+	case c.Metric == results.Finished && c.Op == "<" && c.Value <= 1: // the share of a load that was finished is 1
+		return ""
+	case c.Of == "" && atMost && c.Value >= highest:
+		return fmt.Sprintf("%s is never over %s, so that %s is always true", c.Metric, showValue(c.Metric, highest), c)
+	default:
+		return ""
+	}
+}
+
+// Unmeetable returns why no measurement can make a claim with a plain limit true; empty if one can.
+func (c Claim) Unmeetable() string {
+	isTime, highest := strings.HasSuffix(c.Metric, "-ns"), results.Highest(c.Metric)
+	switch limit := showValue(c.Metric, c.Value); {
+	case strings.HasPrefix(c.Op, "<") && c.Value < 0, c.Op == "<" && c.Value == 0:
+		return fmt.Sprintf("no metric is below 0, so that %s %s is never true", c.Op, limit)
+	case isTime && c.Op == "<=" && c.Value == 0:
+		return fmt.Sprintf("no time is 0, so that %s %s is never true", c.Op, limit)
+	case c.Op == ">" && c.Value >= highest, c.Op == ">=" && c.Value > highest:
+		return fmt.Sprintf("%s is never over %s, so that %s %s is never true", c.Metric, showValue(c.Metric, highest), c.Op, limit)
+	default:
+		return ""
+	}
+}
