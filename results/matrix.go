@@ -32,27 +32,21 @@ func (m *Matrix) Add(fault string, d *Document) {
 	m.cells[variant][fault] = cellOf(d)
 }
 
-// cellOf describes a measurement with faults: whether the promise was broken, else the longest recovery, and what was lost.
+// cellOf describes a measurement with faults: the mark of numbers that must not be used, else the longest recovery, and what was lost.
 func cellOf(d *Document) string {
 	f := d.Failure
-	var parts []string
+	parts := []string{Mark([]*Document{d})}
 	switch {
-	case d.Broken():
-		parts = append(parts, "BROKEN")
-	case len(d.Invalid) > 0:
-		parts = append(parts, "INVALID")
-	case d.Partial:
-		parts = append(parts, "PARTIAL")
+	case f == nil && parts[0] != "":
+		return parts[0]
+	case parts[0] != "":
 	case f == nil || len(f.Faults) == 0:
 		return "missed"
 	case f.Unrecovered > 0:
-		parts = append(parts, "none")
+		parts[0] = "none"
 	default:
 		longest := slices.MaxFunc(f.Faults, func(a, b Fault) int { return int(a.Recovery - b.Recovery) })
-		parts = append(parts, table.Latency(float64(longest.Recovery)))
-	}
-	if f == nil {
-		return parts[0]
+		parts[0] = table.Latency(float64(longest.Recovery))
 	}
 	const perOp = "/op" // ends the name of a rate, of which the cell has the count
 	for _, c := range lossColumns() {

@@ -131,7 +131,7 @@ func TestSummarize(t *testing.T) {
 	if got := row.Metrics["violations"].Value; got != 2 {
 		t.Errorf("violations = %g; a breach in two repeats of three is two, not their median", got)
 	}
-	if row.Repeats != 3 || strings.Join(row.Warnings, ",") != "w,invalid: i" || !row.Invalid {
+	if row.Repeats != 3 || strings.Join(row.Warnings, ",") != "w,invalid: i" || row.Mark != "INVALID" {
 		t.Errorf("repeats %d, warnings %q; want 3 and each once", row.Repeats, row.Warnings)
 	}
 }
@@ -365,5 +365,33 @@ func TestExceeds(t *testing.T) {
 		if got := d.Exceeds(tt.metric, 1); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)
 		}
+	}
+}
+
+// Of several marks the gravest stands, whichever repeat has it.
+func TestMark(t *testing.T) {
+	marks := []struct {
+		word string
+		set  func(d *results.Document)
+	}{
+		{"unfinished", func(d *results.Document) { d.Unfinished = &results.Unfinished{} }},
+		{"known broken", func(d *results.Document) { d.KnownBroken = "two may hold" }},
+		{"PARTIAL", func(d *results.Document) { d.Partial = true }},
+		{"INVALID", func(d *results.Document) { d.Invalid = []string{"i"} }},
+		{"BROKEN", func(d *results.Document) { d.Violations = []results.Violation{{}} }},
+	}
+	repeats := []*results.Document{{Variant: "a"}, {Variant: "a"}}
+	if got := results.Mark(repeats); got != "" {
+		t.Errorf("sound repeats are marked %q", got)
+	}
+	for i, m := range marks {
+		m.set(repeats[i%2])
+		if got := results.Mark(repeats); got != m.word {
+			t.Errorf("marked %q, want %q", got, m.word)
+		}
+	}
+	expected := results.Document{Variant: "a", KnownBroken: "two may hold", Violations: []results.Violation{{}}, Scenario: results.Scenario{Broken: "a"}}
+	if got := results.Mark([]*results.Document{&expected}); got != "known broken" {
+		t.Errorf("a breach that the scenario expects is marked %q", got)
 	}
 }

@@ -29,9 +29,9 @@ type Row struct {
 	Pair     string // of the scenario; see ParsePair
 	Metrics  map[string]Aggregated
 	Warnings []string // reasons why the numbers must not be used begin with "invalid: "
-	Invalid  bool
-	Partial  bool // a measurement was interrupted
-	Guessed  bool // notifications do not name the transaction that caused them
+	Mark     string   // see [Mark]
+	Partial  bool     // a measurement was interrupted
+	Guessed  bool     // notifications do not name the transaction that caused them
 	Faults   []string
 	// Background is the load of the background in the notation of the flag --background; empty without one.
 	Background string
@@ -84,12 +84,11 @@ func Summarize(docs []*Document) Summary {
 		row := Row{
 			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients, Rate: d.Rate,
 			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
-			Metrics: Aggregate(group), Faults: d.Scenario.Faults,
+			Metrics: Aggregate(group), Mark: Mark(group), Faults: d.Scenario.Faults,
 			Background: d.Scenario.background(), Stages: stageRows(group), KnownBroken: d.KnownBroken, BreachExpected: d.BreachExpected(),
 		}
 		row.polls = d.polls()
 		for _, d := range group {
-			row.Invalid = row.Invalid || len(d.Invalid) > 0
 			row.Partial = row.Partial || d.Partial
 			if d.Failure != nil {
 				row.Unrecovered += d.Failure.Unrecovered
@@ -106,6 +105,29 @@ func Summarize(docs []*Document) Summary {
 		s.Rows = append(s.Rows, row)
 	}
 	return s
+}
+
+// UnfinishedMark is the mark of measurements that were not finished, and have no other numbers than how far they came.
+const UnfinishedMark = "unfinished"
+
+// Mark returns the word that stands beside the numbers of repeats that must not be used, or lack a part; empty for sound ones. Of several
+// that apply, the gravest stands.
+func Mark(repeats []*Document) string {
+	for _, mark := range []struct {
+		word    string
+		applies func(d *Document) bool
+	}{
+		{"BROKEN", (*Document).Broken},
+		{"INVALID", func(d *Document) bool { return len(d.Invalid) > 0 }},
+		{"PARTIAL", func(d *Document) bool { return d.Partial }},
+		{"known broken", func(d *Document) bool { return d.KnownBroken != "" }},
+		{UnfinishedMark, func(d *Document) bool { return d.Unfinished != nil }},
+	} {
+		if slices.ContainsFunc(repeats, mark.applies) {
+			return mark.word
+		}
+	}
+	return ""
 }
 
 // polls reports whether the variant states costs, and no bound of its requests, as those that poll.

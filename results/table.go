@@ -217,36 +217,10 @@ func (r Row) Show(metric string) string {
 	return r.show(metric, func(v float64) string { return FormatMetric(metric, v) })
 }
 
-// Mark returns the word for numbers that must not be used or lack a part, such as BROKEN; empty for sound ones.
-func (r Row) Mark() string { return strings.TrimSpace(r.mark()) }
-
-// mark returns the text that follows the name of a variant whose numbers must not be used, or lack a part.
+// mark returns the row's mark as it follows the name of the variant.
 func (r Row) mark() string {
-	mark := Mark(r.Metrics[Violations].Value > 0 && !r.BreachExpected, r.Invalid, r.Partial)
-	switch {
-	case mark != "":
-	case r.KnownBroken != "":
-		mark = "known broken"
-	case r.Unfinished != "":
-		mark = "unfinished"
-	}
-	if mark == "" {
+	if r.Mark == "" {
 		return ""
 	}
-	return " " + mark
-}
-
-// Mark returns the word that tables print beside numbers that must not be used, or are those of a measurement that was
-// interrupted.
-func Mark(broken, invalid, partial bool) string {
-	switch {
-	case broken:
-		return "BROKEN"
-	case invalid:
-		return "INVALID"
-	case partial:
-		return "PARTIAL"
-	default:
-		return ""
-	}
+	return " " + r.Mark
 }

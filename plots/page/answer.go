@@ -39,7 +39,7 @@ func pairSentence(p results.Pairing) string {
 		text += " (" + p.Change + ")"
 	}
 	for _, r := range []results.Row{p.Naive, p.Optimized} {
-		if mark := r.Mark(); mark != "" {
+		if mark := r.Mark; mark != "" {
 			text += fmt.Sprintf(". But %s is %s", r.Variant, mark)
 		}
 	}

@@ -78,7 +78,7 @@ func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *ta
 		if r.Clients != clients || r.Rate != rate {
 			continue
 		}
-		t.Columns = append(t.Columns, column{strings.TrimSpace(r.Variant + " " + r.Mark()), true})
+		t.Columns = append(t.Columns, column{strings.TrimSpace(r.Variant + " " + r.Mark), true})
 		for i, metric := range metrics {
 			lines[i].Cells = append(lines[i].Cells, cell{Text: r.Show(metric), Number: true})
 		}
@@ -122,7 +122,7 @@ func metricTable(caption string, rows []results.Row, metrics []string) *table {
 		t.Columns = append(t.Columns, column{strings.TrimSuffix(metric, "-ns"), true})
 	}
 	for _, r := range rows {
-		mark := r.Mark()
+		mark := r.Mark
 		name := r.Variant
 		if mark != "" {
 			name += " " + mark
@@ -188,9 +188,9 @@ func overviewTable(docs []*results.Document) *table {
 		both := func(metric string) cell {
 			return number(p.Naive.Show(metric)+" → "+p.Optimized.Show(metric), p.Naive.Metrics[metric].Value)
 		}
-		void := p.Naive.Mark() != "" || p.Optimized.Mark() != ""
+		void := p.Naive.Mark != "" || p.Optimized.Mark != ""
 		t.Rows = append(t.Rows, row{Void: void, Cells: []cell{
-			text("%s", p.Naive.Scenario), text("%s %s", p.Naive.Variant, p.Naive.Mark()), text("%s %s", p.Optimized.Variant, p.Optimized.Mark()), text("%s", p.Change), number(fmt.Sprint(p.Naive.Clients), float64(p.Naive.Clients)),
+			text("%s", p.Naive.Scenario), text("%s %s", p.Naive.Variant, p.Naive.Mark), text("%s %s", p.Optimized.Variant, p.Optimized.Mark), text("%s", p.Change), number(fmt.Sprint(p.Naive.Clients), float64(p.Naive.Clients)),
 			both(results.RequestsPerOp), both(results.NotificationsPerOp), both(results.HerdMax), text("%s", p.GainsText("; ")),
 		}})
 	}

@@ -71,7 +71,7 @@ type Place struct {
 	Engine  string         `json:"engine"`
 	Value   results.Number `json:"value"` // median of the repeats
 	Repeats int            `json:"repeats"`
-	Mark    string         `json:"mark"` // BROKEN or INVALID if the numbers must not be used
+	Mark    string         `json:"mark"` // see [results.Mark]
 }
 
 // Notes returns one line for each difference in the conditions, and for the measurements that only one side has.

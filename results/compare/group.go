@@ -99,24 +99,14 @@ func (g group) has(metric string) int {
 	return len(results.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
 }
 
-// all reports whether a condition holds for every document.
-func (g group) all(is func(*results.Document) bool) bool {
-	return !slices.ContainsFunc(g.docs, func(d *results.Document) bool { return !is(d) })
-}
-
-// mark returns the word for numbers that must not be compared; empty if they may.
-func (g group) mark() string {
-	kept := g.all(func(d *results.Document) bool { return !d.Broken() })
-	valid := g.all(func(d *results.Document) bool { return len(d.Invalid) == 0 })
-	if known := !g.all(func(d *results.Document) bool { return d.KnownBroken == "" }); known && kept && valid && !g.partial() {
-		return "known broken"
-	}
-	return results.Mark(!kept, !valid, g.partial())
+// unsound reports whether the numbers must not be compared. Those that an unfinished measurement has may be.
+func (g group) unsound() bool {
+	return !slices.Contains([]string{"", results.UnfinishedMark}, results.Mark(g.docs))
 }
 
 // partial reports whether one of the measurements was interrupted.
 func (g group) partial() bool {
-	return !g.all(func(d *results.Document) bool { return !d.Partial })
+	return slices.ContainsFunc(g.docs, func(d *results.Document) bool { return d.Partial })
 }
 
 // sameMeasurement returns an error if a document is on both sides.

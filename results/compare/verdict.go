@@ -62,7 +62,7 @@ func none() results.Number { return results.Number(math.NaN()) }
 
 // at returns a group's side of a row, and the unit of the metric.
 func (g group) at(metric string) (Place, string) {
-	p := Place{Side: g.side, Variant: g.key.Variant, Engine: g.engine(), Value: none(), Repeats: len(g.docs), Mark: g.mark()}
+	p := Place{Side: g.side, Variant: g.key.Variant, Engine: g.engine(), Value: none(), Repeats: len(g.docs), Mark: results.Mark(g.docs)}
 	a, ok := g.values(metric)
 	if ok {
 		p.Value = results.Number(a.Value)
@@ -76,7 +76,7 @@ func (m match) excluded(metric string) string {
 	switch {
 	case m.base.partial() || m.other.partial():
 		return interrupted
-	case m.base.mark() != "" || m.other.mark() != "":
+	case m.base.unsound() || m.other.unsound():
 		return unsound
 	case base == 0:
 		return "not measured in the base"
