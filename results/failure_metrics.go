@@ -13,9 +13,7 @@ import (
 const lossFenced = "fenced"
 
 // losses returns the names of all losses.
-func losses() []string {
-	return []string{ItemsLost, ItemsDoubled, OutOfStep, Orphans, Blocked, TornReads, lossFenced}
-}
+func losses() []string { return Map(lossColumns(), column.loss) }
 
 // lossMetric returns the name of the metric of a loss.
 func lossMetric(loss string) string {
@@ -41,7 +39,7 @@ func failureMetrics() []string {
 
 // FailureMetrics returns the metrics of faults. Measurements without faults have none of them, except for [Document.Losses].
 func FailureMetrics() []string {
-	return append(failureMetrics(), Map(losses(), lossMetric)...)
+	return append(failureMetrics(), Map(lossColumns(), func(c column) string { return c.metric })...)
 }
 
 // missed returns the number of faults that met no victim.
@@ -152,7 +150,13 @@ func failureFirst(others []column) []column {
 	return out
 }
 
-// lossColumns returns the columns of what was lost.
+// perOp ends the name of a metric that is a loss per operation.
+const perOp = "/op"
+
+// loss returns the name of the loss that the column shows.
+func (c column) loss() string { return strings.TrimSuffix(c.metric, perOp) }
+
+// lossColumns returns the columns of what was lost, one for each loss.
 func lossColumns() []column {
 	return []column{
 		{"lost", 0, ItemsLost, table.Whole},

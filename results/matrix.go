@@ -48,10 +48,14 @@ func cellOf(d *Document) string {
 		longest := slices.MaxFunc(f.Faults, func(a, b Fault) int { return int(a.Recovery - b.Recovery) })
 		parts[0] = table.Latency(float64(longest.Recovery))
 	}
-	const perOp = "/op" // ends the name of a rate, of which the cell has the count
 	for _, c := range lossColumns() {
-		if n := f.Losses[strings.TrimSuffix(c.metric, perOp)]; n > 0 && c.metric != Blocked {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.TrimSuffix(c.title, perOp)))
+		n := f.Losses[c.loss()]
+		shown := fmt.Sprint(n)
+		if c.metric == Blocked {
+			shown = c.format(float64(n))
+		}
+		if n > 0 {
+			parts = append(parts, shown+" "+strings.TrimSuffix(c.title, perOp))
 		}
 	}
 	return strings.Join(parts, ", ")

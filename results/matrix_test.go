@@ -32,8 +32,8 @@ func TestMatrixCells(t *testing.T) {
 			d.Failure.Losses["items-lost"], d.Failure.Losses["items-doubled"] = 2, 1
 		}, "1.20 s, 2 lost, 1 doubled"},
 		{"orphans, fenced and blocked", func(d *results.Document) {
-			d.Failure.Losses = map[string]int64{"orphans": 3, "fenced": 1, "blocked-ns": 5}
-		}, "1.20 s, 3 orphans, 1 fenced"},
+			d.Failure.Losses = map[string]int64{"orphans": 3, "fenced": 1, "blocked-ns": 5e9}
+		}, "1.20 s, 3 orphans, 5.00 s blocked, 1 fenced"},
 		{"broken", func(d *results.Document) { d.Violations = []results.Violation{{}} }, "BROKEN"},
 		{"invalid", func(d *results.Document) { d.Invalid = []string{"x"} }, "INVALID"},
 		{"never recovered", func(d *results.Document) { d.Failure.Unrecovered = 1 }, "none"},
