@@ -2,64 +2,24 @@ package plots
 
 import (
 	"math"
-	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 
 	"github.com/zkbench/zkbench/results"
 )
 
-// quantity is how a metric is drawn: its name, the unit if the name does not have it, and the factor from the metric to that unit.
+// quantity is how a metric is drawn: the label of its axis, and the factor from a value of the metric to one on the axis.
 type quantity struct {
-	metric, name, unit string
-	factor             float64
-}
-
-// label returns the label of the quantity's axis.
-func (q quantity) label() string {
-	if q.unit == "" {
-		return q.name
-	}
-	return q.name + ", " + q.unit
+	results.Descriptor
+	label  string
+	factor float64
 }
 
 // quantityOf returns how a metric is drawn.
 func quantityOf(metric string) quantity {
-	words := strings.ReplaceAll(metric, "-", " ")
-	time, isTime := strings.CutSuffix(metric, "-ns")
-	multiple, isMultiple := results.TimeOfMultiple(metric)
-	switch {
-	case isTime:
-		return quantity{metric, phrase(time), "ms", 1e-6}
-	case isMultiple:
-		return quantity{metric, phrase(strings.TrimSuffix(multiple, "-ns")) + ", multiples of its floor", "", 1}
-	case results.IsShare(metric):
-		part, of, _ := strings.Cut(metric, "/")
-		return quantity{metric, part + ", % of " + of, "", 100}
-	case metric == results.HerdMax:
-		return quantity{metric, "largest herd", "notifications", 1}
-	case metric == results.HeapPerWatch:
-		return quantity{metric, "heap per watch", "bytes", 1}
-	case metric == results.OpsPerSecond:
-		return quantity{metric, "operations per second", "", 1}
-	}
-	if count, ok := strings.CutSuffix(words, "/op"); ok {
-		return quantity{metric, count + " per operation", "", 1}
-	}
-	if count, ok := strings.CutSuffix(words, "/s"); ok {
-		return quantity{metric, count + " per second", "", 1}
-	}
-	return quantity{metric, words, "", 1}
-}
-
-// phrase writes the name of a time in words: "handoff, p50" for handoff-p50.
-func phrase(name string) string {
-	i := strings.LastIndex(name, "-")
-	if i < 0 || !slices.Contains([]string{"p50", "p90", "p99", "max"}, name[i+1:]) {
-		return strings.ReplaceAll(name, "-", " ")
-	}
-	return strings.ReplaceAll(name[:i], "-", " ") + ", " + name[i+1:]
+	m := results.MetricNamed(metric)
+	label, factor := m.Axis()
+	return quantity{m, label, factor}
 }
 
 // logFrom is the ratio of the largest to the smallest value from which on an axis is logarithmic.
@@ -110,9 +70,9 @@ func (s scale) at(value float64) float64 {
 // label adds to the label of a quantity that its axis is logarithmic.
 func (s scale) label(q quantity) string {
 	if s.logarithmic {
-		return q.label() + logLabel
+		return q.label + logLabel
 	}
-	return q.label()
+	return q.label
 }
 
 // set gives an axis the scale.

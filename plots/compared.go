@@ -215,7 +215,7 @@ func (s sides) labels(rows []compare.Row, named bool) []string {
 
 // rowText returns everything about a row in a line.
 func rowText(r compare.Row) string {
-	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, results.FormatMetric(r.Metric, float64(r.Base.Value)), results.FormatMetric(r.Metric, float64(r.Other.Value)), r.Metric)
+	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, results.MetricNamed(r.Metric).Format(float64(r.Base.Value)), results.MetricNamed(r.Metric).Format(float64(r.Other.Value)), r.Metric)
 	if r.Ratio.Finite() {
 		text += fmt.Sprintf(", ratio %.3g", float64(r.Ratio))
 	}
@@ -270,10 +270,10 @@ func (s sides) ratios() []Figure {
 func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {
 	labels := s.labels(rows, true)
 	better := "less is better"
-	if results.MoreIsBetter(metric) {
+	if results.MetricNamed(metric).MoreIsBetter() {
 		better = "more is better"
 	}
-	p := rowsPlot(fmt.Sprintf("%s, ratio%s", quantityOf(metric).name, logLabel), labels)
+	p := rowsPlot(fmt.Sprintf("%s, ratio%s", results.MetricNamed(metric).Title, logLabel), labels)
 	p.X.Label.Text = better
 	low, high := 1/ratioReach, ratioReach
 	p.Add(verticalLine{1, gray()})

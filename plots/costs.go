@@ -1,31 +1,12 @@
 package plots
 
-import (
-	"strings"
-
-	"github.com/zkbench/zkbench/results"
-)
+import "github.com/zkbench/zkbench/results"
 
 // costs draws what an operation costs: requests, writes, failed writes, notifications and spurious wakeups, and other counts that
 // the scenario is about. Formulas are dashed.
 func (s *set) costs() []Figure {
 	metrics := []string{results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.SpuriousWakeupsPerOp}
-	return s.metricFigure("costs", "What an operation costs", results.AppendNew(metrics, s.askedThat(isCost)...))
-}
-
-// isCost reports whether a metric that a scenario is about is a count or a size of what is sent or kept.
-func isCost(metric string) bool {
-	return !isTime(metric) && !isRate(metric) && !isOutcome(metric)
-}
-
-// isTime reports whether a metric is a time or a multiple of one.
-func isTime(metric string) bool {
-	return strings.HasSuffix(metric, "-ns") || results.IsFloorMultiple(metric)
-}
-
-// isRate reports whether a metric is a rate of completed work, of which more is better.
-func isRate(metric string) bool {
-	return results.MoreIsBetter(metric) || metric == results.OfferedPerSecond
+	return s.metricFigure("costs", "What an operation costs", results.AppendNew(metrics, s.asked(results.KindCount, results.KindSize, results.KindBacklog)...))
 }
 
 // throughput draws operations per second, and other rates that the scenario is about. Lockstep has none: zkbench sets its pace.
@@ -37,5 +18,5 @@ func (s *set) throughput() []Figure {
 	if s.docs[0].Rate > 0 {
 		metrics[0] = results.AchievedPerSecond
 	}
-	return s.metricFigure("throughput", "Throughput", results.AppendNew(metrics, s.askedThat(isRate)...))
+	return s.metricFigure("throughput", "Throughput", results.AppendNew(metrics, s.asked(results.KindRate)...))
 }

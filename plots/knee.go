@@ -46,8 +46,8 @@ func (s *set) rates() []int {
 // knee draws the p99 of the response times against the offered rate. Where the curve of a variant rises is its knee. A cross at the
 // top marks a rate beyond the capacity, at which there are no response times.
 func (s *set) knee() []Figure {
-	q := quantityOf(results.ResponsePhase + "-p99-ns")
-	p := newPlot(q.label()+logLabel, "operations per second offered"+logLabel, "")
+	q := quantityOf(results.Quantile(results.ResponsePhase, 99))
+	p := newPlot(q.label+logLabel, "operations per second offered"+logLabel, "")
 	low, high := math.Inf(1), 0.0
 	crosses := map[string]plotter.XYs{}
 	var all []series
@@ -56,7 +56,7 @@ func (s *set) knee() []Figure {
 		one := series{name: name, look: s.looks[name]}
 		for _, group := range variant {
 			row := s.rows[group[0]]
-			m, ok := row.Metrics[q.metric]
+			m, ok := row.Metrics[q.Name]
 			if !ok {
 				crosses[name] = append(crosses[name], plotter.XY{X: float64(row.Rate)})
 				continue

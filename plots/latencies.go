@@ -33,18 +33,19 @@ func timed(d *results.Document, phase string) bool {
 	return ok
 }
 
-func median(phase string) string { return phase + "-p50-ns" }
+func median(phase string) string { return results.Quantile(phase, 50) }
 
 // latencies draws the median and the p99 of each phase against the number of clients, and other times that the scenario is about.
 func (s *set) latencies() []Figure {
 	var metrics []string
 	for _, phase := range s.phases() {
-		metrics = append(metrics, median(phase), phase+"-p99-ns")
+		metrics = append(metrics, median(phase), results.Quantile(phase, 99))
 	}
 	if len(s.clients()) == 1 { // the percentiles show the same, and more
 		metrics = nil
 	}
-	times := s.askedThat(func(metric string) bool { return isTime(metric) && !results.IsFloorMultiple(metric) })
+	times := s.asked(results.KindTime, results.KindMultiple)
+	times = slices.DeleteFunc(times, func(metric string) bool { return results.MetricNamed(metric).OfFloor() })
 	return s.metricFigure("latencies", "How long it takes", results.AppendNew(metrics, times...))
 }
 
@@ -177,7 +178,7 @@ func (s *set) floor() []Figure {
 	multiples := map[string]bool{}
 	for _, d := range s.docs {
 		for metric := range d.Metrics {
-			if results.IsFloorMultiple(metric) {
+			if results.MetricNamed(metric).OfFloor() {
 				multiples[metric] = true
 			}
 		}

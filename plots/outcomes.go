@@ -3,7 +3,6 @@ package plots
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/zkbench/zkbench/results"
 )
@@ -24,18 +23,9 @@ func (s *set) outcomeMetrics() []string {
 	}
 	var out []string
 	for _, metric := range slices.Concat(s.asked(), slices.Sorted(maps.Keys(measured))) {
-		if measured[metric] && isOutcome(metric) {
+		if kind := results.MetricNamed(metric).Kind; measured[metric] && (kind == results.KindLoss || kind == results.KindShare) {
 			out = results.AppendNew(out, metric)
 		}
 	}
 	return out
-}
-
-// isOutcome reports whether a metric is a share, a loss, or a number of failures.
-func isOutcome(metric string) bool {
-	lost := []string{
-		results.ItemsLost, results.ItemsDoubled, results.OutOfStep, results.Orphans, results.TornReads, results.FencedPerOp,
-		results.FailedOperationsPerOp, results.Violations,
-	}
-	return slices.Contains(lost, metric) || results.IsShare(metric) && !strings.HasSuffix(metric, "/s")
 }

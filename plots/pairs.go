@@ -99,8 +99,8 @@ func pairsPanel(pairings []results.Pairing, metric string, labels []string) *plo
 
 // addPair draws both variants of a pair in a row, unless one of them was not measured.
 func addPair(p *plot.Plot, pair results.Pairing, row float64, x scale, q quantity) {
-	naive, measured := pair.Naive.Metrics[q.metric]
-	optimized, also := pair.Optimized.Metrics[q.metric]
+	naive, measured := pair.Naive.Metrics[q.Name]
+	optimized, also := pair.Optimized.Metrics[q.Name]
 	if !measured || !also {
 		return
 	}
@@ -112,7 +112,7 @@ func addPair(p *plot.Plot, pair results.Pairing, row float64, x scale, q quantit
 }
 
 func pairSpot(at plotter.XY, row results.Row, q quantity) spot {
-	return spot{at, fmt.Sprintf("%s/%s: %s %s", row.Recipe, row.Variant, results.FormatMetric(q.metric, row.Metrics[q.metric].Value), q.metric)}
+	return spot{at, fmt.Sprintf("%s/%s: %s %s", row.Recipe, row.Variant, q.Format(row.Metrics[q.Name].Value), q.Name)}
 }
 
 // gainsPanel draws the factor by which the first metric of each pair is better in its second variant, and names the metric. Metrics

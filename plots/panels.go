@@ -118,8 +118,8 @@ func (s *set) formulas(q quantity) []formula {
 	for _, variant := range s.variants() {
 		f := formula{look: s.looks[variant[0][0].Variant]}
 		for _, group := range variant {
-			cost, stated := group[0].Expected.Costs[q.metric]
-			measured, ok := s.rows[group[0]].Metrics[q.metric]
+			cost, stated := group[0].Expected.Costs[q.Name]
+			measured, ok := s.rows[group[0]].Metrics[q.Name]
 			if !stated || !ok || cost.Value > nearFormula*measured.Value {
 				f.xys = nil
 				break

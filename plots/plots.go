@@ -140,8 +140,8 @@ func prefixOf(d *results.Document) string {
 // same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
 // a count that every recipe has.
 func (s *set) same(q quantity, all []series) {
-	if slices.Contains(s.asked(), q.metric) || slices.Contains(results.CountMetrics(), q.metric) {
-		text := q.metric + " " + results.FormatMetric(q.metric, all[0].points[0].value/q.factor)
+	if slices.Contains(s.asked(), q.Name) || slices.Contains(results.CountMetrics(), q.Name) {
+		text := q.Name + " " + q.Format(all[0].points[0].value/q.factor)
 		if len(all) == 1 && len(s.variants()) > 1 {
 			text += " of " + all[0].name + " alone"
 		}
@@ -154,12 +154,11 @@ func (s *set) without(format string, args ...any) {
 	s.notDrawn.Others = append(s.notDrawn.Others, fmt.Sprintf(format, args...))
 }
 
-// asked returns the metrics that the scenario is about.
-func (s *set) asked() []string { return s.docs[0].Scenario.Asks }
-
-// askedThat returns the metrics of one kind that the scenario is about.
-func (s *set) askedThat(is func(metric string) bool) []string {
-	return results.Where(s.asked(), is)
+// asked returns the metrics that the scenario is about, of these kinds, or of all.
+func (s *set) asked(kinds ...results.Kind) []string {
+	return results.Where(s.docs[0].Scenario.Asks, func(metric string) bool {
+		return len(kinds) == 0 || slices.Contains(kinds, results.MetricNamed(metric).Kind)
+	})
 }
 
 // subject names the scenario and the servers, what shapes the load, and what its points are.

@@ -30,7 +30,7 @@ func (s *set) againstClients(q quantity) []series {
 		one := series{name: variant[0][0].Variant, look: s.looks[variant[0][0].Variant]}
 		for _, group := range variant {
 			row := s.rows[group[0]]
-			if m, ok := row.Metrics[q.metric]; ok {
+			if m, ok := row.Metrics[q.Name]; ok {
 				one.points = append(one.points, point{float64(row.Clients), q.factor * m.Value, q.factor * min(m.Min, m.Value), q.factor * max(m.Max, m.Value)})
 			}
 		}
@@ -99,7 +99,7 @@ func (q quantity) text(pt point) string {
 
 // format formats a value on the axis as tables do, unless only zeros would be left of it.
 func (q quantity) format(value float64) string {
-	text := results.FormatMetric(q.metric, value/q.factor)
+	text := q.Format(value / q.factor)
 	if value != 0 && !strings.ContainsAny(text, "123456789") {
 		return fmt.Sprintf("%.2g", value)
 	}

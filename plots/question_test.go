@@ -37,7 +37,7 @@ func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
 func TestFiguresFollowTheQuestion(t *testing.T) {
 	asked := map[string]string{
 		results.ItemsLost: "outcomes", "stale/read": "outcomes", results.Unavailable: "latencies", results.BytesPeak: "costs", "notice-max-ns": "latencies",
-		results.RequestsPerSecond: "costs", results.FencedPerOp: "outcomes", "background-reads/s": "throughput", "background-read-p50-ns": "latencies",
+		results.RequestsPerSecond: "throughput", results.Finished: "outcomes", results.FencedPerOp: "outcomes", "background-reads/s": "throughput", "background-read-p50-ns": "latencies", "background-read-p50-slowdown": "latencies",
 	}
 	for metric, name := range asked {
 		docs := run(t)

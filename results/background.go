@@ -85,85 +85,8 @@ func (s BackgroundStretch) rate(r BackgroundRequests) float64 {
 	return float64(r.Answered) / s.length().Seconds()
 }
 
-// Names of the background's metrics: background-read-p99-ns is of the window, background-alone-read-p99-ns of the time before.
-const (
-	backgroundPrefix = "background-"
-	alonePrefix      = backgroundPrefix + "alone-"
-	slowdownSuffix   = "-slowdown"
-	perSecond        = "s/s" // of reads and writes
-	backlogMax       = "backlog-max"
-)
-
-// backgroundKinds returns the kinds of the background's requests.
-func backgroundKinds() []string { return []string{"read", "write"} }
-
-// slowdowns returns the percentiles of which there is a slowdown.
-func slowdowns() []float64 { return []float64{50, 99} }
-
-// BackgroundLatency returns the name of the metric with a percentile of the response times of the background's requests of a kind,
-// "read" or "write", in the window.
-func BackgroundLatency(kind string, percentile float64) string {
-	return percentileName(backgroundPrefix+kind, percentile)
-}
-
-// BackgroundSlowdown returns the name of the metric with a percentile in multiples of the same before the load.
-func BackgroundSlowdown(kind string, percentile float64) string {
-	return fmt.Sprintf("%s%s-p%g%s", backgroundPrefix, kind, percentile, slowdownSuffix)
-}
-
-// SlowdownOf returns the two times whose ratio a metric is, in the window and before the load; ok is false if it is none.
-func SlowdownOf(metric string) (during, alone string, ok bool) {
-	for _, kind := range backgroundKinds() {
-		for _, p := range slowdowns() {
-			if metric == BackgroundSlowdown(kind, p) {
-				return BackgroundLatency(kind, p), percentileName(alonePrefix+kind, p), true
-			}
-		}
-	}
-	return "", "", false
-}
-
-// IsBackground reports whether a metric is of the background.
-func IsBackground(metric string) bool { return strings.HasPrefix(metric, backgroundPrefix) }
-
-// isAlone reports whether a metric is of the time before the load, and therefore describes the ensemble instead of the variant.
-func isAlone(metric string) bool { return strings.HasPrefix(metric, alonePrefix) }
-
-// isBackgroundRate reports whether a metric is the number of the background's requests that were answered per second.
-func isBackgroundRate(metric string) bool {
-	return IsBackground(metric) && strings.HasSuffix(metric, perSecond)
-}
-
-// isSlowdown reports whether a metric is a time in multiples of that before the load.
-func isSlowdown(metric string) bool {
-	return IsBackground(metric) && strings.HasSuffix(metric, slowdownSuffix)
-}
-
-// backgroundMetrics returns every metric that the background can have.
-func backgroundMetrics() []string {
-	var names []string
-	for _, prefix := range []string{backgroundPrefix, alonePrefix} {
-		names = append(names, prefix+backlogMax)
-		for _, kind := range backgroundKinds() {
-			names = append(names, prefix+kind+perSecond)
-			for _, phase := range []string{prefix + kind, prefix + kind + "-service"} {
-				for _, p := range percentiles() {
-					names = append(names, percentileName(phase, p))
-				}
-				names = append(names, maximumName(phase))
-			}
-		}
-	}
-	for _, kind := range backgroundKinds() {
-		for _, p := range slowdowns() {
-			names = append(names, BackgroundSlowdown(kind, p))
-		}
-	}
-	return names
-}
-
 // addBackground adds the background's metrics. Kinds of requests that the background does not send have none.
-func (d *Document) addBackground(metrics map[string]Metric) error {
+func (d *Document) addBackground(metrics values) error {
 	b := d.Background
 	if b == nil || d.Scenario.Background == nil {
 		return nil
@@ -177,9 +100,9 @@ func (d *Document) addBackground(metrics map[string]Metric) error {
 	for _, kind := range backgroundKinds() {
 		for _, p := range slowdowns() {
 			during, measured := metrics[BackgroundLatency(kind, p)]
-			alone, known := metrics[percentileName(alonePrefix+kind, p)]
+			alone, known := metrics[Quantile(alonePrefix+kind, p)]
 			if measured && known && alone.Value > 0 && b.samples(kind) >= samplesOf(p) {
-				metrics[BackgroundSlowdown(kind, p)] = Metric{during.Value / alone.Value, "x alone"}
+				metrics.set(BackgroundSlowdown(kind, p), during.Value/alone.Value)
 			}
 		}
 	}
@@ -194,8 +117,8 @@ func (b *Background) samples(kind string) int64 {
 }
 
 // addStretch adds the metrics of one stretch.
-func (l BackgroundLoad) addStretch(metrics map[string]Metric, prefix string, s BackgroundStretch) error {
-	metrics[prefix+backlogMax] = Metric{float64(s.BacklogMax), "requests"}
+func (l BackgroundLoad) addStretch(metrics values, prefix string, s BackgroundStretch) error {
+	metrics.set(prefix+BacklogMax, float64(s.BacklogMax))
 	for _, of := range []struct {
 		kind     string
 		asked    int
@@ -204,13 +127,10 @@ func (l BackgroundLoad) addStretch(metrics map[string]Metric, prefix string, s B
 		if of.asked == 0 || s.length() <= 0 {
 			continue
 		}
-		metrics[prefix+of.kind+perSecond] = Metric{s.rate(of.requests), "1/s"}
-		for phase, h := range map[string]Histogram{of.kind: of.requests.Response, of.kind + "-service": of.requests.Service} {
-			decoded, err := h.Decode()
-			if err != nil {
-				return fmt.Errorf("background, %s: %w", phase, err)
-			}
-			addPercentiles(metrics, prefix+phase, decoded)
+		metrics.set(prefix+of.kind+perSecondSuffix, s.rate(of.requests))
+		times := map[string]Histogram{of.kind: of.requests.Response, of.kind + serviceSuffix: of.requests.Service}
+		if err := metrics.addTimes(prefix, times); err != nil {
+			return fmt.Errorf("background: %w", err)
 		}
 	}
 	return nil

@@ -351,7 +351,7 @@ func (d *Document) Delayed() []string {
 		out = append(out, fmt.Sprintf("the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark))
 	}
 	out = append(out, texts(d.disturbances())...)
-	mark := latenessMark * d.Metrics[BystanderPhase+"-p99-ns"].Value
+	mark := latenessMark * d.Metrics[Quantile(BystanderPhase, 99)].Value
 	if float64(d.Health.SchedulerP99) > mark {
 		out = append(out, fmt.Sprintf("over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which is part of all latencies", 100*latenessMark))
 	}

@@ -72,11 +72,12 @@ func TestFailureMetrics(t *testing.T) {
 		}
 	}
 	for _, name := range results.FailureMetrics() {
-		if _, there := whole(t).Metrics[name]; there || results.IsShare(name) || results.MoreIsBetter(name) || !results.HasDirection(name) {
-			t.Errorf("%s: without faults: %t, a share: %t", name, there, results.IsShare(name))
+		m := results.MetricNamed(name)
+		if _, there := whole(t).Metrics[name]; there || m.Kind == results.KindShare || m.Worse != results.MoreIsWorse {
+			t.Errorf("%s: without faults: %t, described as %+v", name, there, m)
 		}
 	}
-	requests, received := results.FormatMetric(results.RequestsPeak, 1234), results.FormatMetric(results.BytesPeak, 7_575_279)
+	requests, received := results.MetricNamed(results.RequestsPeak).Format(1234), results.MetricNamed(results.BytesPeak).Format(7_575_279)
 	if requests != "1234" || received != "7.58 MB" {
 		t.Errorf("peaks are shown as %s and %s", requests, received)
 	}

@@ -30,36 +30,8 @@ const (
 // floorOperations returns the operations of a floor, the fastest first.
 func floorOperations() []string { return []string{FloorRead, FloorWrite, FloorHandoff} }
 
-// Names of metrics: floor-read-p50-ns is a time of the floor, and handoff-p50/floor is a multiple of one.
-const (
-	floorPrefix = "floor-"
-	floorSuffix = "/floor"
-)
-
-// FloorMetric returns the name of the metric with the median of an operation of the floor.
-func FloorMetric(operation string) string { return floorPrefix + operation + "-p50-ns" }
-
-// IsFloor reports whether a metric is a time of the floor, and therefore describes the ensemble instead of the variant.
-func IsFloor(metric string) bool { return strings.HasPrefix(metric, floorPrefix) }
-
-// FloorMultiple returns the name of the metric with a phase's median in multiples of its floor.
-func FloorMultiple(phase string) string { return phase + "-p50" + floorSuffix }
-
-// TimeOfMultiple returns the time behind a multiple of the floor, such as handoff-p50-ns for handoff-p50/floor; ok is
-// false for all other metrics.
-func TimeOfMultiple(metric string) (time string, ok bool) {
-	name, ok := strings.CutSuffix(metric, floorSuffix)
-	return name + "-ns", ok
-}
-
-// IsFloorMultiple reports whether a metric is a time in multiples of the floor.
-func IsFloorMultiple(metric string) bool {
-	_, ok := TimeOfMultiple(metric)
-	return ok
-}
-
 // addFloor adds the floor's medians to the metrics, and the multiples for the phases whose medians are among the metrics.
-func (d *Document) addFloor(metrics map[string]Metric) error {
+func (d *Document) addFloor(metrics values) error {
 	if d.Floor == nil {
 		return nil
 	}
@@ -69,13 +41,13 @@ func (d *Document) addFloor(metrics map[string]Metric) error {
 			return err
 		}
 		if before > 0 && after > 0 {
-			metrics[FloorMetric(operation)] = Metric{(before + after) / 2, "ns"}
+			metrics.set(FloorMetric(operation), (before+after)/2)
 		}
 	}
 	for phase, operation := range d.Floor.Phases {
-		median, timed := metrics[phase+"-p50-ns"]
+		median, timed := metrics[Quantile(phase, 50)]
 		if floor, measured := metrics[FloorMetric(operation)]; timed && measured {
-			metrics[FloorMultiple(phase)] = Metric{median.Value / floor.Value, "x floor"}
+			metrics.set(FloorMultiple(phase), median.Value/floor.Value)
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func TestFloorMetrics(t *testing.T) {
 			}}.Complete(t, d)
 			got := map[string]float64{}
 			for name, m := range d.Metrics {
-				if results.IsFloor(name) || results.IsFloorMultiple(name) {
+				if is := results.MetricNamed(name); is.Ensemble || is.OfFloor() {
 					got[name] = m.Value
 				}
 			}
@@ -94,34 +94,6 @@ func TestFloorMoved(t *testing.T) {
 			f := results.Floor{Before: quiet, After: tt.after}
 			if got := f.Moved(); (got != "") != (tt.want != "") || !strings.Contains(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
-// The names of the floor's metrics decide how they are shown, claimed and compared.
-func TestKindsOfFloorMetrics(t *testing.T) {
-	for _, tt := range []struct {
-		metric                                      string
-		isFloor, isMultiple, isShare, isTime, moves bool
-		shown                                       string // of 1.5e6
-	}{
-		{"floor-write-p50-ns", true, false, false, true, false, "1.50 ms"},
-		{"handoff-p50/floor", false, true, false, true, true, "1500000×"},
-		{"handoff-p50-ns", false, false, false, true, true, "1.50 ms"},
-		{"stale/read", false, false, true, false, true, "1.5e+08%"},
-		{"requests/op", false, false, false, false, true, "1500000"},
-	} {
-		t.Run(tt.metric, func(t *testing.T) {
-			got := []bool{results.IsFloor(tt.metric), results.IsFloorMultiple(tt.metric), results.IsShare(tt.metric), results.IsTime(tt.metric), results.HasDirection(tt.metric)}
-			want := []bool{tt.isFloor, tt.isMultiple, tt.isShare, tt.isTime, tt.moves}
-			for i, what := range []string{"of the floor", "a multiple", "a share", "a time", "with a direction"} {
-				if got[i] != want[i] {
-					t.Errorf("%s: %v, want %v", what, got[i], want[i])
-				}
-			}
-			if shown := results.FormatMetric(tt.metric, 1.5e6); shown != tt.shown {
-				t.Errorf("shown as %s, want %s", shown, tt.shown)
 			}
 		})
 	}

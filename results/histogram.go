@@ -100,21 +100,3 @@ func MergeHistograms(parts []Histogram) (Histogram, error) {
 	}
 	return encode(sum, dropped)
 }
-
-// percentiles returns the percentiles that are metrics of each phase.
-func percentiles() []float64 { return []float64{50, 90, 99} }
-
-func percentileName(phase string, p float64) string { return fmt.Sprintf("%s-p%g-ns", phase, p) }
-
-func maximumName(phase string) string { return phase + "-max-ns" }
-
-// addPercentiles adds a phase's percentiles to the metrics. A phase without samples has none.
-func addPercentiles(metrics map[string]Metric, phase string, h *hdrhistogram.Histogram) {
-	if h.TotalCount() == 0 {
-		return
-	}
-	for _, p := range percentiles() {
-		metrics[percentileName(phase, p)] = Metric{float64(h.ValueAtPercentile(p)), "ns"}
-	}
-	metrics[maximumName(phase)] = Metric{float64(h.Max()), "ns"}
-}

@@ -48,14 +48,14 @@ func cellOf(d *Document) string {
 		longest := slices.MaxFunc(f.Faults, func(a, b Fault) int { return int(a.Recovery - b.Recovery) })
 		parts[0] = table.Latency(float64(longest.Recovery))
 	}
-	for _, c := range lossColumns() {
-		n := f.Losses[c.loss()]
+	for _, m := range losses() {
+		n := f.Losses[m.Loss]
 		shown := fmt.Sprint(n)
-		if c.metric == Blocked {
-			shown = c.format(float64(n))
+		if m.Kind == KindTime {
+			shown = m.Format(float64(n))
 		}
 		if n > 0 {
-			parts = append(parts, shown+" "+strings.TrimSuffix(c.title, perOp))
+			parts = append(parts, shown+" "+strings.TrimSuffix(m.Head, "/op"))
 		}
 	}
 	return strings.Join(parts, ", ")

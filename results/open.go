@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/zkbench/zkbench/results/table"
 )
 
 // Open says how an open load was served, in which operations arrive whether or not earlier ones are done. An arrival is one
@@ -23,30 +21,6 @@ type Open struct {
 	Lateness Histogram `json:"lateness"`
 }
 
-// The phases of an arrival in an open load.
-const (
-	ResponsePhase = "response" // from when it was due until it was served
-	ServicePhase  = "service"  // from when a client began until it was served
-)
-
-// The metrics of open loads.
-const (
-	OfferedPerSecond  = "offered/s"
-	AchievedPerSecond = "achieved/s"
-	BacklogMax        = "backlog-max"
-)
-
-// isResponse reports whether a metric is a response time of an open load.
-func isResponse(metric string) bool { return slices.Contains(timesOf(ResponsePhase), metric) }
-
-// IsOpenMetric reports whether only open loads have a metric.
-func IsOpenMetric(metric string) bool { return slices.Contains(openMetrics(), metric) }
-
-// openMetrics returns the names of all metrics that only open loads have.
-func openMetrics() []string {
-	return append([]string{OfferedPerSecond, AchievedPerSecond, BacklogMax}, timesOf(ResponsePhase, ServicePhase)...)
-}
-
 // BeyondCapacity reports whether an open load offered more than the clients could serve: arrivals waited for a client during the
 // whole second half of the window, or were given up after it. The response times then depend on the length of the load, so that they
 // are no metrics.
@@ -55,18 +29,6 @@ func (d *Document) BeyondCapacity() bool {
 		return false
 	}
 	return d.Open.GivenUp > 0 || d.Open.LastEmpty < d.Window.Start+d.Window.Length()/2
-}
-
-// addOpen adds the metrics of an open load.
-func (d *Document) addOpen(metrics map[string]Metric) {
-	seconds := d.Window.Length().Seconds()
-	if d.Open == nil || seconds == 0 {
-		return
-	}
-	batch := float64(d.Batch)
-	metrics[OfferedPerSecond] = Metric{batch * float64(d.Open.Arrivals) / seconds, "1/s"}
-	metrics[AchievedPerSecond] = Metric{batch * float64(d.Open.Completed) / seconds, "1/s"}
-	metrics[BacklogMax] = Metric{float64(d.Open.BacklogMax), "arrivals"}
 }
 
 // The shares of a response time that may be delay within zkbench: of the medians, and of the 99th percentiles.
@@ -89,8 +51,8 @@ func (d *Document) lateArrivals() (percentile, share float64) {
 		if late.TotalCount() < samplesOf(p) {
 			continue
 		}
-		reported := d.Metrics[percentileName(ServicePhase, p)].Value
-		if m, ok := d.Metrics[percentileName(ResponsePhase, p)]; ok {
+		reported := d.Metrics[Quantile(ServicePhase, p)].Value
+		if m, ok := d.Metrics[Quantile(ResponsePhase, p)]; ok {
 			reported = m.Value
 		}
 		if s := float64(late.ValueAtPercentile(p)) / reported; reported > 0 && s > share {
@@ -137,12 +99,12 @@ func beyondLine(rows []Row) string {
 // the place of the throughput.
 func openFirst(all []column) []column {
 	first := []column{
-		{"achieved/s", 0, AchievedPerSecond, table.Count},
-		{"response p50", 0, percentileName(ResponsePhase, 50), table.Latency},
-		{"response p99", 0, percentileName(ResponsePhase, 99), table.Latency},
-		{"service p50", 2, percentileName(ServicePhase, 50), table.Latency},
-		{"service p99", 3, percentileName(ServicePhase, 99), table.Latency},
-		{"backlog max", 1, BacklogMax, table.Whole},
+		{0, AchievedPerSecond},
+		{0, Quantile(ResponsePhase, 50)},
+		{0, Quantile(ResponsePhase, 99)},
+		{2, Quantile(ServicePhase, 50)},
+		{3, Quantile(ServicePhase, 99)},
+		{1, BacklogMax},
 	}
 	for _, c := range all {
 		if c.metric != OpsPerSecond {

@@ -71,7 +71,7 @@ func (s Summary) WriteOverview(w io.Writer, width int) error {
 			t.Rule()
 		}
 		for line, r := range []Row{p.Naive, p.Optimized} {
-			t.Row(r.label(), r.Clients, r.show(RequestsPerOp, table.Count), r.show(NotificationsPerOp, table.Count), r.show(HerdMax, table.Whole), p.gain(line))
+			t.Row(r.label(), r.Clients, r.Show(RequestsPerOp), r.Show(NotificationsPerOp), r.Show(HerdMax), p.gain(line))
 		}
 		for line := 2; p.gain(line) != ""; line++ {
 			t.Row("", "", "", "", "", p.gain(line))
@@ -100,11 +100,9 @@ func (p Pairing) gain(line int) string {
 func (s Summary) WriteOverviewMarkdown(w io.Writer) error {
 	t := table.New(append(table.Left("scenario", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range s.Pairings() {
-		both := func(metric string, format func(float64) string) string {
-			return p.Naive.show(metric, format) + " → " + p.Optimized.show(metric, format)
-		}
+		both := func(metric string) string { return p.Naive.Show(metric) + " → " + p.Optimized.Show(metric) }
 		t.Row("`"+p.Naive.Scenario+"`", "`"+p.Naive.Variant+"`"+p.Naive.mark(), "`"+p.Optimized.Variant+"`"+p.Optimized.mark(), p.Change, p.Naive.Clients,
-			both(RequestsPerOp, table.Count), both(NotificationsPerOp, table.Count), both(HerdMax, table.Whole), p.GainsText("; "))
+			both(RequestsPerOp), both(NotificationsPerOp), both(HerdMax), p.GainsText("; "))
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())
 	return err
@@ -163,7 +161,8 @@ func (p Pairing) GainsText(separator string) string {
 func gain(metric string, naive, optimized Row) Gain {
 	a, measured := naive.Metrics[metric]
 	b, also := optimized.Metrics[metric]
-	name := strings.TrimSuffix(metric, "-ns")
+	m := MetricNamed(metric)
+	name := m.Short()
 	g := Gain{Metric: metric, Text: table.Missing}
 	switch {
 	case !measured || !also:
@@ -172,9 +171,9 @@ func gain(metric string, naive, optimized Row) Gain {
 		g.Text = fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), metric)
 		return g
 	case a.Value == 0 || b.Value == 0:
-		g.Text = fmt.Sprintf("%s → %s %s", FormatMetric(metric, a.Value), FormatMetric(metric, b.Value), name)
+		g.Text = fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), name)
 		return g
-	case MoreIsBetter(metric):
+	case m.MoreIsBetter():
 		g.Factor = b.Value / a.Value
 	default:
 		g.Factor = a.Value / b.Value

@@ -3,106 +3,154 @@ package results
 import (
 	"slices"
 	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// ComputeMetrics returns the metrics of a document, from nothing but its counts, histograms, herd, heap, floor, connect, failure,
-// background, unfinished, violations and window. No other code computes a metric, so that a reader can check those in a document.
+// ComputeMetrics returns the metrics of a document, from its other parts. No other code computes a metric, so that a reader can check those
+// in a document. An unfinished measurement has no other metrics than [Finished] and [Violations].
 func (d *Document) ComputeMetrics() (map[string]Metric, error) {
-	if d.Unfinished != nil {
-		metrics := map[string]Metric{Violations: {float64(d.Breaches()), "violations"}}
-		d.addFinished(metrics)
-		return metrics, nil
-	}
-	metrics := map[string]Metric{
-		HerdMean:             {d.Herd.Mean(), "notifications"},
-		HerdP99:              {float64(d.Herd.Quantile(0.99)), "notifications"},
-		HerdMax:              {float64(d.Herd.Max()), "notifications"},
-		NotificationPeak10ms: {float64(d.Herd.Peak10ms), "notifications"},
-		Violations:           {float64(d.Breaches()), "violations"},
-	}
-	if d.Heap != nil {
-		if bytes, ok := d.Heap.PerWatch(); ok {
-			metrics[HeapPerWatch] = Metric{bytes, "bytes per watch"}
+	metrics := values{}
+	for _, m := range fixed() {
+		whole := d.Unfinished == nil || m.Name == Finished || m.Name == Violations
+		if m.of == nil || !whole {
+			continue
+		}
+		if value, measured := m.of(d); measured {
+			metrics.set(m.Name, value)
 		}
 	}
-	d.addAverages(metrics)
-	d.addRequestRate(metrics)
-	d.addOpen(metrics)
-	d.addFinished(metrics)
-	if err := d.addConnect(metrics); err != nil {
-		return nil, err
+	if d.Unfinished != nil {
+		return metrics, nil
 	}
-	if err := d.addLatencies(metrics); err != nil {
-		return nil, err
+	for _, add := range []func(values) error{d.addLatencies, d.addFloor, d.addBackground} {
+		if err := add(metrics); err != nil {
+			return nil, err
+		}
 	}
-	if err := d.addFloor(metrics); err != nil {
-		return nil, err
-	}
-	if err := d.addFailure(metrics); err != nil {
-		return nil, err
-	}
-	if err := d.addBackground(metrics); err != nil {
-		return nil, err
+	for _, s := range d.Shares {
+		if whole := d.Histograms[s.Of].Samples; whole > 0 {
+			metrics.set(s.metric(), float64(d.Histograms[s.Phase].Samples)/float64(whole))
+		}
 	}
 	return metrics, nil
 }
 
-// addAverages adds the counts per operation, and the throughput.
-func (d *Document) addAverages(metrics map[string]Metric) {
+// values are metrics by name.
+type values map[string]Metric
+
+// set adds a metric, with its unit.
+func (v values) set(name string, value float64) { v[name] = Metric{value, MetricNamed(name).Unit} }
+
+// perOp returns a total per operation; ok is false without operations.
+func (d *Document) perOp(total int64) (value float64, ok bool) {
 	ops := float64(d.Window.Operations)
-	if ops == 0 {
-		return
-	}
-	for name, total := range map[string]int64{
-		NotificationsPerOp:   d.Counts.Notified,
-		RequestsPerOp:        d.Counts.TotalRequests,
-		WritesPerOp:          d.Counts.Writes,
-		FailedWritesPerOp:    d.Counts.FailedWrites,
-		SpuriousWakeupsPerOp: d.Counts.SpuriousWakes,
-	} {
-		metrics[name] = Metric{float64(total) / ops, "per op"}
-	}
-	metrics[BytesPerOp] = Metric{float64(d.Counts.BytesIn+d.Counts.BytesOut) / ops, "bytes per op"}
-	if seconds := d.Window.Length().Seconds(); !d.Window.Lockstep && seconds > 0 {
-		metrics[OpsPerSecond] = Metric{ops / seconds, "1/s"}
-	}
+	return float64(total) / max(ops, 1), ops > 0
 }
 
-// addRequestRate adds the requests per second of all clients together, unless zkbench sets the pace. It is the cost of waiting by
-// polling: an operation makes more requests the longer it waits.
-func (d *Document) addRequestRate(metrics map[string]Metric) {
-	if seconds := d.Window.Length().Seconds(); !d.Window.Lockstep && seconds > 0 {
-		metrics[RequestsPerSecond] = Metric{float64(d.Counts.TotalRequests) / seconds, "1/s"}
-	}
+// perSecond returns a total per second of the window, unless zkbench sets the pace; nor is there a rate without operations.
+func (d *Document) perSecond(total int64) (value float64, ok bool) {
+	seconds := d.Window.Length().Seconds()
+	return float64(total) / seconds, !d.Window.Lockstep && seconds > 0
 }
 
-// addLatencies adds the percentiles of the phases, the shares, and the spread of herds. Phases of the warm-up and those
-// whose length zkbench sets have no percentiles, nor have response times of a load beyond the capacity.
-func (d *Document) addLatencies(metrics map[string]Metric) error {
+// addLatencies adds the percentiles of all times. Phases of the warm-up and those whose length zkbench sets have no percentiles, nor have
+// response times of a load beyond the capacity.
+func (d *Document) addLatencies(metrics values) error {
+	times := map[string]Histogram{herdSpreadPhase: d.Herd.Spread}
+	if d.Connect != nil {
+		times[connectPhase] = d.Connect.Each
+	}
 	for phase, h := range d.Histograms {
-		if strings.HasPrefix(phase, WarmUpPrefix) || d.Window.Lockstep && slices.Contains(d.UntimedPhases, phase) {
-			continue
+		untimed := d.Window.Lockstep && slices.Contains(d.UntimedPhases, phase) || phase == ResponsePhase && d.BeyondCapacity()
+		if !untimed && !strings.HasPrefix(phase, WarmUpPrefix) {
+			times[phase] = h
 		}
-		if phase == ResponsePhase && d.BeyondCapacity() {
-			continue
-		}
+	}
+	return metrics.addTimes("", times)
+}
+
+// addTimes adds the percentiles of phases that have samples. Of those with a single percentile in the list, it adds this one.
+func (v values) addTimes(prefix string, times map[string]Histogram) error {
+	for phase, h := range times {
 		decoded, err := h.Decode()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case decoded.TotalCount() == 0:
+		case phase == connectPhase, phase == herdSpreadPhase:
+			v.set(Quantile(phase, 99), float64(decoded.ValueAtPercentile(99)))
+		default:
+			v.addPercentiles(prefix+phase, decoded)
 		}
-		addPercentiles(metrics, phase, decoded)
-	}
-	for _, s := range d.Shares {
-		if whole := d.Histograms[s.Of].Samples; whole > 0 {
-			metrics[s.metric()] = Metric{float64(d.Histograms[s.Phase].Samples) / float64(whole), "per " + s.Of}
-		}
-	}
-	spread, err := d.Herd.Spread.Decode()
-	if err != nil {
-		return err
-	}
-	if spread.TotalCount() > 0 {
-		metrics[HerdSpreadP99] = Metric{float64(spread.ValueAtPercentile(99)), "ns"}
 	}
 	return nil
+}
+
+func (v values) addPercentiles(phase string, h *hdrhistogram.Histogram) {
+	for _, p := range percentiles() {
+		v.set(Quantile(phase, p), float64(h.ValueAtPercentile(p)))
+	}
+	v.set(maximumName(phase), float64(h.Max()))
+}
+
+// lost returns what users lost under a name, with or without faults.
+func (d *Document) lost(name string) (amount float64, known bool) {
+	losses := d.Losses
+	if d.Failure != nil {
+		losses = d.Failure.Losses
+	}
+	n, known := losses[name]
+	return float64(n), known
+}
+
+func fencedPerOp(d *Document) (float64, bool) {
+	amount, known := d.lost("fenced")
+	value, ok := d.perOp(int64(amount))
+	return value, known && ok
+}
+
+func failedOperations(d *Document) (float64, bool) {
+	if d.Failure == nil {
+		return 0, false
+	}
+	return d.perOp(d.Failure.FailedOperations)
+}
+
+func ofFailure(d *Document, part func(*Failure) int64) (float64, bool) {
+	if d.Failure == nil {
+		return 0, false
+	}
+	return float64(part(d.Failure)), true
+}
+
+// arrivals returns a number of arrivals of an open load as operations per second.
+func (d *Document) arrivals(part func(*Open) int64) (perSecond float64, ok bool) {
+	seconds := d.Window.Length().Seconds()
+	if d.Open == nil || seconds == 0 {
+		return 0, false
+	}
+	return float64(d.Batch) * float64(part(d.Open)) / seconds, true
+}
+
+func backlogMaximum(d *Document) (float64, bool) {
+	if d.Open == nil || d.Window.Length() == 0 {
+		return 0, false
+	}
+	return float64(d.Open.BacklogMax), true
+}
+
+func heapPerWatch(d *Document) (float64, bool) {
+	if d.Heap == nil {
+		return 0, false
+	}
+	return d.Heap.PerWatch()
+}
+
+// finished returns how much of the load was done; ok is false for one without a limit.
+func (d *Document) finished() (share float64, ok bool) {
+	if d.Unfinished != nil {
+		return float64(d.Unfinished.Done) / float64(max(d.Unfinished.Of, 1)), d.Scenario.AtMost > 0
+	}
+	return 1, d.Scenario.AtMost > 0
 }

@@ -3,8 +3,6 @@ package results
 import (
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Percentile is a metric that is a percentile of times, or such a percentile in multiples of the floor.
@@ -16,17 +14,9 @@ type Percentile struct {
 
 // Percentile returns the times that a metric is a percentile of; ok is false if it is none, or was not measured.
 func (d *Document) Percentile(metric string) (p Percentile, ok bool) {
-	if time, isMultiple := TimeOfMultiple(metric); isMultiple {
-		metric = time
-	}
-	name, isTime := strings.CutSuffix(metric, "-ns")
-	i := strings.LastIndex(name, "-p")
-	if !isTime || i < 0 {
-		return Percentile{}, false
-	}
-	of, err := strconv.ParseFloat(name[i+len("-p"):], 64)
-	times, there := d.Times(name[:i])
-	return Percentile{Histogram: times, Phase: name[:i], Of: of}, there && err == nil
+	m := MetricNamed(metric)
+	times, there := d.Times(m.Phase)
+	return Percentile{Histogram: times, Phase: m.Phase, Of: m.Percentile}, there && m.Percentile < 100
 }
 
 // Scarce reports whether there are too few samples for the percentile to leave out one of them.

@@ -84,22 +84,23 @@ func (d *Document) stagePhase() string {
 
 // stageMetrics returns the metrics of one stage, by the names that they have for a whole window.
 func (d *Document) stageMetrics(s Stage) (map[string]Metric, error) {
-	out := map[string]Metric{HerdMax: {float64(s.LargestHerd), "notifications"}}
+	out := values{}
+	out.set(HerdMax, float64(s.LargestHerd))
 	if length := (s.End - s.Start).Seconds(); length > 0 {
-		out[OpsPerSecond] = Metric{float64(s.Operations) / length, "1/s"}
+		out.set(OpsPerSecond, float64(s.Operations)/length)
 	}
 	if s.Operations > 0 {
-		out[NotificationsPerOp] = Metric{float64(s.Notifications) / float64(s.Operations), "notifications"}
+		out.set(NotificationsPerOp, float64(s.Notifications)/float64(s.Operations))
 	}
 	if d.Scenario.Mode == OpenMode {
-		out[BacklogMax] = Metric{float64(s.BacklogMax), "arrivals"}
+		out.set(BacklogMax, float64(s.BacklogMax))
 	}
 	h, err := s.Latency.Decode()
 	if err != nil || h.TotalCount() == 0 || d.backsUp(s) {
 		return out, err
 	}
 	for _, p := range []float64{50, 99} {
-		out[percentileName(d.stagePhase(), p)] = Metric{float64(h.ValueAtPercentile(p)), "ns"}
+		out.set(Quantile(d.stagePhase(), p), float64(h.ValueAtPercentile(p)))
 	}
 	return out, nil
 }
@@ -159,7 +160,7 @@ func stageTable(rows []Row) *table.Table {
 		header = append(table.Right("clients"), header...)
 	}
 	for _, c := range columns {
-		header = append(header, table.Column{Title: c.title, Right: true, Need: c.need})
+		header = append(header, c.header())
 	}
 	t := table.New(header...)
 	for i, r := range rows {
@@ -174,7 +175,7 @@ func stageTable(rows []Row) *table.Table {
 			}
 			r.Metrics = s.Metrics
 			for _, c := range columns {
-				line = append(line, r.show(c.metric, c.format))
+				line = append(line, r.Show(c.metric))
 			}
 			t.Row(line...)
 		}
@@ -185,17 +186,17 @@ func stageTable(rows []Row) *table.Table {
 // stageColumns returns the columns of a table of stages. An open load has response times and a backlog.
 func stageColumns(r Row) []column {
 	phase := r.Phases[0]
-	columns := []column{{"ops/s", 0, OpsPerSecond, table.Count}}
+	columns := []column{{0, OpsPerSecond}}
 	if r.Rate > 0 {
 		phase = ResponsePhase
 	}
 	columns = append(columns,
-		column{phase + " p50", 2, percentileName(phase, 50), table.Latency},
-		column{phase + " p99", 0, percentileName(phase, 99), table.Latency})
+		column{2, Quantile(phase, 50)},
+		column{0, Quantile(phase, 99)})
 	if r.Rate > 0 {
-		columns = append(columns, column{"backlog max", 1, BacklogMax, table.Whole})
+		columns = append(columns, column{1, BacklogMax})
 	}
 	return append(columns,
-		column{"notif/op", 3, NotificationsPerOp, table.Count},
-		column{"herd max", 4, HerdMax, table.Whole})
+		column{3, NotificationsPerOp},
+		column{4, HerdMax})
 }

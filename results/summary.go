@@ -145,7 +145,7 @@ func (r *Row) dropUnbounded() {
 }
 
 func dropResponse(metrics map[string]Aggregated) {
-	maps.DeleteFunc(metrics, func(name string, _ Aggregated) bool { return isResponse(name) })
+	maps.DeleteFunc(metrics, func(name string, _ Aggregated) bool { return MetricNamed(name).Responds() })
 }
 
 // Aggregate returns the median of each metric over the repeats that have it. Of violations and lost items it returns the sum,
@@ -163,10 +163,10 @@ func Aggregate(group []*Document) map[string]Aggregated {
 	for name, v := range values {
 		slices.Sort(v)
 		a := Aggregated{Value: paired.Median(v), Unit: units[name], Min: v[0], Max: v[len(v)-1]}
-		switch {
-		case addsUp(name):
+		switch MetricNamed(name).repeats {
+		case bySum:
 			a.Value = sums[name]
-		case name == Blocked:
+		case byLargest:
 			a.Value = a.Max
 		}
 		out[name] = a

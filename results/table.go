@@ -11,63 +11,48 @@ import (
 
 // column is one column of the comparison table.
 type column struct {
-	title  string
 	need   int // see [table.Column]
 	metric string
-	format func(float64) string
+}
+
+// header returns the column's head.
+func (c column) header() table.Column {
+	return table.Column{Title: MetricNamed(c.metric).Head, Right: true, Need: c.need}
 }
 
 // columns returns the columns after the number of clients and the variant, from left to right. The first phases of a recipe
 // are the most informative, so that their columns are dropped last.
 func columns(phases []string) []column {
-	out := []column{{"finished", 0, Finished, table.Percentage}, {"ops/s", 0, OpsPerSecond, table.Count}}
+	out := []column{{0, Finished}, {0, OpsPerSecond}}
 	for i, phase := range phases {
 		middle, tail := 2*i+1, 2*i+6
 		if i > 0 { // the tails of the other phases are more informative than their medians
 			middle, tail = tail, 2*i+1
 		}
-		out = append(out, column{phase + " p50", middle, phase + "-p50-ns", table.Latency})
+		out = append(out, column{middle, phase + "-p50-ns"})
 		if i == 0 {
-			out = append(out, column{"×floor", 2, FloorMultiple(phase), table.Multiple}) // dropped before the median to its left
+			out = append(out, column{2, FloorMultiple(phase)}) // dropped before the median to its left
 		}
-		out = append(out, column{phase + " p99", tail, phase + "-p99-ns", table.Latency})
+		out = append(out, column{tail, phase + "-p99-ns"})
 	}
 	for _, s := range shares(phases) { // tableOf drops those that were not measured
-		out = append(out, column{s.metric(), 0, s.metric(), table.Percentage})
+		out = append(out, column{0, s.metric()})
 	}
 	return append(out,
-		column{"heap/watch", 0, HeapPerWatch, table.Bytes},
-		column{"notif/op", 0, NotificationsPerOp, table.Count},
-		column{"spurious/op", 7, SpuriousWakeupsPerOp, table.Count},
-		column{"req/op", 2, RequestsPerOp, table.Count},
-		column{"req/s", 0, RequestsPerSecond, table.Count}, // only if a variant polls
-		column{"failed/op", 4, FailedWritesPerOp, table.Count},
-		column{"herd max", 0, HerdMax, table.Whole},
-		column{"bystander p99", 1, BystanderPhase + "-p99-ns", table.Latency},
-		column{"bg read p50", 1, BackgroundLatency("read", 50), table.Latency},
-		column{"bg read ×alone", 1, BackgroundSlowdown("read", 50), table.Multiple},
-		column{"bg read p99", 5, BackgroundLatency("read", 99), table.Latency},
-		column{"bg write p50", 4, BackgroundLatency("write", 50), table.Latency},
-		column{"bg write ×alone", 5, BackgroundSlowdown("write", 50), table.Multiple}, // dropped before the time to its left
+		column{0, HeapPerWatch},
+		column{0, NotificationsPerOp},
+		column{7, SpuriousWakeupsPerOp},
+		column{2, RequestsPerOp},
+		column{0, RequestsPerSecond}, // only if a variant polls
+		column{4, FailedWritesPerOp},
+		column{0, HerdMax},
+		column{1, BystanderPhase + "-p99-ns"},
+		column{1, BackgroundLatency("read", 50)},
+		column{1, BackgroundSlowdown("read", 50)},
+		column{5, BackgroundLatency("read", 99)},
+		column{4, BackgroundLatency("write", 50)},
+		column{5, BackgroundSlowdown("write", 50)}, // dropped before the time to its left
 	)
-}
-
-// FormatMetric formats a metric as in tables. The unit depends on the name and the value.
-func FormatMetric(name string, value float64) string {
-	switch {
-	case strings.HasSuffix(name, "-ns"):
-		return table.Latency(value)
-	case name == HeapPerWatch, name == BytesPeak:
-		return table.Bytes(value)
-	case slices.Contains([]string{HerdMax, HerdP99, NotificationPeak10ms, RequestsPeak, BacklogMax, backgroundPrefix + backlogMax, alonePrefix + backlogMax}, name), addsUp(name):
-		return table.Whole(value)
-	case IsShare(name), name == Finished:
-		return table.Percentage(value)
-	case IsFloorMultiple(name), isSlowdown(name):
-		return table.Multiple(value)
-	default:
-		return table.Count(value)
-	}
 }
 
 // WriteTable prints the comparison with one line for each row, in at most width columns. Missing metrics are dashes.
@@ -164,7 +149,7 @@ func tableOf(rows []Row) *table.Table {
 	}
 	header = append(header, table.Left("variant")...)
 	for _, c := range present {
-		header = append(header, table.Column{Title: c.title, Right: true, Need: c.need})
+		header = append(header, c.header())
 	}
 	t := table.New(header...)
 	for i, r := range rows {
@@ -177,7 +162,7 @@ func tableOf(rows []Row) *table.Table {
 		}
 		line = append(line, r.label())
 		for _, c := range present {
-			line = append(line, r.show(c.metric, c.format))
+			line = append(line, r.Show(c.metric))
 		}
 		t.Row(line...)
 	}
@@ -195,26 +180,24 @@ func (r Row) rateText() string {
 // label returns the variant, marked if its numbers must not be used.
 func (r Row) label() string { return r.Recipe + "/" + r.Variant + r.mark() }
 
-// show formats a metric. Sizes of guessed herds are preceded by ~, and times that may be longer by ≥.
-func (r Row) show(metric string, format func(float64) string) string {
-	m, ok := r.Metrics[metric]
+// Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be longer
+// by ≥.
+func (r Row) Show(metric string) string {
+	value, ok := r.Metrics[metric]
+	m := MetricNamed(metric)
+	text := m.Format(value.Value)
 	switch {
-	case !ok && r.Beyond && isResponse(metric):
+	case !ok && r.Beyond && m.Responds():
 		return beyond
 	case !ok:
 		return table.Missing
-	case metric == HerdMax && r.Guessed:
-		return "~" + format(m.Value)
+	case m.OfHerds() && r.Guessed:
+		return "~" + text
 	case r.AtLeast(metric):
-		return "≥" + format(m.Value)
+		return "≥" + text
 	default:
-		return format(m.Value)
+		return text
 	}
-}
-
-// Show formats a metric as tables do; a missing one is a dash.
-func (r Row) Show(metric string) string {
-	return r.show(metric, func(v float64) string { return FormatMetric(metric, v) })
 }
 
 // mark returns the row's mark as it follows the name of the variant.

@@ -9,10 +9,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Finished is the metric of how much of a load was done: 1 for a load that was finished. Only scenarios that limit the time of a
-// measurement have it.
-const Finished = "finished"
-
 // Unfinished says how far a load came that was ended because it took longer than its scenario allows, or by a breach of the promise. Such a
 // measurement has no other metrics than [Finished] and [Violations]: what was counted belongs to the beginning of a load.
 type Unfinished struct {
@@ -27,16 +23,6 @@ type Unfinished struct {
 
 // EndedByBreach reports whether a breach of the promise has ended the load.
 func (d *Document) EndedByBreach() bool { return d.Unfinished != nil && d.Unfinished.Breach != "" }
-
-// addFinished adds the metric.
-func (d *Document) addFinished(metrics map[string]Metric) {
-	switch {
-	case d.Unfinished != nil && d.Scenario.AtMost > 0:
-		metrics[Finished] = Metric{float64(d.Unfinished.Done) / float64(max(d.Unfinished.Of, 1)), "share"}
-	case d.Scenario.AtMost > 0:
-		metrics[Finished] = Metric{1, "share"}
-	}
-}
 
 // wholeLoad returns how many operations the clients have to complete; 0 if they go on for a time.
 func (d *Document) wholeLoad() int64 {

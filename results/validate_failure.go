@@ -47,7 +47,7 @@ func (d *Document) validateLosses(p *problems) {
 // allLosses checks the names of losses.
 func (p *problems) allLosses(path string, amounts map[string]int64) {
 	for _, loss := range slices.Sorted(maps.Keys(amounts)) {
-		p.oneOf(path, loss, losses()...)
+		p.oneOf(path, loss, Map(losses(), func(m Descriptor) string { return m.Loss })...)
 	}
 }
 

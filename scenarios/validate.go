@@ -165,18 +165,19 @@ func (c claimCheck) metric(field, metric string, mentioned ...string) {
 	if c.recipe == nil {
 		return
 	}
+	part := results.MetricNamed(metric).Part
 	switch {
 	case !slices.Contains(c.metrics, metric):
 		c.add(field, "recipe %s has no metric %q%s", c.Recipe, metric, strict.Nearest(metric, c.metrics))
-	case c.Mode != Open && results.IsOpenMetric(metric):
+	case c.Mode != Open && part == results.OpenLoad:
 		c.add(field, "%s is measured only in open loads, and this one is %s", metric, c.Mode)
-	case metric == results.Finished && c.AtMost == 0:
+	case part == results.LimitedLoad && c.AtMost == 0:
 		c.add(field, "%s is measured only in scenarios with at-most, which this one lacks", metric)
-	case len(c.Faults) == 0 && slices.Contains(results.FailureMetrics(), metric) && !alwaysCounted(*c.recipe, metric, mentioned):
+	case len(c.Faults) == 0 && part == results.FaultyLoad && !alwaysCounted(*c.recipe, metric, mentioned):
 		c.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
-	case c.Background == nil && results.IsBackground(metric):
+	case c.Background == nil && part == results.BackgroundPart:
 		c.add(field, "%s is measured only in scenarios with a background, and this one has none", metric)
-	case results.IsBackground(metric) && !c.Background.Measures(metric):
+	case part == results.BackgroundPart && !c.Background.Measures(metric):
 		c.add(field, "%s is measured only if the background sends such requests, and this one has %s", metric, c.Background)
 	}
 }

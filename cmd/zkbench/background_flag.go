@@ -54,7 +54,7 @@ func (*backgroundFlag) replace(s *scenarios.Scenario, load *results.BackgroundLo
 	s.Background = load
 	pair, err := results.ParsePair(s.Overview)
 	missing := func(metric string) bool {
-		return results.IsBackground(metric) && (load == nil || !load.Measures(metric))
+		return results.MetricNamed(metric).Part == results.BackgroundPart && (load == nil || !load.Measures(metric))
 	}
 	if err == nil && slices.ContainsFunc(pair.Metrics, missing) {
 		s.Overview = ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
@@ -44,7 +45,7 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 		return err
 	}
 	rules := gate.DefaultPairRules(time.Now())
-	rules.Rule.ScreenPairs, rules.Metrics = f.pairs, withUnits(f.metrics)
+	rules.Rule.ScreenPairs, rules.Metrics = f.pairs, results.Map(f.metrics, results.WithUnit)
 	if err := rules.Validate(); err != nil {
 		return usage(err)
 	}

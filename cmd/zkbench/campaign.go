@@ -22,6 +22,9 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -205,7 +208,7 @@ func startProcess(ctx context.Context, binary string, args []string, log io.Writ
 // measurePairs measures pairs of runs of a scenario. If the first pairs flag variants, it measures further pairs of
 // these.
 func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
-	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs, rules.Metrics = f.pairs, f.confirm, withUnits(f.metrics)
+	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs, rules.Metrics = f.pairs, f.confirm, results.Map(f.metrics, results.WithUnit)
 	if err := rules.Validate(); err != nil {
 		return evidence, nil, usage(err)
 	}
@@ -243,16 +246,18 @@ func sameContent(a, b string) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// withUnits appends the unit to names of times without one, such as acquire-p50.
-func withUnits(metrics []string) []string {
-	var out []string
+// checkMetrics returns an error for a metric that no measurement of the recipe has. Those of percentiles that documents do not list, such as
+// acquire-p99.9, are computed from histograms.
+func checkMetrics(recipe variants.Recipe, metrics []string) error {
+	known := scenarios.MetricNames(recipe)
 	for _, name := range metrics {
-		if !strings.Contains(name, "/") && !strings.HasSuffix(name, "-ns") {
-			name += "-ns"
+		m := results.MetricNamed(results.WithUnit(name))
+		ofTimes := m.Kind == results.KindTime && slices.Contains(known, results.Quantile(m.Phase, 99))
+		if !slices.Contains(known, m.Name) && !ofTimes {
+			return fmt.Errorf("--metrics: recipe %s has no metric %q%s", recipe.Name, name, strict.Nearest(m.Name, known))
 		}
-		out = append(out, name)
 	}
-	return out
+	return nil
 }
 
 // joined returns the numbers with the separator between them.
@@ -288,7 +293,11 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 	if err := f.ensemble.check(); err != nil {
 		return nil, err
 	}
-	if _, err := f.load.scenario(cmd, scenario, catalog.Recipes()); err != nil {
+	s, err := f.load.scenario(cmd, scenario, catalog.Recipes())
+	if err == nil {
+		err = checkMetrics(*s.RecipeAmong(catalog.Recipes()), f.metrics)
+	}
+	if err != nil {
 		return nil, usage(err)
 	}
 	own, err := os.Executable()

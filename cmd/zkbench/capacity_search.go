@@ -154,7 +154,7 @@ func (c *capacityRun) reason(t capacity.Trial) string {
 	if t.Outcome != capacity.Holds {
 		return t.Why
 	}
-	return fmt.Sprintf("worst %s %s", strings.TrimSuffix(c.objective.Metric(), "-ns"), t.Why)
+	return fmt.Sprintf("worst %s %s", results.MetricNamed(c.objective.Metric()).Short(), t.Why)
 }
 
 // removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.

@@ -22,12 +22,13 @@ import (
 
 func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain RECIPE|VARIANT|SCENARIO",
-		Short: "Explain a variant: its steps, its cost, its weaknesses",
+		Use:   "explain RECIPE|VARIANT|SCENARIO|METRIC",
+		Short: "Explain a variant, a metric, a recipe or a scenario",
 		Long: `Explain a recipe and its promise; a variant with its algorithm in numbered
 steps, its cost as formulas of the number of clients N, its source and its
-weaknesses; or a scenario and the question that it answers.`,
-		Example: "  zkbench explain lock\n  zkbench explain lock/predecessor-watch\n  zkbench explain lock-drain",
+weaknesses; a scenario and the question that it answers; or a metric: what it
+is, its unit, and which values are better.`,
+		Example: "  zkbench explain lock\n  zkbench explain lock/predecessor-watch\n  zkbench explain lock-drain\n  zkbench explain acquire-p99",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("explain what? `zkbench list` shows recipes, variants and scenarios"))
@@ -41,7 +42,7 @@ weaknesses; or a scenario and the question that it answers.`,
 	}
 }
 
-// subjects returns the names of all recipes, variants and scenarios.
+// subjects returns the names of all recipes, variants, scenarios and metrics.
 func subjects() []string {
 	var names []string
 	for _, r := range catalog.Recipes() {
@@ -50,7 +51,12 @@ func subjects() []string {
 			names = append(names, r.Name+"/"+v.Name)
 		}
 	}
-	return append(names, scenarios.Names()...)
+	return slices.Concat(names, scenarios.Names(), metricNames())
+}
+
+// metricNames returns the names of the metrics of all recipes.
+func metricNames() []string {
+	return results.Distinct(slices.Concat(append(results.Map(catalog.Recipes(), scenarios.MetricNames), []string{results.Capacity})...))
 }
 
 // variantNamed returns the variant with a name such as "lock/znode", and its recipe.
@@ -77,6 +83,10 @@ func (a *app) explain(name string) error {
 	if slices.Contains(scenarios.Names(), name) {
 		return a.explainScenario(name)
 	}
+	if m := results.MetricNamed(results.WithUnit(name)); slices.Contains(metricNames(), m.Name) {
+		a.explainMetric(m)
+		return nil
+	}
 	return usage(fmt.Errorf("there is nothing called %q%s", name, strict.Nearest(name, subjects())))
 }
 
@@ -97,6 +107,16 @@ func (a *app) explainRecipe(r variants.Recipe) error {
 		t.Row(p.Name, p.Meaning)
 	}
 	return a.printTable(t)
+}
+
+// explainMetric prints what a metric is, and which recipes have it if not all have.
+func (a *app) explainMetric(m results.Descriptor) {
+	a.say("%s: %s", m.Name, m.Help)
+	a.say("%s", m.Facts())
+	having := results.Where(catalog.Recipes(), func(r variants.Recipe) bool { return slices.Contains(scenarios.MetricNames(r), m.Name) })
+	if len(having) > 0 && len(having) < len(catalog.Recipes()) {
+		a.say("Recipes: %s.", strings.Join(results.Map(having, func(r variants.Recipe) string { return r.Name }), ", "))
+	}
 }
 
 func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {

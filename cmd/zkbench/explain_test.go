@@ -37,6 +37,11 @@ func TestExplain(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"lock", "lock/predecessor-watch"},
 		{"lock-drain", "in lockstep"},
+		{"acquire-p99", "Duration of the phase acquire: p99.\n\nUnit: ns. Less is better."},
+		{"requests/op", "Variants state it as a formula."},
+		{"items-lost", "Of several repeats, it is the sum."},
+		{"stale/read", "Recipes: "},
+		{"capacity", "More is better."},
 	} {
 		stdout, stderr, code := command(t.Context(), "explain", tt.name)
 		if code != 0 || !strings.Contains(stdout, tt.want) {

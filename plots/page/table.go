@@ -72,7 +72,7 @@ func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *ta
 	t := &table{Caption: fmt.Sprintf("%s, all other metrics with %d %s", d.Scenario.Name, clients, results.Plural(clients, "client")), Numbers: true, Columns: []column{{"metric", false}}}
 	lines := make([]row, len(metrics))
 	for i, metric := range metrics {
-		lines[i].Cells = []cell{text("%s", strings.TrimSuffix(metric, "-ns"))}
+		lines[i].Cells = []cell{text("%s", results.MetricNamed(metric).Short())}
 	}
 	for _, r := range rows {
 		if r.Clients != clients || r.Rate != rate {
@@ -103,9 +103,9 @@ func mainMetrics(d *results.Document, rows []results.Row) []string {
 	wanted := slices.Clone(d.Scenario.Asks)
 	wanted = append(wanted, results.OpsPerSecond)
 	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
-		wanted = append(wanted, phase+"-p50-ns", phase+"-p99-ns")
+		wanted = append(wanted, results.Quantile(phase, 50), results.Quantile(phase, 99))
 	}
-	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.BystanderPhase+"-p99-ns")
+	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.Quantile(results.BystanderPhase, 99))
 	have := measured(rows)
 	missing := func(metric string) bool { return !slices.Contains(have, metric) }
 	return results.AppendNew(nil, slices.DeleteFunc(wanted, missing)...)
@@ -119,7 +119,7 @@ func metricTable(caption string, rows []results.Row, metrics []string) *table {
 		t.Columns = append(t.Columns, column{"rate", true})
 	}
 	for _, metric := range metrics {
-		t.Columns = append(t.Columns, column{strings.TrimSuffix(metric, "-ns"), true})
+		t.Columns = append(t.Columns, column{results.MetricNamed(metric).Short(), true})
 	}
 	for _, r := range rows {
 		mark := r.Mark
@@ -147,7 +147,7 @@ func metricCell(r results.Row, metric string) cell {
 	}
 	c := number(r.Show(metric), m.Value)
 	if m.Max > m.Min {
-		c.Long = fmt.Sprintf("%s to %s in %d repeats", results.FormatMetric(metric, m.Min), results.FormatMetric(metric, m.Max), r.Repeats)
+		c.Long = fmt.Sprintf("%s to %s in %d repeats", results.MetricNamed(metric).Format(m.Min), results.MetricNamed(metric).Format(m.Max), r.Repeats)
 	}
 	return c
 }
@@ -168,9 +168,9 @@ func formulas(group []*results.Document) *table {
 	}
 	for _, metric := range slices.Sorted(maps.Keys(d.Expected.Costs)) {
 		cost := d.Expected.Costs[metric]
-		line := []cell{text("%s", metric), text("%s", cost.Formula), number(results.FormatMetric(metric, cost.Value), cost.Value)}
+		line := []cell{text("%s", metric), text("%s", cost.Formula), number(results.MetricNamed(metric).Format(cost.Value), cost.Value)}
 		m := d.Metrics[metric]
-		t.Rows = append(t.Rows, row{Cells: append(line, number(results.FormatMetric(metric, m.Value), m.Value))})
+		t.Rows = append(t.Rows, row{Cells: append(line, number(results.MetricNamed(metric).Format(m.Value), m.Value))})
 	}
 	return t
 }
@@ -246,5 +246,5 @@ func sideCell(metric string, p compare.Place) cell {
 	if !p.Value.Finite() {
 		return cell{Text: "–", Number: true}
 	}
-	return number(results.FormatMetric(metric, float64(p.Value)), float64(p.Value))
+	return number(results.MetricNamed(metric).Format(float64(p.Value)), float64(p.Value))
 }

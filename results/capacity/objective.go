@@ -42,13 +42,14 @@ func (o Objective) Metric() string { return o.claim.Metric }
 // fails.
 func (o Objective) Check(by string) error {
 	metric := o.Metric()
-	moreIsBetter, atLeast := results.MoreIsBetter(metric), strings.HasPrefix(o.claim.Op, ">")
+	m := results.MetricNamed(metric)
+	moreIsBetter, atLeast := m.MoreIsBetter(), strings.HasPrefix(o.claim.Op, ">")
 	switch {
-	case by != ByRate && results.IsOpenMetric(metric):
+	case by != ByRate && m.Part == results.OpenLoad:
 		return fmt.Errorf("%s is measured only in open loads, and so by rate: choose that, or another metric", metric)
 	case metric == results.Capacity:
 		return errors.New("a capacity cannot be the objective of a capacity: choose a time, such as response-p99")
-	case !results.HasDirection(metric):
+	case !m.HasDirection():
 		return fmt.Errorf("%s does not show how well a variant does: choose a time, such as response-p99", metric)
 	case by == ByRate && (metric == results.OpsPerSecond || metric == results.AchievedPerSecond):
 		return fmt.Errorf("%s grows with the load up to the capacity, so that small loads fail and large ones hold: choose a time, such as response-p99", metric)
@@ -85,7 +86,7 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	case moved != "":
 		return Unclear, "the machine changed its speed: " + moved
 	}
-	value := results.FormatMetric(o.claim.Metric, m.Value)
+	value := results.MetricNamed(o.claim.Metric).Format(m.Value)
 	if !o.claim.Holds(m.Value) {
 		return Fails, value
 	}
@@ -121,7 +122,7 @@ func (o Objective) JudgeAll(repeats []*results.Document, p Purpose) (Outcome, st
 	if strings.HasPrefix(o.claim.Op, ">") {
 		worst = slices.MinFunc(repeats, byValue)
 	}
-	return Holds, results.FormatMetric(o.Metric(), value(worst))
+	return Holds, results.MetricNamed(o.Metric()).Format(value(worst))
 }
 
 // movedFloor says how the machine changed its speed during a measurement; empty if it did not, and on the embedded server.

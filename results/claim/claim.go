@@ -71,10 +71,12 @@ func (c *Claim) readValue(text string) error {
 		return fmt.Errorf("wants a number or a duration such as 250ms, not %q", text)
 	case c.Of != "":
 		return fmt.Errorf("wants a number before the x, not the duration %s", text)
-	case strings.Contains(c.Metric, "/") || slices.Contains([]string{results.Violations, results.BacklogMax, results.Capacity}, c.Metric):
+	}
+	m := results.MetricNamed(results.WithUnit(c.Metric))
+	if m.Kind != results.KindTime {
 		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
 	}
-	c.Metric = strings.TrimSuffix(c.Metric, "-ns") + "-ns"
+	c.Metric = m.Name
 	c.Value = float64(d)
 	return nil
 }
@@ -85,8 +87,8 @@ func (c Claim) String() string { return c.Variant + " " + c.Statement() }
 // Statement returns what the claim says of its variant.
 func (c Claim) Statement() string {
 	text := fmt.Sprintf("%s %s %g", c.Metric, c.Op, c.Value)
-	if name, isTime := strings.CutSuffix(c.Metric, "-ns"); isTime && c.Of == "" {
-		text = fmt.Sprintf("%s %s %s", name, c.Op, time.Duration(c.Value))
+	if m := results.MetricNamed(c.Metric); m.Kind == results.KindTime && c.Of == "" {
+		text = fmt.Sprintf("%s %s %s", m.Short(), c.Op, time.Duration(c.Value))
 	}
 	if c.Of != "" {
 		text += " x " + c.Of
@@ -94,8 +96,8 @@ func (c Claim) Statement() string {
 	return text
 }
 
-// IsTime reports whether the claim is about a time or about what follows from times; see [results.IsTime].
-func (c Claim) IsTime() bool { return results.IsTime(c.Metric) }
+// IsTime reports whether the claim is about a time or about what follows from times; see [results.Descriptor.Timed].
+func (c Claim) IsTime() bool { return results.MetricNamed(c.Metric).Timed() }
 
 // mentions reports whether the claim is about a variant, or about a multiple of its value.
 func (c Claim) mentions(variant string) bool { return variant == c.Variant || variant == c.Of }
@@ -122,7 +124,7 @@ func (c Claim) holds(got, limit float64) bool {
 
 // showValue writes a value of a metric: a time as a duration.
 func showValue(metric string, value float64) string {
-	if strings.HasSuffix(metric, "-ns") {
+	if results.MetricNamed(metric).Kind == results.KindTime {
 		return time.Duration(value).Round(time.Microsecond).String()
 	}
 	return fmt.Sprintf("%.6g", value)

@@ -11,7 +11,7 @@ import (
 // of its author.
 func (c Claim) Unfailing() string {
 	atLeast := c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0
-	atMost, highest := strings.HasPrefix(c.Op, "<"), results.Highest(c.Metric)
+	atMost, highest := strings.HasPrefix(c.Op, "<"), results.MetricNamed(c.Metric).Highest()
 	switch {
 	case c.Metric == results.Capacity && c.Of == "" && (c.Op == ">=" && c.Value <= 1 || c.Op == ">" && c.Value < 1):
 		return fmt.Sprintf("no capacity is below 1, so that %s %g is always true", c.Op, c.Value)
@@ -32,7 +32,8 @@ func (c Claim) Unfailing() string {
 
 // Unmeetable returns why no measurement can make a claim with a plain limit true; empty if one can.
 func (c Claim) Unmeetable() string {
-	isTime, highest := strings.HasSuffix(c.Metric, "-ns"), results.Highest(c.Metric)
+	m := results.MetricNamed(c.Metric)
+	isTime, highest := m.Kind == results.KindTime, m.Highest()
 	switch limit := showValue(c.Metric, c.Value); {
 	case strings.HasPrefix(c.Op, "<") && c.Value < 0, c.Op == "<" && c.Value == 0:
 		return fmt.Sprintf("no metric is below 0, so that %s %s is never true", c.Op, limit)

@@ -16,12 +16,12 @@ import (
 func defaultMetrics(d *results.Document) []string {
 	out, phases := results.FailureMetrics(), d.Phases
 	if d.Rate > 0 {
-		out = append(out, results.ResponsePhase+"-p50-ns", results.ResponsePhase+"-p90-ns")
+		out = append(out, results.Quantile(results.ResponsePhase, 50), results.Quantile(results.ResponsePhase, 90))
 	} else {
 		out = append(out, results.OpsPerSecond)
 	}
 	for _, phase := range phases[:min(len(phases), 2)] {
-		out = append(out, phase+"-p50-ns")
+		out = append(out, results.Quantile(phase, 50))
 	}
 	return append(out, results.RequestsPerOp, results.WritesPerOp, results.NotificationsPerOp, results.HerdMax)
 }
@@ -77,14 +77,3 @@ func checkMetrics(matches []match, patterns []string) error {
 	}
 	return nil
 }
-
-// isCount reports whether a metric is the same in each repeat of a lockstep run. Bytes are not, because names vary in length.
-func isCount(metric string) bool {
-	return slices.Contains([]string{
-		results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.SpuriousWakeupsPerOp,
-		results.HerdMean, results.HerdP99, results.HerdMax, results.Violations,
-	}, metric)
-}
-
-// isHerd reports whether a metric depends on which notifications have the same cause, which old servers do not report.
-func isHerd(metric string) bool { return strings.HasPrefix(metric, "herd-") }

@@ -45,11 +45,11 @@ func (m match) row(metric, obstacle string) Row {
 		r.Ratio = r.Other.Value / r.Base.Value
 	}
 	switch {
-	case isCount(metric) && m.exact():
+	case results.MetricNamed(metric).Exact && m.exact():
 		r.Verdict, r.Reason = m.compareCounts(metric)
 	case obstacle != "":
 		r.Reason, r.apart = obstacle, true
-	case results.IsMaximum(metric):
+	case results.MetricNamed(metric).Extreme:
 		r.Reason = maximum
 	default:
 		r.comparePairs(m)
@@ -84,7 +84,7 @@ func (m match) excluded(metric string) string {
 		return "measured in the base only"
 	case base < len(m.base.docs) || other < len(m.other.docs):
 		return notByAll
-	case isHerd(metric) && m.guessesHerds():
+	case results.MetricNamed(metric).OfHerds() && m.guessesHerds():
 		return guessed
 	case slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return d.AtLeast(metric) }):
 		return unrecovered
@@ -139,7 +139,7 @@ func (r *Row) comparePairs(m match) {
 	}
 	r.Pairs = e.Pairs
 	r.Ratio, r.Low, r.High = results.Number(e.Median), results.Number(e.Low), results.Number(e.High)
-	if results.MoreIsBetter(r.Metric) { // an estimate is of how much worse
+	if results.MetricNamed(r.Metric).MoreIsBetter() { // an estimate is of how much worse
 		r.Ratio, r.Low, r.High = results.Number(1/e.Median), results.Number(1/e.High), results.Number(1/e.Low)
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)
@@ -152,7 +152,7 @@ func decide(e paired.Estimate, metric string) (Verdict, string) {
 	switch {
 	case e.Pairs < needed:
 		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, results.Plural(e.Pairs, "pair"), needed)
-	case !results.HasDirection(metric):
+	case !results.MetricNamed(metric).HasDirection():
 		return Unsure, noDirection
 	case e.Low > 1 && e.Median > 1:
 		return Worse, beyondInterval
@@ -200,7 +200,7 @@ func estimate(pairs []pair, metric string) (paired.Estimate, error) {
 	var ratios []float64
 	for _, p := range pairs {
 		head, base := p.other.Metrics[metric].Value, p.base.Metrics[metric].Value
-		if results.MoreIsBetter(metric) {
+		if results.MetricNamed(metric).MoreIsBetter() {
 			head, base = base, head
 		}
 		ratio, err := paired.LogRatio(head, base)

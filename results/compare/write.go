@@ -216,7 +216,7 @@ func (r Row) values() (base, other string) {
 		if !n.Finite() {
 			return table.Missing
 		}
-		return results.FormatMetric(r.Metric, float64(n))
+		return results.MetricNamed(r.Metric).Format(float64(n))
 	}
 	base, other = show(r.Base.Value), show(r.Other.Value)
 	if base == other && r.Reason == unequalCounts {

@@ -111,8 +111,7 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 	var names []string
 	for _, d := range group {
 		for name := range d.Metrics {
-			_, _, isSlowdown := results.SlowdownOf(name)
-			if !isSlowdown && !results.IsFloor(name) && !results.IsFloorMultiple(name) {
+			if m := results.MetricNamed(name); !m.Ensemble && m.Kind != results.KindMultiple {
 				names = append(names, name)
 			}
 		}

@@ -151,10 +151,10 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 	units := map[string]string{}
 	for _, d := range docs {
 		for name := range d.Metrics {
-			switch {
-			case results.MoreIsBetter(name):
+			switch m := results.MetricNamed(name); {
+			case m.MoreIsBetter():
 				units[name] = "better=higher"
-			case results.HasDirection(name):
+			case m.HasDirection():
 				units[name] = "better=lower"
 			}
 		}

@@ -218,7 +218,7 @@ func logRatios(pairs [][2][]*results.Document, from int, key results.GroupKey, m
 			}
 		}
 		base, head := values[0], values[1]
-		if results.MoreIsBetter(metric) {
+		if results.MetricNamed(metric).MoreIsBetter() {
 			base, head = head, base
 		}
 		ratio, err := paired.LogRatio(head, base)
@@ -241,12 +241,12 @@ func valueOf(d *results.Document, metric string) (float64, error) {
 	if d.AtLeast(metric) {
 		return 0, fmt.Errorf("%s is only a lower bound: the load ended before a recovery", metric)
 	}
-	if p, ok := d.Percentile(metric); ok && strings.HasSuffix(metric, "-p99.9-ns") { // a document does not list this metric
+	if p, ok := d.Percentile(metric); ok && p.Of == 99.9 { // a document does not list this metric
 		decoded, err := p.Decode()
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", metric, err)
 		}
-		return float64(decoded.ValueAtPercentile(99.9)), nil
+		return float64(decoded.ValueAtPercentile(p.Of)), nil
 	}
 	m, ok := d.Metrics[metric]
 	if !ok {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/paired"
 )
 
@@ -43,14 +42,14 @@ func (r PairRules) Validate() error {
 		errs = append(errs, r.forMetric("x-p99-ns").Validate())
 	}
 	for _, name := range r.Metrics {
-		switch {
-		case !results.IsTime(name):
+		switch m := results.MetricNamed(name); {
+		case !m.Timed():
 			errs = append(errs, fmt.Errorf("%s is not a time or a rate: counts need no pairs; hold them to a baseline", name))
-		case results.IsFloor(name):
+		case m.Ensemble:
 			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, results.FloorMultiple("PHASE")))
-		case !results.HasDirection(name):
+		case !m.HasDirection():
 			errs = append(errs, fmt.Errorf("%s is neither better nor worse with another build", name))
-		case results.IsMaximum(name):
+		case m.Extreme:
 			errs = append(errs, fmt.Errorf("%s: a maximum is one operation and says nothing about the others", name))
 		}
 	}
@@ -59,7 +58,7 @@ func (r PairRules) Validate() error {
 
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
-	if claim.IsTail(name) {
+	if results.MetricNamed(name).Samples() > 1 {
 		rule.MinEffect, rule.Margin = max(rule.MinEffect, r.TailEffect), max(rule.Margin, r.TailMargin)
 	}
 	return rule
@@ -71,11 +70,11 @@ func (r PairRules) metrics(d *results.Document) []string {
 		return r.Metrics
 	}
 	if d.Rate > 0 { // the throughput of an open load is its rate
-		return []string{results.ResponsePhase + "-p50-ns", results.ResponsePhase + "-p90-ns"}
+		return []string{results.Quantile(results.ResponsePhase, 50), results.Quantile(results.ResponsePhase, 90)}
 	}
 	metrics := []string{results.OpsPerSecond}
 	if len(d.Phases) > 0 {
-		metrics = append(metrics, d.Phases[0]+"-p50-ns", d.Phases[0]+"-p90-ns")
+		metrics = append(metrics, results.Quantile(d.Phases[0], 50), results.Quantile(d.Phases[0], 90))
 	}
 	return metrics
 }

@@ -137,7 +137,7 @@ func (r *Recorder) fillWaits(d *results.Document) {
 	for _, w := range r.unfinished {
 		d.Window.UnfinishedWaits++
 		d.Window.OldestWait = max(d.Window.OldestWait, w.age)
-		if float64(w.age) > d.Metrics[w.phase+"-p99-ns"].Value {
+		if float64(w.age) > d.Metrics[results.Quantile(w.phase, 99)].Value {
 			d.Window.StarvingWaits++
 		}
 	}

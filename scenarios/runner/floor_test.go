@@ -88,7 +88,7 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 				t.Errorf("invalid %q, oracle %+v", d.Invalid, d.Oracle)
 			}
 			for name := range d.Metrics {
-				if results.IsFloor(name) || results.IsFloorMultiple(name) {
+				if m := results.MetricNamed(name); m.Ensemble || m.OfFloor() {
 					t.Errorf("a floor that was not measured has the metric %s", name)
 				}
 			}
