@@ -29,17 +29,15 @@ func (s *set) phases() []string {
 }
 
 func timed(d *results.Document, phase string) bool {
-	_, ok := d.Metrics[median(phase)]
+	_, ok := d.Metrics[results.Quantile(phase, 50)]
 	return ok
 }
-
-func median(phase string) string { return results.Quantile(phase, 50) }
 
 // latencies draws the median and the p99 of each phase against the number of clients, and other times that the scenario is about.
 func (s *set) latencies() []Figure {
 	var metrics []string
 	for _, phase := range s.phases() {
-		metrics = append(metrics, median(phase), results.Quantile(phase, 99))
+		metrics = append(metrics, results.Quantile(phase, 50), results.Quantile(phase, 99))
 	}
 	if len(s.clients()) == 1 { // the percentiles show the same, and more
 		metrics = nil
