@@ -3,8 +3,9 @@
 // It takes one position: a picture must answer what its scenario asks, and must not say more than its numbers. The figures of a
 // scenario follow its claims and what its recipe measures. A figure in which nothing differs is not drawn, and the reader is told.
 // Latencies are drawn as whole distributions, and medians with the extremes of their repeats. A timeline shows the middle of the
-// middle repeat instead of a selected stretch. In every figure naive variants have warm colors and shapes with corners, and
-// optimized ones have cool colors and round shapes.
+// middle repeat instead of a selected stretch. A variant looks the same in all figures of its scenario: naive ones have warm colors
+// and shapes with corners, optimized ones cool colors and round shapes, and those of libraries grays and crosses. Colors stand for
+// verdicts where two runs are compared in ratios: warm is worse, and cool is better.
 package plots
 
 import (
