@@ -106,13 +106,13 @@ func (r *Recorder) MissedFault(at time.Duration) {
 }
 
 // FailedOperation records that a step of a client ended in an error.
-func (r *Recorder) FailedOperation(at time.Duration, _ int) {
+func (r *Recorder) FailedOperation(at time.Duration) {
 	r.seconds.totals.FailedOperations++
 	r.countIn(at, &r.failures.doc.FailedOperations)
 }
 
 // Rejoined records that a client joined again with a new session.
-func (r *Recorder) Rejoined(at time.Duration, _ int) { r.countIn(at, &r.failures.doc.Rejoins) }
+func (r *Recorder) Rejoined(at time.Duration) { r.countIn(at, &r.failures.doc.Rejoins) }
 
 // countIn counts an event if it is in the window.
 func (r *Recorder) countIn(at time.Duration, count *int64) {

@@ -207,7 +207,7 @@ func TestFaultsOutsideOfTheWindow(t *testing.T) {
 	r.CloseWindow(2 * s)
 	after := r.FaultBegan(3*s, "expire", "any", nil)
 	r.FaultEnded(after, 4*s)
-	for _, f := range []func(time.Duration){r.MissedFault, func(at time.Duration) { r.FailedOperation(at, 0); r.Rejoined(at, 0) }} {
+	for _, f := range []func(time.Duration){r.MissedFault, r.FailedOperation, r.Rejoined} {
 		f(3 * s)
 	}
 	r.Damage(results.ItemsLost, 1)

@@ -92,7 +92,7 @@ func TestTotals(t *testing.T) {
 		second(rec, start, 4, 2)
 	}
 	rec.Traffic(99*s+500*ms, recorder.Traffic{Requests: 130, FailedRequests: 17})
-	rec.FailedOperation(99*s+600*ms, 0)
+	rec.FailedOperation(99*s + 600*ms)
 	equal(t, "totals", rec.Totals(), recorder.Totals{Operations: 4 * 99, Notifications: 4 * 99, Requests: 30, FailedRequests: 7, FailedOperations: 1})
 	equal(t, "failed requests of the last seconds", rec.LastSeconds(100*s).FailedRequests, int64(7))
 }

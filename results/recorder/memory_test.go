@@ -45,8 +45,8 @@ func syntheticFaults(rec *recorder.Recorder, n int) {
 			rec.Traffic(at-time.Duration(9-j)*100*time.Millisecond, recorder.Traffic{Requests: int64(10*i + j)})
 		}
 		id := rec.FaultBegan(at, "stop", "holder", []int{i % 10, (i + 1) % 10})
-		rec.FailedOperation(at, i%10)
-		rec.Rejoined(at, i%10)
+		rec.FailedOperation(at)
+		rec.Rejoined(at)
 		rec.Damage(results.Orphans, 1)
 		rec.Span("release", (i+5)%10, at, at+time.Millisecond)
 		if i%2 == 0 {

@@ -247,7 +247,7 @@ func (m *measurement) rejoin(ctx context.Context, c *client) error {
 		c.reborn(newLife(number, m.pool.epoch, c.id, m.recipe.Calls))
 		err := c.begin(ctx, m.variant, m.setting)
 		if err == nil {
-			m.stream.note(func(at time.Duration) { m.stream.recorder.Rejoined(at, c.id) })
+			m.stream.note(m.stream.recorder.Rejoined)
 			return nil
 		}
 		if err := sleep(ctx, rejoinPause); err != nil {
@@ -317,7 +317,7 @@ func (m *measurement) recover(ctx context.Context, c *client, failures int, err 
 	case failures > mostFailures:
 		return c.explain(fmt.Errorf("%w: %w", errFailedOften, err))
 	}
-	m.stream.note(func(at time.Duration) { m.stream.recorder.FailedOperation(at, c.id) })
+	m.stream.note(m.stream.recorder.FailedOperation)
 	if c.over() {
 		if m.recipe.IsFixed(m.variant) {
 			return c.explain(fmt.Errorf("%w: choose a longer session-timeout, or roam", errCannotRejoin))

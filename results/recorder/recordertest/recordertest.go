@@ -118,8 +118,8 @@ func (m Measurement) failures() []event {
 		do    func(r *recorder.Recorder, at time.Duration)
 	}{
 		{m.Missed, (*recorder.Recorder).MissedFault},
-		{m.Failed, func(r *recorder.Recorder, at time.Duration) { r.FailedOperation(at, 0) }},
-		{m.Rejoined, func(r *recorder.Recorder, at time.Duration) { r.Rejoined(at, 0) }},
+		{m.Failed, (*recorder.Recorder).FailedOperation},
+		{m.Rejoined, (*recorder.Recorder).Rejoined},
 	} {
 		for _, at := range list.times {
 			events = append(events, event{at, 1, func(r *recorder.Recorder) { list.do(r, at) }})
