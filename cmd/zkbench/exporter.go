@@ -48,13 +48,13 @@ func measuredLabels() []string {
 
 // newExporter serves metrics at an address, until close.
 func newExporter(ctx context.Context, addr string) (*exporter, error) {
-	address, err := listenAddress("metrics", addr)
+	address, err := listenAddress("prometheus", addr)
 	if err != nil {
 		return nil, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, usage(fmt.Errorf("--metrics: %w", err))
+		return nil, usage(fmt.Errorf("--prometheus: %w", err))
 	}
 	e := &exporter{listener: listener, registry: prometheus.NewRegistry()}
 	e.register()

@@ -96,11 +96,11 @@ func TestMetricsAreLinted(t *testing.T) {
 // Metrics are served on loopback unless a host is given, and an address that cannot be had is a mistake in the flags.
 func TestMetricsAddress(t *testing.T) {
 	for addr, want := range map[string]string{"9464": "127.0.0.1:9464", ":9464": "127.0.0.1:9464", "0.0.0.0:9464": "0.0.0.0:9464", "[::1]:0": "[::1]:0"} {
-		if got, err := listenAddress("metrics", addr); err != nil || got != want {
+		if got, err := listenAddress("prometheus", addr); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", addr, got, err, want)
 		}
 	}
-	if _, err := listenAddress("metrics", "here"); err == nil || exitCode(t.Context(), err) != outcome.CodeUsage {
+	if _, err := listenAddress("prometheus", "here"); err == nil || exitCode(t.Context(), err) != outcome.CodeUsage {
 		t.Errorf("an address without a port: %v", err)
 	}
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -109,8 +109,8 @@ func TestMetricsAddress(t *testing.T) {
 	}
 	defer taken.Close()
 	t.Chdir(t.TempDir())
-	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--metrics", taken.Addr().String(), "--name", testName("taken"))
-	if code != outcome.CodeUsage || !strings.Contains(stderr, "--metrics") || strings.Contains(stderr, "embedded servers:") {
+	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--prometheus", taken.Addr().String(), "--name", testName("taken"))
+	if code != outcome.CodeUsage || !strings.Contains(stderr, "--prometheus") || strings.Contains(stderr, "embedded servers:") {
 		t.Errorf("an address that is in use: exit code %d, %q", code, stderr)
 	}
 }
@@ -130,7 +130,7 @@ func TestMetricsOfARun(t *testing.T) {
 	ended := make(chan int)
 	go func() {
 		_, _, code := command(ctx, "run", "lock-contention", "--servers", server.Addr(), "--variants", "predecessor-watch", "--clients", "3", "--repeats", "1",
-			"--warm-up", "0s", "--duration", "1h", "--metrics", addr, "--out", "out")
+			"--warm-up", "0s", "--duration", "1h", "--prometheus", addr, "--out", "out")
 		ended <- code
 	}()
 	for found := false; !found; {

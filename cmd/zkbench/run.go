@@ -46,7 +46,7 @@ type runFlags struct {
 	faults     faultFlags
 	seed       uint64
 	out        string
-	metrics    string
+	prometheus string
 	quick      bool
 	drivers    []string
 }
@@ -107,7 +107,7 @@ an ensemble.`,
 	flags.IntVar(&f.repeats, "repeats", 0, "measurements of each variant")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order of the variants")
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
-	flags.StringVar(&f.metrics, "metrics", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
+	flags.StringVar(&f.prometheus, "prometheus", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\nwith its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
@@ -175,7 +175,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	exporter, err := a.export(cmd.Context(), f.metrics)
+	exporter, err := a.export(cmd.Context(), f.prometheus)
 	if err != nil {
 		return err
 	}
