@@ -30,7 +30,7 @@ func newObserveView(out io.Writer) *observeView {
 // show shows the report so far.
 func (v *observeView) show(r observe.Report) {
 	if v.terminal {
-		v.out.draw(observeBlock(r, width(v.out), height(v.out)))
+		v.out.draw(observeBlock(r, width(v.out)-1, height(v.out)))
 		return
 	}
 	for _, w := range r.Stuck {

@@ -3,9 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/table"
@@ -16,15 +15,16 @@ import (
 // lineInterval is the time between two lines about a measurement under way, where there is no terminal.
 const lineInterval = time.Minute
 
-// progress shows the progress of a run. On a terminal, that is a bar with the remaining time between measurements, and a block with
+// progress shows the progress of a run. On a terminal, that is a line with the remaining time between measurements, and a block with
 // the last minute during one. Otherwise, it is a line for each measurement, and one for each minute of a long one.
 type progress struct {
 	out      *screen
 	terminal bool
 	size     func() (columns, rows int) // of the terminal, which may change
 	name     string
-	bar      *progressbar.ProgressBar
-	place    string // of the measurement in the run, such as "[3/12]"
+	begun    time.Time // the first step; zero before
+	done     int       // measurements of total
+	total    int
 	what     string // the measurement
 	lines    int    // of the measurement, without a terminal
 }
@@ -65,26 +65,48 @@ func (p *progress) begin(name string) {
 
 // step shows that done of total measurements are complete, and which one is next.
 func (p *progress) step(done, total int, next string) {
-	p.place, p.what, p.lines = fmt.Sprintf("[%d/%d]", done+1, total), next, 0
-	if !p.terminal {
-		if next != "" {
-			fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place, next)
-		}
-		return
+	p.done, p.total, p.what, p.lines = done, total, next, 0
+	if p.begun.IsZero() {
+		p.begun = time.Now()
 	}
-	p.out.clear()
-	if p.bar == nil {
-		p.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(p.out),
-			progressbar.OptionSetWidth(24),
-			progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetElapsedTime(false),
-			progressbar.OptionClearOnFinish(),
-		)
+	switch {
+	case p.terminal:
+		p.drawLine(next)
+	case next != "":
+		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), next)
 	}
-	p.bar.Describe(next)
-	_ = p.bar.Set(done)
+}
+
+// place returns which measurement of the run is under way.
+func (p *progress) place() string { return fmt.Sprintf("[%d/%d]", p.done+1, p.total) }
+
+// columns returns how wide the lines of a terminal may be. A full line would move the cursor to the next one.
+func (p *progress) columns() (columns, rows int) {
+	columns, rows = p.size()
+	return columns - 1, rows
+}
+
+// drawLine replaces what is drawn by a line about the whole run.
+func (p *progress) drawLine(what string) {
+	columns, _ := p.columns()
+	p.out.draw([]string{progressLine(what, p.done, p.total, time.Since(p.begun), columns)})
+}
+
+// progressLine returns what is going on, a bar, and how long the rest takes if it goes on as in the time that has elapsed, in at most
+// width columns.
+func progressLine(what string, done, total int, elapsed time.Duration, width int) string {
+	const room = 24
+	filled := room * done / max(total, 1)
+	bar := fmt.Sprintf(" %s%s %d/%d", strings.Repeat("█", filled), strings.Repeat("░", room-filled), done, total)
+	if done > 0 {
+		bar += fmt.Sprintf(", %s left", remaining(elapsed, done, total))
+	}
+	return shortened(what, max(width-table.Width(bar), 0)) + bar
+}
+
+// remaining returns how long the rest takes if it goes on as before.
+func remaining(elapsed time.Duration, done, total int) time.Duration {
+	return (elapsed * time.Duration(total-done) / time.Duration(max(done, 1))).Round(time.Second)
 }
 
 // show shows what a measurement under way has done in the last seconds.
@@ -99,7 +121,7 @@ func (p *progress) show(l runner.Live) {
 	left, known := l.Remaining()
 	if due := int(l.Elapsed / lineInterval); due > p.lines && (!known || left >= liveShortest) {
 		p.lines = due
-		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place, liveText(l))
+		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), liveText(l))
 	}
 }
 
@@ -146,14 +168,11 @@ func shortened(text string, columns int) string {
 
 // draw replaces the block of a terminal, or its single line if the terminal is too low for a block.
 func (p *progress) draw(l runner.Live) {
-	if !p.out.drawing() {
-		p.pause()
-	}
-	columns, rows := p.size()
-	columns-- // a full line would move the cursor to the next one
-	lines := liveBlock(p.place+" "+p.what, l, columns)
+	columns, rows := p.columns()
+	what := p.place() + " " + p.what
+	lines := liveBlock(what, l, columns)
 	if rows <= len(lines) || columns < leastColumns {
-		lines = []string{liveLine(p.place+" "+p.what, l, columns)}
+		lines = []string{liveLine(what, l, columns)}
 	}
 	p.out.draw(lines)
 }
@@ -161,23 +180,18 @@ func (p *progress) draw(l runner.Live) {
 // connecting shows how many sessions of the measurement under way are established.
 func (p *progress) connecting(done, of int) {
 	text := fmt.Sprintf("connect %s of %s sessions", table.Grouped(int64(done)), table.Grouped(int64(of)))
-	if p.bar != nil {
-		p.bar.Describe(p.what + ": " + text)
+	if p.terminal {
+		p.drawLine(p.what + ": " + text)
 		return
 	}
 	fmt.Fprintf(p.out, "%s %s\n", p.name, text)
 }
 
-// pause clears the line for other output. The next step or second shows it again.
-func (p *progress) pause() {
-	p.out.clear()
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
-}
+// pause clears the screen for other output. The next step or second shows the progress again.
+func (p *progress) pause() { p.out.clear() }
 
-// close removes the bar.
+// close removes what is drawn, and forgets when the run began.
 func (p *progress) close() {
 	p.pause()
-	p.bar = nil
+	p.begun = time.Time{}
 }

@@ -52,6 +52,25 @@ func TestLiveLine(t *testing.T) {
 	}
 }
 
+// The line between two measurements has a bar and the rest of the time, and shortens the name of what is next.
+func TestProgressLine(t *testing.T) {
+	const what = "lock/predecessor-watch, 50 clients, repeat 1"
+	for _, tt := range []struct {
+		done, width int
+		want        string
+	}{
+		{0, 119, what + " ░░░░░░░░░░░░░░░░░░░░░░░░ 0/12"},
+		{3, 119, what + " ██████░░░░░░░░░░░░░░░░░░ 3/12, 3m0s left"},
+		{3, 79, "lock/predecessor-watch, 50 clients, r… ██████░░░░░░░░░░░░░░░░░░ 3/12, 3m0s left"},
+		{12, 79, "lock/predecessor-watch, 50 clients, re… ████████████████████████ 12/12, 0s left"},
+	} {
+		got := progressLine(what, tt.done, 12, time.Minute, tt.width)
+		if got != tt.want || table.Width(got) > tt.width {
+			t.Errorf("%d of 12 in %d columns:\n got %q, %d columns\nwant %q", tt.done, tt.width, got, table.Width(got), tt.want)
+		}
+	}
+}
+
 // Without a terminal there is a line for each minute of a long measurement, and none about a short one.
 func TestLiveWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
@@ -129,6 +148,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		var out bytes.Buffer
 		p := onTerminal(&out, 80, tt.rows)
 		p.step(0, 2, "lock/znode, 1 client, repeat 1")
+		p.pause()
 		before := out.Len()
 		for second := range 3 {
 			p.show(at(time.Duration(second) * time.Second))

@@ -15,6 +15,7 @@ type screen struct {
 
 	mu    sync.Mutex
 	drawn int // lines in place; the cursor is at the end of the last one
+	text  string
 }
 
 // onScreen returns a writer as a screen, and reports whether lines can be redrawn there.
@@ -34,13 +35,17 @@ func (s *screen) Write(text []byte) (int, error) {
 	return s.out.Write(text)
 }
 
-// draw replaces the lines in place.
+// draw replaces the lines in place, unless they are the same.
 func (s *screen) draw(lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	text := strings.Join(lines, "\n")
+	if s.drawn > 0 && text == s.text {
+		return
+	}
 	s.clearLocked()
-	fmt.Fprint(s.out, strings.Join(lines, "\n"))
-	s.drawn = len(lines)
+	fmt.Fprint(s.out, text)
+	s.drawn, s.text = len(lines), text
 }
 
 // clear removes the lines in place, and leaves the cursor where they began.
@@ -58,13 +63,6 @@ func (s *screen) clearLocked() {
 		fmt.Fprint(s.out, "\r\033[K")
 	}
 	s.drawn = 0
-}
-
-// drawing reports whether there are lines in place.
-func (s *screen) drawing() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drawn > 0
 }
 
 // fileOf returns the file behind a writer; nil if there is none.

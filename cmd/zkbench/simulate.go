@@ -224,7 +224,7 @@ func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 	fmt.Fprintf(s.stderr, "%s/%s, seed %d: %s\n", j.Plan.Recipe, j.Plan.Variant, j.Plan.Seed, o.Findings[0])
 }
 
-// show shows the progress: on a terminal a bar with the time that is left, else a line a minute.
+// show shows the progress: on a terminal a line with the time that is left, else a line a minute.
 func (s *simulating) show(p *progress, begun time.Time) {
 	elapsed, what := time.Since(begun), "runs"
 	done, total := s.done, s.flags.seeds*len(s.variants)
@@ -235,8 +235,7 @@ func (s *simulating) show(p *progress, begun time.Time) {
 		p.step(done, total, what)
 	} else if due := int(elapsed / lineInterval); due > p.lines {
 		p.lines = due
-		left := elapsed * time.Duration(total-done) / time.Duration(max(done, 1))
-		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, left.Round(time.Second))
+		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, remaining(elapsed, done, total))
 	}
 }
 
