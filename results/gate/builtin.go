@@ -29,14 +29,14 @@ func promiseKept() builtInRule { return builtInRule{"promise kept", outcome.Viol
 // ofThisSchema is the rule that a document has all facts, among them breaches of the promise.
 func ofThisSchema() builtInRule { return builtInRule{"schema", outcome.Inconclusive, otherSchema} }
 
-// builtIn applies the built-in rules, one check for each rule and group of repeats. A document also says itself what is
-// wrong with it, but it may have been edited. So the rules look at its facts again.
+// builtIn applies the built-in rules, one check for each rule and group of repeats. Invalid has all reasons that follow from the facts of a
+// document: [results.Decode] completes it, because a document may have been edited.
 func builtIn(docs []*results.Document) []Check {
 	var checks []Check
 	for _, group := range results.GroupRepeats(docs) {
 		for _, rule := range []builtInRule{
 			promiseKept(),
-			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Void(), "; ") }},
+			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Invalid, "; ") }},
 			ofThisSchema(),
 			{"load as asked for", outcome.Inconclusive, starvedGenerator},
 			{"metrics present", outcome.Inconclusive, missingAmong(group)},

@@ -115,6 +115,7 @@ func TestBuiltInChecks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := syntheticLockstep(1)
 			tt.spoil(d)
+			d.Invalid = d.Void() // as when it is read
 			r := Evaluate(Evidence{Documents: []*results.Document{d}}, Rules{})
 			if c := outcomeOf(t, r, tt.rule); c.Outcome != tt.want || r.Code != tt.code {
 				t.Errorf("%s (%s), exit code %d; want %s, %d", c.Outcome, c.Why, r.Code, tt.want, tt.code)
