@@ -52,7 +52,7 @@ func compute(t *testing.T, d *results.Document) {
 
 func TestBackgroundMetrics(t *testing.T) {
 	d := besideTimes(t, 10)
-	check(t, "whole", d, "")
+	sound(t, d)
 	for metric, want := range map[string]float64{
 		"background-read-p50-slowdown":  3,
 		"background-write-p99-slowdown": 3,
@@ -92,7 +92,7 @@ func TestSlowdownOfFewRequests(t *testing.T) {
 		{10, []string{"read-p50", "read-p99", "write-p50", "write-p99"}},
 	} {
 		d := besideTimes(t, tt.factor)
-		check(t, "whole", d, "")
+		sound(t, d)
 		var got []string
 		for name := range d.Metrics {
 			if name, ok := strings.CutSuffix(name, "-slowdown"); ok {
@@ -102,40 +102,6 @@ func TestSlowdownOfFewRequests(t *testing.T) {
 		if slices.Sort(got); !slices.Equal(got, tt.want) {
 			t.Errorf("%d reads and %d writes alone: slowdowns of %v, want %v", 20*tt.factor, 10*tt.factor, got, tt.want)
 		}
-	}
-}
-
-func TestValidateBackground(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(d *results.Document)
-		want   string
-	}{
-		{"nothing", func(*results.Document) {}, ""},
-		{"no part", func(d *results.Document) { d.Background = nil }, "scenario.background is there: true, and background: false"},
-		{"no load", func(d *results.Document) { d.Scenario.Background = nil }, "scenario.background is there: false, and background: true"},
-		{"writes of no background", func(d *results.Document) { d.Scenario.Background, d.Background = nil, nil }, "oracle.background_writes is 30, and there is no scenario.background"},
-		{"no znodes", func(d *results.Document) { d.Scenario.Background.Znodes = 0 }, "without a request, a byte, a znode or a session"},
-		{"a rate without an interval", func(d *results.Document) { d.Scenario.Background.Reads = 2_000_000_000 }, "rates are from 0 to 50000"},
-		{"a negative rate", func(d *results.Document) { d.Scenario.Background.Writes = -1 }, "rates are from 0 to 50000"},
-		{"another rate", func(d *results.Document) { d.Scenario.Background.Reads = 900 }, "background.alone.read.due is 20, and should be 18 or one more at 900"},
-		{"one more was due", func(d *results.Document) { d.Background.During.Read.Due++ }, "background.during.read.due is 41, and 1 of them are neither answered nor failed"},
-		{"one failed", func(d *results.Document) { d.Background.During.Read.Failed++ }, "background.during.read.due is 40, and more were answered or failed"},
-		{"reads at rate 0", func(d *results.Document) { d.Scenario.Background.Reads = 0 }, "background.alone.read has requests, and its rate is 0"},
-		{"another window", func(d *results.Document) { d.Background.During.Start -= ms }, "background.during"},
-		{"far from the window", func(d *results.Document) {
-			d.Background.During.Start += 9 * time.Second
-			d.Background.During.End += 9 * time.Second
-		}, "and the window from"},
-		{"alone after the load", func(d *results.Document) { d.Background.Alone.End += time.Minute }, "background.alone ends at 1m0.001s, and background.during begins"},
-		{"no backlog", func(d *results.Document) { d.Background.During.BacklogMax = 0 }, "background.during.backlog_max is 0, and 60 requests were due"},
-		{"fewer writes at the wire", func(d *results.Document) { d.Oracle.BackgroundWrites = 29 }, "oracle.background_writes is 29, and 30 were answered"},
-		{"a load although it is saturated", func(d *results.Document) { d.Background.During = nil }, "background.during is missing, and window.operations is 10"},
-	} {
-		d := beside(t)
-		tt.change(d)
-		compute(t, d)
-		check(t, tt.name, d, tt.want)
 	}
 }
 

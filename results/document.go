@@ -150,6 +150,15 @@ type Scenario struct {
 	Tunnelled bool `json:"tunnelled,omitempty"`
 }
 
+// The modes of a load.
+const (
+	ClosedMode   = "closed"
+	LockstepMode = "lockstep"
+	OpenMode     = "open"
+	// ObservedMode is the mode of a load that another program has applied. Neither its length nor its operations are given in advance.
+	ObservedMode = "observed"
+)
+
 // Environment describes the servers, the machine and the build that a measurement used.
 type Environment struct {
 	Engine         string            `json:"engine"`
@@ -254,6 +263,18 @@ type Expected struct {
 	Exact bool            `json:"exact"` // else they are upper bounds
 	Equal bool            `json:"equal"` // exact, and each count equals its formula
 	Costs map[string]Cost `json:"costs"` // by metric name
+}
+
+// CountsWhole reports whether the window begins and ends at rest, so that its counts belong to whole operations. Faults leave
+// requests without a reply, and operations that never end; so does the end of a load that is not finished.
+func (d *Document) CountsWhole() bool {
+	return !d.Scenario.Faulty() && d.Unfinished == nil && (d.Scenario.Mode == LockstepMode || d.Scenario.Operations > 0)
+}
+
+// CountsExactly reports whether the formulas are exact. They are upper bounds if the requests of clients can overlap, or if
+// the window contains parts of operations. They are not checked if there are faults, because a recovery has a cost, too.
+func (d *Document) CountsExactly() bool {
+	return d.CountsWhole() && (d.Scenario.Mode == LockstepMode || d.Clients == 1)
 }
 
 // Cost is one formula and its value.

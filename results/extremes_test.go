@@ -59,7 +59,7 @@ func survives(t *testing.T, d *results.Document, path string, n int64) {
 			t.Errorf("%s = %d: panic: %v", path, n, p)
 		}
 	}()
-	_ = d.Validate()
+	_ = d.CheckInvariants()
 	d.Findings()
 	_ = d.Progress()
 	if err := results.Summarize([]*results.Document{d}).WriteTable(io.Discard, 120); err != nil {

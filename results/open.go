@@ -45,7 +45,7 @@ func (d *Document) lateArrivals() (percentile, share float64) {
 	}
 	late, err := d.Open.Lateness.Decode()
 	if err != nil {
-		return 0, 0 // reported by validate
+		return 0, 0
 	}
 	for _, p := range []float64{50, 99} {
 		if late.TotalCount() < samplesOf(p) {

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,6 +36,24 @@ func (d *Document) ComputeMetrics() (map[string]Metric, error) {
 		}
 	}
 	return metrics, nil
+}
+
+// checkMetrics returns an error unless the metrics are those that are computed from the rest of the document.
+func (d *Document) checkMetrics() error {
+	computed, err := d.ComputeMetrics()
+	if err != nil {
+		return fmt.Errorf("has metrics that cannot be computed again: %w", err)
+	}
+	all := maps.Clone(computed)
+	maps.Copy(all, d.Metrics)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		got, present := d.Metrics[name]
+		want, known := computed[name]
+		if got != want || present != known {
+			return fmt.Errorf("has a metric that does not follow from its measurement: %s is %v %s, and computed again %v %s", name, got.Value, got.Unit, want.Value, want.Unit)
+		}
+	}
+	return nil
 }
 
 // values are metrics by name.

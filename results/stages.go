@@ -134,7 +134,7 @@ func stageRows(group []*Document) []StageRow {
 				continue // the measurement was interrupted before the stage
 			}
 			backsUp = backsUp || d.backsUp(d.Stages[i])
-			if m, err := d.stageMetrics(d.Stages[i]); err == nil { // else reported by validate
+			if m, err := d.stageMetrics(d.Stages[i]); err == nil {
 				repeats = append(repeats, &Document{Metrics: m})
 			}
 		}

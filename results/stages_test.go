@@ -31,37 +31,6 @@ func stagedRun(t *testing.T) *results.Document {
 	return d
 }
 
-// Stages are the parts of the window: a document in which they are not is refused.
-func TestValidateStages(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change func(d *results.Document)
-		want   string
-	}{
-		{"whole", func(*results.Document) {}, ""},
-		{"missing", func(d *results.Document) { d.Stages = d.Stages[:1] }, "stages has 1 elements, and scenario.stages 2"},
-		{"not asked for", func(d *results.Document) { d.Scenario.Stages = nil }, "stages has 2 elements, and scenario.stages 0"},
-		{"moved", func(d *results.Document) { d.Stages[0].End += ms; d.Stages[1].Start += ms }, "stages[0] lasts for 2.001s, and scenario.stages[0] for 2s"},
-		{"with a gap", func(d *results.Document) { d.Stages[1].Start += ms }, "stages[1] begins at 3.001s, and the part of the window before it ends at 3s"},
-		{"cut", func(d *results.Document) { d.Stages[1].End -= ms }, "stages end at 5.999s, and the window at 6s"},
-		{"shorter than the load", func(d *results.Document) { d.Scenario.Stages[1].For -= ms }, "scenario.stages last for 4.999s"},
-		{"with a rate", func(d *results.Document) { d.Scenario.Stages[1].Rate = 1 }, "scenario.stages[1] is"},
-		{"more clients than there are", func(d *results.Document) { d.Scenario.Stages[1].Clients = d.Clients + 1 }, "and the load has at most"},
-		{"an operation more", func(d *results.Document) { d.Stages[0].Operations++ }, "operations, and window.operations is"},
-		{"a notification less", func(d *results.Document) { d.Stages[1].Notifications-- }, "notifications, and counts.notified is"},
-		{"a larger herd", func(d *results.Document) { d.Stages[1].LargestHerd++ }, "stages have herds of at most 2"},
-		{"a backlog", func(d *results.Document) { d.Stages[0].BacklogMax++ }, "stages have a backlog of at most 1"},
-		{"without latencies", func(d *results.Document) { d.Stages[0].Latency = results.Histogram{} }, "latencies, and histograms."},
-		{"as many other latencies", func(d *results.Document) {
-			d.Stages[0].Latency, _ = results.NewHistogram(make([]time.Duration, d.Stages[0].Latency.Samples))
-		}, "the latencies of stages are other ones"},
-	} {
-		d := stagedRun(t)
-		tt.change(d)
-		check(t, tt.name, d, tt.want)
-	}
-}
-
 // Below the table, each stage of each variant has a line of its own, with the medians of its repeats.
 func TestStagesTable(t *testing.T) {
 	var docs []*results.Document

@@ -2,14 +2,12 @@ package results
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 
@@ -26,29 +24,39 @@ func (d *Document) Filename() string {
 	return fmt.Sprintf("%s_%s-%s_n%d%s_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, rate, d.Repeat)
 }
 
-// Write stores the document in dir, which must exist. Readers see the whole file or none.
+// Write stores the document in dir, which must exist. Readers see the whole file or none. A document that contradicts itself shows a
+// mistake in the recorder and is not stored.
 func (d *Document) Write(dir string) error {
-	return WriteJSON(filepath.Join(dir, d.Filename()), d)
+	path := filepath.Join(dir, d.Filename())
+	if err := d.CheckInvariants(); err != nil {
+		return fmt.Errorf("%s contradicts itself: %w", path, err)
+	}
+	return WriteSealed(path, d)
+}
+
+// WriteSealed replaces the file at path atomically by a value with its digest; see [Seal].
+func WriteSealed(path string, value any) error {
+	text, err := Seal(value)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	return writeFile(path, text)
 }
 
 // WriteJSON replaces the file at path atomically.
 func WriteJSON(path string, value any) error {
-	text, err := indented(path, value)
+	text, err := json.MarshalIndent(value, "", " ")
 	if err != nil {
-		return err
+		return fmt.Errorf("encode %s: %w", path, err)
 	}
+	return writeFile(path, append(text, '\n'))
+}
+
+func writeFile(path string, text []byte) error {
 	if err := renameio.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-func indented(path string, value any) ([]byte, error) {
-	text, err := json.MarshalIndent(value, "", " ")
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", path, err)
-	}
-	return append(text, '\n'), nil
 }
 
 // Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
@@ -71,7 +79,7 @@ func (d *Document) isIn(dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := indented(path, d)
+	text, err := Seal(d)
 	if err == nil && !bytes.Equal(found, text) {
 		err = fmt.Errorf("%s is not what was written", path)
 	}
@@ -91,33 +99,21 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
-// Decode returns the document in a text. Its error lists missing parts, duplicate parts, and contradictions. It adds the
-// reasons why the numbers must not be used that follow from the document's facts and are missing in it.
+// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, and returns an error if they are others, because
+// this zkbench then computes metrics in another way than the one that wrote them.
 func Decode(text []byte) (*Document, error) {
-	var version struct {
-		Schema    *int             `json:"schema"`
+	var other struct {
 		Objective *json.RawMessage `json:"objective"` // of a capacity
 	}
-	switch err := json.Unmarshal(text, &version); {
-	case err != nil:
-		return nil, fmt.Errorf("is no complete result (truncated, or not written by zkbench): %w", err)
-	case version.Objective != nil:
+	if json.Unmarshal(text, &other) == nil && other.Objective != nil {
 		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: only `zkbench gate` reads it; for other commands, give the folder of its trials")
-	case version.Schema == nil:
-		return nil, errors.New("is no result of zkbench: it has no schema number")
-	case *version.Schema != Schema:
-		return nil, fmt.Errorf("has schema %d, and this zkbench reads only schema %d: measure again", *version.Schema, Schema)
 	}
 	var d Document
-	found, err := shapeProblems(text, reflect.TypeFor[Document]())
-	if err = cmp.Or(err, found.err()); err == nil {
-		err = json.Unmarshal(text, &d)
+	if err := DecodeSealed(text, Schema, &d); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("does not fit schema %d: %w", Schema, err)
-	}
-	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("contradicts itself: %w", err)
+	if err := d.checkMetrics(); err != nil {
+		return nil, err
 	}
 	d.Invalid = d.Void()
 	return &d, nil

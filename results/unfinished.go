@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/zkbench/zkbench/results/table"
 )
@@ -31,27 +30,6 @@ func (d *Document) wholeLoad() int64 {
 	}
 	return int64(d.Clients) * int64(max(d.Scenario.Operations, 1))
 }
-
-// validateUnfinished checks that a load that was ended is one that could be, and how far it came.
-func (d *Document) validateUnfinished(p *problems) {
-	p.unless(d.Scenario.AtMost == 0 || d.Scenario.Duration == 0 && d.Scenario.Size == 1,
-		"scenario.at_most_ns is there, and the number of operations of its load is unknown")
-	u := d.Unfinished
-	if u == nil {
-		return
-	}
-	p.unless(d.Scenario.AtMost > 0 || u.Breach != "", "unfinished is there, and scenario.at_most_ns is not")
-	p.unless(u.Breach == "" || len(d.Violations) > 0, "unfinished.breach is %q, without violations", u.Breach)
-	p.unless(u.Of == d.wholeLoad(), "unfinished.of is %d, and the load has %d operations", u.Of, d.wholeLoad())
-	p.unless(u.Done < u.Of || u.Done == u.Of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, u.Of)
-	p.unless(u.Requests >= d.Counts.TotalRequests, "unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
-	p.unless(u.Notifications >= d.Counts.Notified, "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified)
-	p.unless(d.Window.Length() <= d.Scenario.AtMost+endSlack || d.Repeat == 0 || u.Breach != "", "window has a length of %s, and scenario.at_most_ns is %s",
-		d.Window.Length(), d.Scenario.AtMost)
-}
-
-// endSlack is by how much a load may outlast its limit on a machine that is short of CPU.
-const endSlack = 10 * time.Minute
 
 // Progress says how far an unfinished load came, and what the variant's formulas say of all of it. It is empty for a load that was
 // finished.

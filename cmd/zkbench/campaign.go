@@ -283,7 +283,7 @@ func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, me
 	c.args = append(c.args, where...)
 	fmt.Fprintf(a.stderr, "results and logs are kept in %s; all runs have the flags %s\n", c.dir, strings.Join(c.args, " "))
 	err = measure(ctx, c)
-	return errors.Join(err, results.WriteJSON(filepath.Join(c.dir, "campaign.json"), map[string]any{
+	return errors.Join(err, results.WriteSealed(filepath.Join(c.dir, "campaign.json"), map[string]any{
 		"scenario": scenario, "base": c.base, "head": c.head, "args": c.args, "order_seed": f.seed, "orders": c.orders,
 	}))
 }

@@ -40,7 +40,7 @@ func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
 			trial, err := c.try(ctx, selected[i].Name, trial, searches[i].Times(trial.Load))
 			if err == nil {
 				searches[i].Report(trial)
-				err = results.WriteJSON(c.file(), c.report(selected, searches))
+				err = results.WriteSealed(c.file(), c.report(selected, searches))
 			}
 			if err != nil {
 				return c.report(selected, searches), err
@@ -178,9 +178,9 @@ func (c *capacityRun) finish(r capacity.Report) error {
 		_ = os.Remove(c.flags.load.out) // an empty folder would be the newest run
 		return nil
 	}
-	err := results.WriteJSON(c.file(), r)
+	err := results.WriteSealed(c.file(), r)
 	if c.flags.json != "" {
-		err = errors.Join(err, results.WriteJSON(c.flags.json, r))
+		err = errors.Join(err, results.WriteSealed(c.flags.json, r))
 	}
 	err = errors.Join(err, r.Write(c.stdout, width(c.stdout)))
 	c.writeDoubts()

@@ -1,7 +1,7 @@
 package capacity_test
 
 import (
-	"encoding/json"
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -25,93 +25,20 @@ func reported(t *testing.T) capacity.Report {
 	return r
 }
 
-func encode(t *testing.T, r capacity.Report) string {
-	t.Helper()
-	text, err := json.MarshalIndent(r, "", " ")
+func TestDecode(t *testing.T) {
+	text, err := results.Seal(reported(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
-}
-
-func TestDecode(t *testing.T) {
-	want := reported(t)
-	got, err := capacity.Decode([]byte(encode(t, want)))
-	if err != nil || encode(t, got) != encode(t, want) {
+	got, err := capacity.Decode(text)
+	if again, _ := results.Seal(got); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("%v, read as %+v", err, got)
 	}
-	interrupted := want
-	interrupted.Variants = nil
-	interrupted.Add("znode", capacity.NewSearch(50, 1000))
-	if r, err := capacity.Decode([]byte(encode(t, interrupted))); err != nil || r.Variants[0].Why == "" {
-		t.Errorf("a search that was interrupted before its first trial: %v, %+v", err, r)
-	}
-}
-
-// A report that was edited is not believed.
-func TestDecodeNoticesEdits(t *testing.T) {
-	for _, tt := range []struct {
-		name, want string
-		edit       func(r *capacity.Report)
-	}{
-		{"another schema", "has schema 2", func(r *capacity.Report) { r.Schema++ }},
-		{"a larger capacity", "its trials show a capacity of", func(r *capacity.Report) { r.Variants[0].Capacity++ }},
-		{"a larger refuted load", "its trials show a capacity of", func(r *capacity.Report) { r.Variants[0].Refuted++ }},
-		{"no capacity", "its trials show a capacity of", func(r *capacity.Report) { r.Variants[0].Result = capacity.Result{Why: "I think so"} }},
-		{"a capacity where there is none", "its trials show no capacity", func(r *capacity.Report) { r.Variants[1].Result = capacity.Result{Capacity: 1000, Refuted: 1100} }},
-		{"another reason", "its trials show no capacity", func(r *capacity.Report) { r.Variants[1].Why += "!" }},
-		{"another load", "the trials before it ask for 100 (bracket)", func(r *capacity.Report) { r.Variants[0].Trials[1].Load = 110 }},
-		{"another purpose", "the trials before it ask for 100 (bracket)", func(r *capacity.Report) { r.Variants[0].Trials[1].Purpose = capacity.Confirm }},
-		{"another outcome", "the trials before it ask for", func(r *capacity.Report) { r.Variants[0].Trials[1].Outcome = capacity.Fails }},
-		{"an unknown outcome", `has the outcome "maybe"`, func(r *capacity.Report) { r.Variants[0].Trials[0].Outcome = "maybe" }},
-		{"a trial less", "its trials show no capacity (the search was interrupted)", func(r *capacity.Report) { v := &r.Variants[0]; v.Trials = v.Trials[:len(v.Trials)-1] }},
-		{"a trial more", "comes after the end", func(r *capacity.Report) { v := &r.Variants[0]; v.Trials = append(v.Trials, v.Trials[0]) }},
-		{"trials in another order", "ask for", func(r *capacity.Report) { slices.Reverse(r.Variants[0].Trials) }},
-		{"another first load", "ask for 60 (bracket)", func(r *capacity.Report) { r.First = 60 }},
-		{"another largest load", "trial 3 comes after the end", func(r *capacity.Report) { r.Most = 100 }},
-		{"no largest load", "first is 50, and most 0", func(r *capacity.Report) { r.Most = 0 }},
-		{"a variant twice", `has "znode" twice`, func(r *capacity.Report) { r.Variants = append(r.Variants, r.Variants[0]) }},
-		{"no variant", "0 variants", func(r *capacity.Report) { r.Variants = []capacity.Capacity{} }},
-		{"no scenario", `scenario is ""`, func(r *capacity.Report) { r.Scenario = "" }},
-		{"an unknown engine", `engine is "containers"`, func(r *capacity.Report) { r.Engine = "containers" }},
-		{"another kind of load", "clients is 50, and by clients", func(r *capacity.Report) { r.By, r.Objective = capacity.ByClients, "acquire-p99 < 50ms" }},
-		{"an objective that this load does not have", "measured only in open loads", func(r *capacity.Report) { r.By, r.Clients = capacity.ByClients, 0 }},
-		{"an unknown kind of load", `by is "size"`, func(r *capacity.Report) { r.By, r.Objective = "size", "acquire-p99 < 50ms" }},
-		{"no clients", "clients is 0, and by rate", func(r *capacity.Report) { r.Clients = 0 }},
-		{"no objective", "objective:", func(r *capacity.Report) { r.Objective = "response-p99" }},
-		{"an objective in other words", "which zkbench writes as", func(r *capacity.Report) { r.Objective = "response-p99 < 0.05s" }},
-		{"negative breaches", "breaches is negative", func(r *capacity.Report) { r.Breaches = -1 }},
+	for name, changed := range map[string][]byte{
+		"nothing": nil, "cut": text[:len(text)/2], "another capacity": bytes.Replace(text, []byte(`"capacity": 1`), []byte(`"capacity": 2`), 1),
+		"another schema": bytes.Replace(text, []byte(`"schema": 1`), []byte(`"schema": 2`), 1),
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := reported(t)
-			tt.edit(&r)
-			if _, err := capacity.Decode([]byte(encode(t, r))); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
-		})
-	}
-}
-
-// A text that is cut, or whose parts are not those of a report, is not read as something else.
-func TestDecodeIsStrict(t *testing.T) {
-	whole := encode(t, reported(t))
-	for name, text := range map[string]string{
-		"nothing":        "",
-		"cut":            whole[:len(whole)/2],
-		"more":           whole + "{}",
-		"unknown part":   strings.Replace(whole, `"by"`, `"bye": 1, "by"`, 1),
-		"another case":   strings.Replace(whole, `"by"`, `"By"`, 1),
-		"twice":          strings.Replace(whole, `"engine": "container"`, `"engine": "embedded", "engine": "container"`, 1),
-		"no schema":      strings.Replace(whole, `"schema": 1,`, "", 1),
-		"no breaches":    strings.Replace(whole, `"breaches": 0,`, "", 1),
-		"capacity twice": strings.Replace(whole, `"refuted":`, `"capacity": 9, "refuted":`, 1),
-		"null":           strings.Replace(whole, `"repeats": 2`, `"repeats": null`, 1),
-		"a text":         strings.Replace(whole, `"repeats": 2`, `"repeats": "2"`, 1),
-	} {
-		if text == whole {
-			t.Errorf("%s: nothing was replaced", name)
-		}
-		if _, err := capacity.Decode([]byte(text)); err == nil {
+		if _, err := capacity.Decode(changed); err == nil || bytes.Equal(changed, text) {
 			t.Errorf("%s: is read", name)
 		}
 	}
@@ -154,25 +81,16 @@ func TestCheckTrials(t *testing.T) {
 		{"nothing", "", func(*capacity.Report, *[]*results.Document, *[]*results.Document) {}},
 		{"a rehearsal", "", func(_ *capacity.Report, d, _ *[]*results.Document) { *d = append(*d, rehearsal((*d)[0])) }},
 		{"another order", "", func(_ *capacity.Report, d, _ *[]*results.Document) { slices.Reverse(*d) }},
-		{"a repeat less", "holds in 1 of 2 repeats", func(_ *capacity.Report, d, _ *[]*results.Document) { *d = slices.Delete(*d, 1, 2) }},
-		{"the first repeat less", "_r2.json shows that it holds", func(_ *capacity.Report, d, _ *[]*results.Document) { *d = slices.Delete(*d, 0, 1) }},
-		{"no confirmations", "(confirm): it holds in 0 of 2", func(_ *capacity.Report, _, c *[]*results.Document) { *c = nil }},
-		{"nothing left", "holds in 0 of 2", func(_ *capacity.Report, d, c *[]*results.Document) { *d, *c = nil, nil }},
-		{"another outcome", "shows that it fails (80.0 ms)", func(_ *capacity.Report, d, _ *[]*results.Document) {
-			(*d)[0].Metrics["response-p99-ns"] = results.Metric{Value: 80e6}
-		}},
-		{"no failure", "holds in 1 of 2 repeats, and the report says that it fails", func(_ *capacity.Report, d, _ *[]*results.Document) {
-			for _, one := range *d {
-				one.Metrics["response-p99-ns"] = results.Metric{Value: 1e6}
-			}
-		}},
+		{"a repeat less", "1 repeat of a trial", func(_ *capacity.Report, d, _ *[]*results.Document) { *d = slices.Delete(*d, 1, 2) }},
+		{"the first repeat less", "1 repeat of a trial", func(_ *capacity.Report, d, _ *[]*results.Document) { *d = slices.Delete(*d, 0, 1) }},
+		{"no confirmations", "(confirm): 2 repeats", func(_ *capacity.Report, _, c *[]*results.Document) { *c = nil }},
+		{"nothing left", "are missing", func(_ *capacity.Report, d, c *[]*results.Document) { *d, *c = nil, nil }},
 		{"a run beside it", "is of no trial", func(_ *capacity.Report, d, _ *[]*results.Document) { (*d)[0].Rate = 0 }},
 		{"another variant", "is of no trial", func(_ *capacity.Report, d, _ *[]*results.Document) { (*d)[0].Variant = "other" }},
 		{"another scenario", "is of no trial", func(_ *capacity.Report, d, _ *[]*results.Document) { (*d)[0].Scenario.Name = "other" }},
 		{"another engine", "is of no trial", func(_ *capacity.Report, d, _ *[]*results.Document) { (*d)[0].Environment.Engine = "embedded" }},
 		{"the report of another engine", "is of no trial", func(r *capacity.Report, _, _ *[]*results.Document) { r.Engine = "process" }},
 		{"the report of other clients", "is of no trial", func(r *capacity.Report, _, _ *[]*results.Document) { r.Clients = 100 }},
-		{"a weaker objective", "holds in 1 of 2 repeats, and the report says that it fails", func(r *capacity.Report, _, _ *[]*results.Document) { r.Objective = "response-p99 < 500ms" }},
 		{"confirmations among the trials", "is of no trial", func(_ *capacity.Report, d, c *[]*results.Document) { *c = append(*c, (*d)[0]) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

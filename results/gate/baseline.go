@@ -1,12 +1,10 @@
 package gate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -201,7 +199,7 @@ func readBaseline(file string) (Baseline, error) {
 	if err != nil {
 		return b, err
 	}
-	if err := decodeStrictly(text, &b); err != nil {
+	if err := results.DecodeStrict(text, &b); err != nil {
 		return b, fmt.Errorf("%s is not a baseline: %w", file, err)
 	}
 	switch {
@@ -216,19 +214,6 @@ func readBaseline(file string) (Baseline, error) {
 		return b, fmt.Errorf("%s: %s", file, problem)
 	}
 	return b, nil
-}
-
-// decodeStrictly decodes a text that is a single JSON value without unknown fields.
-func decodeStrictly(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is text after its end: remove it")
-	}
-	return nil
 }
 
 // problem returns why a row demands less than its author may think; empty if none does.

@@ -29,8 +29,7 @@ func promiseKept() builtInRule { return builtInRule{"promise kept", outcome.Viol
 // ofThisSchema is the rule that a document has all facts, among them breaches of the promise.
 func ofThisSchema() builtInRule { return builtInRule{"schema", outcome.Inconclusive, otherSchema} }
 
-// builtIn applies the built-in rules, one check for each rule and group of repeats. Invalid has all reasons that follow from the facts of a
-// document: [results.Decode] completes it, because a document may have been edited.
+// builtIn applies the built-in rules, one check for each rule and group of repeats.
 func builtIn(docs []*results.Document) []Check {
 	var checks []Check
 	for _, group := range results.GroupRepeats(docs) {
@@ -152,7 +151,8 @@ func (e Evidence) noResult(scenario string) string {
 }
 
 // complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that
-// its documents do not contradict each other. A run that was interrupted, selected from or edited fails one of the two.
+// its documents were measured under the same conditions. A run that was interrupted, selected from or mixed with another one fails one of
+// the two.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
 	order, byRun := groupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} })
 	var checks []Check
@@ -164,12 +164,24 @@ func complete(docs []*results.Document, variantsOf func(*results.Document) []str
 		if missing := absent(run, variantsOf); len(missing) > 0 {
 			whole.Outcome, whole.Why = outcome.Inconclusive, "missing: "+strings.Join(missing, "; ")
 		}
-		if why := contradiction(run); why != "" {
+		if why := mixed(run); why != "" {
 			one.Outcome, one.Why = outcome.Inconclusive, why
 		}
 		checks = append(checks, whole, one)
 	}
 	return checks
+}
+
+// mixed returns a condition in which documents differ that should be of one run; empty if there is none. A run may have several rates.
+func mixed(run []*results.Document) string {
+	for _, d := range run[1:] {
+		for _, c := range run[0].Differing(d) {
+			if c.Name != results.RateCondition {
+				return fmt.Sprintf("%s and %s differ in %s", run[0].Filename(), d.Filename(), c.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // absent returns the measurements that a run lacks.

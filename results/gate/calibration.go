@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,11 +138,8 @@ func ReadCalibration(file string) (*Calibration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, c); err != nil {
-		return nil, fmt.Errorf("%s is not a calibration (%w): remove it, and run `zkbench calibrate` again", file, err)
-	}
-	if c.Schema != calibrationSchema {
-		return nil, fmt.Errorf("%s has schema %d, this zkbench reads %d: remove it, and run `zkbench calibrate` again", file, c.Schema, calibrationSchema)
+	if err := results.DecodeSealed(text, calibrationSchema, c); err != nil {
+		return nil, fmt.Errorf("%s is not a calibration: it %w: remove it, and run `zkbench calibrate` again", file, err)
 	}
 	return c, nil
 }
@@ -157,5 +153,5 @@ func (c *Calibration) Keep(file string, entries []Resolution) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return results.WriteJSON(file, c)
+	return results.WriteSealed(file, c)
 }

@@ -216,7 +216,7 @@ func searched(t *testing.T, most int) (dir string) {
 	}
 	r := capacity.Report{Schema: capacity.Schema, Scenario: "self-test", Engine: "container", By: capacity.ByClients, Objective: objectiveOfSearched(t).String(), Repeats: 1, First: 60, Most: 100}
 	r.Add(synthetic, s)
-	if err := results.WriteJSON(filepath.Join(dir, capacity.File), r); err != nil {
+	if err := results.WriteSealed(filepath.Join(dir, capacity.File), r); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -271,7 +271,7 @@ func TestReadOfASearch(t *testing.T) {
 			}
 			d.Violations = []results.Violation{{At: time.Millisecond, Text: "two holders"}}
 			if d.Metrics, err = d.ComputeMetrics(); err == nil {
-				err = results.WriteJSON(files[0], d)
+				err = results.WriteSealed(files[0], d)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -286,9 +286,9 @@ func TestReadOfASearch(t *testing.T) {
 		why    string
 	}{
 		{"nothing", func(*testing.T, string) {}, outcome.CodePass, ""},
-		{"a cut report", edit(capacity.File, cut), outcome.CodeInvalid, "is no complete JSON"},
-		{"an edited report", edit(capacity.File, func(s string) string { return strings.Replace(s, `"capacity": `, `"capacity": 1`, 1) }), outcome.CodeInvalid, "its trials show"},
-		{"a report of another engine", edit(capacity.File, func(s string) string { return strings.Replace(s, "container", "process", 1) }), outcome.CodeInvalid, "is of no trial"},
+		{"a cut report", edit(capacity.File, cut), outcome.CodeInvalid, "is not complete JSON"},
+		{"an edited report", edit(capacity.File, func(s string) string { return strings.Replace(s, `"capacity": `, `"capacity": 1`, 1) }), outcome.CodeInvalid, "was changed after"},
+		{"a report of another engine", edit(capacity.File, func(s string) string { return strings.Replace(s, "container", "process", 1) }), outcome.CodeInvalid, "was changed after"},
 		{"a cut trial", edit("*_r1.json", cut), outcome.CodeInvalid, "truncated"},
 		{"a cut confirmation", edit("confirm/*_r1.json", cut), outcome.CodeInvalid, "truncated"},
 		{"a broken promise in a trial", breach(""), outcome.CodeBroken, "two holders"},
@@ -298,7 +298,7 @@ func TestReadOfASearch(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(dir, capacity.ConfirmFolder)); err != nil {
 				t.Fatal(err)
 			}
-		}, outcome.CodeInvalid, "(confirm): it holds in 0 of 1 repeats"},
+		}, outcome.CodeInvalid, "(confirm): 1 repeat of a trial"},
 		{"a run beside it", func(t *testing.T, dir string) {
 			if err := syntheticLockstep(1).Write(dir); err != nil {
 				t.Fatal(err)

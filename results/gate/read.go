@@ -77,7 +77,7 @@ func (r *reader) capacity(file string, checks ...func(capacity.Report) error) {
 			break
 		}
 		if err = check(report); err != nil {
-			err = fmt.Errorf("%s contradicts the results beside it: %w", file, err)
+			err = fmt.Errorf("%s does not belong to the results beside it: %w", file, err)
 		}
 	}
 	switch {
@@ -88,7 +88,7 @@ func (r *reader) capacity(file string, checks ...func(capacity.Report) error) {
 	}
 }
 
-// search reads the folder of a search: the report, and the results of its trials, with which the report must agree.
+// search reads the folder of a search: the report, and the results of its trials.
 func (r *reader) search(dir string) {
 	if r.isRepeated(dir) {
 		return

@@ -169,7 +169,7 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.notifications))},
 				SessionTimeout: s, Counts: l.counts(),
 			})
-			equal(t, "what contradicts itself", d.Validate(), error(nil))
+			equal(t, "what contradicts itself", d.CheckInvariants(), error(nil))
 			l.compareCounts(t, d)
 			l.compareStalls(t, d)
 			l.compareWaits(t, d)

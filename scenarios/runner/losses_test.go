@@ -74,7 +74,7 @@ func TestLossesWithoutFaults(t *testing.T) {
 		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 			d = mustMeasure(t, e, s, []variants.Recipe{torn(tt.always)})[0]
 		})
-		if err := d.Validate(); err != nil {
+		if err := d.CheckInvariants(); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if broken := len(d.Violations) > 0 && strings.Contains(d.Violations[0].Text, "torn"); broken != tt.broken {

@@ -2,7 +2,6 @@ package runner_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"runtime"
@@ -133,10 +132,11 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 // itself.
 func readable(t testing.TB, d *results.Document) {
 	t.Helper()
-	text, err := json.Marshal(d)
+	text, err := results.Seal(d)
 	if err == nil {
 		_, err = results.Decode(text)
 	}
+	err = errors.Join(err, d.CheckInvariants())
 	if err != nil {
 		t.Errorf("%s: %v", d.Filename(), err)
 	}

@@ -18,7 +18,7 @@ func TestOpenLoadInStages(t *testing.T) {
 		s.Arrivals, s.WarmUp = scenarios.Constant, scenarios.Duration(300*time.Millisecond)
 		s.SetStages([]results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}, true)
 		d := mustMeasure(t, e, s, catalog.Recipes())[0]
-		if err := d.Validate(); err != nil || d.BeyondCapacity() || d.Rate != 40 {
+		if err := d.CheckInvariants(); err != nil || d.BeyondCapacity() || d.Rate != 40 {
 			t.Fatalf("rate %d, beyond the capacity %t, %v", d.Rate, d.BeyondCapacity(), err)
 		}
 		for i, want := range []int64{10, 50, 20} {
@@ -43,7 +43,7 @@ func checkClosedStages(t *testing.T, e *embedded.Ensemble) {
 		{For: 500 * time.Millisecond, Clients: 1}, {For: 1500 * time.Millisecond, Clients: 6}, {For: time.Second, Clients: 1},
 	}, false)
 	d := mustMeasure(t, e, s, catalog.Recipes())[0]
-	if err := d.Validate(); err != nil {
+	if err := d.CheckInvariants(); err != nil {
 		t.Fatal(err)
 	}
 	if d.Clients != 6 || len(d.Stages) != 3 {
