@@ -16,15 +16,20 @@ type Traffic struct {
 	FailedRequests int64 // that a server answered with an error
 }
 
-// Traffic records the traffic so far. The series counts the requests since the previous call in the bin of this call. The first
-// call only sets the starting point.
+// Traffic records the traffic so far. The requests since the previous call count in the series' bin and the second of this call. The
+// first call only sets the starting point.
 //
 // The busiest second is that of the stretch from the last call before OpenWindow to the last one before CloseWindow. For peaks
 // that belong to the window, these two calls are made at its edges.
 func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	r.advance(at)
-	r.series.requests(at, so.Requests)
-	r.seconds.requests(at, so)
+	if r.traffic == nil {
+		r.traffic = &so
+	}
+	requests, failed := so.Requests-r.traffic.Requests, so.FailedRequests-r.traffic.FailedRequests
+	r.series.at(at).requests += requests
+	r.seconds.requests(at, requests, failed)
+	r.traffic = &so
 	r.failures.busiest.add(sample{at, so}, r.failures.window.isOpen())
 }
 

@@ -73,13 +73,11 @@ type digest struct {
 // seconds keeps the latest minute, and the distributions of its last seconds, which take most of the memory. The one more of both
 // is the second that is not over.
 type seconds struct {
-	begun    bool
-	first    int64 // the second of the first event
-	slots    [minuteSeconds + 1]slot
-	digests  [liveSeconds + 1]digest
-	totals   Totals
-	counting bool    // traffic is known
-	traffic  Traffic // of the latest sample
+	begun   bool
+	first   int64 // the second of the first event
+	slots   [minuteSeconds + 1]slot
+	digests [liveSeconds + 1]digest
+	totals  Totals
 }
 
 // at returns the slot of a moment, which it clears if it held an earlier second; nil if the moment is too long ago.
@@ -147,14 +145,13 @@ func (l *seconds) notification(at time.Duration, herd int) {
 	}
 }
 
-// requests records the traffic so far. What has happened since the previous call belongs to the second of this one.
-func (l *seconds) requests(at time.Duration, so Traffic) {
-	if s := l.at(at); s != nil && l.counting {
-		s.FailedRequests += so.FailedRequests - l.traffic.FailedRequests
-		l.totals.Requests += so.Requests - l.traffic.Requests
-		l.totals.FailedRequests += so.FailedRequests - l.traffic.FailedRequests
+// requests records requests that belong to the second of the call.
+func (l *seconds) requests(at time.Duration, n, failed int64) {
+	if s := l.at(at); s != nil {
+		s.FailedRequests += failed
+		l.totals.Requests += n
+		l.totals.FailedRequests += failed
 	}
-	l.traffic, l.counting = so, true
 }
 
 // whole returns the whole seconds before now: the first one, at most so many before the end, and the one after the last. There is

@@ -64,6 +64,7 @@ type Recorder struct {
 	timeline middle
 	series   series
 	seconds  seconds
+	traffic  *Traffic // of the latest call of Traffic; nil before it
 	failures failures
 	open     open
 

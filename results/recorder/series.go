@@ -46,10 +46,8 @@ type series struct {
 	start, width time.Duration
 	used         int // bins
 	bins         [results.MaxBins]bin
-	total        int64         // of the requests
 	open         bool          // the load is open, so that there is a backlog
 	reported     time.Duration // when its backlog was reported last
-	counting     bool          // total is known
 }
 
 // at extends the series to a moment and returns its bin.
@@ -95,14 +93,6 @@ func (s *series) memory(at time.Duration, bytes int64) {
 }
 
 func (s *series) notification(at time.Duration) { s.at(at).notifications++ }
-
-// requests adds the requests since the previous call.
-func (s *series) requests(at time.Duration, total int64) {
-	if s.counting {
-		s.at(at).requests += total - s.total
-	}
-	s.total, s.counting = total, true
-}
 
 // read records a bystander's read in the bin in which it was due.
 func (s *series) read(b results.BystanderRead) {
