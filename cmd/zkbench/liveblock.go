@@ -14,7 +14,6 @@ const (
 	valueColumns = 9
 	peakColumns  = 14
 	minute       = 60 // seconds, each of which has a column
-	leastColumns = labelColumns + valueColumns + 12
 )
 
 // track is a quantity of a live block. The sparkline is scaled to its own peak.
@@ -42,7 +41,7 @@ func tracks(l runner.Live) []track {
 // liveBlock returns the lines about a measurement under way, each of at most so many columns: what is measured and for how long, a
 // sparkline of the last minute for each quantity, and what is next.
 func liveBlock(what string, l runner.Live, columns int) []string {
-	times := " " + timesOf(l, " of ")
+	times := " " + timesOf(l)
 	if l.WarmUp {
 		times += ", warm-up"
 	}
@@ -59,7 +58,7 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 
 // line returns the label, the value of the last seconds, the sparkline and, if there is room, the peak.
 func (t track) line(seconds []runner.Second, columns int) string {
-	room := min(columns-labelColumns-valueColumns-2, minute)
+	room := max(min(columns-labelColumns-valueColumns-2, minute), 0)
 	var values []float64
 	peak := 0.0
 	for _, s := range seconds {

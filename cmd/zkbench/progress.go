@@ -128,26 +128,19 @@ func (p *progress) show(l runner.Live) {
 // liveShortest is how much of a measurement must remain, if that is known, for a line about it where there is no terminal.
 const liveShortest = time.Second
 
-// liveLine returns the last seconds in at most width columns. What is measured comes first, shortened as far as necessary.
-func liveLine(what string, l runner.Live, width int) string {
-	numbers := fmt.Sprintf(" %s %s ops/s p99 %s %s notif/s herd %d", timesOf(l, "/"), table.Count(l.PerSecond(l.Operations)), p99Of(l),
-		table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
-	return shortened(what, max(width-table.Width(numbers), 0)) + numbers
-}
-
 // liveText returns the last seconds in words.
 func liveText(l runner.Live) string {
-	return fmt.Sprintf("%s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d", timesOf(l, " of "), l.Length,
+	return fmt.Sprintf("%s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d", timesOf(l), l.Length,
 		table.Count(l.PerSecond(l.Operations)), l.Phase, p99Of(l), table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
 }
 
 // timesOf returns how long a load has gone on, and how long it takes in all if that is known.
-func timesOf(l runner.Live, of string) string {
+func timesOf(l runner.Live) string {
 	elapsed := l.Elapsed.Round(time.Second)
 	if left, _ := l.Remaining(); left == 0 {
 		return elapsed.String()
 	}
-	return elapsed.String() + of + l.Planned.Round(time.Second).String()
+	return elapsed.String() + " of " + l.Planned.Round(time.Second).String()
 }
 
 // p99Of returns the p99, or a dash if nothing ended.
@@ -166,15 +159,11 @@ func shortened(text string, columns int) string {
 	return text[:columns-1] + "…"
 }
 
-// draw replaces the block of a terminal, or its single line if the terminal is too low for a block.
+// draw replaces the block of a terminal by as many lines as there is room for.
 func (p *progress) draw(l runner.Live) {
 	columns, rows := p.columns()
-	what := p.place() + " " + p.what
-	lines := liveBlock(what, l, columns)
-	if rows <= len(lines) || columns < leastColumns {
-		lines = []string{liveLine(what, l, columns)}
-	}
-	p.out.draw(lines)
+	lines := liveBlock(p.place()+" "+p.what, l, columns)
+	p.out.draw(lines[:min(max(rows-1, 1), len(lines))])
 }
 
 // connecting shows how many sessions of the measurement under way are established.
