@@ -64,10 +64,11 @@ func TestDecodeOfMoreParts(t *testing.T) {
 // Metrics that do not follow from the rest are refused even with a digest.
 func TestDecodeComputesMetricsAgain(t *testing.T) {
 	for name, change := range map[string]func(metrics map[string]results.Metric){
-		"another value": func(m map[string]results.Metric) { m[results.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"} },
-		"another unit":  func(m map[string]results.Metric) { m[results.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
-		"one less":      func(m map[string]results.Metric) { delete(m, results.HerdMax) },
-		"one more":      func(m map[string]results.Metric) { m["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
+		"another value": func(m map[string]results.Metric) {
+			m[results.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"}
+		},
+		"another unit": func(m map[string]results.Metric) { m[results.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
+		"one more":     func(m map[string]results.Metric) { m["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
 	} {
 		d := whole(t)
 		change(d.Metrics)
@@ -78,6 +79,20 @@ func TestDecodeComputesMetricsAgain(t *testing.T) {
 		if _, err := results.Decode(text); err == nil || !strings.Contains(err.Error(), "does not follow from its measurement") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A metric that a document lacks, because an older zkbench wrote it, is computed.
+func TestDecodeAddsMetrics(t *testing.T) {
+	d := whole(t)
+	want := d.Metrics[results.HerdMax]
+	delete(d.Metrics, results.HerdMax)
+	text, err := results.Seal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = results.Decode(text); err != nil || d.Metrics[results.HerdMax] != want {
+		t.Errorf("%v, %v; want %v", d.Metrics[results.HerdMax], err, want)
 	}
 }
 
