@@ -143,10 +143,14 @@ func TestInline(t *testing.T) {
 	style, spots := plots.InlineStyle(), 0
 	for _, f := range figures {
 		text := f.Inline()
-		text = regexp.MustCompile(` ([a-z-]+)=([0-9a-z.-]+)`).ReplaceAllString(text, ` $1="$2"`) // as XML wants it
-		for _, class := range regexp.MustCompile(`class="(?:dots )?([sf][0-9a-f]+)"`).FindAllStringSubmatch(text, -1) {
+		for _, class := range regexp.MustCompile(`class="([sf][0-9a-f]+)"`).FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(style, "."+class[1]+"{") {
 				t.Errorf("%s: the style sheet has no class %s", f.Name, class[1])
+			}
+		}
+		for _, element := range regexp.MustCompile(`<(?:path|text)[^>]*>`).FindAllString(text, -1) {
+			if !strings.Contains(element, " class=") { // it would be black, on dark pages too
+				t.Errorf("%s: no class in %s", f.Name, element)
 			}
 		}
 		if strings.Contains(text, "<script") || strings.Contains(text, "<i>") || strings.Contains(text, `"b"`) {
