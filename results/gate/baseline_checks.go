@@ -92,7 +92,8 @@ func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
 	case !measured:
 		result, why = outcome.Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, c.Metric)
 	case d.Guessed(c.Metric):
-		result, why = outcome.Inconclusive, fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, claim.HerdsAreGuessed)
+		result = outcome.Inconclusive
+		why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, claim.HerdsAreGuessed)
 	case r.Exact && !d.Expected.Exact:
 		result, why = outcome.Inconclusive, "the baseline is exact, and this load is not"
 	case r.Exact && d.AgainstCount(c.Metric, limit) > 0, !r.Exact && d.Exceeds(c.Metric, limit):
