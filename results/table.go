@@ -61,8 +61,7 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		first := rows[0]
-		fmt.Fprintf(w, "%s on %s, %smedian of %s\n\n", first.Scenario, first.serversText(), first.sizeText(), repeatsOf(rows))
+		fmt.Fprintf(w, "%s\n\n", heading(rows))
 		rendered, dropped := tableOf(rows).Text(width)
 		if _, err := fmt.Fprintln(w, rendered); err != nil {
 			return err
@@ -81,6 +80,12 @@ func (s Summary) WriteTable(w io.Writer, width int) error {
 		}
 	}
 	return nil
+}
+
+// heading returns the line above the table of one scenario's rows.
+func heading(rows []Row) string {
+	first := rows[0]
+	return fmt.Sprintf("%s on %s, %smedian of %s", first.Scenario, first.serversText(), first.sizeText(), repeatsOf(rows))
 }
 
 // serversText describes the servers.

@@ -137,6 +137,8 @@ func TestUsageErrors(t *testing.T) {
 		{"clients twice", []string{"run", "lock-drain", "--clients", "5,5"}, "has 5 twice"},
 		{"a scenario twice", []string{"run", "lock-drain", "lock-drain"}, "given twice"},
 		{"a page without a file", []string{"report", "--html", ""}, "--html is empty"},
+		{"an unknown format of a report", []string{"report", "--format", "cvs"}, "--format cannot be"},
+		{"a format of an overview", []string{"report", "--overview", "--format", "csv"}, "does not go with --overview"},
 		{"a page and a table", []string{"report", "--html", "x.html", "--markdown"}, "goes with neither"},
 		{"no folder for the page", []string{"report", "--html", missing + "/x.html"}, "there is no folder"},
 		{"a run twice, to plot", []string{"plot", "x", "./x"}, "is given twice"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
@@ -18,13 +19,16 @@ import (
 
 func reportCommand(a *app) *cobra.Command {
 	var overview, markdown bool
-	var html string
+	var html, format string
 	cmd := &cobra.Command{
 		Use:   "report [RESULT…]",
 		Short: "Show the tables of results again",
 		Long: `Show what 'zkbench run' printed: the comparison of the variants, and warnings
 about the numbers. A RESULT is a run's folder or single files of it. Without
 one, the newest run in ` + defaultRuns + ` is shown.
+
+With --format csv or json, each variant under each load is one row, with all its
+metrics, for scripts and notebooks; docs/report.md has examples.
 
 With --overview, pairs of variants are shown instead: the costs of both at the
 largest number of clients, what the second one gains, and what it changes. The
@@ -35,16 +39,23 @@ scenario, tables that sort, all figures with their values, and what is known of
 each variant. The page needs nothing else, so that it can be handed on. With two
 or more runs, the page also compares them under the rules of 'zkbench compare'.`,
 		Example: `  zkbench report
+  zkbench report --format csv > rows.csv
   zkbench report --html report.html
   zkbench report --html report.html results/runs/OLD results/runs/NEW
   zkbench report results/runs/20260102T030405Z-ab12 --overview
   zkbench run all && zkbench report --markdown`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("html") {
-				if overview || markdown {
-					return usage(errors.New("--html writes a page with everything, and goes with neither --overview nor --markdown"))
-				}
+			others := given(cmd, func(f *pflag.Flag) bool { return slices.Contains([]string{"html", "overview", "markdown"}, f.Name) })
+			switch page, isText := cmd.Flags().Changed("html"), format == table.Formats()[0]; {
+			case page && (overview || markdown || !isText):
+				return usage(errors.New("--html writes a page with everything, and goes with neither --overview, --markdown nor --format"))
+			case !isText && len(others) > 0:
+				return usage(fmt.Errorf("--format is that of the tables, and does not go with %s", strings.Join(others, ", ")))
+			case page:
 				return a.writePage(args, html)
+			}
+			if err := oneOf("--format", format, table.Formats()); err != nil {
+				return err
 			}
 			docs, err := a.readResults(args)
 			if err != nil {
@@ -57,14 +68,35 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 			case overview:
 				return summary.WriteOverview(a.stdout, width(a.stdout))
 			default:
-				return a.printTables(docs, summary)
+				return a.writeRows(docs, summary, format)
 			}
 		},
 	}
 	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair of variants per scenario")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "show the overview as a Markdown table")
+	cmd.Flags().StringVar(&format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	cmd.Flags().StringVar(&html, "html", "", "write a page for a browser to this `file`")
 	return cmd
+}
+
+// writeRows prints the rows of results in one of the formats. Text and Markdown have the findings below the tables.
+func (a *app) writeRows(docs []*results.Document, summary results.Summary, format string) error {
+	switch format {
+	case "json":
+		return summary.WriteJSON(a.stdout)
+	case "csv":
+		return summary.WriteCSV(a.stdout)
+	case "markdown":
+		var findings strings.Builder
+		results.WriteVerdict(&findings, docs)
+		err := summary.WriteMarkdown(a.stdout)
+		for line := range strings.Lines(findings.String()) {
+			fmt.Fprint(a.stdout, "- ", strings.TrimLeft(line, " "))
+		}
+		return err
+	default:
+		return a.printTables(docs, summary)
+	}
 }
 
 // readResults reads results, or the newest run if none are named.
@@ -153,8 +185,8 @@ func verdict(docs []*results.Document) error {
 	}
 }
 
-// checkClaims prints what has become of the claims of the scenarios, and returns an error with the exit code that decides. A scenario is not
-// held to claims that its servers cannot decide.
+// checkClaims prints what has become of the claims of the scenarios, and returns an error with the exit code that decides. A
+// scenario is not held to claims that its servers cannot decide.
 func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenario) error {
 	var checks []claim.Check
 	var codes []int

@@ -56,7 +56,7 @@ func number(shown string, value float64) cell {
 // tables returns the main table of rows, and one of all other metrics; nil if there are none.
 func tables(d *results.Document, rows []results.Row) (main, more *table) {
 	shown := mainMetrics(d, rows)
-	others := slices.DeleteFunc(measured(rows), func(metric string) bool { return slices.Contains(shown, metric) })
+	others := slices.DeleteFunc(results.Summary{Rows: rows}.Metrics(), func(metric string) bool { return slices.Contains(shown, metric) })
 	repeats := results.Largest(results.Map(rows, func(r results.Row) int { return r.Repeats }))
 	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, results.Plural(repeats, "repeat"))
 	main = metricTable(caption, rows, shown)
@@ -87,17 +87,6 @@ func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *ta
 	return t
 }
 
-// measured returns the metrics that any row has, sorted.
-func measured(rows []results.Row) []string {
-	all := map[string]bool{}
-	for _, r := range rows {
-		for metric := range r.Metrics {
-			all[metric] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
 // mainMetrics returns what the scenario asks about, and what tables of every scenario show.
 func mainMetrics(d *results.Document, rows []results.Row) []string {
 	wanted := slices.Clone(d.Scenario.Asks)
@@ -105,8 +94,9 @@ func mainMetrics(d *results.Document, rows []results.Row) []string {
 	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
 		wanted = append(wanted, results.Quantile(phase, 50), results.Quantile(phase, 99))
 	}
-	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.Quantile(results.BystanderPhase, 99))
-	have := measured(rows)
+	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax,
+		results.Quantile(results.BystanderPhase, 99))
+	have := results.Summary{Rows: rows}.Metrics()
 	missing := func(metric string) bool { return !slices.Contains(have, metric) }
 	return results.AppendNew(nil, slices.DeleteFunc(wanted, missing)...)
 }

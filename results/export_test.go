@@ -1,0 +1,35 @@
+package results_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+)
+
+// exported are rows with a metric that some lack, with doubts, and with marks.
+func exported() results.Summary {
+	broken := document("children-watch", "naive", 50, 1, map[string]float64{"ops/s": 110.4, "herd-max": 49})
+	broken.Violations, broken.Warnings = []results.Violation{{Text: "two holders"}}, []string{"a, warning", `with "quotes"`}
+	invalid := document("predecessor-watch", "optimized", 50, 1, map[string]float64{"ops/s": 443.2})
+	invalid.Invalid = []string{"a reason"}
+	faulty := document("predecessor-watch", "optimized", 50, 1, map[string]float64{results.RecoveryMax: 1.5e9, results.Orphans: 2})
+	faulty.Scenario.Faults = []string{"kill: leader, at: 1s, for: 2s"}
+	return results.Summarize([]*results.Document{
+		broken, invalid, faulty, openDocument("predecessor-watch", "optimized", 200, 1, 1), openDocument("predecessor-watch", "optimized", 200, 2, 2),
+	})
+}
+
+func TestFormats(t *testing.T) {
+	var text, markdown, csv, json bytes.Buffer
+	s := exported()
+	if err := errors.Join(s.WriteTable(&text, 80), s.WriteMarkdown(&markdown), s.WriteCSV(&csv), s.WriteJSON(&json)); err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, "testdata/report.txt", text.Bytes())
+	golden.Compare(t, "testdata/report.md", markdown.Bytes())
+	golden.Compare(t, "testdata/report.csv", csv.Bytes())
+	golden.Compare(t, "testdata/report.json", json.Bytes())
+}
