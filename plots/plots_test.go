@@ -123,7 +123,7 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 	if kind == "naive" {
 		outage = 2900 * ms
 	}
-	d.Clients, d.Scenario.Faults = clients, []string{"kill leader at 8s for 3s", "stop holder at 14s"}
+	d.Clients, d.Scenario.Faults = clients, []results.FaultLoad{{Kind: "kill", Whom: "leader", At: 8 * time.Second, For: 3 * time.Second}, {Kind: "stop", Whom: "holder", At: 14 * time.Second}}
 	m := recordertest.Measurement{Config: recorder.Config{Faulty: true}, Window: recordertest.Stretch{Start: d.Window.Start, End: d.Window.End}}
 	m.Faults = []recordertest.Fault{
 		{Kind: "kill", Target: "zoo2", Start: 10 * time.Second, End: 13 * time.Second},
@@ -173,7 +173,7 @@ func TestFailures(t *testing.T) {
 func TestTimelineWithFaults(t *testing.T) {
 	docs := []*results.Document{measured(t, "children-watch", "naive", 4, 1), measured(t, "predecessor-watch", "optimized", 4, 1)}
 	for _, d := range docs {
-		d.Scenario.Faults = []string{"expire any at 100ms"}
+		d.Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any", At: 100 * time.Millisecond}}
 		d.Failure = &results.Failure{Faults: []results.Fault{{At: 100 * ms, Kind: "expire", Target: "any", Recovery: -1}}}
 	}
 	const name = "lock-contention-container-timeline-n4-children-watch.svg"

@@ -120,7 +120,7 @@ func TestFindingsOfBackgrounds(t *testing.T) {
 		{"failed requests", func(d *results.Document) { d.Background.Alone.Write.Failed, d.Background.During.Read.Failed = 2, 3 }, "5 requests of the background failed"},
 		{"failed requests, as servers were killed", func(d *results.Document) {
 			d.Background.Alone.Write.Failed = 2
-			d.Scenario.Faults = []string{"kill: leader, at: 1s"}
+			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second}}
 		}, ""},
 		{"a write that the servers did not count", func(d *results.Document) { d.Oracle.ServerTransactions-- }, "clients and background sent 40 writes, servers made 39 transactions: +1"},
 	} {

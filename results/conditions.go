@@ -44,46 +44,6 @@ func (d *Document) Conditions() map[Condition]string {
 	return out
 }
 
-// conditions returns the part of the load that affects a single measurement.
-func (s Scenario) conditions() map[Condition]string {
-	out := map[Condition]string{
-		{LoadAspect, "mode"}:           s.Mode,
-		{LoadAspect, "size"}:           fmt.Sprint(max(s.Size, 1)),
-		{LoadAspect, "operations"}:     fmt.Sprint(s.Operations),
-		{LoadAspect, "duration"}:       s.Duration.String(),
-		{LoadAspect, "warm-up"}:        s.WarmUp.String(),
-		{LoadAspect, "hold"}:           s.Hold.String(),
-		{LoadAspect, "think"}:          s.Think.String(),
-		{LoadAspect, "heap"}:           fmt.Sprint(s.Heap),
-		{LoadAspect, "bystander rate"}: fmt.Sprint(s.BystanderRate),
-	}
-	if s.Mode == OpenMode {
-		out[Condition{LoadAspect, "arrivals"}] = s.Arrivals
-	}
-	if s.staged() {
-		out[Condition{LoadAspect, "stages"}] = StagesText(s.Stages)
-	}
-	if s.Faulty() {
-		out[Condition{LoadAspect, "faults"}] = strings.Join(s.Faults, "; ")
-	}
-	if s.SessionTimeout > 0 {
-		out[Condition{LoadAspect, "session timeout asked for"}] = s.SessionTimeout.String()
-	}
-	if s.Background != nil {
-		out[Condition{LoadAspect, "background"}] = s.background()
-	}
-	if s.AtMost > 0 {
-		out[Condition{LoadAspect, "at most"}] = s.AtMost.String()
-	}
-	if s.Tunnelled {
-		out[Condition{LoadAspect, "tunnelled"}] = "true"
-	}
-	if s.Roam {
-		out[Condition{LoadAspect, "roam"}] = "true"
-	}
-	return out
-}
-
 func (e Environment) conditions() map[Condition]string {
 	out := map[Condition]string{
 		{EngineAspect, "engine"}:            e.Engine,

@@ -7,10 +7,8 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -83,81 +81,21 @@ func (d *Document) Breaches() int64 { return int64(len(d.Violations)) + d.MoreVi
 
 // BreachExpected reports whether the scenario expects this variant to break its promise, which it is known to do.
 func (d *Document) BreachExpected() bool {
-	return d.KnownBroken != "" && slices.Contains(strings.Split(d.Scenario.Broken, ","), d.Variant)
+	return d.KnownBroken != "" && slices.Contains(d.Scenario.Broken, d.Variant)
 }
 
 // Broken reports whether the promise was broken although the scenario does not expect it.
 func (d *Document) Broken() bool { return d.Breaches() > 0 && !d.BreachExpected() }
 
 // Load names the number of clients and the rate, such as "50 clients at 200/s".
-func (d *Document) Load() string { return loadText(fmt.Sprint(d.Clients), fmt.Sprint(d.Rate)) }
+func (d *Document) Load() string { return loadText(d.Clients, d.Rate) }
 
-func loadText(clients, rate string) string {
-	if rate == "0" {
-		return clients + " clients"
+func loadText(clients, rate int) string {
+	if rate == 0 {
+		return fmt.Sprintf("%d clients", clients)
 	}
-	return fmt.Sprintf("%s clients at %s/s", clients, rate)
+	return fmt.Sprintf("%d clients at %d/s", clients, rate)
 }
-
-// Loads returns the loads that the scenario asks for, as [Document.Load] names them.
-func (s Scenario) Loads() []string {
-	var out []string
-	for _, clients := range listed(s.ClientCounts) {
-		for _, rate := range listed(cmp.Or(s.Rates, "[0]")) {
-			out = append(out, loadText(clients, rate))
-		}
-	}
-	return out
-}
-
-// listed returns the elements of a list that was formatted by fmt.
-func listed(text string) []string { return strings.Fields(strings.Trim(text, "[]")) }
-
-// Scenario is the load that was applied, including the changes made by flags.
-type Scenario struct {
-	Name          string        `json:"name"`
-	Question      string        `json:"question"`
-	Mode          string        `json:"mode"`
-	Size          int           `json:"size,omitempty"`       // of the recipe's data, for each client; 0 means 1
-	Operations    int           `json:"operations,omitempty"` // per client
-	Duration      time.Duration `json:"duration_ns,omitempty"`
-	ClientCounts  string        `json:"client_counts"`      // all numbers of clients that the scenario asks for
-	Variants      string        `json:"variants"`           // all variants that it asks for
-	Broken        string        `json:"broken,omitempty"`   // the variants that it expects to break their promise
-	Rates         string        `json:"rates,omitempty"`    // all rates of an open load, in operations per second
-	Arrivals      string        `json:"arrivals,omitempty"` // of an open load: constant or poisson
-	Stages        []StageLoad   `json:"stages,omitempty"`   // of a load that changes within the window
-	WarmUp        time.Duration `json:"warm_up_ns"`
-	Hold          time.Duration `json:"hold_ns"`
-	Think         time.Duration `json:"think_ns"`
-	Repeats       int           `json:"repeats"`
-	Seed          uint64        `json:"seed"`
-	Heap          bool          `json:"heap,omitempty"`       // the heap is to be measured
-	AtMost        time.Duration `json:"at_most_ns,omitempty"` // after which the load is ended; 0 means never
-	BystanderRate int           `json:"bystander_rate"`       // reads per second and server
-	Overview      string        `json:"overview,omitempty"`
-	// Asks lists the metrics that the scenario is about: those of its claims and of its overview. Figures follow it. It does not
-	// depend on flags, unlike Expect, which is empty if flags have changed the load.
-	Asks   []string `json:"asks,omitempty"`
-	Expect []string `json:"expect,omitempty"` // the claims about the outcome, in the syntax of results/claim
-	// Background is the load of other sessions; nil without one.
-	Background *BackgroundLoad `json:"background,omitempty"`
-	// Faults is the schedule of faults, in the notation of the flag --fault.
-	Faults         []string      `json:"faults,omitempty"`
-	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
-	Roam           bool          `json:"roam,omitempty"`               // a client may connect to another server after a failure
-	// Tunnelled says that a variant of the scenario is in a driver, so that the requests of all variants pass through zkbench once more.
-	Tunnelled bool `json:"tunnelled,omitempty"`
-}
-
-// The modes of a load.
-const (
-	ClosedMode   = "closed"
-	LockstepMode = "lockstep"
-	OpenMode     = "open"
-	// ObservedMode is the mode of a load that another program has applied. Neither its length nor its operations are given in advance.
-	ObservedMode = "observed"
-)
 
 // Environment describes the servers, the machine and the build that a measurement used.
 type Environment struct {

@@ -71,8 +71,8 @@ func (s Summary) Metrics() []string {
 func (r Row) record() map[string]any {
 	record := map[string]any{
 		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": r.Engine,
-		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": r.Background, "faults": append([]string{}, r.Faults...),
-		"repeats": r.Repeats, "mark": r.Mark, "doubts": append([]string{}, r.Warnings...),
+		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": r.Background,
+		"faults": append([]string{}, Map(r.Faults, FaultLoad.String)...), "repeats": r.Repeats, "mark": r.Mark, "doubts": append([]string{}, r.Warnings...),
 	}
 	for name, m := range r.Metrics {
 		record[name] = Number(m.Value)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
@@ -16,7 +17,7 @@ func exported() results.Summary {
 	invalid := document("predecessor-watch", "optimized", 50, 1, map[string]float64{"ops/s": 443.2})
 	invalid.Invalid = []string{"a reason"}
 	faulty := document("predecessor-watch", "optimized", 50, 1, map[string]float64{results.RecoveryMax: 1.5e9, results.Orphans: 2})
-	faulty.Scenario.Faults = []string{"kill: leader, at: 1s, for: 2s"}
+	faulty.Scenario.Faults = []results.FaultLoad{{Kind: results.KillFault, Whom: "leader", At: time.Second, For: 2 * time.Second}}
 	return results.Summarize([]*results.Document{
 		broken, invalid, faulty, openDocument("predecessor-watch", "optimized", 200, 1, 1), openDocument("predecessor-watch", "optimized", 200, 2, 2),
 	})

@@ -64,6 +64,3 @@ type FaultExcerpt struct {
 	Timeline   Timeline      `json:"timeline"`
 	Operations []TimelineDot `json:"operations"` // the ends of completed operations, since the timeline's start
 }
-
-// Faulty reports whether the scenario asks for faults.
-func (s Scenario) Faulty() bool { return len(s.Faults) > 0 }

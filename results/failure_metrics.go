@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // missed returns the number of faults that met no victim.
@@ -83,7 +82,7 @@ func faultsLine(rows []Row) string {
 	if len(rows[0].Faults) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("faults: %s; counts contain recoveries, so that they are not compared with formulas", strings.Join(rows[0].Faults, "; "))
+	text := fmt.Sprintf("faults: %s; counts contain recoveries, so that they are not compared with formulas", FaultsText(rows[0].Faults))
 	if slices.ContainsFunc(rows, func(r Row) bool { return r.Unrecovered > 0 }) {
 		text += "; ≥: the load ended before a recovery"
 	}

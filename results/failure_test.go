@@ -20,7 +20,7 @@ func faultyRun(t *testing.T) *results.Document {
 	t.Helper()
 	d := described()
 	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, 5*time.Second
-	d.Scenario.Faults = []string{"kill leader at 1s for 2s", "expire holder at 2s every 2s"}
+	d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}, {Kind: "expire", Whom: "holder", At: 2 * time.Second, Every: 2 * time.Second}}
 	m := releases(time.Second, 6*time.Second)
 	for _, s := range m.Spans {
 		m.Notifications = append(m.Notifications, note(s.End, 0, int64(s.End)))
@@ -133,15 +133,15 @@ func TestOutages(t *testing.T) {
 		{"zoo1 restarted", func(d *results.Document) { d.Servers = []results.ServerReport{{Name: "zoo1", Restarted: true}} }, "kill pause partition"},
 		{"could not match 1 replies", func(d *results.Document) { d.Health.UnmatchedReplies = 1 }, ""},
 	}
-	for _, kind := range []string{"kill", "pause", "partition", "expire", "cut", "stop", "deaf"} {
+	for _, kind := range []results.FaultKind{"kill", "pause", "partition", "expire", "cut", "stop", "deaf"} {
 		for _, o := range outages {
 			d := &results.Document{
-				Scenario: results.Scenario{Faults: []string{kind + " any at 1s"}}, Window: results.Window{Operations: 1},
+				Scenario: results.Scenario{Faults: []results.FaultLoad{{Kind: kind, Whom: "any", At: time.Second}}}, Window: results.Window{Operations: 1},
 				Failure: &results.Failure{Faults: make([]results.Fault, 1)}, Oracle: results.Oracle{Checked: true},
 			}
 			o.happen(d)
 			f := d.Findings()
-			explained := slices.Contains(strings.Fields(o.by), kind)
+			explained := slices.Contains(strings.Fields(o.by), string(kind))
 			said := strings.Join(f.Invalid, "; ")
 			if explained {
 				said = strings.Join(f.Warnings, "; ")
@@ -244,10 +244,10 @@ func TestTableOfFaults(t *testing.T) {
 		document("predecessor-watch", "optimized", 50, 1, metrics(0.5)),
 	}
 	for _, d := range docs[:2] {
-		d.Scenario.Faults, d.Failure = []string{"stop holder at 2s every 8s", "kill leader at 5s for 3s"}, &results.Failure{}
+		d.Scenario.Faults, d.Failure = []results.FaultLoad{{Kind: "stop", Whom: "holder", At: 2 * time.Second, Every: 8 * time.Second}, {Kind: "kill", Whom: "leader", At: 5 * time.Second, For: 3 * time.Second}}, &results.Failure{}
 	}
 	docs[0].Failure.Unrecovered = 1
-	docs[2].Scenario.Faults = []string{"expire any at 1s"}
+	docs[2].Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any", At: time.Second}}
 	for width, name := range map[int]string{80: "table-faults-80.txt", 200: "table-faults-200.txt", 240: "table-faults-240.txt"} {
 		var out bytes.Buffer
 		if err := results.Summarize(docs).WriteTable(&out, width); err != nil {

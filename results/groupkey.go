@@ -12,12 +12,12 @@ import (
 type GroupKey struct {
 	Scenario, Recipe, Kind, Variant string
 
-	Size, Clients, Rate int // Size is at least 1; Rate is 0 unless the load is open
+	Size, Clients, Rate int // Rate is 0 unless the load is open
 }
 
 // Key returns the key of the document's group.
 func (d *Document) Key() GroupKey {
-	return GroupKey{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, max(d.Scenario.Size, 1), d.Clients, d.Rate}
+	return GroupKey{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, d.Scenario.Size, d.Clients, d.Rate}
 }
 
 // kinds are the kinds of variants in the order of tables.

@@ -50,13 +50,13 @@ func TestGivenUpArrivals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		open   results.Open
-		faults []string
+		faults []results.FaultLoad
 		want   bool
 	}{
 		{"all served", results.Open{Arrivals: 100, Served: 100}, nil, false},
 		{"given up", results.Open{Arrivals: 100, Served: 70, GivenUp: 30}, nil, true},
-		{"given up after a fault", results.Open{Arrivals: 100, Served: 70, GivenUp: 30}, []string{"kill: leader, at: 6s"}, true},
-		{"in vain after a fault", results.Open{Arrivals: 100, Served: 98}, []string{"kill: leader, at: 6s"}, false},
+		{"given up after a fault", results.Open{Arrivals: 100, Served: 70, GivenUp: 30}, []results.FaultLoad{{Kind: "kill", Whom: "leader", At: 6 * time.Second}}, true},
+		{"in vain after a fault", results.Open{Arrivals: 100, Served: 98}, []results.FaultLoad{{Kind: "kill", Whom: "leader", At: 6 * time.Second}}, false},
 	} {
 		d := openDocument("a", "naive", 100, 1, 1)
 		tt.open.LastEmpty, d.Open, d.Scenario.Faults = d.Window.End, &tt.open, tt.faults

@@ -3,8 +3,6 @@ package results
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 )
 
 // outage is a kind of disturbance that a fault can cause.
@@ -22,27 +20,16 @@ const (
 // explains reports whether the scenario asks for a kind of fault that causes such outages. This is the rule by which a fault
 // that was asked for does not make a measurement invalid, and one that was not asked for does.
 func (s Scenario) explains(o outage) bool {
-	switch o {
-	case lostSession:
-		return s.asksFor("kill", "pause", "partition", "expire", "stop")
-	case reconnect:
-		return s.asksFor("kill", "pause", "partition", "expire", "stop", "cut")
-	case failedRead, leaderChange, standstill, restart: // a server that has lost its quorum begins anew, with new counters
-		return s.asksFor("kill", "pause", "partition")
-	default:
-		return false
-	}
-}
-
-// asksFor reports whether the schedule has a fault of one of the kinds. Each fault names its kind as a word of its own.
-func (s Scenario) asksFor(kinds ...string) bool {
-	return slices.ContainsFunc(s.Faults, func(fault string) bool {
-		return slices.ContainsFunc(words(fault), func(word string) bool { return slices.Contains(kinds, word) })
+	return slices.ContainsFunc(s.Faults, func(f FaultLoad) bool {
+		switch o {
+		case lostSession:
+			return f.Kind.OfServer() || f.Kind == ExpireFault || f.Kind == StopFault
+		case reconnect:
+			return f.Kind.OfServer() || f.Kind == ExpireFault || f.Kind == StopFault || f.Kind == CutFault
+		default: // a server that has lost its quorum begins anew, with new counters
+			return f.Kind.OfServer()
+		}
 	})
-}
-
-func words(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // outages describes the outages that the schedule of faults explains, or those that it does not.

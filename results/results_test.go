@@ -97,7 +97,7 @@ func TestFindingsAgainstFormulas(t *testing.T) {
 func document(variant, kind string, clients, repeat int, metrics map[string]float64) *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire"}, Clients: clients, Repeat: repeat,
-		Scenario:    results.Scenario{Name: "lock-contention"},
+		Scenario:    results.Scenario{Name: "lock-contention", Size: 1},
 		Environment: results.Environment{Engine: "container"},
 		Metrics:     map[string]results.Metric{},
 	}
@@ -166,14 +166,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Measurements of different sizes share neither a row nor a table; a document from before there was a size has size 1.
+// Measurements of different sizes share neither a row nor a table.
 func TestSizesAreKeptApart(t *testing.T) {
 	docs := []*results.Document{
 		document("a", "naive", 10, 1, map[string]float64{"ops/s": 5}),
 		document("a", "naive", 10, 1, map[string]float64{"ops/s": 5}),
 		document("a", "naive", 10, 2, map[string]float64{"ops/s": 5}),
 	}
-	docs[0].Scenario.Size, docs[1].Scenario.Size = 1000, 1
+	docs[0].Scenario.Size, docs[1].Scenario.Size, docs[2].Scenario.Size = 1000, 1, 1
 	s := results.Summarize(docs)
 	if len(s.Rows) != 2 || s.Rows[0].Repeats != 2 || s.Rows[0].Size != 1 || s.Rows[1].Size != 1000 {
 		t.Fatalf("rows = %+v, want one of size 1 with two repeats and one of size 1000", s.Rows)
@@ -202,7 +202,7 @@ func TestVerdict(t *testing.T) {
 	var broken bytes.Buffer
 	results.WriteVerdict(&broken, docs)
 	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
-	docs[2].KnownBroken, docs[2].Scenario.Broken = "two clients may hold the lock", "b"
+	docs[2].KnownBroken, docs[2].Scenario.Broken = "two clients may hold the lock", []string{"b"}
 	docs[2].Unfinished = &results.Unfinished{Breach: "stuck after", Requests: 20, Notifications: 5}
 	var known bytes.Buffer
 	results.WriteVerdict(&known, docs)
@@ -213,7 +213,7 @@ func TestVerdict(t *testing.T) {
 func described() *results.Document {
 	return &results.Document{
 		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0).UTC(), Recipe: "lock", Variant: "a", Kind: "naive", Clients: 10, Repeat: 2,
-		Scenario:    results.Scenario{Name: "lock-drain", Mode: "lockstep", Size: 1, ClientCounts: "[1 10]", Repeats: 3, BystanderRate: 100},
+		Scenario:    results.Scenario{Name: "lock-drain", Mode: "lockstep", Size: 1, Clients: []int{1, 10}, Repeats: 3, BystanderRate: 100},
 		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
 		Phases:      []string{"acquire", "release"}, Operation: "release", Batch: 1, Waiting: []string{"acquire"}, UntimedPhases: []string{"acquire"}, Shares: []results.Share{},
 		Counts:   results.Counts{Requests: map[string]int64{"delete": 10, "exists": 4}, Failed: map[string]int64{"exists": 1}, TotalRequests: 14, TotalFailed: 1, Writes: 10},
@@ -372,7 +372,7 @@ func TestMark(t *testing.T) {
 			t.Errorf("marked %q, want %q", got, m.word)
 		}
 	}
-	expected := results.Document{Variant: "a", KnownBroken: "two may hold", Violations: []results.Violation{{}}, Scenario: results.Scenario{Broken: "a"}}
+	expected := results.Document{Variant: "a", KnownBroken: "two may hold", Violations: []results.Violation{{}}, Scenario: results.Scenario{Broken: []string{"a"}}}
 	if got := results.Mark([]*results.Document{&expected}); got != "known broken" {
 		t.Errorf("a breach that the scenario expects is marked %q", got)
 	}

@@ -32,7 +32,7 @@ type Row struct {
 	Mark     string   // see [Mark]
 	Partial  bool     // a measurement was interrupted
 	Guessed  bool     // notifications do not name the transaction that caused them
-	Faults   []string
+	Faults   []FaultLoad
 	// Background is the load of the background in the notation of the flag --background; empty without one.
 	Background string
 	// Stages are the parts of a load that changes within the window.
@@ -83,7 +83,7 @@ func Summarize(docs []*Document) Summary {
 		d := group[0]
 		row := Row{
 			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients, Rate: d.Rate,
-			Size: max(d.Scenario.Size, 1), Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
+			Size: d.Scenario.Size, Repeats: len(group), Engine: d.Environment.Engine, InMemory: d.Environment.InMemory(), Pair: d.Scenario.Overview,
 			Metrics: Aggregate(group), Mark: Mark(group), Faults: d.Scenario.Faults,
 			Background: d.Scenario.background(), Stages: stageRows(group), KnownBroken: d.KnownBroken, BreachExpected: d.BreachExpected(),
 		}

@@ -122,7 +122,7 @@ func TestNoTrend(t *testing.T) {
 		{"little memory", course{flat(quick), rising[int64](40<<20, 80<<20), 0}, nil},
 		{"a small share of the memory", course{flat(quick), rising[int64](2000<<20, 2200<<20), 0}, nil},
 		{"lockstep", twice, func(d *results.Document) { d.Window.Lockstep = true }},
-		{"faults", twice, func(d *results.Document) { d.Scenario.Faults = []string{"kill leader"} }},
+		{"faults", twice, func(d *results.Document) { d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader"}} }},
 		{"a short window", twice, func(d *results.Document) { d.Window.Start = d.Window.End - 29*time.Second }},
 		{"no series", twice, func(d *results.Document) { d.Series = nil }},
 		{"blocks without an operation", course{twice.latency, flat[int64](small), 0}, func(d *results.Document) {

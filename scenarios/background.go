@@ -26,19 +26,13 @@ func defaultBackground() results.BackgroundLoad {
 	return results.BackgroundLoad{Bytes: 1024, Znodes: 1000}
 }
 
-// ParseBackground reads a background as a command line has it: "reads: 500, writes: 100", with or without braces around it.
-func ParseBackground(text string) (load *results.BackgroundLoad, err error) {
+// parseBackground reads a background as a command line has it: "reads: 500, writes: 100", with or without braces around it.
+func parseBackground(text string) (load *results.BackgroundLoad, err error) {
 	err = strict.ReadLine(text, "reads: 500, writes: 100", func(root *yaml.Node) (mistakes strict.Mistakes) {
 		load, mistakes = readBackground(root, "")
 		return mistakes
 	})
 	return load, err
-}
-
-func (s *Scenario) readBackground(value *yaml.Node, name string) strict.Mistakes {
-	var mistakes strict.Mistakes
-	s.Background, mistakes = readBackground(value, name)
-	return mistakes
 }
 
 // readBackground reads the block, and reports each value that makes no sense with its line.

@@ -24,7 +24,7 @@ func TestParseBackground(t *testing.T) {
 		{"reads: 500, sessions: 0", "sessions: wants 1 to 1000, not 0"},
 		{"reads: 500, sessions: -1", "sessions: wants 1 to 1000, not -1"},
 	} {
-		load, err := ParseBackground(tt.text)
+		load, err := parseBackground(tt.text)
 		if err != nil {
 			if !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
@@ -35,7 +35,7 @@ func TestParseBackground(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
 			continue
 		}
-		if again, err := ParseBackground(load.String()); err != nil || *again != *load {
+		if again, err := parseBackground(load.String()); err != nil || *again != *load {
 			t.Errorf("%q is read as %v (%v), want %v", load, again, err, load)
 		}
 	}

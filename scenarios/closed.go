@@ -2,14 +2,14 @@ package scenarios
 
 import (
 	"fmt"
-	"time"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 )
 
 // Closed lets every client loop at its own pace: it starts the next operation when the last one is done. The load ends after
 // a duration or after a number of operations of each client.
-const Closed Mode = "closed"
+const Closed = results.ClosedMode
 
 type closedRules struct{}
 
@@ -18,9 +18,7 @@ func (closedRules) validate(s *Scenario, p *problems) {
 		p.add("duration", "a closed load wants either a duration or a number of operations")
 	}
 	s.withoutArrivals(p)
-	if s.Heap {
-		p.add("heap", "can be measured in lockstep only, where all clients come to rest")
-	}
+	s.refuse(p, "can be measured in lockstep only, where all clients come to rest", "heap")
 }
 
 func (closedRules) takes(variants.Variant) bool { return true }
@@ -32,5 +30,5 @@ func (closedRules) describe(s *Scenario) string {
 	if s.Operations > 0 {
 		return fmt.Sprintf("%d operations of each client", s.Operations)
 	}
-	return fmt.Sprintf("%s at the clients' own pace after %s of warm-up", time.Duration(s.Duration), time.Duration(s.WarmUp))
+	return fmt.Sprintf("%s at the clients' own pace after %s of warm-up", s.Duration, s.WarmUp)
 }

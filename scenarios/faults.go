@@ -11,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -30,12 +29,6 @@ const (
 	maxSessionTimeout = 40 * time.Second
 )
 
-func (s *Scenario) readFaults(value *yaml.Node, name string) strict.Mistakes {
-	var mistakes strict.Mistakes
-	s.Faults, mistakes = faults.ReadList(value, name)
-	return mistakes
-}
-
 // faultLines returns the line of each fault in a file.
 func faultLines(root *yaml.Node) []int {
 	var lines []int
@@ -51,17 +44,17 @@ func faultLines(root *yaml.Node) []int {
 
 // EffectiveSessionTimeout returns the session timeout that clients ask for.
 func (s *Scenario) EffectiveSessionTimeout() time.Duration {
-	return cmp.Or(time.Duration(s.SessionTimeout), ensemble.SessionTimeout)
+	return cmp.Or(s.SessionTimeout, ensemble.SessionTimeout)
 }
 
 // describeFailure says in words what fails during the load, after a description of the load; empty if nothing does.
 func (s *Scenario) describeFailure() string {
 	text := ""
 	if len(s.Faults) > 0 {
-		text = "; meanwhile " + strings.Join(results.Map(s.Faults, faults.Fault.Words), "; ")
+		text = "; meanwhile " + strings.Join(results.Map(s.Faults, faults.Words), "; ")
 	}
 	if s.SessionTimeout > 0 {
-		text += fmt.Sprintf("; sessions time out after %s", time.Duration(s.SessionTimeout))
+		text += fmt.Sprintf("; sessions time out after %s", s.SessionTimeout)
 	}
 	if s.Roam {
 		text += "; clients whose server fails connect to another one"
@@ -71,7 +64,7 @@ func (s *Scenario) describeFailure() string {
 
 // validateFaults checks everything about failure that does not depend on the engine; see [faults.Unable] for that.
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
-	if t := time.Duration(s.SessionTimeout); t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
+	if t := s.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
 		p.add(sessionTimeoutField, "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
 	}
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
@@ -84,7 +77,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		p.add(quorumLossField, "means nothing without faults of servers")
 	}
 	terms := faults.Terms{
-		Window:         time.Duration(s.Duration),
+		Window:         s.Duration,
 		SessionTimeout: s.EffectiveSessionTimeout(),
 		Clients:        slices.Min(s.Clients),
 		Roles:          recipe.Roles,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -39,7 +40,7 @@ func TestQuickKeepsFaults(t *testing.T) {
 		s := faulty(t)
 		s.Clients, s.Repeats = tt.clients, 5
 		s.Quick()
-		if !slices.Equal(s.Clients, tt.want) || len(s.Faults) != 3 || s.Duration != Duration(20*time.Second) || s.Repeats != 1 {
+		if !slices.Equal(s.Clients, tt.want) || len(s.Faults) != 3 || s.Duration != 20*time.Second || s.Repeats != 1 {
 			t.Errorf("clients %v: a quick run has %+v", tt.clients, s)
 		}
 		if p := s.Validate(catalog.Recipes()); len(p) > 0 {
@@ -76,7 +77,7 @@ func TestScenarioPage(t *testing.T) {
 		if !strings.Contains(page, "\n| `"+string(k)+"` |") {
 			t.Errorf("fault %s is missing", k)
 		}
-		for _, whom := range k.Whom(nil) {
+		for _, whom := range faults.Whom(k, nil) {
 			if word, _, _ := strings.Cut(whom, " "); !strings.Contains(page, "`"+word) {
 				t.Errorf("%s: %s is missing", k, whom)
 			}
@@ -88,5 +89,19 @@ func TestScenarioPage(t *testing.T) {
 	}
 	if _, after, _ := strings.Cut(strings.TrimSpace(string(message)), ":"); !strings.Contains(page, "mine.yaml:"+after) {
 		t.Errorf("the message has become %s", message)
+	}
+}
+
+func TestAbilities(t *testing.T) {
+	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 7, ensemble.Process: 6, ensemble.External: 4, ensemble.Embedded: 4} {
+		if a := AbilityOf(engine, 1); len(a.Kinds) != want || (len(a.Servers) > 0) != slices.ContainsFunc(a.Kinds, faults.Kind.OfServer) {
+			t.Errorf("%s can do %v on %v", engine, a.Kinds, a.Servers)
+		}
+	}
+	if a := AbilityOf(ensemble.Embedded, 3); !slices.Equal(a.Kinds, faults.Kinds()) || len(a.Servers) != 3 {
+		t.Errorf("three embedded servers can do %v on %v", a.Kinds, a.Servers)
+	}
+	if n := len(faults.Servers()); n != ensemble.Size {
+		t.Errorf("schedules have %d servers, ensembles %d", n, ensemble.Size)
 	}
 }

@@ -56,8 +56,8 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 		if _, given := lines["size"]; !given {
 			s.Size = s.defaultSize(recipes)
 		}
-		s.followStages()
-		s.asks = s.metricsAsked()
+		s.Complete()
+		s.Asks = s.metricsAsked()
 		lineOf := linesOf(root, lines)
 		unread := slices.Clone(mistakes)
 		for _, p := range s.Validate(recipes) {

@@ -1,30 +1,21 @@
 package scenarios
 
-import "github.com/zkbench/zkbench/variants"
+import (
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/variants"
+)
 
 // Lockstep lets all clients line up and then leave one by one. Each step waits until every client has re-armed its watch,
 // so that the counts are exact. The load ends when every client has had its turn.
-const Lockstep Mode = "lockstep"
+const Lockstep = results.LockstepMode
 
 type lockstepRules struct{}
 
 func (lockstepRules) validate(s *Scenario, p *problems) {
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{{"operations", s.Operations != 0}, {"duration", s.Duration != 0}, {"warm-up", s.WarmUp != 0}, {"think", s.Think != 0}} {
-		if f.given {
-			p.add(f.name, "means nothing in a lockstep run, which ends when all clients have had their turn")
-		}
-	}
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{{faultsField, len(s.Faults) > 0}, {"roam", s.Roam}, {quorumLossField, s.QuorumLoss}} {
-		if f.given {
-			p.add(f.name, "means nothing in a lockstep run, which needs every client and every server to work")
-		}
-	}
+	s.refuse(p, "means nothing in a lockstep run, which ends when all clients have had their turn",
+		"operations", "duration", "warm-up", "think")
+	s.refuse(p, "means nothing in a lockstep run, which needs every client and every server to work",
+		faultsField, "roam", quorumLossField)
 	s.withoutArrivals(p)
 }
 

@@ -86,10 +86,10 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	s.Name, s.Recipe = strings.Join([]string{MatrixName, recipe.Name, f.Name}, "-"), recipe.Name
 	s.Question = "What does the fault " + f.Name + " do to " + recipe.Name + "?"
 	s.Clients, s.Size, s.Repeats = []int{matrixClients}, recipe.UsualSize(), 1
-	s.Duration, s.Hold, s.Think = Duration(f.Window), Duration(2*time.Millisecond), Duration(time.Millisecond)
-	s.SessionTimeout, s.Faults, s.Roam = Duration(matrixTimeout), f.Schedule, f.Roam
+	s.Duration, s.Hold, s.Think = f.Window, 2*time.Millisecond, time.Millisecond
+	s.SessionTimeout, s.Faults, s.Roam = matrixTimeout, f.Schedule, f.Roam
 	if recipe.Fixed {
-		s.SessionTimeout = Duration(matrixFixedTimeout)
+		s.SessionTimeout = matrixFixedTimeout
 	}
 	return s
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Mode is how a load is paced.
-type Mode string
+type Mode = results.Mode
 
 // modeRules is what a mode asks of a scenario. Each mode has a file of its own.
 type modeRules interface {
@@ -32,8 +32,8 @@ func modes() []namedRules {
 	return []namedRules{{Closed, closedRules{}}, {Lockstep, lockstepRules{}}, {Open, openRules{}}}
 }
 
-// rules returns the rules of a mode, and whether it exists. Those of the default stand in for a mode that does not.
-func (m Mode) rules() (rules modeRules, exists bool) {
+// rulesOf returns the rules of a mode, and whether it exists. Those of the default stand in for a mode that does not.
+func rulesOf(m Mode) (rules modeRules, exists bool) {
 	all := modes()
 	i := slices.IndexFunc(all, func(r namedRules) bool { return r.name == m })
 	return all[max(i, 0)], i >= 0

@@ -6,7 +6,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,85 +14,56 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
+	"go.yaml.in/yaml/v3"
 )
 
-// Duration is a time.Duration that must be written with its unit.
-type Duration = strict.Duration
-
-// Scenario is one question and the load that answers it.
+// Scenario is one question and the load that answers it. Documents keep the embedded part.
 type Scenario struct {
-	Name          string
-	Question      string
-	Recipe        string
-	Variants      []string // if empty, those that Selected returns
-	Broken        []string // variants that are expected to break their promise under this load
-	Mode          Mode
-	Clients       []int
-	Rate          []int               // open: operations per second that arrive, for all clients together
-	Arrivals      Arrivals            // open: how they arrive; empty means Constant
-	Stages        []results.StageLoad // closed, open: how the load changes within the window; none if it does not
-	Size          int                 // units of what the recipe works on, for each client; see [variants.Recipe]
-	Operations    int                 // closed: per client; the measurement ends when all are done
-	Duration      Duration            // closed, open: length of the window, which is cut out of a running load
-	WarmUp        Duration            // closed, open: time before the window, which is discarded
-	Hold          Duration            // how long a client holds, such as a lock
-	Think         Duration            // closed: pause between a client's operations
-	Repeats       int
-	Seed          uint64
-	AtMost        Duration // the longest time of a load that ends after a number of operations; 0 means no limit
-	Heap          bool     // lockstep: also measure how much the servers' heaps grow while clients line up
-	BystanderRate int      // reads per second that one extra session sends to each server
-
-	Background *results.BackgroundLoad // reads and writes by other sessions; nil without any
-
-	Faults         []faults.Fault // closed, open: what fails, and when
-	SessionTimeout Duration       // of the clients; 0 means [ensemble.SessionTimeout]
-	Roam           bool           // closed, open: a client whose server fails connects to another one; else it waits for its own
-	QuorumLoss     bool           // the faults may take the quorum away for longer than the session timeout
-
-	Expect   []string // claims about the outcome, in the syntax of claim.Parse
-	Overview string   // two variants that represent the recipe in the overview, in the syntax of results.ParsePair
-
-	asks []string // the metrics that the file is about, whatever flags remove
+	results.Scenario
+	Recipe string
 }
 
 // Default returns the values of fields that a file leaves out.
 func Default() Scenario {
-	return Scenario{Mode: Closed, Size: 1, Repeats: 3, Seed: 1, BystanderRate: 100}
+	return Scenario{Scenario: results.Scenario{Mode: Closed, Size: 1, Repeats: 3, Seed: 1, BystanderRate: 100}}
 }
 
 // fields returns every field of a file. Reading and the hints about misspelt names use this one list.
 func (s *Scenario) fields() []strict.Field {
-	return []strict.Field{
-		{Name: "name", Wants: "a word", Value: &s.Name},
-		{Name: "question", Wants: "a sentence", Value: &s.Question},
-		{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe},
-		{Name: "variants", Wants: "a list of variants, such as [znode, predecessor-watch]", Value: &s.Variants},
-		{Name: brokenField, Wants: "a list of variants, such as [writelock]", Value: &s.Broken},
-		{Name: "mode", Wants: modeNames(), Value: &s.Mode},
-		{Name: "clients", Wants: "a list of whole numbers, such as [1, 10, 50]", Value: &s.Clients},
-		{Name: rateField, Wants: "a list of whole numbers, such as [100, 200]", Value: &s.Rate},
-		{Name: arrivalsField, Wants: fmt.Sprintf("%s or %s", Constant, Poisson), Value: &s.Arrivals},
-		{Name: stagesField, Value: strict.Nested(s.readStages)},
-		{Name: "size", Wants: "a whole number", Value: &s.Size},
-		{Name: "operations", Wants: "a whole number", Value: &s.Operations},
-		{Name: "duration", Wants: "a duration with its unit, such as 3s", Value: &s.Duration},
-		{Name: "warm-up", Wants: "a duration with its unit, such as 1s", Value: &s.WarmUp},
-		{Name: "hold", Wants: "a duration with its unit, such as 5ms", Value: &s.Hold},
-		{Name: "think", Wants: "a duration with its unit, such as 5ms", Value: &s.Think},
-		{Name: "repeats", Wants: "a whole number", Value: &s.Repeats},
-		{Name: "seed", Wants: "a whole number, not negative", Value: &s.Seed},
-		{Name: "at-most", Wants: "a duration with its unit, such as 2m", Value: &s.AtMost},
-		{Name: "heap", Wants: "true or false", Value: &s.Heap},
-		{Name: "bystander-rate", Wants: "a whole number", Value: &s.BystanderRate},
-		{Name: backgroundField, Value: strict.Nested(s.readBackground)},
-		{Name: faultsField, Value: strict.Nested(s.readFaults)},
-		{Name: sessionTimeoutField, Wants: "a duration with its unit, such as 4s", Value: &s.SessionTimeout},
-		{Name: "roam", Wants: "true or false", Value: &s.Roam},
-		{Name: quorumLossField, Wants: "true or false", Value: &s.QuorumLoss},
-		{Name: "expect", Wants: "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", Value: &s.Expect},
-		{Name: "overview", Wants: "two variants and a metric, such as predecessor-watch against znode by ops/s", Value: &s.Overview},
+	fields := []strict.Field{{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe}}
+	for _, f := range s.Fields() {
+		field := strict.Field{Name: f.Name, Wants: f.Wants, Value: f.Value}
+		switch into := f.Value.(type) {
+		case *[]results.StageLoad:
+			field.Value = block(into, readStages)
+		case *[]faults.Fault:
+			field.Value = block(into, faults.ReadList)
+		case **results.BackgroundLoad:
+			field.Value = block(into, readBackground)
+		}
+		fields = append(fields, field)
 	}
+	return fields
+}
+
+// block reads a value that has fields of its own.
+func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.Mistakes)) strict.Nested {
+	return func(value *yaml.Node, name string) (mistakes strict.Mistakes) {
+		*into, mistakes = read(value, name)
+		return mistakes
+	}
+}
+
+// metricsAsked returns the metrics of the scenario's overview and of its claims, each once and in this order.
+func (s *Scenario) metricsAsked() []string {
+	var asked []string
+	if pair, err := results.ParsePair(s.Overview); err == nil {
+		asked = pair.Metrics
+	}
+	for _, c := range s.Claims() {
+		asked = append(asked, c.Metric)
+	}
+	return results.AppendNew(nil, asked...)
 }
 
 // Claims returns the claims of a valid scenario.
@@ -146,7 +116,7 @@ func variantNames(recipe variants.Recipe) []string {
 // its mode, and unless it names them those of libraries and those that are known to be broken. Without a list of variants, those whose breach the scenario expects run, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
-	rules, _ := s.Mode.rules()
+	rules, _ := rulesOf(s.Mode)
 	for _, v := range recipe.All() {
 		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
 		asked := named || len(s.Variants) == 0 && (s.ExpectsBreach(v) || v.Kind != variants.Library && v.Broken == "")
@@ -174,7 +144,7 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 
 // Load describes in words how the load is paced and what fails meanwhile.
 func (s *Scenario) Load() string {
-	rules, _ := s.Mode.rules()
+	rules, _ := rulesOf(s.Mode)
 	return rules.describe(s) + s.describeBackground() + s.describeFailure()
 }
 
@@ -183,7 +153,7 @@ const (
 	quickClients    = 5
 	quickOperations = 10
 	quickSize       = 10
-	quickDuration   = Duration(500 * time.Millisecond)
+	quickDuration   = 500 * time.Millisecond
 	quickRate       = 50 // operations per second, or requests of a background
 )
 

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -99,7 +100,7 @@ func TestSelectedVariants(t *testing.T) {
 		{Lockstep, nil, "a c"}, // b states no exact costs
 		{Lockstep, []string{"b"}, ""},
 	} {
-		s := Scenario{Mode: tt.mode, Variants: tt.asked}
+		s := Scenario{Scenario: results.Scenario{Mode: tt.mode, Variants: tt.asked}}
 		var got []string
 		for _, v := range s.Selected(recipe) {
 			got = append(got, v.Name)
@@ -116,14 +117,14 @@ func TestMetricsAskedOutliveFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := s.Record().Asks
+	asked := s.Scenario.Asks
 	for _, metric := range []string{results.OpsPerSecond, results.HerdMax, results.NotificationsPerOp} {
 		if !slices.Contains(asked, metric) {
 			t.Errorf("asks %v, want %s among them", asked, metric)
 		}
 	}
-	if s.Quick(); !slices.Equal(s.Record().Asks, asked) || s.Record().Expect != nil {
-		t.Errorf("a quick run asks %v and expects %v, want the same metrics and no claims", s.Record().Asks, s.Record().Expect)
+	if s.Quick(); !slices.Equal(s.Scenario.Asks, asked) || s.Scenario.Expect != nil {
+		t.Errorf("a quick run asks %v and expects %v, want the same metrics and no claims", s.Scenario.Asks, s.Scenario.Expect)
 	}
 }
 
@@ -184,6 +185,20 @@ func TestBrokenVariantsSayHow(t *testing.T) {
 			if (v.Broken != "") != listed {
 				t.Errorf("%s/%s: broken %q, listed among the broken ones: %t", recipe.Name, v.Name, v.Broken, listed)
 			}
+		}
+	}
+}
+
+// The page about scenario files has a row for each field.
+func TestPageHasEveryField(t *testing.T) {
+	page, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range new(Scenario).fields() {
+		row := regexp.MustCompile("(?m)^\\| [^|]*`" + f.Name + "`[^|]* \\|")
+		if !row.Match(page) {
+			t.Errorf("docs/scenarios.md has no row of %s", f.Name)
 		}
 	}
 }

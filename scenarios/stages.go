@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,81 +22,49 @@ const (
 	shortestStage = results.FirstBin
 )
 
-// ParseStage reads a stage as a command line has it: "for: 10s, rate: 100", with or without braces around it.
-func ParseStage(text string) (results.StageLoad, error) {
-	load := &stageFields{}
-	err := strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node) strict.Mistakes {
-		mistakes, _ := strict.Mapping(root, "", load.fields())
+// parseStage reads a stage as a command line has it: "for: 10s, rate: 100", with or without braces around it.
+func parseStage(text string) (l results.StageLoad, err error) {
+	err = strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node) strict.Mistakes {
+		mistakes, _ := strict.Mapping(root, "", stageFields(&l))
 		return mistakes
 	})
-	return load.stage(), err
+	return l, err
 }
 
-// stageFields are the fields of one stage in a file.
-type stageFields struct {
-	length        Duration
-	rate, clients int
-	ramp          bool
-}
-
-func (f *stageFields) fields() []strict.Field {
+// stageFields returns the fields of one stage in a file.
+func stageFields(l *results.StageLoad) []strict.Field {
 	return []strict.Field{
-		{Name: "for", Wants: "a duration with its unit, such as 10s", Value: &f.length, Required: true},
-		{Name: "rate", Wants: "a whole number", Value: &f.rate},
-		{Name: "clients", Wants: "a whole number", Value: &f.clients},
-		{Name: "ramp", Wants: "true or false", Value: &f.ramp},
+		{Name: "for", Wants: "a duration with its unit, such as 10s", Value: &l.For, Required: true},
+		{Name: "rate", Wants: "a whole number", Value: &l.Rate},
+		{Name: "clients", Wants: "a whole number", Value: &l.Clients},
+		{Name: "ramp", Wants: "true or false", Value: &l.Ramp},
 	}
 }
 
-func (f *stageFields) stage() results.StageLoad {
-	return results.StageLoad{For: time.Duration(f.length), Rate: f.rate, Clients: f.clients, Ramp: f.ramp}
-}
-
-func (s *Scenario) readStages(list *yaml.Node, name string) strict.Mistakes {
-	var all []*stageFields
-	mistakes := strict.List(list, name, func() ([]strict.Field, func() []string) {
-		f := &stageFields{}
-		all = append(all, f)
-		return f.fields(), nil
+func readStages(list *yaml.Node, name string) (stages []results.StageLoad, mistakes strict.Mistakes) {
+	var all []*results.StageLoad
+	mistakes = strict.List(list, name, func() ([]strict.Field, func() []string) {
+		all = append(all, &results.StageLoad{})
+		return stageFields(all[len(all)-1]), nil
 	})
-	for _, f := range all {
-		s.Stages = append(s.Stages, f.stage())
-	}
-	return mistakes
+	return results.Map(all, func(l *results.StageLoad) results.StageLoad { return *l }), mistakes
 }
 
-// SetStages replaces the stages, and what follows from them. The scenario keeps a number of clients that the caller has set.
-func (s *Scenario) SetStages(stages []results.StageLoad, keepClients bool) {
-	s.Stages, s.Duration, s.Operations, s.Rate = stages, 0, 0, nil
-	if s.Mode == Closed && !keepClients {
-		s.Clients = nil
+// Complete fills in what follows from other fields: how operations arrive, and of a load in stages its length and, if clients loop, their
+// number.
+func (s *Scenario) Complete() {
+	if s.Mode == Open {
+		s.Arrivals = cmp.Or(s.Arrivals, Constant)
 	}
-	s.followStages()
-}
-
-// followStages fills in what the stages say of the whole load: its length and, if clients loop, their number.
-func (s *Scenario) followStages() {
 	if len(s.Stages) == 0 || s.Mode == Lockstep {
 		return
 	}
 	if s.Duration == 0 && s.Operations == 0 {
-		s.Duration = Duration(results.StagesLast(s.Stages))
+		s.Duration = results.StagesLast(s.Stages)
 	}
-	if most := s.highestStage(); s.Mode == Closed && len(s.Clients) == 0 && most > 0 {
+	if most := s.HighestStage(); s.Mode == Closed && len(s.Clients) == 0 && most > 0 {
 		s.Clients = []int{most}
 	}
-}
-
-// highestStage returns the largest rate, or number of clients, of a stage.
-func (s *Scenario) highestStage() (most int) {
-	for _, stage := range s.Stages {
-		level := stage.Rate
-		if s.Mode == Closed {
-			level = stage.Clients
-		}
-		most = max(most, level)
-	}
-	return most
 }
 
 // validateStages checks the stages, and what the load says beside them.
@@ -109,9 +78,9 @@ func (s *Scenario) validateStages(p *problems) {
 		return
 	case s.Operations > 0:
 		p.add("operations", "means nothing beside stages, which last for a time")
-	case time.Duration(s.Duration) != results.StagesLast(s.Stages):
+	case s.Duration != results.StagesLast(s.Stages):
 		p.add(stagesField, "last for %s together, and duration is %s: without a duration, the load lasts as long as its stages",
-			results.StagesLast(s.Stages), time.Duration(s.Duration))
+			results.StagesLast(s.Stages), s.Duration)
 	}
 	if len(s.Stages) > maxStages {
 		p.add(stagesField, "wants at most %d, not %d", maxStages, len(s.Stages))
@@ -125,7 +94,7 @@ func (s *Scenario) validateStages(p *problems) {
 	if s.Mode == Open && len(s.Rate) > 0 {
 		p.add(rateField, "means nothing beside stages, each of which has a rate: leave one of the two out")
 	}
-	if most := s.highestStage(); s.Mode == Closed && most > 0 && !slices.Equal(s.Clients, []int{most}) {
+	if most := s.HighestStage(); s.Mode == Closed && most > 0 && !slices.Equal(s.Clients, []int{most}) {
 		p.add("clients", "wants [%d], the largest number of a stage, or to be left out, not %v", most, s.Clients)
 	}
 }
@@ -215,7 +184,7 @@ func (s *Scenario) validateStagedRecipe(p *problems, recipe variants.Recipe) {
 func (s *Scenario) describeStages() string {
 	unit := "clients at their own pace"
 	if s.Mode == Open {
-		unit = fmt.Sprintf("operations per second (%s arrivals)", s.EffectiveArrivals())
+		unit = fmt.Sprintf("operations per second (%s arrivals)", s.Arrivals)
 	}
 	var parts []string
 	for _, stage := range s.Stages {
@@ -225,5 +194,5 @@ func (s *Scenario) describeStages() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s%d for %s", how, stage.Level(), stage.For))
 	}
-	return fmt.Sprintf("%s: %s; after %s of warm-up", unit, strings.Join(parts, ", "), time.Duration(s.WarmUp))
+	return fmt.Sprintf("%s: %s; after %s of warm-up", unit, strings.Join(parts, ", "), s.WarmUp)
 }

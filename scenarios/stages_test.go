@@ -44,8 +44,8 @@ func TestQuickHasNoStages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if time.Duration(s.Duration) != 5*time.Second || s.Rates()[0] != want {
-			t.Errorf("%s lasts for %s at a rate of %d, want 5s and %d", text, time.Duration(s.Duration), s.Rates()[0], want)
+		if s.Duration != 5*time.Second || s.Rates()[0] != want {
+			t.Errorf("%s lasts for %s at a rate of %d, want 5s and %d", text, s.Duration, s.Rates()[0], want)
 		}
 		s.Quick()
 		if problems := s.Validate(catalog.Recipes()); len(problems) > 0 || len(s.Stages) > 0 || s.Rates()[0] != want {
@@ -62,7 +62,7 @@ func TestQuickRunsHaveTimeForOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Quick(); s.Duration > 0 && 2*(s.Hold+s.Think) > s.Duration {
-			t.Errorf("%s: a quick run holds for %v and pauses for %v, and ends after %v", name, time.Duration(s.Hold), time.Duration(s.Think), time.Duration(s.Duration))
+			t.Errorf("%s: a quick run holds for %v and pauses for %v, and ends after %v", name, s.Hold, s.Think, s.Duration)
 		}
 	}
 }

@@ -42,6 +42,29 @@ func (p *problems) add(field, format string, args ...any) {
 	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
+// limit adds the mistake of a duration that a load cannot have.
+func (p *problems) limit(field string, d time.Duration) {
+	most := maxLoad
+	if field == "hold" || field == "think" {
+		most = maxPause
+	}
+	if d < 0 {
+		p.add(field, "cannot be negative (%s)", d)
+	}
+	if d > most {
+		p.add(field, "wants at most %s, not %s", most, d)
+	}
+}
+
+// refuse adds the fields of some names that have a value, with the reason why they cannot have one.
+func (s *Scenario) refuse(p *problems, why string, names ...string) {
+	for _, f := range s.Fields() {
+		if slices.Contains(names, f.Name) && !f.IsZero() {
+			p.add(f.Name, "%s", why)
+		}
+	}
+}
+
 // Validate returns every mistake in a scenario. recipes are the recipes that it may name.
 func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	var p problems
@@ -259,16 +282,9 @@ func (s *Scenario) validateAtMost(p *problems, defaultSize int) {
 
 // validateLoad checks the fields that pace the load: first their limits, then what the mode asks of them.
 func (s *Scenario) validateLoad(p *problems) {
-	for _, d := range []struct {
-		name  string
-		value Duration
-		most  time.Duration
-	}{{"duration", s.Duration, maxLoad}, {"warm-up", s.WarmUp, maxLoad}, {"hold", s.Hold, maxPause}, {"think", s.Think, maxPause}, {"at-most", s.AtMost, maxLoad}} {
-		if d.value < 0 {
-			p.add(d.name, "cannot be negative (%s)", time.Duration(d.value))
-		}
-		if time.Duration(d.value) > d.most {
-			p.add(d.name, "wants at most %s, not %s", d.most, time.Duration(d.value))
+	for _, f := range s.Fields() {
+		if d, ok := f.Value.(*time.Duration); ok && f.Name != sessionTimeoutField {
+			p.limit(f.Name, *d)
 		}
 	}
 	s.validateStages(p)
@@ -278,7 +294,7 @@ func (s *Scenario) validateLoad(p *problems) {
 	if s.Operations > maxOperations {
 		p.add("operations", "wants at most %d, not %d", maxOperations, s.Operations)
 	}
-	if rules, exists := s.Mode.rules(); exists {
+	if rules, exists := rulesOf(s.Mode); exists {
 		rules.validate(s, p)
 	} else {
 		p.add("mode", "wants %s, not %q", modeNames(), s.Mode)

@@ -18,7 +18,7 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine, f *en
 		switch {
 		case runner.CheckDrivers(s, a.recipes()) != nil:
 			undriven = append(undriven, s.Name)
-		case unable(s, f.ability(engine)) != nil:
+		case s.Unable(scenarios.AbilityOf(engine, f.voters)) != nil:
 			cannot = append(cannot, s.Name)
 		case a.admit([]scenarios.Scenario{s}, engine, f) != nil:
 			large = append(large, s.Name)
@@ -42,7 +42,10 @@ func (a *app) possible(group []scenarios.Scenario, engine ensemble.Engine, f *en
 // process may use.
 func (a *app) admit(selected []scenarios.Scenario, engine ensemble.Engine, f *ensembleFlags) error {
 	for _, s := range selected {
-		if err := errors.Join(unable(s, f.ability(engine)), runner.CheckDrivers(s, a.recipes())); err != nil {
+		if err := s.Unable(scenarios.AbilityOf(engine, f.voters)); err != nil {
+			return usage(err)
+		}
+		if err := runner.CheckDrivers(s, a.recipes()); err != nil {
 			return err
 		}
 		if err := errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine)); err != nil {

@@ -17,7 +17,7 @@ const module = "github.com/zkbench/zkbench/"
 var mayImport = map[string][]string{
 	"cmd/zkbench":           {"scenarios", "scenarios/faults", "scenarios/drivers", "scenarios/observe", "scenarios/runner", "variants", "variants/catalog", "variants/simulation", "results", "results/claim", "results/compare", "results/capacity", "results/table", "results/strict", "results/outcome", "plots", "plots/page", "ensemble", "ensemble/auto", "ensemble/container", "ensemble/process", "ensemble/external", "ensemble/namespace", "ensemble/proxy", "ensemble/wire", "results/gate"},
 	"scenarios":             {"scenarios/faults", "variants", "ensemble", "ensemble/wire", "results", "results/claim", "results/strict"},
-	"scenarios/faults":      {"ensemble/wire", "results/strict"},
+	"scenarios/faults":      {"ensemble/wire", "results", "results/strict"},
 	"scenarios/drivers":     {"ensemble", "variants"},
 	"scenarios/observe":     {"scenarios", "ensemble/proxy", "ensemble/wire", "results", "results/recorder"},
 	"scenarios/runner":      {"scenarios", "scenarios/drivers", "scenarios/faults", "results/recorder", "variants", "results", "ensemble", "ensemble/dial", "ensemble/namespace", "ensemble/wire"}, // only the runner joins these

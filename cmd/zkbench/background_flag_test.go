@@ -76,13 +76,12 @@ func TestSaturatedRun(t *testing.T) {
 
 // The runs of a campaign get the background as it was given.
 func TestCampaignPassesTheBackground(t *testing.T) {
-	var f runFlags
 	cmd := &cobra.Command{Use: "gate"}
-	f.bindLoad(cmd)
+	f := bindLoad(cmd)
 	if err := cmd.ParseFlags([]string{"--background", "reads: 1, writes: 2"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := arguments(cmd.Flags().Lookup(backgroundFlagName)), []string{"--background", "reads: 1, writes: 2"}; !slices.Equal(got, want) {
+	if got, want := f.arguments(), []string{"--background=reads: 1, writes: 2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -76,7 +76,7 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules g
 	var entries []gate.Resolution
 	err := a.withCampaign(cmd, name, &f, func(ctx context.Context, c *campaign) error {
 		c.checkPair = rules.CheckPair
-		pairs, err := c.measure(ctx, f.pairs)
+		pairs, err := c.measure(ctx, f.pairs, nil)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
@@ -39,7 +38,7 @@ type pairFlags struct {
 	seed           uint64
 	out            string
 	cache          string
-	load           runFlags
+	load           loadFlags
 	ensemble       ensembleFlags
 }
 
@@ -49,7 +48,7 @@ func (f *pairFlags) bind(cmd *cobra.Command) {
 	flags.Uint64Var(&f.seed, "order-seed", 0, "seed of the order within pairs (default random)")
 	flags.StringVar(&f.out, "out", "", "folder for runs (default "+defaultCampaigns+"/…)")
 	flags.StringVar(&f.cache, "cache", "", "`file` with calibrations\n(default in the user's cache folder)")
-	f.load.bindLoad(cmd)
+	f.load = bindLoad(cmd)
 	f.ensemble.bind(cmd)
 }
 
@@ -72,7 +71,8 @@ type startFunc func(ctx context.Context, binary string, args []string, log io.Wr
 type campaign struct {
 	base, head string
 	scenario   string
-	args       []string // flags of all runs
+	load       loadFlags // of all runs
+	where      []string  // flags by which a run finds the ensemble
 	dir        string
 	random     *rand.Rand
 	progress   io.Writer
@@ -85,8 +85,8 @@ type campaign struct {
 }
 
 // measure measures further pairs. If it fails, it returns the pairs so far, and the last of them may lack one side.
-// extra holds flags with their values, which replace the same flags in args.
-func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][2][]*results.Document, error) {
+// changed replaces flags of the load.
+func (c *campaign) measure(ctx context.Context, pairs int, changed loadFlags) ([][2][]*results.Document, error) {
 	var out [][2][]*results.Document
 	last := c.done + pairs
 	for range pairs {
@@ -97,7 +97,7 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 		var pair [2][]*results.Document
 		for _, side := range []int{first, 1 - first} {
 			fmt.Fprintf(c.progress, "%s [pair %d/%d] %s\n", c.scenario, c.done, last, gate.Sides()[side])
-			docs, err := c.run(ctx, side, slices.Concat(extra, []string{"--seed", seed}))
+			docs, err := c.run(ctx, side, c.load.with(changed).with(loadFlags{"repeats": {"1"}, "seed": {seed}}))
 			pair[side] = docs
 			if err != nil {
 				return append(out, pair), err
@@ -116,7 +116,7 @@ func (c *campaign) measure(ctx context.Context, pairs int, extra ...string) ([][
 // run measures one side of the current pair and returns its documents. It returns no error for invalid results and
 // broken recipes, because the gate finds them in the documents. Exception: if the head's exit code reports a broken
 // recipe that is in no document, run returns an error.
-func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*results.Document, error) {
+func (c *campaign) run(ctx context.Context, side int, load loadFlags) ([]*results.Document, error) {
 	dir := filepath.Join(c.dir, fmt.Sprintf("pair-%02d", c.done), gate.Sides()[side])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 	}
 	defer log.Close()
 	binary := []string{c.base, c.head}[side]
-	args := slices.Concat([]string{"run", c.scenario, "--repeats", "1", "--out", dir}, without(c.args, extra), extra)
+	args := slices.Concat([]string{"run", c.scenario, "--out", dir}, c.where, load.arguments())
 	code, err := c.start(ctx, binary, args, log)
 	switch {
 	case ctx.Err() != nil:
@@ -144,40 +144,6 @@ func (c *campaign) run(ctx context.Context, side int, extra []string) ([]*result
 		return nil, exitError{outcome.CodeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name())}
 	}
 	return evidence.Documents, nil
-}
-
-// arguments returns the arguments that give a flag the value that it has.
-func arguments(flag *pflag.Flag) []string {
-	var out []string
-	switch list, _ := flag.Value.(pflag.SliceValue); flag.Value.Type() {
-	case "stringArray":
-		for _, value := range list.GetSlice() {
-			out = append(out, "--"+flag.Name+"="+value)
-		}
-	case "bool":
-		out = append(out, "--"+flag.Name+"="+flag.Value.String())
-	default:
-		out = append(out, "--"+flag.Name, strings.Trim(flag.Value.String(), "[]"))
-	}
-	return out
-}
-
-// without returns flags, each with its value, but leaves out the flags that are in others. A list flag that is given
-// twice would concatenate its values.
-func without(flags, others []string) []string {
-	var out []string
-	for i := 0; i < len(flags); {
-		name, _, joined := strings.Cut(flags[i], "=")
-		end := i + 2
-		if joined {
-			end = i + 1
-		}
-		if !slices.Contains(others, name) {
-			out = append(out, flags[i:end]...)
-		}
-		i = end
-	}
-	return out
 }
 
 // lastLines returns the last five lines of a log.
@@ -226,13 +192,13 @@ func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags, ru
 		c.checkPair = rules.CheckPair
 		p := &gate.Pairs{}
 		defer func() { evidence = gate.Evidence{Pairs: p, Unreadable: c.unreadable} }() // after a failure, too
-		if p.Screen, err = c.measure(ctx, f.pairs); err != nil {
+		if p.Screen, err = c.measure(ctx, f.pairs, nil); err != nil {
 			return err
 		}
 		if variants, clients := p.Flagged(*rules); len(variants) > 0 {
 			fmt.Fprintf(a.stderr, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
 				f.pairs, strings.Join(variants, ", "), f.confirm)
-			p.Confirm, err = c.measure(ctx, f.confirm, "--variants", strings.Join(variants, ","), "--clients", joined(clients, ","))
+			p.Confirm, err = c.measure(ctx, f.confirm, loadFlags{"variants": variants, "clients": results.Map(clients, strconv.Itoa)})
 		}
 		return err
 	})
@@ -280,11 +246,12 @@ func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, me
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return err
 	}
-	c.args = append(c.args, where...)
-	fmt.Fprintf(a.stderr, "results and logs are kept in %s; all runs have the flags %s\n", c.dir, strings.Join(c.args, " "))
+	c.where = where
+	args := slices.Concat(c.load.arguments(), where)
+	fmt.Fprintf(a.stderr, "results and logs are kept in %s; all runs have the flags %s\n", c.dir, strings.Join(args, " "))
 	err = measure(ctx, c)
 	return errors.Join(err, results.WriteSealed(filepath.Join(c.dir, "campaign.json"), map[string]any{
-		"scenario": scenario, "base": c.base, "head": c.head, "args": c.args, "order_seed": f.seed, "orders": c.orders,
+		"scenario": scenario, "base": c.base, "head": c.head, "args": args, "order_seed": f.seed, "orders": c.orders,
 	}))
 }
 
@@ -293,7 +260,7 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 	if err := f.ensemble.check(); err != nil {
 		return nil, err
 	}
-	s, err := f.load.scenario(cmd, scenario, catalog.Recipes())
+	s, err := f.load.scenario(scenario, catalog.Recipes())
 	if err == nil {
 		err = checkMetrics(*s.RecipeAmong(catalog.Recipes()), f.metrics)
 	}
@@ -304,18 +271,13 @@ func (a *app) newCampaign(cmd *cobra.Command, scenario string, f *pairFlags) (*c
 	if err != nil {
 		return nil, err
 	}
-	c := &campaign{base: f.base, head: f.head, scenario: scenario, dir: f.out, progress: a.stderr, start: startProcess}
+	c := &campaign{base: f.base, head: f.head, scenario: scenario, load: f.load, dir: f.out, progress: a.stderr, start: startProcess}
 	for _, binary := range []*string{&c.base, &c.head} {
 		if *binary == "" {
 			*binary = own
 		}
 		if *binary, err = exec.LookPath(*binary); err != nil {
 			return nil, usage(fmt.Errorf("%w: name an executable zkbench, such as ./old-zkbench", err))
-		}
-	}
-	for _, name := range loadFlags() {
-		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			c.args = append(c.args, arguments(flag)...)
 		}
 	}
 	if c.dir == "" {

@@ -56,7 +56,7 @@ func TestCampaign(t *testing.T) {
 func scripted(t *testing.T, code int, err error) (c *campaign, calls *[][]string) {
 	t.Helper()
 	calls = &[][]string{}
-	c = &campaign{base: "base", head: "head", scenario: "s", args: []string{"--clients", "1,2", "--hold", "1ms"}, dir: t.TempDir(),
+	c = &campaign{base: "base", head: "head", scenario: "s", load: loadFlags{"clients": {"1,2"}, "hold": {"1ms"}}, dir: t.TempDir(),
 		random: rand.New(rand.NewPCG(1, 2)), progress: io.Discard}
 	c.start = func(_ context.Context, binary string, args []string, log io.Writer) (int, error) {
 		*calls = append(*calls, append([]string{binary}, args...))
@@ -69,7 +69,7 @@ func scripted(t *testing.T, code int, err error) (c *campaign, calls *[][]string
 // Both sides of a pair have the same seed; their order is drawn, and what is confirmed takes the place of what was asked for.
 func TestCampaignPairs(t *testing.T) {
 	c, calls := scripted(t, 0, nil)
-	if _, err := c.measure(t.Context(), 20, "--clients", "2"); err != nil {
+	if _, err := c.measure(t.Context(), 20, loadFlags{"clients": {"2"}}); err != nil {
 		t.Fatal(err)
 	}
 	first := map[string]int{}
@@ -83,7 +83,7 @@ func TestCampaignPairs(t *testing.T) {
 	if first["base"] < 3 || first["head"] < 3 {
 		t.Errorf("first were: %v", first)
 	}
-	if got := strings.Join((*calls)[0], " "); strings.Contains(got, "1,2") || !strings.Contains(got, "--hold 1ms --clients 2 --seed") {
+	if got := strings.Join((*calls)[0], " "); strings.Contains(got, "1,2") || !strings.Contains(got, "--clients=2 --hold=1ms --repeats=1 --seed=") {
 		t.Errorf("started %s", got)
 	}
 	if len(c.unreadable) != 40 { // runs that leave nothing are evidence of nothing
@@ -105,20 +105,20 @@ func TestCampaignFailures(t *testing.T) {
 		{"a broken promise without a result", outcome.CodeBroken, nil, outcome.CodeBroken, "broke its promise"},
 	} {
 		c, _ := scripted(t, tt.code, tt.err)
-		_, err := c.measure(t.Context(), 5)
+		_, err := c.measure(t.Context(), 5, nil)
 		if exitCode(t.Context(), err) != tt.want || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	c, calls := scripted(t, 0, nil)
 	c.checkPair = func([2][]*results.Document) error { return errors.New("no such metric") }
-	if _, err := c.measure(t.Context(), 5); exitCode(t.Context(), err) != outcome.CodeInvalid || len(*calls) != 2 {
+	if _, err := c.measure(t.Context(), 5, nil); exitCode(t.Context(), err) != outcome.CodeInvalid || len(*calls) != 2 {
 		t.Errorf("nothing to judge: %v after %d runs", err, len(*calls))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c, calls = scripted(t, 1, nil)
-	if _, err := c.measure(ctx, 5); !errors.Is(err, context.Canceled) || len(*calls) != 1 {
+	if _, err := c.measure(ctx, 5, nil); !errors.Is(err, context.Canceled) || len(*calls) != 1 {
 		t.Errorf("interrupted: %v after %d runs", err, len(*calls))
 	}
 }
@@ -137,7 +137,7 @@ func TestCampaignKeepsWhatItFound(t *testing.T) {
 		dir := args[slices.Index(args, "--out")+1]
 		return outcome.CodeBroken, errors.Join(os.MkdirAll(dir, 0o755), d.Write(dir))
 	}
-	pairs, err := c.measure(t.Context(), 5)
+	pairs, err := c.measure(t.Context(), 5, nil)
 	if err == nil || len(pairs) != 2 || len(pairs[0][0]) != 1 || len(pairs[0][1]) != 1 || len(pairs[1][0])+len(pairs[1][1]) != 1 {
 		t.Errorf("%v, %v", pairs, err)
 	}

@@ -22,7 +22,9 @@ import (
 
 // capacityFlags are the flags of `zkbench capacity`.
 type capacityFlags struct {
-	load      runFlags
+	ensemble  ensembleFlags
+	load      loadFlags
+	out       string
 	objective string
 	by        string
 	first     int
@@ -58,20 +60,21 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], f) },
 	}
-	f.load.bindLoad(cmd)
+	f.load = bindLoad(cmd)
+	f.load.bindSeries(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
+	flags.Lookup("repeats").Usage = "measurements of each trial"
+	flags.Lookup("seed").Usage = "seed of the variants' order and of arrivals"
 	flags.Lookup("duration").Usage = "length of each measurement\n(default: the scenario's, or 5s)"
 	flags.StringVar(&f.objective, "objective", "", "what must hold, such as 'response-p99 < 50ms'")
 	flags.StringVar(&f.by, "by", capacity.ByRate, "rate or clients")
 	flags.IntVar(&f.first, "first", 50, "the load of the first trial")
 	flags.IntVar(&f.most, "most", 0, "the largest load to try\n(default 50000/s, or 10000 clients)")
-	flags.IntVar(&f.load.repeats, "repeats", 0, "measurements of each trial")
-	flags.Uint64Var(&f.load.seed, "seed", 0, "seed of the variants' order and of arrivals")
-	flags.StringVar(&f.load.out, "out", "", "folder for results (default: in "+defaultRuns+")")
+	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.json, "json", "", "also write the capacities to this JSON `file`")
-	f.load.ensemble.bind(cmd)
-	for _, name := range []string{"rate", "mode", "operations", "at-most", stageFlagName} { // set by the search
+	f.ensemble.bind(cmd)
+	for _, name := range []string{"rate", "mode", "operations", "at-most", "stage"} { // set by the search
 		_ = flags.MarkHidden(name)
 	}
 	return cmd
@@ -97,27 +100,27 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	if err := c.prepare(cmd, name); err != nil {
 		return usage(err)
 	}
-	engine, err := auto.Resolve(cmd.Context(), f.load.ensemble.choice(), f.load.ensemble.options(a.stderr))
+	engine, err := auto.Resolve(cmd.Context(), f.ensemble.choice(), f.ensemble.options(a.stderr))
 	if err != nil {
 		return err
 	}
-	if err := unable(c.scenario, f.load.ensemble.ability(engine)); err != nil {
-		return err
+	if err := c.scenario.Unable(scenarios.AbilityOf(engine, f.ensemble.voters)); err != nil {
+		return usage(err)
 	}
 	largest, err := c.clip(func(s scenarios.Scenario) error {
 		return errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine))
 	})
-	if err := errors.Join(f.load.ensemble.check(), checkFile("json", f.json), err); err != nil {
+	if err := errors.Join(f.ensemble.check(), checkFile("json", f.json), err); err != nil {
 		return err
 	}
 	if err := removeFormer("json", f.json); err != nil {
 		return err
 	}
 	run := newRun()
-	if c.flags.load.out == "" {
-		c.flags.load.out = filepath.Join(defaultRuns, run)
+	if c.flags.out == "" {
+		c.flags.out = filepath.Join(defaultRuns, run)
 	}
-	if err := checkOut(c.flags.load.out); err != nil {
+	if err := checkOut(c.flags.out); err != nil {
 		return err
 	}
 	report, err := c.measure(cmd.Context(), largest, engine, run)
@@ -126,13 +129,13 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 
 // measure prepares the ensemble and finds the capacities on it.
 func (c *capacityRun) measure(ctx context.Context, largest scenarios.Scenario, engine ensemble.Engine, run string) (r capacity.Report, err error) {
-	e, err := c.openTarget(ctx, []scenarios.Scenario{largest}, c.flags.load.ensemble, engine, run)
+	e, err := c.openTarget(ctx, []scenarios.Scenario{largest}, c.flags.ensemble, engine, run)
 	if err != nil {
 		return r, asUsage(err)
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
-	if err := unable(c.scenario, c.flags.load.ensemble.abilityNow(e.Ensemble, engine)); err != nil {
-		return r, err
+	if err := c.scenario.Unable(scenarios.AbilityNow(e.Ensemble, engine)); err != nil {
+		return r, usage(err)
 	}
 	connects := func(s scenarios.Scenario) error { return runner.CheckConnections(s, e.Servers()) }
 	if _, err := c.clip(connects); err != nil {
@@ -185,7 +188,7 @@ func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	c.scenario.Expect, c.scenario.Overview = nil, "" // they are about the scenario's own load
-	if c.scenario, err = c.flags.load.override(cmd, c.pace(c.scenario), catalog.Recipes()); err != nil {
+	if c.scenario, err = c.flags.load.override(c.pace(c.scenario), catalog.Recipes()); err != nil {
 		return err
 	}
 	return c.checkMetric()
@@ -197,7 +200,7 @@ func (c *capacityRun) checkLoads(given func(flag string) bool) error {
 	if err := oneOf("--by", f.by, []string{capacity.ByRate, capacity.ByClients}); err != nil {
 		return err
 	}
-	if given("rate") || given("mode") || given("operations") || given("at-most") || given(stageFlagName) {
+	if given("rate") || given("mode") || given("operations") || given("at-most") || given("stage") {
 		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: choose --by rate or --by clients, and --first")
 	}
 	if f.by == capacity.ByClients && given("clients") {
@@ -216,7 +219,7 @@ func (c *capacityRun) checkLoads(given func(flag string) bool) error {
 }
 
 // defaultTrial is the length of a trial of a scenario that has none.
-const defaultTrial = scenarios.Duration(5 * time.Second)
+const defaultTrial = 5 * time.Second
 
 // pace makes a scenario's load one that can be searched: a single number of clients, and a single rate if it is open.
 func (c *capacityRun) pace(s scenarios.Scenario) scenarios.Scenario {

@@ -51,7 +51,7 @@ func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
 }
 
 // file returns the path of the report in the folder of the trials.
-func (c *capacityRun) file() string { return filepath.Join(c.flags.load.out, capacity.File) }
+func (c *capacityRun) file() string { return filepath.Join(c.flags.out, capacity.File) }
 
 // report returns what the searches have found so far.
 func (c *capacityRun) report(selected []variants.Variant, searches []*capacity.Search) capacity.Report {
@@ -132,7 +132,7 @@ func (c *capacityRun) trial(variant string, t capacity.Trial, before int) scenar
 
 // folder returns the folder for a trial's results, without those that an earlier trial of the same load left there.
 func (c *capacityRun) folder(s scenarios.Scenario, t capacity.Trial) (dir string, err error) {
-	dir = c.flags.load.out
+	dir = c.flags.out
 	if t.Purpose == capacity.Confirm {
 		dir = filepath.Join(dir, capacity.ConfirmFolder)
 		err = makeFolder("out", dir)
@@ -159,7 +159,7 @@ func (c *capacityRun) reason(t capacity.Trial) string {
 
 // removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.
 func removeTrial(dir string, s scenarios.Scenario, load int) error {
-	d := results.Document{Scenario: results.Scenario{Name: s.Name}, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
+	d := results.Document{Scenario: s.Scenario, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
 	if s.Mode == scenarios.Open {
 		d.Rate = load
 	}
@@ -175,7 +175,7 @@ func removeTrial(dir string, s scenarios.Scenario, load int) error {
 // standard output may be closed.
 func (c *capacityRun) finish(r capacity.Report) error {
 	if len(c.docs) == 0 {
-		_ = os.Remove(c.flags.load.out) // an empty folder would be the newest run
+		_ = os.Remove(c.flags.out) // an empty folder would be the newest run
 		return nil
 	}
 	err := results.WriteSealed(c.file(), r)
@@ -184,7 +184,7 @@ func (c *capacityRun) finish(r capacity.Report) error {
 	}
 	err = errors.Join(err, r.Write(c.stdout, width(c.stdout)))
 	c.writeDoubts()
-	fmt.Fprintf(c.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", c.flags.load.out, c.flags.load.out)
+	fmt.Fprintf(c.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", c.flags.out, c.flags.out)
 	if results.WriteBreaches(c.stdout, c.docs) {
 		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
 	}

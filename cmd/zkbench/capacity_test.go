@@ -139,7 +139,7 @@ func TestCapacityRemovesEarlierTrials(t *testing.T) {
 			}
 		}
 	}
-	s := scenarios.Scenario{Name: "s", Recipe: "lock", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Repeats: 3}
+	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Repeats: 3}}
 	if err := removeTrial(dir, s, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestCapacityIsStoredFirst(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out := t.TempDir()
 			c := &capacityRun{app: &app{stdout: closed{}}, docs: []*results.Document{{}}}
-			c.flags.load.out, c.flags.json = out, filepath.Join(out, tt.json)
+			c.flags.out, c.flags.json = out, filepath.Join(out, tt.json)
 			err := c.finish(capacity.Report{Engine: "container", Variants: []capacity.Capacity{{Variant: "znode"}}})
 			if !errors.Is(err, errClosed) || exitCode(t.Context(), err) != outcome.CodeFailed {
 				t.Errorf("%v", err)
@@ -243,7 +243,7 @@ func TestClip(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var said strings.Builder
-			c := &capacityRun{app: &app{stderr: &said}, scenario: scenarios.Scenario{Clients: []int{100}}, flags: capacityFlags{by: tt.by, first: 100, most: tt.most}}
+			c := &capacityRun{app: &app{stderr: &said}, scenario: scenarios.Scenario{Scenario: results.Scenario{Clients: []int{100}}}, flags: capacityFlags{by: tt.by, first: 100, most: tt.most}}
 			largest, err := c.clip(func(s scenarios.Scenario) error {
 				if s.Clients[0] > tt.permitted {
 					return errors.New("too many")
@@ -290,7 +290,7 @@ func TestDoubtsOfACapacity(t *testing.T) {
 
 // A confirmation gets other arrivals than the trial that it confirms, and so does the next confirmation of the same load.
 func TestTrialsOfOneLoadHaveSeedsOfTheirOwn(t *testing.T) {
-	c := &capacityRun{flags: capacityFlags{by: capacity.ByRate}, scenario: scenarios.Scenario{Seed: 7}}
+	c := &capacityRun{flags: capacityFlags{by: capacity.ByRate}, scenario: scenarios.Scenario{Scenario: results.Scenario{Seed: 7}}}
 	search := capacity.NewSearch(100, 1000)
 	last := map[int]uint64{}
 	for trial, more := search.Next(); more; trial, more = search.Next() {

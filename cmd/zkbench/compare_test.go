@@ -22,7 +22,7 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 	total := int64(requests * operations)
 	d := &results.Document{
 		Schema: results.Schema, Run: run, Started: time.Unix(0, 0), Recipe: "lock", Variant: variant, Kind: "naive", Clients: 5, Repeat: repeat,
-		Scenario:    results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, ClientCounts: "[5]", Repeats: repeats, BystanderRate: 1},
+		Scenario:    results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, Clients: []int{5}, Repeats: repeats, BystanderRate: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
 		Phases:      []string{"handoff"}, Operation: "handoff", Batch: 1, Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{},
 		Counts:   results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}, TotalRequests: total},

@@ -7,23 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // scenarioOf returns the scenario that `zkbench run` makes of flags.
 func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, error) {
 	t.Helper()
-	var f runFlags
 	cmd := &cobra.Command{Use: "run"}
-	f.bindLoad(cmd)
+	f := bindLoad(cmd)
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return f.scenario(cmd, name, catalog.Recipes())
+	return f.scenario(name, catalog.Recipes())
 }
 
 func TestFaultFlags(t *testing.T) {
@@ -93,20 +90,6 @@ func TestRefusedFaults(t *testing.T) {
 	}
 }
 
-func TestAbilities(t *testing.T) {
-	for engine, want := range map[ensemble.Engine]int{ensemble.Container: 7, ensemble.Process: 6, ensemble.External: 4, ensemble.Embedded: 4} {
-		if a := new(ensembleFlags).ability(engine); len(a.Kinds) != want || (len(a.Servers) > 0) != slices.ContainsFunc(a.Kinds, faults.Kind.OfServer) {
-			t.Errorf("%s can do %v on %v", engine, a.Kinds, a.Servers)
-		}
-	}
-	if a := (&ensembleFlags{voters: 3}).ability(ensemble.Embedded); !slices.Equal(a.Kinds, faults.Kinds()) || len(a.Servers) != 3 {
-		t.Errorf("three embedded servers can do %v on %v", a.Kinds, a.Servers)
-	}
-	if n := len(faults.Servers()); n != ensemble.Size {
-		t.Errorf("schedules have %d servers, ensembles %d", n, ensemble.Size)
-	}
-}
-
 func TestFaultCompletion(t *testing.T) {
 	stdout, _, _ := command(t.Context(), "__complete", "run", "lock-contention", "--fault", "")
 	for _, want := range []string{"none", "kill: leader, at: 1s", "deaf: holder, at: 1s"} {
@@ -116,25 +99,15 @@ func TestFaultCompletion(t *testing.T) {
 	}
 }
 
-// The runs of a campaign get the flags as they were given, so that each flag can be left out again.
+// The runs of a campaign get the flags as they were given.
 func TestCampaignPassesFaults(t *testing.T) {
-	var f runFlags
 	cmd := &cobra.Command{Use: "gate"}
-	f.bindLoad(cmd)
+	f := bindLoad(cmd)
 	if err := cmd.ParseFlags([]string{"--clients", "1,2", "--fault", "kill: any, at: 1s", "--fault", "none", "--roam"}); err != nil {
 		t.Fatal(err)
 	}
-	var args []string
-	for _, name := range []string{"clients", faultFlag, roamFlag} {
-		args = append(args, arguments(cmd.Flags().Lookup(name))...)
-	}
-	if want := []string{"--clients", "1,2", "--fault=kill: any, at: 1s", "--fault=none", "--roam=true"}; !slices.Equal(args, want) {
+	args := f.arguments()
+	if want := []string{"--clients=1,2", "--fault=kill: any, at: 1s", "--fault=none", "--roam=true"}; !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
-	}
-	if got, want := without(args, []string{"--fault", "x"}), []string{"--clients", "1,2", "--roam=true"}; !slices.Equal(got, want) {
-		t.Errorf("without faults: got %q, want %q", got, want)
-	}
-	if got, want := without(args, []string{"--clients", "5"}), args[2:]; !slices.Equal(got, want) {
-		t.Errorf("without clients: got %q, want %q", got, want)
 	}
 }

@@ -79,7 +79,7 @@ and files are 2.`,
 
 // check returns an error if flags and arguments contradict each other.
 func (f gateFlags) check(cmd *cobra.Command, args []string) error {
-	withRun := slices.Concat(loadFlags(), []string{"base-binary", "head-binary", "pairs", "confirm", "metrics", "out", "order-seed", "cache",
+	withRun := slices.Concat(loadFlagNames(), []string{"base-binary", "head-binary", "pairs", "confirm", "metrics", "out", "order-seed", "cache",
 		"ensemble", "servers", "name", "image", "zookeeper-home", "txn-log", "read-delay", "write-delay", "voters", "lag"})
 	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return slices.Contains(withRun, flag.Name) })
 	others := given(cmd, func(flag *pflag.Flag) bool { return flag.Name != "self-test" })

@@ -39,7 +39,7 @@ func passing(t *testing.T) (text []byte, judge func(text []byte) gate.Report) {
 	s := scenarios.Default()
 	s.Name, s.Mode, s.Question, s.Recipe = "stepped", scenarios.Lockstep, "does one leaf matter?", "lock"
 	s.Clients, s.Repeats, s.Variants = []int{3}, 2, []string{"predecessor-watch"}
-	s.Hold = scenarios.Duration(20 * time.Millisecond) // so that bystanders read in each repeat
+	s.Hold = 20 * time.Millisecond // so that bystanders read in each repeat
 	whole := gate.Read([]string{plantedInMemory(t, s, catalog.Recipes())})
 	baselines, err := gate.BaselinesOf(whole.Documents)
 	if err := errors.Join(append(whole.Unreadable, err)...); err != nil {

@@ -118,7 +118,7 @@ func variantsOf(d *results.Document) []string {
 	var names []string
 	for _, recipe := range catalog.Recipes() {
 		if recipe.Name == d.Recipe {
-			s := scenarios.Scenario{Mode: scenarios.Mode(d.Scenario.Mode)}
+			s := scenarios.Scenario{Scenario: results.Scenario{Mode: d.Scenario.Mode}}
 			for _, v := range s.Selected(recipe) {
 				names = append(names, v.Name)
 			}
@@ -131,10 +131,9 @@ func variantsOf(d *results.Document) []string {
 func isOwnLoad(s scenarios.Scenario, ran results.Scenario) bool {
 	load := func(r results.Scenario) results.Scenario {
 		r.Question, r.Overview, r.Repeats, r.Seed, r.BystanderRate, r.Heap = "", "", 0, 0, 0, false
-		r.Size = max(r.Size, 1)
 		return r
 	}
-	own := s.Record()
+	own := s.Scenario
 	if own.Background != nil && own.Background.Sessions == 0 && ran.Background != nil {
 		background := *own.Background
 		background.Sessions = ran.Background.Sessions // one for each server

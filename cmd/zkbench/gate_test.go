@@ -196,7 +196,7 @@ func TestExpectationsBesideABackground(t *testing.T) {
 		{"its own", func(b *results.BackgroundLoad) { b.Sessions = 3 }, 0},
 		{"with more reads", func(b *results.BackgroundLoad) { b.Sessions, b.Reads = 3, b.Reads+1 }, 1},
 	} {
-		d := &results.Document{Scenario: s.Record()}
+		d := &results.Document{Scenario: s.Scenario}
 		d.Environment.Engine = string(ensemble.Container)
 		ran := *d.Scenario.Background
 		tt.change(&ran)
@@ -214,14 +214,14 @@ func TestExpectationsOfSeveralRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	document := func(engine ensemble.Engine) *results.Document {
-		d := &results.Document{Scenario: s.Record()}
+		d := &results.Document{Scenario: s.Scenario}
 		d.Environment.Engine = string(engine)
 		return d
 	}
 	changed := document(ensemble.Container)
 	changed.Scenario.Hold = time.Hour
 	faulty, busy := document(ensemble.Container), document(ensemble.Container)
-	faulty.Scenario.Faults = []string{"kill: leader, at: 1s"}
+	faulty.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second}}
 	busy.Scenario.Background = &results.BackgroundLoad{Reads: 1}
 	times := func(docs ...*results.Document) (n int, notes []string) {
 		claims, notes := expectations(docs)
@@ -369,7 +369,7 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 	t.Parallel()
 	s := scenarios.Default()
 	s.Name, s.Question, s.Recipe, s.Clients, s.Repeats = "broken", "is a rehearsal read?", "lock", []int{3}, 1
-	s.Variants, s.WarmUp, s.Duration = []string{"predecessor-watch", "znode"}, 0, scenarios.Duration(1500*time.Millisecond)
+	s.Variants, s.WarmUp, s.Duration = []string{"predecessor-watch", "znode"}, 0, 1500*time.Millisecond
 	dir := planted(t, s, unguarded(3))
 	if _, err := os.Stat(filepath.Join(dir, "broken_lock-predecessor-watch_n3_r0.json")); err != nil {
 		t.Fatal(err)
@@ -411,7 +411,7 @@ func TestGateCatchesAHerd(t *testing.T) {
 	// A free-running load has bounds, which are the same whatever becomes of the code.
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "mine", "lock", []string{"predecessor-watch"}, []int{8}, 20, 1
-	s.Hold = scenarios.Duration(time.Millisecond)
+	s.Hold = time.Millisecond
 	own := t.TempDir()
 	if _, stderr, code := command(t.Context(), "baseline", "save", plantedInMemory(t, s, catalog.Recipes()), "--dir", own); code != outcome.CodePass {
 		t.Fatalf("baseline: exit code %d: %s", code, stderr)

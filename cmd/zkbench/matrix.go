@@ -5,8 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -29,11 +27,11 @@ func writeMatrix(w io.Writer, docs []*results.Document, width int) error {
 }
 
 // matrix returns the scenarios of the fault matrix with the flags that were given. Its faults are its own.
-func (f *runFlags) matrix(cmd *cobra.Command) ([]scenarios.Scenario, error) {
+func (f *runFlags) matrix() ([]scenarios.Scenario, error) {
 	var selected []scenarios.Scenario
 	var errs []error
 	for _, s := range scenarios.Matrix(catalog.Recipes(), nil) {
-		s, err := f.override(cmd, s, catalog.Recipes())
+		s, err := f.override(s, catalog.Recipes())
 		errs = append(errs, err)
 		selected = append(selected, s)
 	}

@@ -54,7 +54,7 @@ func TestClaimsOfARun(t *testing.T) {
 		docs := tt.docs(tt.claims)
 		var out, text bytes.Buffer
 		a := app{stdout: &out, stderr: &out}
-		err := a.checkClaims(docs, []scenarios.Scenario{{Name: "s", Expect: tt.claims}})
+		err := a.checkClaims(docs, []scenarios.Scenario{{Scenario: results.Scenario{Name: "s", Expect: tt.claims}}})
 		if code := exitCode(t.Context(), err); code != tt.code || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: exit code %d, want %d with %q in\n%s", tt.name, code, tt.code, tt.want, out.String())
 		}

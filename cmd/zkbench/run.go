@@ -25,26 +25,10 @@ import (
 // defaultRuns is the folder that has a folder for each run.
 const defaultRuns = "results/runs"
 
-// runFlags are the flags of `zkbench run`. Flags that are named after a scenario's fields override them.
+// runFlags are the flags of `zkbench run`.
 type runFlags struct {
 	ensemble   ensembleFlags
-	clients    []string
-	mode       string
-	rates      []string
-	arrivals   string
-	variants   []string
-	repeats    int
-	operations int
-	size       int
-	duration   time.Duration
-	warmUp     time.Duration
-	hold       time.Duration
-	think      time.Duration
-	stages     stageFlag
-	background backgroundFlag
-	atMost     time.Duration
-	faults     faultFlags
-	seed       uint64
+	load       loadFlags
 	out        string
 	prometheus string
 	quick      bool
@@ -102,36 +86,15 @@ an ensemble.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runScenarios(cmd, args, f) },
 	}
-	f.bindLoad(cmd)
+	f.load = bindLoad(cmd)
+	f.load.bindSeries(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.repeats, "repeats", 0, "measurements of each variant")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order of the variants")
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\nwith its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
 	return cmd
-}
-
-// bindLoad declares the flags that change a scenario's load.
-func (f *runFlags) bindLoad(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringSliceVar(&f.clients, "clients", nil, "numbers of clients, such as 1,10,50")
-	flags.StringSliceVar(&f.variants, "variants", nil, "variants to compare (default: the scenario's)")
-	flags.StringVar(&f.mode, "mode", "", "closed (clients loop), open (operations arrive\nat a rate) or lockstep (exact counts)")
-	flags.StringSliceVar(&f.rates, "rate", nil, "operations per second in open mode,\nsuch as 100,200")
-	flags.StringVar(&f.arrivals, "arrivals", "", "constant or poisson, in open mode")
-	flags.DurationVar(&f.duration, "duration", 0, "length of a measurement in closed and open mode")
-	flags.IntVar(&f.operations, "operations", 0, "operations per client, instead of a duration")
-	flags.IntVar(&f.size, "size", 0, "amount of work for each client, such as items")
-	flags.DurationVar(&f.warmUp, "warm-up", 0, "load before each measurement, not counted")
-	flags.DurationVar(&f.hold, "hold", 0, "time for which a client holds a lock")
-	flags.DurationVar(&f.think, "think", 0, "pause between a client's operations")
-	f.stages.bind(cmd)
-	f.background.bind(cmd)
-	flags.DurationVar(&f.atMost, "at-most", 0, "longest time of a load of a number of operations")
-	f.faults.bind(cmd)
 }
 
 // allScenarios is the argument that selects every embedded scenario.
@@ -145,7 +108,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		return usage(err)
 	}
 	var errs []error
-	selected, err := a.selected(cmd, names, &f)
+	selected, err := a.selected(names, &f)
 	errs = append(errs, err)
 	for i, s := range selected {
 		if slices.ContainsFunc(selected[:i], func(o scenarios.Scenario) bool { return o.Name == s.Name && s.Name != "" }) {
@@ -188,9 +151,9 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 }
 
 // selected loads scenarios by their names.
-func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scenarios.Scenario, error) {
+func (a *app) selected(names []string, f *runFlags) ([]scenarios.Scenario, error) {
 	if slices.Equal(names, []string{scenarios.MatrixName}) {
-		return f.matrix(cmd)
+		return f.matrix()
 	}
 	if slices.Equal(names, []string{allScenarios}) {
 		names = scenarios.Names()
@@ -198,7 +161,10 @@ func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scena
 	var selected []scenarios.Scenario
 	var errs []error
 	for _, name := range names {
-		s, err := f.scenario(cmd, name, a.recipes())
+		s, err := scenarios.Load(name, a.recipes())
+		if err == nil {
+			s, err = f.override(s, a.recipes())
+		}
 		if err == nil {
 			err = a.addDrivers(&s)
 		}
@@ -208,78 +174,12 @@ func (a *app) selected(cmd *cobra.Command, names []string, f *runFlags) ([]scena
 	return selected, errors.Join(errs...)
 }
 
-// scenario loads a scenario and overrides its fields with the flags that were given.
-func (f *runFlags) scenario(cmd *cobra.Command, name string, recipes []variants.Recipe) (scenarios.Scenario, error) {
-	s, err := scenarios.Load(name, recipes)
-	if err != nil {
-		return s, err
-	}
-	return f.override(cmd, s, recipes)
-}
-
 // override changes a scenario by the flags that were given, and checks the result.
-func (f *runFlags) override(cmd *cobra.Command, s scenarios.Scenario, recipes []variants.Recipe) (_ scenarios.Scenario, err error) {
+func (f *runFlags) override(s scenarios.Scenario, recipes []variants.Recipe) (scenarios.Scenario, error) {
 	if f.quick {
 		s.Quick()
 	}
-	given := cmd.Flags().Changed
-	if slices.ContainsFunc(loadFlags(), given) {
-		s.Expect = nil // claims are about the scenario's own load
-	}
-	if given("clients") {
-		if s.Clients, err = numbers("clients", f.clients); err != nil {
-			return s, err
-		}
-	}
-	if given("rate") {
-		if s.Rate, err = numbers("rate", f.rates); err != nil {
-			return s, err
-		}
-	}
-	for flag, override := range map[string]func(){
-		"mode":     func() { s.SetMode(scenarios.Mode(f.mode), given("rate"), given("arrivals")) },
-		"arrivals": func() { s.Arrivals = scenarios.Arrivals(f.arrivals) },
-		"variants": func() { s.Variants = f.variants },
-		"repeats":  func() { s.Repeats = f.repeats },
-		"size":     func() { s.Size = f.size },
-		"seed":     func() { s.Seed = f.seed },
-		"warm-up":  func() { s.WarmUp = scenarios.Duration(f.warmUp) },
-		"hold":     func() { s.Hold = scenarios.Duration(f.hold) },
-		"think":    func() { s.Think = scenarios.Duration(f.think) },
-		"at-most":  func() { s.AtMost = scenarios.Duration(f.atMost) },
-	} {
-		if given(flag) {
-			override()
-		}
-	}
-	// A load has either a duration or a number of operations.
-	switch {
-	case given("duration") && given("operations"):
-		return s, errors.New("--duration and --operations exclude each other")
-	case given("duration"):
-		s.Duration, s.Operations = scenarios.Duration(f.duration), 0
-		if !given("at-most") { // a limit of the operations that the flag replaces
-			s.AtMost = 0
-		}
-	case given("operations"):
-		s.Operations, s.Duration = f.operations, 0
-	}
-	if err := errors.Join(f.stages.override(&s, given), f.background.override(&s, given), f.faults.override(&s, given)); err != nil {
-		return s, err
-	}
-	return s, checked(s, recipes)
-}
-
-// checked returns every mistake in a scenario, by the flags that change its fields.
-func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
-	return errors.Join(results.Map(s.Validate(recipes), func(p scenarios.Problem) error {
-		return fmt.Errorf("%s, --%s: %s", s.Name, flagOf(p), p.Text)
-	})...)
-}
-
-// loadFlags returns the names of the flags that change a scenario's load.
-func loadFlags() []string {
-	return append([]string{"clients", "mode", "rate", "arrivals", "variants", "size", "duration", "operations", "warm-up", "hold", "think", "at-most", stageFlagName, backgroundFlagName}, faultFlagNames()...)
+	return f.load.override(s, recipes)
 }
 
 // newRun returns a name for a run: the time and a random suffix.
@@ -302,10 +202,7 @@ func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runF
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
 	for _, s := range selected {
-		if err := unable(s, f.ensemble.abilityNow(e.Ensemble, engine)); err != nil {
-			return nil, err
-		}
-		if err := runner.CheckConnections(s, e.Servers()); err != nil {
+		if err := errors.Join(s.Unable(scenarios.AbilityNow(e.Ensemble, engine)), runner.CheckConnections(s, e.Servers())); err != nil {
 			return nil, usage(err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -19,7 +18,7 @@ func TestStageFlag(t *testing.T) {
 		want  string // duration, rates, clients and stages
 	}{
 		{"--mode|open|--clients|7|--stage|for: 2s, rate: 10|--stage|{for: 3s, rate: 50, ramp: true}", "5s [50] [7] for: 2s, rate: 10; for: 3s, rate: 50, ramp: true"},
-		{"--mode|closed|--stage|for: 2s, clients: 4|--stage|for: 500ms, clients: 9", "2.5s  [9] for: 2s, clients: 4; for: 500ms, clients: 9"},
+		{"--mode|closed|--stage|for: 2s, clients: 4|--stage|for: 500ms, clients: 9", "2.5s [0] [9] for: 2s, clients: 4; for: 500ms, clients: 9"},
 		{"--mode|open|--rate|20|--stage|none|--clients|3|--duration|4s", "4s [20] [3] "},
 	} {
 		s, err := scenarioOf(t, "lock-contention", strings.Split(tt.flags, "|")...)
@@ -27,7 +26,7 @@ func TestStageFlag(t *testing.T) {
 			t.Errorf("%s: %v", tt.flags, err)
 			continue
 		}
-		if got := fmt.Sprint(time.Duration(s.Duration), " ", s.RatesText(), " ", s.Clients, " ", results.StagesText(s.Stages)); got != tt.want {
+		if got := fmt.Sprint(s.Duration, " ", s.Rates(), " ", s.Clients, " ", results.StagesText(s.Stages)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.flags, got, tt.want)
 		}
 	}

@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		question, "With 5 clients, predecessor-watch against children-watch: 5.00× notifications/op.",
 		"<p>1 of 2 claims hold, does not hold: 1.</p>", "<b>holds</b>: predecessor-watch notifications/op &lt;= 1", "<b>does not hold</b>: children-watch",
-		"closed, 3s, on 3 × ZooKeeper 3.9.3 (container)", "the machine was busy (children-watch with 2)", "1 of 9 measurements are invalid", "invalid: the counts disagree (znode with 5)",
+		"mode closed, duration 3s, on 3 × ZooKeeper 3.9.3 (container)", "the machine was busy (children-watch with 2)", "1 of 9 measurements are invalid", "invalid: the counts disagree (znode with 5)",
 		`<tr class="void"><th scope="row">znode INVALID</th>`, "all other metrics with 5 clients", "<td>321</td>", "1. children-watch of lock", "formula, an upper bound",
 		`data-name="lock-contention-container-costs"`, `<figure class="zoom" data-name="lock-contention-container-timeline-n5-children-watch"`, "<title>children-watch, 5 clients: 5.00</title>",
 	} {
@@ -128,7 +128,7 @@ func TestTextsAreEscaped(t *testing.T) {
 		d.Scenario.Name, d.Scenario.Question, d.Variant, d.Recipe, d.Kind = evil, evil, d.Variant+evil, evil, evil
 		d.Environment.Engine, d.Environment.ZooKeeper, d.Environment.CPU, d.Environment.Zkbench, d.Environment.TxnLog = evil, evil, evil, evil, evil
 		d.Warnings, d.Invalid = []string{evil}, nil
-		d.Scenario.Overview, d.Scenario.Mode, d.Scenario.Faults = evil, evil, []string{evil}
+		d.Scenario.Overview, d.Scenario.Mode, d.Scenario.Faults = evil, evil, []results.FaultLoad{{Kind: "kill", Whom: evil}}
 		d.Metrics[evil] = results.Metric{Value: float64(d.Clients)}
 		d.Scenario.Asks = []string{evil}
 		d.Expected.Costs[evil] = results.Cost{Formula: evil}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/plots"
@@ -95,22 +96,14 @@ func sectionOf(docs []*results.Document, claims []claim.Check) section {
 
 // conditionsOf describes the load and the servers in one line.
 func conditionsOf(d *results.Document) string {
-	s := d.Scenario
-	parts := []string{s.Mode}
-	add := func(is bool, format string, args ...any) {
-		if is {
-			parts = append(parts, fmt.Sprintf(format, args...))
-		}
+	parts := d.Scenario.Settings()
+	if rates := d.Scenario.Rates(); rates[0] > 0 {
+		parts = append(parts, fmt.Sprintf("offered %s operations/s", strings.Join(results.Map(rates, strconv.Itoa), ", ")))
 	}
-	add(s.Duration > 0, "%s", s.Duration)
-	add(s.Operations > 0, "%d %s per client", s.Operations, results.Plural(s.Operations, "operation"))
-	add(s.WarmUp > 0, "warm-up %s", s.WarmUp)
-	add(s.Hold > 0, "hold %s", s.Hold)
-	add(s.Think > 0, "think %s", s.Think)
-	add(s.Rates != "", "offered %s operations/s", strings.Trim(s.Rates, "[]"))
-	add(len(s.Faults) > 0, "faults: %s", strings.Join(s.Faults, "; "))
-	add(true, "on %s", serversOf(d))
-	add(d.Environment.TxnLog != "", "transaction log on %s", d.Environment.TxnLog)
+	parts = append(parts, "on "+serversOf(d))
+	if log := d.Environment.TxnLog; log != "" {
+		parts = append(parts, "transaction log on "+log)
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -41,7 +41,7 @@ func unfinished(d *results.Document) {
 }
 
 // caught makes a variant one that the scenario expects to break its promise.
-func caught(d *results.Document) { broken(d); d.Scenario.Broken = d.Variant }
+func caught(d *results.Document) { broken(d); d.Scenario.Broken = []string{d.Variant} }
 
 // rate makes the load an open one.
 func rate(n int) change { return func(d *results.Document) { d.Rate = n } }

@@ -107,8 +107,8 @@ func TestDifferentLoadsAreRefused(t *testing.T) {
 		"hold 0s and 5ms":             func(s *results.Scenario) { s.Hold = 5 * time.Millisecond },
 		"think 0s and 5ms":            func(s *results.Scenario) { s.Think = 5 * time.Millisecond },
 		"heap false and true":         func(s *results.Scenario) { s.Heap = true },
-		"bystander rate 0 and 10":     func(s *results.Scenario) { s.BystanderRate = 10 },
-		"faults unset and kill any":   func(s *results.Scenario) { s.Faults = []string{"kill any"} },
+		"bystander-rate 0 and 10":     func(s *results.Scenario) { s.BystanderRate = 10 },
+		"faults none and kill: any":   func(s *results.Scenario) { s.Faults = []results.FaultLoad{{Kind: "kill", Whom: "any"}} },
 		"duration 3s and 1s, hold 0s": func(s *results.Scenario) { s.Duration, s.Hold = time.Second, time.Second },
 	} {
 		a, b := turns("ops/s", []float64{1, 1}, []float64{2, 2})
@@ -123,7 +123,7 @@ func TestDifferentLoadsAreRefused(t *testing.T) {
 	a, b := turns("ops/s", []float64{1, 1}, []float64{2, 2})
 	for _, d := range b.Docs {
 		s := &d.Scenario
-		s.Repeats, s.Seed, s.Variants, s.ClientCounts, s.Overview, s.Question = 9, 9, "x", "[1]", "x against y by z", "why?"
+		s.Repeats, s.Seed, s.Variants, s.Clients, s.Overview, s.Question = 9, 9, []string{"x"}, []int{1}, "x against y by z", "why?"
 	}
 	if _, err := compare.Runs([]compare.Side{a, b}, compare.Options{}); err != nil {
 		t.Errorf("what is no load: %v", err)

@@ -27,11 +27,11 @@ type Baseline struct {
 
 // Load is what counts depend on besides the variant and the number of clients.
 type Load struct {
-	Recipe     string `json:"recipe"`
-	Mode       string `json:"mode"`
-	Size       int    `json:"size"`
-	Operations int    `json:"operations"` // of each client; 0 if the load ends otherwise
-	Faults     string `json:"faults,omitempty"`
+	Recipe     string       `json:"recipe"`
+	Mode       results.Mode `json:"mode"`
+	Size       int          `json:"size"`
+	Operations int          `json:"operations"` // of each client; 0 if the load ends otherwise
+	Faults     string       `json:"faults,omitempty"`
 }
 
 func (l Load) String() string {
@@ -51,8 +51,8 @@ type BaselineRow struct {
 }
 
 func loadOf(d *results.Document) Load {
-	return Load{Recipe: d.Recipe, Mode: d.Scenario.Mode, Size: max(d.Scenario.Size, 1), Operations: d.Scenario.Operations,
-		Faults: strings.Join(d.Scenario.Faults, "; ")}
+	return Load{Recipe: d.Recipe, Mode: d.Scenario.Mode, Size: d.Scenario.Size, Operations: d.Scenario.Operations,
+		Faults: results.FaultsText(d.Scenario.Faults)}
 }
 
 // BaselinesOf makes baselines of results. It refuses results that must not be used, and repeats whose exact counts differ.

@@ -44,12 +44,12 @@ func TestBaselines(t *testing.T) {
 		{name: "less", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(0.98)}, code: 0, says: "improved"},
 		{name: "one bad repeat of two", of: free(0.5), docs: second(free(0.9), free(1.2)), code: 3, says: "repeat 2"},
 		{name: "another size", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "another load"},
-		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.ClientCounts = 10, "[10]" }), code: 5, says: "the results have not"},
+		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.Clients = 10, []int{10} }), code: 5, says: "the results have not"},
 		{name: "one variant more", of: syntheticLockstep(1), docs: append(changed(func(d *results.Document) { d.Variant = "new" }), syntheticLockstep(1)), code: 0, says: "the baseline has no new"},
 		{name: "no baseline of this", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Name = "new" }), code: 5, says: "no measured scenario has a baseline"},
 		{name: "faults", of: free(0.5), docs: func() []*results.Document {
 			d := free(0.5)
-			d.Scenario.Faults = []string{"kill any at 1s"}
+			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "any", At: time.Second}}
 			return []*results.Document{d}
 		}(), code: 5, says: "another load"},
 		{name: "guessed herds", of: func() *results.Document {
@@ -102,7 +102,7 @@ func TestBaselinesWithoutResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, mode := range map[string]string{"not-run": "lockstep", "too-long": "closed"} {
+	for name, mode := range map[string]results.Mode{"not-run": "lockstep", "too-long": "closed"} {
 		b := baselines["self-test"]
 		b.Scenario, b.Load.Mode = name, mode
 		baselines[name] = b

@@ -212,8 +212,8 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 // requiredVariants returns the variants that a run must have: those of its documents, and those of its scenario.
 func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
 	variants := results.Map(docs, func(d *results.Document) string { return d.Variant })
-	if named := docs[0].Scenario.Variants; named != "" {
-		for _, name := range strings.Split(named, ",") {
+	if named := docs[0].Scenario.Variants; len(named) > 0 {
+		for _, name := range named {
 			variants = append(variants, name[strings.LastIndex(name, "/")+1:])
 		}
 	} else if variantsOf != nil {

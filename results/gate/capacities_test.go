@@ -3,7 +3,6 @@ package gate
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -238,7 +237,7 @@ func withClients(clients, most int) *results.Document {
 		took = 10
 	}
 	d := syntheticClosed(took)
-	d.Clients, d.Scenario.ClientCounts = clients, fmt.Sprint([]int{clients})
+	d.Clients, d.Scenario.Clients = clients, []int{clients}
 	return d
 }
 

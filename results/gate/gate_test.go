@@ -90,7 +90,7 @@ func TestBuiltInChecks(t *testing.T) {
 		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, outcome.Violation, 4},
 		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, outcome.Violation, 4},
 		{"a violation that the scenario expects", "promise kept", func(d *results.Document) {
-			d.Violations, d.KnownBroken, d.Scenario.Broken = []results.Violation{{Text: "two holders"}}, "two may hold", "other,"+d.Variant
+			d.Violations, d.KnownBroken, d.Scenario.Broken = []results.Violation{{Text: "two holders"}}, "two may hold", []string{"other", d.Variant}
 		}, outcome.Pass, 0},
 		{"a known violation that the scenario does not expect", "promise kept", func(d *results.Document) {
 			d.Violations, d.KnownBroken = []results.Violation{{Text: "two holders"}}, "two may hold"
@@ -109,8 +109,8 @@ func TestBuiltInChecks(t *testing.T) {
 			d.Expected.Exact, d.Health.ClientCPU, d.Environment.Engine = false, 0.9, "embedded"
 		}, outcome.Pass, 0},
 		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, outcome.Inconclusive, 5},
-		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.ClientCounts = "[10 50]" }, outcome.Inconclusive, 5},
-		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = "synthetic,other" }, outcome.Inconclusive, 5},
+		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.Clients = []int{10, 50} }, outcome.Inconclusive, 5},
+		{"a missing variant", "complete", func(d *results.Document) { d.Scenario.Variants = []string{"synthetic", "other"} }, outcome.Inconclusive, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := syntheticLockstep(1)
@@ -337,7 +337,7 @@ func TestVariantsThatTheScenarioDoesNotName(t *testing.T) {
 		want  int
 	}{{"", nil, 0}, {"", []string{"synthetic"}, 0}, {"", []string{"synthetic", "lost"}, 5}, {"synthetic", []string{"synthetic", "lost"}, 0}} {
 		d := syntheticLockstep(1)
-		d.Scenario.Variants = tt.named
+		d.Scenario.Variants = strings.FieldsFunc(tt.named, func(r rune) bool { return r == ',' })
 		rules := Rules{VariantsOf: func(*results.Document) []string { return tt.of }}
 		if r := Evaluate(Evidence{Documents: []*results.Document{d}}, rules); r.Code != tt.want {
 			t.Errorf("%q of %v: exit code %d, want %d", tt.named, tt.of, r.Code, tt.want)

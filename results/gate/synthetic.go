@@ -23,7 +23,7 @@ const syntheticDuration = 500 * time.Millisecond
 
 // syntheticLoad describes a measurement that was not taken. Its clients work one operation after another.
 type syntheticLoad struct {
-	mode          string
+	mode          results.Mode
 	operations    int
 	took          time.Duration // of each operation
 	notifications int           // each of a transaction of its own
@@ -33,7 +33,7 @@ type syntheticLoad struct {
 func (l syntheticLoad) document() *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Run: "self-test", Started: time.Unix(0, 0).UTC(), Recipe: synthetic, Variant: synthetic, Kind: "optimized", Clients: syntheticClients, Repeat: 1,
-		Scenario:    results.Scenario{Name: "self-test", Mode: l.mode, Size: 1, ClientCounts: fmt.Sprint([]int{syntheticClients}), Repeats: 1, BystanderRate: 1},
+		Scenario:    results.Scenario{Name: "self-test", Mode: l.mode, Size: 1, Clients: []int{syntheticClients}, Repeats: 1, BystanderRate: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"127.0.0.1:2181"}},
 		Phases:      []string{"wait"}, Operation: "wait", Batch: 1, Waiting: []string{"wait"}, UntimedPhases: []string{"wait"}, Shares: []results.Share{},
 		Warnings: []string{}, Invalid: []string{},

@@ -197,7 +197,7 @@ func (l *load) counts() results.Counts {
 func (l *load) document() *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.config.Clients, Repeat: 1,
-		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, ClientCounts: fmt.Sprint(l.config.Clients), Repeats: 1, BystanderRate: 100},
+		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, Clients: []int{l.config.Clients}, Repeats: 1, BystanderRate: 100},
 		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.config.Version},
 		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.config.Operation, Batch: 1, Waiting: l.config.Waiting,
 	}
@@ -207,7 +207,7 @@ func (l *load) document() *results.Document {
 		d.Scenario.Operations = 100
 	}
 	if l.config.Faulty {
-		d.Scenario.Faults = []string{"expire any"}
+		d.Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any"}}
 	}
 	return d
 }

@@ -19,7 +19,7 @@ func stagedRecorder(open bool) *recorder.Recorder {
 	return r
 }
 
-func closedStages(t *testing.T, r *recorder.Recorder, mode string) []results.Stage {
+func closedStages(t *testing.T, r *recorder.Recorder, mode results.Mode) []results.Stage {
 	t.Helper()
 	d := &results.Document{Batch: 1, Phases: []string{"acquire"}, Scenario: results.Scenario{Mode: mode}}
 	if err := r.Close(d, recorder.Facts{SessionTimeout: time.Second}); err != nil {

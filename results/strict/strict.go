@@ -39,16 +39,16 @@ func (m Mistakes) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Duration is a time.Duration that must be written with its unit.
-type Duration time.Duration
+// duration is a time.Duration that must be written with its unit.
+type duration time.Duration
 
 // UnmarshalYAML accepts "250ms", but not 250.
-func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
+func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	parsed, err := time.ParseDuration(node.Value)
 	if err != nil {
 		return fmt.Errorf("wants a duration with its unit, such as 3s or 250ms, not %q", node.Value)
 	}
-	*d = Duration(parsed)
+	*d = duration(parsed)
 	return nil
 }
 
@@ -83,7 +83,9 @@ const (
 // than the variable.
 func Decode(node *yaml.Node, into any) error {
 	wanted := text
-	switch into.(type) {
+	switch at := into.(type) {
+	case *time.Duration:
+		into = (*duration)(at)
 	case *int, **int, *[]int, *uint64:
 		wanted = whole
 	case *float64:

@@ -18,7 +18,7 @@ const (
 )
 
 // Whom returns the words for whom a fault of this kind can hit, in a recipe with these roles.
-func (k Kind) Whom(roles []string) []string {
+func Whom(k Kind, roles []string) []string {
 	switch {
 	case k.OfServer():
 		return append([]string{Leader, Follower, Any}, Servers()...)
@@ -29,8 +29,8 @@ func (k Kind) Whom(roles []string) []string {
 	}
 }
 
-// problems returns the mistakes of a fault that depend on nothing else. [Parse] and [ReadList] report them.
-func (f Fault) problems() []string {
+// problemsOf returns the mistakes of a fault that depend on nothing else. [Parse] and [ReadList] report them.
+func problemsOf(f Fault) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, s := range []struct {
@@ -41,20 +41,20 @@ func (f Fault) problems() []string {
 			add("%s wants at most %s, not %s", s.name, span(maxSpan), span(s.value))
 		}
 	}
-	if f.First() == 0 {
+	if first(f) == 0 {
 		add("when? at or every is missing")
 	}
 	if f.Every > 0 {
-		f.checkEvery(add)
+		checkEvery(f, add)
 	}
 	if f.For > 0 && !f.Kind.Lasts() {
 		add("for means nothing to %s, which happens at once", f.Kind)
 	}
-	f.checkOperation(add)
+	checkOperation(f, add)
 	return out
 }
 
-func (f Fault) checkEvery(add func(format string, args ...any)) {
+func checkEvery(f Fault, add func(format string, args ...any)) {
 	least := minEvery
 	if f.Kind.OfServer() {
 		least = minServerEvery
@@ -69,7 +69,7 @@ func (f Fault) checkEvery(add func(format string, args ...any)) {
 	}
 }
 
-func (f Fault) checkOperation(add func(format string, args ...any)) {
+func checkOperation(f Fault, add func(format string, args ...any)) {
 	if f.Before != "" && f.After != "" {
 		add("before and after exclude each other")
 	}
@@ -113,9 +113,9 @@ func Check(schedule []Fault, t Terms) []Problem {
 	}
 	for i, f := range schedule {
 		add := func(format string, args ...any) { out = append(out, Problem{i, fmt.Sprintf(format, args...)}) }
-		f.checkWhom(t, add)
-		f.checkWindow(t, add)
-		f.checkSessions(t, add)
+		checkWhom(f, t, add)
+		checkWindow(f, t, add)
+		checkSessions(f, t, add)
 	}
 	if len(out) == 0 { // else the faults that overlap are not those that are meant
 		out = append(checkServers(schedule, t), checkStops(schedule, t)...)
@@ -123,9 +123,9 @@ func Check(schedule []Fault, t Terms) []Problem {
 	return out
 }
 
-func (f Fault) checkWhom(t Terms, add func(format string, args ...any)) {
+func checkWhom(f Fault, t Terms, add func(format string, args ...any)) {
 	number, named := f.Client()
-	switch known := f.Kind.Whom(t.Roles); {
+	switch known := Whom(f.Kind, t.Roles); {
 	case named && number >= t.Clients:
 		add("there is no client %d: the smallest measurement has %d, numbered from 0 on", number, t.Clients)
 	case !named && !slices.Contains(known, f.Whom):
@@ -140,10 +140,10 @@ func (f Fault) checkWhom(t Terms, add func(format string, args ...any)) {
 }
 
 // checkSessions finds a server that fails for longer than the sessions of its clients last, if these cannot join again.
-func (f Fault) checkSessions(t Terms, add func(format string, args ...any)) {
+func checkSessions(f Fault, t Terms, add func(format string, args ...any)) {
 	length := f.For
 	if length == 0 {
-		length = t.Window - f.First()
+		length = t.Window - first(f)
 	}
 	if t.Fixed && !t.Roam && f.Kind.OfServer() && (length >= t.SessionTimeout || f.For == 0 && t.Window == 0) {
 		add("the sessions of the server's clients end after %s, and no client of the recipe can join again: choose a shorter for, or roam, or a longer session-timeout",
@@ -151,11 +151,11 @@ func (f Fault) checkSessions(t Terms, add func(format string, args ...any)) {
 	}
 }
 
-func (f Fault) checkWindow(t Terms, add func(format string, args ...any)) {
+func checkWindow(f Fault, t Terms, add func(format string, args ...any)) {
 	if t.Window == 0 {
 		return
 	}
-	switch first := f.First(); {
+	switch first := first(f); {
 	case first >= t.Window:
 		add("happens first at %s, but the window ends at %s", span(first), span(t.Window))
 	case first+f.For > t.Window:

@@ -26,7 +26,7 @@ func Plan(schedule []Fault, window time.Duration) iter.Seq[Occurrence] {
 		}
 		due := make([]time.Duration, len(schedule))
 		for i, f := range schedule {
-			due[i] = f.First()
+			due[i] = first(f)
 		}
 		for {
 			at := slices.Min(due)

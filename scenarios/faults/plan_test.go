@@ -54,7 +54,7 @@ func TestWords(t *testing.T) {
 		{"stop: master, at: 1s, every: 1s", "a master stops dead every 1s"},
 		{"deaf: any, at: 1s, for: 2s", "a client ignores requests of other clients at 1s, for 2s"},
 	} {
-		if got := schedule(t, tt.fault)[0].Words(); got != tt.want {
+		if got := faults.Words(schedule(t, tt.fault)[0]); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.fault, got, tt.want)
 		}
 	}

@@ -3,7 +3,6 @@ package faults
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,34 +18,6 @@ func Parse(text string) (f Fault, err error) {
 		return mistakes
 	})
 	return f, err
-}
-
-// String returns the text that [Parse] reads as this fault.
-func (f Fault) String() string {
-	parts := []string{string(f.Kind) + ": " + f.Whom}
-	for _, part := range []struct{ name, value string }{
-		{"before", f.Before}, {"after", f.After}, {"at", span(f.At)}, {"every", span(f.Every)}, {"for", span(f.For)},
-	} {
-		if part.value != "" {
-			parts = append(parts, part.name+": "+part.value)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// span returns a duration in text, such as 1m30s or 2m; an empty text for 0.
-func span(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	text := d.String()
-	if d%time.Minute == 0 {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if d%time.Hour == 0 {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 // ReadList reads the schedule of a scenario. name is that of the list, for mistakes.
@@ -88,7 +59,7 @@ func (r *reader) fields() []strict.Field {
 	for _, k := range Kinds() {
 		fields = append(fields, strict.Field{Name: string(k), Value: strict.Nested(func(value *yaml.Node, name string) strict.Mistakes {
 			r.Kind, r.kinds = k, append(r.kinds, k)
-			return readWord(&r.Whom, value, name, "whom, such as "+strings.Join(k.Whom(nil), ", "))
+			return readWord(&r.Whom, value, name, "whom, such as "+strings.Join(Whom(k, nil), ", "))
 		})})
 	}
 	for _, f := range []struct {
@@ -125,7 +96,7 @@ func readWord(into *string, value *yaml.Node, name, wants string) strict.Mistake
 }
 
 func readSpan(into *time.Duration, value *yaml.Node, name string) strict.Mistakes {
-	err := strict.Decode(value, (*strict.Duration)(into))
+	err := strict.Decode(value, into)
 	switch {
 	case err != nil:
 		return strict.Mistakes{{Line: value.Line, Text: name + ": wants a duration with its unit, such as 3s"}}
@@ -151,20 +122,10 @@ func (r *reader) check(name string) []string {
 		add("%s are different faults: each wants a line of its own", joined(r.kinds, "and"))
 		return problems
 	}
-	for _, p := range r.problems() {
+	for _, p := range problemsOf(r.Fault) {
 		add("%s", p)
 	}
 	return problems
-}
-
-// Client returns the number of the only client that a fault hits, from 0 on, and whether it names one.
-func (f Fault) Client() (number int, ok bool) {
-	digits, ok := strings.CutPrefix(f.Whom, "client ")
-	if !ok || f.Kind.OfServer() {
-		return 0, false
-	}
-	number, err := strconv.Atoi(digits)
-	return number, err == nil
 }
 
 // joined lists words for a message: "a, b or c".

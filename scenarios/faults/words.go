@@ -7,8 +7,8 @@ import (
 )
 
 // Words describes a fault in a sentence without its period: "the leader is killed at 2s, for 3s".
-func (f Fault) Words() string {
-	words := f.what()
+func Words(f Fault) string {
+	words := what(f)
 	switch {
 	case f.Every == 0:
 		words += " at " + span(f.At)
@@ -27,35 +27,35 @@ func (f Fault) Words() string {
 }
 
 // what describes what happens, without the time.
-func (f Fault) what() string {
+func what(f Fault) string {
 	switch f.Kind {
 	case Kill:
-		return f.who() + " is killed"
+		return who(f) + " is killed"
 	case Pause:
-		return f.who() + " is paused"
+		return who(f) + " is paused"
 	case Partition:
-		return f.who() + " is cut off from the other servers"
+		return who(f) + " is cut off from the other servers"
 	case Expire:
-		return f.owned("session", "expires", "expire")
+		return owned(f, "session", "expires", "expire")
 	case Cut:
-		return f.owned("connection", "is cut", "are cut") + f.moment()
+		return owned(f, "connection", "is cut", "are cut") + moment(f)
 	case Stop:
-		return f.who() + " stops dead" + strings.TrimSuffix(f.moment(), ",")
+		return who(f) + " stops dead" + strings.TrimSuffix(moment(f), ",")
 	default:
-		return f.who() + " ignores requests of other clients"
+		return who(f) + " ignores requests of other clients"
 	}
 }
 
 // owned describes what happens to something that each client has one of.
-func (f Fault) owned(thing, one, many string) string {
+func owned(f Fault, thing, one, many string) string {
 	if f.Whom == All {
 		return "the " + thing + "s of all clients " + many
 	}
-	return "the " + thing + " of " + f.who() + " " + one
+	return "the " + thing + " of " + who(f) + " " + one
 }
 
 // moment describes when exactly a connection is cut.
-func (f Fault) moment() string {
+func moment(f Fault) string {
 	switch {
 	case f.Before != "":
 		return fmt.Sprintf(" before the next %s is sent,", f.Before)
@@ -67,7 +67,7 @@ func (f Fault) moment() string {
 }
 
 // who describes whom the fault hits.
-func (f Fault) who() string {
+func who(f Fault) string {
 	_, numbered := f.Client()
 	switch {
 	case numbered || slices.Contains(Servers(), f.Whom):

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -35,7 +34,7 @@ func (o *Observer) Document(run, name string, started time.Time, e results.Envir
 		Schema: results.Schema, Run: run, Started: started.UTC().Truncate(time.Millisecond),
 		Scenario: results.Scenario{
 			Name: scenarioName, Question: "What does an application do to its ensemble?", Mode: results.ObservedMode,
-			Size: 1, Repeats: 1, ClientCounts: fmt.Sprintf("[%d]", w.mostSessions), Variants: name,
+			Size: 1, Repeats: 1, Clients: []int{w.mostSessions}, Variants: []string{name},
 		},
 		Recipe: recipeName, Variant: name, Kind: results.Application,
 		Phases: []string{phaseWrite, phaseRead}, Operation: phaseWrite, Batch: 1, Clients: w.mostSessions, Repeat: 1,

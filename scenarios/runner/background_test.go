@@ -28,7 +28,7 @@ func smallBackground() results.BackgroundLoad {
 func looping() scenarios.Scenario {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Repeats = "looping", "lock", []int{4}, 1
-	s.Duration, s.WarmUp = scenarios.Duration(300*time.Millisecond), scenarios.Duration(50*time.Millisecond)
+	s.Duration, s.WarmUp = 300*time.Millisecond, 50*time.Millisecond
 	return s
 }
 
@@ -36,7 +36,7 @@ func looping() scenarios.Scenario {
 // and the clients' counts are as exact as without a background.
 func busyLoads(t *testing.T, e ensemble.Ensemble) {
 	warmed := uncontended()
-	warmed.Operations, warmed.WarmUp = 300, scenarios.Duration(50*time.Millisecond)
+	warmed.Operations, warmed.WarmUp = 300, 50*time.Millisecond
 	for _, s := range []scenarios.Scenario{looping(), warmed, lockstepOf(5)} {
 		s = busy(s, smallBackground())
 		if !inMemory(e) { // which takes seconds for each variant
@@ -72,7 +72,7 @@ func TestBackgroundIsRemoved(t *testing.T) {
 		load := smallBackground()
 		load.Znodes = 2500
 		s := busy(looping(), load)
-		s.Variants, s.Duration = []string{"predecessor-watch"}, scenarios.Duration(100*time.Millisecond)
+		s.Variants, s.Duration = []string{"predecessor-watch"}, 100*time.Millisecond
 		mustMeasure(t, e, s, catalog.Recipes())
 		nothingLeft(t, e)
 	})
@@ -81,7 +81,7 @@ func TestBackgroundIsRemoved(t *testing.T) {
 // A background that alone is too much is reported before any client has begun, in each mode. No number is measured.
 func TestSaturatedByTheBackground(t *testing.T) {
 	arriving := looping()
-	arriving.Mode, arriving.Rate = scenarios.Open, []int{50}
+	arriving.Mode, arriving.Arrivals, arriving.Rate = scenarios.Open, scenarios.Constant, []int{50}
 	for _, s := range []scenarios.Scenario{looping(), uncontended(), lockstepOf(3), arriving} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +115,7 @@ func TestInterruptEndsTheBackground(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 		s := busy(looping(), smallBackground())
-		s.Duration = scenarios.Duration(time.Hour)
+		s.Duration = time.Hour
 		ctx, cancel := context.WithCancel(t.Context())
 		r := runner.Runner{
 			Ensemble: e, Recipes: catalog.Recipes(), Run: "interrupted",

@@ -23,7 +23,7 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "first", recipe.Name, []int{2, 7}, 2, 1
 			s.Size = recipe.UsualSize()
-			s.Hold = scenarios.Duration(time.Millisecond) // leaves time to act on notifications one by one
+			s.Hold = time.Millisecond // leaves time to act on notifications one by one
 			var docs []*results.Document
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
 			for _, d := range docs {

@@ -20,7 +20,7 @@ func (m *measurement) hold(c *client) holdFunc {
 	return func(ctx context.Context, l *life, asked <-chan struct{}) error {
 		c.settled.Store(true)
 		m.held.Add(1)
-		return l.pause(ctx, asked, time.Duration(m.scenario.Hold))
+		return l.pause(ctx, asked, m.scenario.Hold)
 	}
 }
 
@@ -77,7 +77,7 @@ type durationMode struct{ closed }
 
 func (durationMode) rehearsal(m *measurement) bool {
 	m.scenario.Stages = nil // the rate and the clients are those of the highest one
-	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, scenarios.Duration(rehearsalLength))
+	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, rehearsalLength)
 	return true
 }
 
@@ -112,7 +112,7 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns turns, o *observ
 	arrived := m.arrivals.arrived(start)
 	turns.windowOpened(start)
 	m.faults.start(ctx)
-	err = sleep(ctx, time.Duration(m.scenario.Duration))
+	err = sleep(ctx, m.scenario.Duration)
 	if err != nil && run.Err() == nil && m.scenario.ExpectsBreach(m.variant) {
 		return 0, 0, err
 	}
@@ -126,7 +126,7 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns turns, o *observ
 
 // warmUp waits while the load runs, for the scenario's warm-up time. ctx ends when a client fails.
 func (m *measurement) warmUp(ctx context.Context) error {
-	return sleep(ctx, time.Duration(m.scenario.WarmUp))
+	return sleep(ctx, m.scenario.WarmUp)
 }
 
 // loop lets every client take its turns, until these end by themselves or until the function until returns. A client that is in an
@@ -183,7 +183,7 @@ func (m *measurement) work(ctx context.Context, c *client, turns turns, steps *a
 		c.settled.Store(true)
 		i = c.round(first+i+1) - first
 		steps.Add(1)
-		if err := sleep(ctx, time.Duration(m.scenario.Think)); err != nil {
+		if err := sleep(ctx, m.scenario.Think); err != nil {
 			return err
 		}
 	}
@@ -304,7 +304,7 @@ var errJudged = errors.New("clients wait in vain")
 // operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
 // accepted. The caller ends the watching with stop.
 func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel context.CancelCauseFunc) (stop func()) {
-	patience := m.patience + time.Duration(m.scenario.Hold) + time.Duration(m.scenario.Think)
+	patience := m.patience + m.scenario.Hold + m.scenario.Think
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {

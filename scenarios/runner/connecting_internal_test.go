@@ -90,12 +90,12 @@ func TestCheckConnections(t *testing.T) {
 			half[fmt.Sprint(port+i)] = forwarder{int32(port + i), files / 2}
 		}
 	}
-	none := scenarios.Scenario{}
-	roaming := scenarios.Scenario{Roam: true}
-	killed := scenarios.Scenario{Faults: []faults.Fault{{Kind: faults.Kill, Whom: faults.Leader}}}
-	moving := scenarios.Scenario{Faults: killed.Faults, Roam: true}
-	cut := scenarios.Scenario{Faults: []faults.Fault{{Kind: faults.Cut, Whom: faults.All}}, Roam: true}
-	busy := scenarios.Scenario{Background: &results.BackgroundLoad{Sessions: 60}}
+	none := scenarios.Scenario{Scenario: results.Scenario{}}
+	roaming := scenarios.Scenario{Scenario: results.Scenario{Roam: true}}
+	killed := scenarios.Scenario{Scenario: results.Scenario{Faults: []faults.Fault{{Kind: faults.Kill, Whom: faults.Leader}}}}
+	moving := scenarios.Scenario{Scenario: results.Scenario{Faults: killed.Faults, Roam: true}}
+	cut := scenarios.Scenario{Scenario: results.Scenario{Faults: []faults.Fault{{Kind: faults.Cut, Whom: faults.All}}, Roam: true}}
+	busy := scenarios.Scenario{Scenario: results.Scenario{Background: &results.BackgroundLoad{Sessions: 60}}}
 	crowded := moving
 	crowded.Background = busy.Background
 	for _, tt := range []struct {
@@ -169,7 +169,7 @@ func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 		}
 		first := m.pool.clients[0]
 		first.session = variants.NewSession(nil, nil)
-		m.scenario.Hold = scenarios.Duration(time.Hour)
+		m.scenario.Hold = time.Hour
 		go func() { _ = m.hold(first)(t.Context(), first.life, nil) }()
 		synctest.Wait()
 		begun := time.Now()

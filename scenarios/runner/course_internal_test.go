@@ -21,8 +21,8 @@ func stages() []results.StageLoad {
 }
 
 // stagedDueTimes returns arrivals with a warm-up of 1 s before the stages, as those of a measurement have.
-func stagedDueTimes(start time.Duration, how scenarios.Arrivals) *dueTimes {
-	m := measurement{scenario: scenarios.Scenario{Mode: scenarios.Open, Arrivals: how, Seed: 1, Stages: stages()}}
+func stagedDueTimes(start time.Duration, how string) *dueTimes {
+	m := measurement{scenario: scenarios.Scenario{Scenario: results.Scenario{Mode: scenarios.Open, Arrivals: how, Seed: 1, Stages: stages()}}}
 	d := m.dueTimes(start)
 	d.next()
 	d.endWarmUp(start + time.Second)
@@ -35,7 +35,7 @@ func TestArrivalsOfStages(t *testing.T) {
 	ends := []float64{1, 3, 5, 9, 11, 12, 14}
 	want := []float64{99, 200, 800, 2400, 810, 50, 100}
 	for _, tt := range []struct {
-		how   scenarios.Arrivals
+		how   string
 		slack func(n float64) float64
 	}{
 		{scenarios.Constant, func(float64) float64 { return 1 }},

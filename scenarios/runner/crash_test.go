@@ -40,15 +40,15 @@ func loaded(t *testing.T, name string) scenarios.Scenario {
 func wholeLength() []string { return []string{"revocable-deaf-holder"} }
 
 // shorten divides all times of a scenario by a number.
-func shorten(s *scenarios.Scenario, by scenarios.Duration) {
+func shorten(s *scenarios.Scenario, by time.Duration) {
 	s.Duration, s.WarmUp, s.Think = s.Duration/by, s.WarmUp/by, s.Think/by
 	s.SessionTimeout /= by
-	if time.Duration(s.Hold) > 100*time.Millisecond { // a short one is work, which does not depend on how long sessions live
+	if s.Hold > 100*time.Millisecond { // a short one is work, which does not depend on how long sessions live
 		s.Hold /= by
 	}
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		f.At, f.Every, f.For = f.At/time.Duration(by), f.Every/time.Duration(by), f.For/time.Duration(by)
+		f.At, f.Every, f.For = f.At/by, f.Every/by, f.For/by
 	}
 }
 
@@ -103,7 +103,7 @@ func TestLiveLeaderLoss(t *testing.T) {
 	s := loaded(t, "lock-leader-loss")
 	s.Variants, s.Clients, s.Repeats, s.Expect = []string{"released-mark"}, s.Clients[:1], 1, nil
 	shorten(&s, 2)
-	s.SessionTimeout = max(s.SessionTimeout, scenarios.Duration(4*time.Second))
+	s.SessionTimeout = max(s.SessionTimeout, 4*time.Second)
 	checkFailure(t, e, s)
 }
 

@@ -80,7 +80,7 @@ func TestFurtherSessionsUnderFaults(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
 		s := faulty("enqueue", 3, schedule(t, "stop: any, after: create, every: 900ms", "expire: any, every: 300ms", "cut: any, every: 200ms"))
-		s.Variants, s.Duration = []string{"session-per-put"}, scenarios.Duration(4*time.Second)
+		s.Variants, s.Duration = []string{"session-per-put"}, 4*time.Second
 		for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
 			if d.Failure.Rejoins == 0 || d.Counts.Requests["closeSession"] == 0 {
 				t.Errorf("%d clients joined again, requests %v: the test tests nothing", d.Failure.Rejoins, d.Counts.Requests)

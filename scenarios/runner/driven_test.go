@@ -155,8 +155,8 @@ func failDriven(t *testing.T, recipe variants.Recipe, names []string) {
 	}
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "failing libraries", recipe.Name, names, []int{4}, 1
-	s.Hold, s.SessionTimeout = scenarios.Duration(5*time.Millisecond), scenarios.Duration(4*time.Second)
-	s.Duration = scenarios.Duration(14 * time.Second) // a client that has stopped dead keeps the lock until its session has run out
+	s.Hold, s.SessionTimeout = 5*time.Millisecond, 4*time.Second
+	s.Duration = 14 * time.Second // a client that has stopped dead keeps the lock until its session has run out
 	for _, schedule := range []string{
 		"expire: holder, at: 500ms", "cut: any, after: delete, at: 1500ms", "cut: any, after: create, at: 2500ms", "stop: holder, at: 3500ms",
 	} {

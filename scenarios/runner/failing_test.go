@@ -31,8 +31,8 @@ func schedule(t *testing.T, texts ...string) []faults.Fault {
 func faulty(recipe string, clients int, schedule []faults.Fault) scenarios.Scenario {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Repeats = recipe+"-faults", recipe, []int{clients}, 1
-	s.Duration, s.Hold = scenarios.Duration(3*time.Second), scenarios.Duration(time.Millisecond)
-	s.SessionTimeout, s.Faults = scenarios.Duration(time.Second), schedule
+	s.Duration, s.Hold = 3*time.Second, time.Millisecond
+	s.SessionTimeout, s.Faults = time.Second, schedule
 	return s
 }
 
@@ -64,7 +64,7 @@ func TestPausedLeader(t *testing.T) {
 	bubbleOn(t, trio, func(t *testing.T, e *embedded.Ensemble) {
 		s := faulty("lock", 6, schedule(t, "pause: leader, at: 1s, for: 2s"))
 		s.Variants, s.Roam = []string{"predecessor-watch"}, true
-		s.Duration, s.SessionTimeout = scenarios.Duration(6*time.Second), scenarios.Duration(4*time.Second)
+		s.Duration, s.SessionTimeout = 6*time.Second, 4*time.Second
 		checkFailure(t, e, s)
 	})
 }

@@ -22,7 +22,7 @@ import (
 func everyMeasurementHasAFloor(t *testing.T, e ensemble.Ensemble) {
 	byDuration := scenarios.Default()
 	byDuration.Name, byDuration.Recipe, byDuration.Clients, byDuration.Repeats = "free", "lock", []int{3}, 2
-	byDuration.Duration = scenarios.Duration(time.Minute) // at most; see measureBriefly
+	byDuration.Duration = time.Minute // at most; see measureBriefly
 	for _, s := range []scenarios.Scenario{byDuration, uncontended(), lockstepOf(3)} {
 		s.Variants = []string{"predecessor-watch"}
 		before := ensembletest.Connections(t, e.Servers())

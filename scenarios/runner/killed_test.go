@@ -26,7 +26,7 @@ type unplanned struct {
 
 // unplannedFaults returns one load of each mode, and one in which another server fails by a schedule.
 func unplannedFaults() []unplanned {
-	forDuration := func(s *scenarios.Scenario) { s.Duration = scenarios.Duration(5 * time.Second) }
+	forDuration := func(s *scenarios.Scenario) { s.Duration = 5 * time.Second }
 	operations := func(s *scenarios.Scenario) { s.Duration, s.Operations = 0, 100_000 }
 	lockstep := func(s *scenarios.Scenario) {
 		s.Mode, s.Duration, s.Hold, s.Clients = scenarios.Lockstep, 0, 0, []int{30}
@@ -68,7 +68,7 @@ func (u unplanned) run(t *testing.T, e ensemble.Breaker) {
 	})
 	t.Cleanup(func() { heal(t, e, server) })
 	s := faulty("lock", 6, schedule(t, u.faults...))
-	s.Variants, s.Repeats, s.SessionTimeout = []string{"predecessor-watch"}, 3, scenarios.Duration(4*time.Second)
+	s.Variants, s.Repeats, s.SessionTimeout = []string{"predecessor-watch"}, 3, 4*time.Second
 	u.load(&s)
 	for _, p := range s.Validate(recipes) {
 		t.Fatal(p)

@@ -68,7 +68,7 @@ func (m *measurement) liveSince(began time.Duration) Live {
 	out := m.stream.live()
 	out.Measured, out.Next = m.what, m.next
 	out.Elapsed, out.Phase = m.pool.since()-began, m.recipe.Phases[0].Name
-	out.WarmUp = out.Elapsed < time.Duration(m.scenario.WarmUp)
+	out.WarmUp = out.Elapsed < m.scenario.WarmUp
 	if m.scenario.Duration > 0 {
 		out.Planned = time.Duration(m.scenario.WarmUp + m.scenario.Duration)
 	}

@@ -47,9 +47,9 @@ func TestFaultMatrix(t *testing.T) {
 func measureCell(t *testing.T, s scenarios.Scenario) (docs []*results.Document) {
 	t.Helper()
 	if endsSessions(s.Faults) {
-		s.SessionTimeout = scenarios.Duration(time.Second)
+		s.SessionTimeout = time.Second
 	}
-	s.Duration = min(s.Duration, scenarios.Duration(3*time.Second))
+	s.Duration = min(s.Duration, 3*time.Second)
 	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, catalog.Recipes()) })
 	for _, r := range catalog.Recipes() {
 		for _, v := range r.Variants {

@@ -172,7 +172,7 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Clients:       m.setting.clients,
 		Lockstep:      m.mode.lockstep(),
 		Open:          m.isOpen(),
-		WindowLength:  time.Duration(m.scenario.Duration),
+		WindowLength:  m.scenario.Duration,
 		Stages:        stageLengths(m.scenario.Stages),
 		Faulty:        m.faults != nil,
 		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),

@@ -58,7 +58,7 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 func (m *measurement) dueTimes(start time.Duration) *dueTimes {
 	s := m.scenario
 	perSecond := m.arrivalCourse().times(1 / float64(m.recipe.BatchOf(s.Size)))
-	return newDueTimes(start, perSecond, s.EffectiveArrivals(), s.Seed, uint64(m.setting.repeat))
+	return newDueTimes(start, perSecond, s.Arrivals, s.Seed, uint64(m.setting.repeat))
 }
 
 // arrivals hands the arrivals of an open load to clients. A client that is free gets an arrival when it is due, the one that has been

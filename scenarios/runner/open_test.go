@@ -17,8 +17,8 @@ import (
 // openLoad returns an open load of reads, of which the embedded server serves thousands in a second.
 func openLoad(clients, rate int, d time.Duration) scenarios.Scenario {
 	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Mode, s.Repeats = "open", "configread", []string{"read-through"}, scenarios.Open, 1
-	s.Clients, s.Rate, s.Duration = []int{clients}, []int{rate}, scenarios.Duration(d)
+	s.Name, s.Recipe, s.Variants, s.Mode, s.Arrivals, s.Repeats = "open", "configread", []string{"read-through"}, scenarios.Open, scenarios.Constant, 1
+	s.Clients, s.Rate, s.Duration = []int{clients}, []int{rate}, d
 	return s
 }
 
@@ -81,13 +81,13 @@ func checkStall(t *testing.T, e *embedded.Ensemble, mode scenarios.Mode) {
 	const clients, rate, length, limit = 4, 20, 10 * time.Second, 500 * time.Millisecond
 	s := openLoad(clients, rate, length)
 	if mode == scenarios.Closed {
-		s.Mode, s.Rate, s.Think = mode, nil, scenarios.Duration(time.Second*clients/rate)
+		s.Mode, s.Rate, s.Arrivals, s.Think = mode, nil, "", time.Second*clients/rate
 	}
 	var wait func()
 	recipes := sabotageOf("configread", "read-through", func(v *variants.Variant) { wait = stallOnce(e, v, 4*time.Second) })
 	d := mustMeasure(t, e, s, recipes)[0]
 	wait()
-	if d.Scenario.Mode != string(mode) {
+	if d.Scenario.Mode != mode {
 		t.Errorf("the document says mode %q", d.Scenario.Mode)
 	}
 	if mode == scenarios.Closed {
@@ -120,12 +120,12 @@ func maxOf(t *testing.T, h results.Histogram) time.Duration {
 // Every arrival is served, and each once, whether the server is fast or slow.
 func TestOpenLoadServesEveryArrival(t *testing.T) {
 	t.Parallel()
-	for _, arrivals := range []scenarios.Arrivals{scenarios.Constant, scenarios.Poisson} {
+	for _, arrivals := range []string{scenarios.Constant, scenarios.Poisson} {
 		t.Run(string(arrivals), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 				s := openLoad(8, 100, 2*time.Second)
-				s.Arrivals, s.WarmUp = arrivals, scenarios.Duration(300*time.Millisecond)
+				s.Arrivals, s.WarmUp = arrivals, 300*time.Millisecond
 				d := mustMeasure(t, e, s, catalog.Recipes())[0]
 				if d.Open == nil || d.BeyondCapacity() || d.Open.Served != d.Open.Arrivals {
 					t.Fatalf("open is %+v", d.Open)
@@ -172,7 +172,7 @@ func TestOpenLoadWithFaults(t *testing.T) {
 	config.Tick = timeout / 2
 	bubbleOn(t, config, func(t *testing.T, e *embedded.Ensemble) {
 		s := openLoad(4, 20, 3*timeout)
-		s.Recipe, s.Variants, s.SessionTimeout = "lock", []string{"predecessor-watch"}, scenarios.Duration(timeout)
+		s.Recipe, s.Variants, s.SessionTimeout = "lock", []string{"predecessor-watch"}, timeout
 		s.Faults = schedule(t, "stop: holder, at: 1s")
 		d := mustMeasure(t, e, s, catalog.Recipes())[0]
 		if len(d.Violations) > 0 || d.BeyondCapacity() || d.Open.Served != d.Open.Arrivals {

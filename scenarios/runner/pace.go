@@ -39,7 +39,7 @@ type dueTimes struct {
 
 // newDueTimes returns the sequence of arrivals whose number per second has a course. The random numbers of arrivals that are
 // independent of each other come from the seeds.
-func newDueTimes(start time.Duration, perSecond course, how scenarios.Arrivals, seed, repeat uint64) *dueTimes {
+func newDueTimes(start time.Duration, perSecond course, how string, seed, repeat uint64) *dueTimes {
 	d := &dueTimes{begun: start, course: perSecond.times(1 / float64(time.Second))}
 	if how == scenarios.Poisson {
 		d.random = rand.New(rand.NewPCG(seed, repeat))

@@ -25,8 +25,8 @@ func (p *parts) long(t *testing.T, e *embedded.Ensemble, recipe, variant string,
 	t.Helper()
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "long", recipe, []string{variant}, []int{5}, 1
-	s.Duration, s.WarmUp, s.Operations = scenarios.Duration(length), scenarios.Duration(100*time.Millisecond), 0
-	s.Hold = scenarios.Duration(200 * time.Millisecond) // so that minutes have few operations
+	s.Duration, s.WarmUp, s.Operations = length, 100*time.Millisecond, 0
+	s.Hold = 200 * time.Millisecond // so that minutes have few operations
 	r := &runner.Runner{
 		Ensemble: e, Recipes: catalog.Recipes(), Run: "long",
 		Progress: func(int, int, string) {},
@@ -68,7 +68,7 @@ func TestInterruptedWindowIsKept(t *testing.T) {
 		{"an open load", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) { s.Mode, s.Rate = scenarios.Open, []int{10} },
 			func(d *results.Document) bool { return d.Open.Arrivals < 3*d.Open.Served/2 || d.Open.Arrivals < 10*170 }},
 		{"an open load, while it serves its backlog", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) {
-			s.Mode, s.Rate, s.Duration = scenarios.Open, []int{5}, scenarios.Duration(179*time.Second)
+			s.Mode, s.Rate, s.Duration = scenarios.Open, []int{5}, 179*time.Second
 		}, func(d *results.Document) bool {
 			return d.Open.Arrivals <= d.Open.Served || d.Window.Length() < 179*time.Second
 		}},

@@ -19,7 +19,7 @@ import (
 func TestRehearsalsAreShort(t *testing.T) {
 	t.Parallel()
 	for name, load := range map[string]func(*scenarios.Scenario){
-		"a duration": func(s *scenarios.Scenario) { s.Duration = scenarios.Duration(24 * time.Hour) },
+		"a duration": func(s *scenarios.Scenario) { s.Duration = 24 * time.Hour },
 		"operations": func(s *scenarios.Scenario) { s.Operations = 1_000_000_000 },
 		"operations of a barrier": func(s *scenarios.Scenario) {
 			s.Recipe, s.Variants, s.Operations = "doublebarrier", []string{"counted"}, 1_000_000_000
@@ -29,7 +29,7 @@ func TestRehearsalsAreShort(t *testing.T) {
 			t.Parallel()
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "long", "lock", []string{"predecessor-watch"}, []int{3}, 1
-			s.WarmUp = scenarios.Duration(24 * time.Hour)
+			s.WarmUp = 24 * time.Hour
 			load(&s)
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) { rehearseOnly(t, e, s) })
 		})

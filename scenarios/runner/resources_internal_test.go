@@ -40,7 +40,7 @@ func TestCheckMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := scenarios.Default()
 			s.Name, s.Recipe, s.Clients, s.Mode, s.Variants = "s", "lock", c.clients, c.mode, c.variants
-			s.Duration = scenarios.Duration(c.duration)
+			s.Duration = c.duration
 			err := checkMemory(s, c.engine, c.available)
 			switch {
 			case c.want == "" && err != nil:

@@ -281,7 +281,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		setting: setting{
 			servers: p.Ensemble.Servers(), clients: t.clients, rate: t.rate, repeat: t.repeat, size: p.scenario.Size,
 			calls: p.recipe.Calls, root: root, bystander: bystander, connecting: p.Connecting,
-			timeout: time.Duration(p.scenario.SessionTimeout), roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
+			timeout: p.scenario.SessionTimeout, roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
 		},
 		background: p.backgroundOf(t),
 		patience:   stuckAfter,
@@ -306,7 +306,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		}
 	} else {
 		m.mode.rehearsal(&m)
-		m.scenario.AtMost = min(m.scenario.AtMost, scenarios.Duration(rehearsalLength))
+		m.scenario.AtMost = min(m.scenario.AtMost, rehearsalLength)
 	}
 	collector := tuneCollector(t.clients)
 	err = m.run(ctx, d)
@@ -334,7 +334,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Schema:        results.Schema,
 		Run:           p.Run,
 		Started:       time.Now().UTC().Truncate(time.Millisecond),
-		Scenario:      s.Record(),
+		Scenario:      s.Scenario,
 		Recipe:        s.Recipe,
 		Variant:       t.variant.Name,
 		Kind:          string(t.variant.Kind),

@@ -250,7 +250,7 @@ func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
 	m := &measurement{patience: time.Hour, pool: &clientPool{clients: []*client{{life: &life{participant: &dying{}}}}}}
-	m.scenario.WarmUp, m.scenario.Operations = scenarios.Duration(24*time.Hour), 5
+	m.scenario.WarmUp, m.scenario.Operations = 24*time.Hour, 5
 	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
 	}

@@ -235,10 +235,10 @@ func dropBrokenLibraries(s *scenarios.Scenario) {
 func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*results.Document {
 	t.Helper()
 	idle := func(d *results.Document) bool { return d.Window.Operations == 0 }
-	for length := scenarios.Duration(200 * time.Millisecond); ; length *= 5 {
+	for length := 200 * time.Millisecond; ; length *= 5 {
 		s.Duration = min(s.Duration, length) // some are measured by operations, with none
 		docs := mustMeasure(t, e, s, catalog.Recipes())
-		if !slices.ContainsFunc(docs, idle) || length > scenarios.Duration(20*time.Second) {
+		if !slices.ContainsFunc(docs, idle) || length > 20*time.Second {
 			return docs
 		}
 		s.Duration = 5 * length
@@ -357,7 +357,7 @@ func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "broken", "lock", []int{5}, 20, 1
-	s.Hold = scenarios.Duration(time.Millisecond)
+	s.Hold = time.Millisecond
 	s.Variants = []string{"predecessor-watch"}
 	docs := mustMeasure(t, e, s, sabotage("predecessor-watch", func(v *variants.Variant) {
 		join := v.Join
@@ -440,7 +440,7 @@ func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
 func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Clients, s.Repeats = "interrupted", "lock", []int{5}, 1000
-	s.Duration = scenarios.Duration(50 * time.Millisecond)
+	s.Duration = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	saved := 0

@@ -81,7 +81,7 @@ func soakErrors(t *testing.T, d *results.Document) string {
 	t.Helper()
 	spy := &errorSpy{TB: t}
 	s := soak{broken: map[string]int{}, caused: map[string]int{}}
-	s.add(spy, faulty(d.Recipe, 4, schedule(t, d.Scenario.Faults...)), d)
+	s.add(spy, faulty(d.Recipe, 4, d.Scenario.Faults), d)
 	return strings.Join(spy.errors, "\n")
 }
 
@@ -128,7 +128,7 @@ func TestSoakReasons(t *testing.T) {
 			[]string{"1 sessions", "3 reads", "the leader changed", "2 times", "zoo1 restarted"}},
 		{"a fault explains the outages", func(d *results.Document) {
 			unexplained(d)
-			d.Scenario.Faults = []string{"kill: any, at: 1s"}
+			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "any", At: time.Second}}
 		}, 0, nil},
 		{"a server's JVM stood still", paused(results.Timing{Sum: stall, Max: &stalled, MaxSinceStart: stall}), 1, nil},
 		{"it may have stood still", paused(results.Timing{Sum: stall, MaxSinceStart: time.Minute}), 1, nil},
@@ -144,7 +144,7 @@ func TestSoakReasons(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &results.Document{
-				Recipe: "lock", Variant: "znode", Scenario: results.Scenario{Faults: []string{"deaf: any, at: 1s"}},
+				Recipe: "lock", Variant: "znode", Scenario: results.Scenario{Faults: []results.FaultLoad{{Kind: "deaf", Whom: "any", At: time.Second}}},
 				Window: results.Window{Operations: 10}, Failure: &results.Failure{Faults: []results.Fault{fault}},
 				Histograms: map[string]results.Histogram{},
 			}

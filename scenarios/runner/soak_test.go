@@ -203,8 +203,8 @@ func (s *soak) summarize(t *testing.T) {
 // repeatCommand returns the command that runs the scenario for some variants again, by means of a scenario of the same recipe.
 func repeatCommand(s scenarios.Scenario, some []string) string {
 	command := fmt.Sprintf("zkbench run %s --variants %s --clients %d --duration %s --warm-up 0s --size 1 --hold %s --think %s --seed %d --session-timeout %s --roam=%t",
-		closedScenario(s.Recipe), strings.Join(some, ","), s.Clients[0], time.Duration(s.Duration), time.Duration(s.Hold), time.Duration(s.Think), s.Seed,
-		time.Duration(s.SessionTimeout), s.Roam)
+		closedScenario(s.Recipe), strings.Join(some, ","), s.Clients[0], s.Duration, s.Hold, s.Think, s.Seed,
+		s.SessionTimeout, s.Roam)
 	for _, f := range s.Faults {
 		command += fmt.Sprintf(" --fault '%s'", f)
 	}
@@ -254,11 +254,11 @@ func (s *soak) scenario(i int) scenarios.Scenario {
 	out.Name, out.Recipe, out.Repeats, out.Seed = fmt.Sprintf("soak-%d-%d", s.seed, i), recipe.Name, 1, uint64(d.IntN(1_000_000))
 	out.Size = recipe.UsualSize()
 	out.Clients = []int{fewestSoakers + d.IntN(mostSoakers-fewestSoakers+1)}
-	out.Duration, out.SessionTimeout = scenarios.Duration(d.between(soakShortest, soakLongest)), scenarios.Duration(soakTimeout)
-	out.Hold, out.Think = scenarios.Duration(one(d, 0, 2*time.Millisecond, 120*time.Millisecond)), scenarios.Duration(one(d, time.Millisecond, 20*time.Millisecond))
+	out.Duration, out.SessionTimeout = d.between(soakShortest, soakLongest), soakTimeout
+	out.Hold, out.Think = one(d, 0, 2*time.Millisecond, 120*time.Millisecond), one(d, time.Millisecond, 20*time.Millisecond)
 	out.Roam = d.IntN(2) == 0
 	if recipe.Fixed {
-		out.SessionTimeout = scenarios.Duration(soakFixedTimeout)
+		out.SessionTimeout = soakFixedTimeout
 	}
 	for _, v := range d.Perm(len(recipe.Variants))[:min(1+d.IntN(2), len(recipe.Variants))] {
 		out.Variants = append(out.Variants, recipe.Variants[v].Name)
@@ -300,11 +300,11 @@ func (s *soak) addFaults(d soakDice, recipe variants.Recipe, to *scenarios.Scena
 // fault returns a fault that may not fit into the scenario.
 func (d soakDice) fault(kinds []faults.Kind, roles []string, s scenarios.Scenario) faults.Fault {
 	f := faults.Fault{Kind: one(d, kinds...)}
-	f.Whom = one(d, f.Kind.Whom(roles)...)
+	f.Whom = one(d, faults.Whom(f.Kind, roles)...)
 	if _, numbered := f.Client(); numbered {
 		f.Whom = fmt.Sprintf("client %d", d.IntN(s.Clients[0]))
 	}
-	window := time.Duration(s.Duration)
+	window := s.Duration
 	f.At = d.between(soakResolution, window)
 	if d.IntN(2) == 0 {
 		f.Every = d.between(2*soakResolution, window/2)

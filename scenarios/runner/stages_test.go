@@ -15,8 +15,9 @@ func TestOpenLoadInStages(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 		s := openLoad(8, 0, 0)
-		s.Arrivals, s.WarmUp = scenarios.Constant, scenarios.Duration(300*time.Millisecond)
-		s.SetStages([]results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}, true)
+		s.Arrivals, s.WarmUp = scenarios.Constant, 300*time.Millisecond
+		s.Rate, s.Duration, s.Stages = nil, 0, []results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}
+		s.Complete()
 		d := mustMeasure(t, e, s, catalog.Recipes())[0]
 		if err := d.CheckInvariants(); err != nil || d.BeyondCapacity() || d.Rate != 40 {
 			t.Fatalf("rate %d, beyond the capacity %t, %v", d.Rate, d.BeyondCapacity(), err)
@@ -38,10 +39,11 @@ func TestClosedLoadInStages(t *testing.T) {
 func checkClosedStages(t *testing.T, e *embedded.Ensemble) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Repeats = "staged", "lock", []string{"predecessor-watch"}, 1
-	s.Hold = scenarios.Duration(time.Millisecond)
-	s.SetStages([]results.StageLoad{
+	s.Hold = time.Millisecond
+	s.Stages = []results.StageLoad{
 		{For: 500 * time.Millisecond, Clients: 1}, {For: 1500 * time.Millisecond, Clients: 6}, {For: time.Second, Clients: 1},
-	}, false)
+	}
+	s.Complete()
 	d := mustMeasure(t, e, s, catalog.Recipes())[0]
 	if err := d.CheckInvariants(); err != nil {
 		t.Fatal(err)

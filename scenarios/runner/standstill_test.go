@@ -80,14 +80,14 @@ type standstill struct {
 }
 
 func standstills() []standstill {
-	const forever = scenarios.Duration(time.Hour)
+	const forever = time.Hour
 	busy := results.BackgroundLoad{Reads: 400, Writes: 200, Bytes: 10, Znodes: 10} // so that requests are under way when the load is ended
 	return []standstill{
 		{"in the window", func(s *scenarios.Scenario) { s.Duration = forever }},
 		{"in the warm-up", func(s *scenarios.Scenario) { s.Duration, s.WarmUp = forever, forever }},
 		{"in a number of operations", func(s *scenarios.Scenario) { s.Operations = 10 }},
 		{"after the window", func(s *scenarios.Scenario) {
-			s.Duration, s.Hold = scenarios.Duration(100*time.Millisecond), scenarios.Duration(200*time.Millisecond)
+			s.Duration, s.Hold = 100*time.Millisecond, 200*time.Millisecond
 		}},
 		{"in the first of two stages", func(s *scenarios.Scenario) {
 			s.Stages = []results.StageLoad{{For: time.Hour / 2, Clients: 3}, {For: time.Hour / 2, Clients: 1}}
@@ -130,7 +130,7 @@ func TestStandstill(t *testing.T) {
 func TestNoStandstill(t *testing.T) {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "patient", "lock", []string{"predecessor-watch"}, []int{3}, 1
-	s.Operations, s.Hold = 5, scenarios.Duration(5*time.Second) // several looks
+	s.Operations, s.Hold = 5, 5*time.Second // several looks
 	for _, d := range observed(t, s, func() []variants.Recipe { return hangingLock(1) }) {
 		if d.Unfinished != nil || len(d.Violations) > 0 {
 			t.Errorf("unfinished %+v, violations %v", d.Unfinished, d.Violations)
@@ -144,8 +144,8 @@ func TestSoundLocksNeverStandStill(t *testing.T) {
 		t.Run(recipe, func(t *testing.T) {
 			ensembletest.Sample(t)
 			s := scenarios.Default()
-			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{4}, 1, scenarios.Duration(2*time.Minute)
-			s.Hold = scenarios.Duration(1999 * time.Millisecond) // longer than the time between two looks
+			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{4}, 1, 2*time.Minute
+			s.Hold = 1999 * time.Millisecond // longer than the time between two looks
 			for _, d := range observed(t, s, catalog.Recipes) {
 				if d.Unfinished != nil || len(d.Violations) > 0 {
 					t.Errorf("%s with %d clients: unfinished %+v, violations %v", d.Variant, d.Clients, d.Unfinished, d.Violations)
@@ -161,7 +161,7 @@ func TestWriteLockStandsStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Variants, s.Clients, s.Duration, s.Repeats = []string{"writelock"}, []int{3}, scenarios.Duration(5*time.Minute), 1 // it ends when it stands still
+	s.Variants, s.Clients, s.Duration, s.Repeats = []string{"writelock"}, []int{3}, 5*time.Minute, 1 // it ends when it stands still
 	d := observed(t, s, catalog.Recipes)[0]
 	if !d.EndedByBreach() || d.Broken() || !d.BreachExpected() {
 		t.Fatalf("unfinished %+v, known broken %q, violations %v", d.Unfinished, d.KnownBroken, d.Violations)
@@ -186,7 +186,7 @@ func TestTwoLocksOnOneSession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Variants, s.Duration, s.WarmUp, s.Repeats = []string{tt.variant}, scenarios.Duration(tt.most), 0, 1
+			s.Variants, s.Duration, s.WarmUp, s.Repeats = []string{tt.variant}, tt.most, 0, 1
 			d := observed(t, s, catalog.Recipes)[0]
 			if tt.sound != (len(d.Violations) == 0) || tt.sound == d.EndedByBreach() || d.Broken() {
 				t.Errorf("unfinished %+v, violations %v", d.Unfinished, d.Violations)

@@ -84,7 +84,7 @@ func (m *measurement) afterLimit(ctx context.Context, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if sleep(ctx, time.Duration(m.scenario.AtMost)) == nil {
+		if sleep(ctx, m.scenario.AtMost) == nil {
 			do()
 		}
 	})

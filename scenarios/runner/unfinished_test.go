@@ -38,7 +38,7 @@ func endless(variant string, times int64) []variants.Recipe {
 // atMost measures a scenario whose load may take two seconds.
 func atMost(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) *results.Document {
 	t.Helper()
-	s.AtMost = scenarios.Duration(2 * time.Second)
+	s.AtMost = 2 * time.Second
 	var saved []*results.Document
 	r := runner.Runner{
 		Ensemble: e, Recipes: recipes, Run: strings.ReplaceAll(t.Name(), "/", "-"),
@@ -138,7 +138,7 @@ func TestLiveCrowd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Clients, s.Variants, s.AtMost = []int{clients}, []string{tt.variant}, scenarios.Duration(10*time.Minute)
+			s.Clients, s.Variants, s.AtMost = []int{clients}, []string{tt.variant}, 10*time.Minute
 			d := mustMeasure(t, e, s, catalog.Recipes())[0]
 			if d.Unfinished != nil || len(d.Violations) > 0 || len(d.Invalid) > 0 {
 				t.Errorf("unfinished %+v, violations %v, invalid %q", d.Unfinished, d.Violations, d.Invalid)

@@ -1,0 +1,93 @@
+package results
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FaultKind is what goes wrong.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	KillFault      FaultKind = "kill"      // a server ends at once
+	PauseFault     FaultKind = "pause"     // a server stops without ending its connections
+	PartitionFault FaultKind = "partition" // a server is cut off from the other servers
+	ExpireFault    FaultKind = "expire"    // a client's session ends, while the client is alive
+	CutFault       FaultKind = "cut"       // a client's connection ends, and the client connects again
+	StopFault      FaultKind = "stop"      // a client stops dead: its session runs out, and then it joins again
+	DeafFault      FaultKind = "deaf"      // a client ignores requests of other clients, such as to give up a lock
+)
+
+// OfServer reports whether the fault is one of a server. Other faults are those of a client.
+func (k FaultKind) OfServer() bool {
+	return slices.Contains([]FaultKind{KillFault, PauseFault, PartitionFault}, k)
+}
+
+// Lasts reports whether the fault lasts until it is undone. Other faults happen at once, and the clients recover by themselves.
+func (k FaultKind) Lasts() bool { return k.OfServer() || k == DeafFault }
+
+// FaultLoad is one line of a schedule of faults.
+type FaultLoad struct {
+	Kind  FaultKind     `json:"kind"`
+	Whom  string        `json:"whom"`
+	At    time.Duration `json:"at_ns,omitempty"`    // of the first occurrence, since the beginning of the measured window; 0 means after Every
+	Every time.Duration `json:"every_ns,omitempty"` // from one occurrence to the next; 0 means that there is one
+	For   time.Duration `json:"for_ns,omitempty"`   // until it is undone; 0 means at the end of the measurement
+
+	// Of a cut and a stop: the operation, such as "create", before whose next request the connection ends, or after it and before
+	// its reply. Both are empty for a fault at once.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// AtOperation reports whether the fault waits for an operation of the client that it hits.
+func (f FaultLoad) AtOperation() bool { return f.Before != "" || f.After != "" }
+
+// Client returns the number of the only client that a fault hits, from 0 on, and whether it names one.
+func (f FaultLoad) Client() (number int, ok bool) {
+	digits, ok := strings.CutPrefix(f.Whom, "client ")
+	if !ok || f.Kind.OfServer() {
+		return 0, false
+	}
+	number, err := strconv.Atoi(digits)
+	return number, err == nil
+}
+
+// String returns the fault in the notation of the flag --fault.
+func (f FaultLoad) String() string {
+	parts := []string{string(f.Kind) + ": " + f.Whom}
+	for _, part := range []struct{ name, value string }{
+		{"before", f.Before}, {"after", f.After}, {"at", ShortDuration(f.At)}, {"every", ShortDuration(f.Every)}, {"for", ShortDuration(f.For)},
+	} {
+		if part.value != "" {
+			parts = append(parts, part.name+": "+part.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ShortDuration returns a duration in text, such as 1m30s or 2m; an empty text for 0.
+func ShortDuration(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	text := d.String()
+	if d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// FaultsText returns a schedule of faults, separated by semicolons; empty without any.
+func FaultsText(schedule []FaultLoad) string {
+	return strings.Join(Map(schedule, FaultLoad.String), "; ")
+}
+
+// Faulty reports whether the scenario asks for faults.
+func (s Scenario) Faulty() bool { return len(s.Faults) > 0 }

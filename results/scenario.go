@@ -1,0 +1,203 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Mode is how a load is paced.
+type Mode string
+
+// The modes of a load.
+const (
+	ClosedMode   Mode = "closed"
+	LockstepMode Mode = "lockstep"
+	OpenMode     Mode = "open"
+	// ObservedMode is the mode of a load that another program has applied. Neither its length nor its operations are given in advance.
+	ObservedMode Mode = "observed"
+)
+
+// Scenario is the load that was asked for: the fields of its file, with the changes made by flags.
+type Scenario struct {
+	Name       string        `json:"name"`
+	Question   string        `json:"question"`
+	Mode       Mode          `json:"mode"`
+	Size       int           `json:"size"`                 // units of what the recipe works on, for each client
+	Operations int           `json:"operations,omitempty"` // closed: per client; the measurement ends when all are done
+	Duration   time.Duration `json:"duration_ns,omitempty"`
+	Clients    []int         `json:"client_counts"`
+	Variants   []string      `json:"variants,omitempty"` // none if the scenario has all that can run in its mode
+	Broken     []string      `json:"broken,omitempty"`   // variants that are expected to break their promise under this load
+	Rate       []int         `json:"rates,omitempty"`    // open: operations per second that arrive, for all clients together
+	Arrivals   string        `json:"arrivals,omitempty"` // open: how they arrive
+	Stages     []StageLoad   `json:"stages,omitempty"`   // closed, open: how the load changes within the window; none if it does not
+	WarmUp     time.Duration `json:"warm_up_ns"`         // closed, open: time before the window, which is discarded
+	Hold       time.Duration `json:"hold_ns"`            // how long a client holds, such as a lock
+	Think      time.Duration `json:"think_ns"`           // closed: pause between a client's operations
+	Repeats    int           `json:"repeats"`
+	Seed       uint64        `json:"seed"`
+	Heap       bool          `json:"heap,omitempty"`       // lockstep: also measure how much the servers' heaps grow while clients line up
+	AtMost     time.Duration `json:"at_most_ns,omitempty"` // longest time of a load that ends after a number of operations; 0 means no limit
+
+	BystanderRate int    `json:"bystander_rate"`     // reads per second that one extra session sends to each server
+	Overview      string `json:"overview,omitempty"` // two variants that represent the recipe in the overview, in the syntax of [ParsePair]
+	// Asks lists the metrics that the scenario is about: those of its claims and of its overview. Figures follow it. It does not
+	// depend on flags, unlike Expect, which is empty if flags have changed the load.
+	Asks       []string        `json:"asks,omitempty"`
+	Expect     []string        `json:"expect,omitempty"`     // the claims about the outcome, in the syntax of results/claim
+	Background *BackgroundLoad `json:"background,omitempty"` // reads and writes by other sessions; nil without any
+
+	Faults         []FaultLoad   `json:"faults,omitempty"`             // closed, open: what fails, and when
+	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
+	Roam           bool          `json:"roam,omitempty"`               // clients whose server fails connect to another one; else they wait for theirs
+	QuorumLoss     bool          `json:"quorum_loss,omitempty"`        // faults may take the quorum away for longer than a session lives
+	// Tunnelled says that a variant of the scenario is in a driver, so that the requests of all variants pass through zkbench once more.
+	Tunnelled bool `json:"tunnelled,omitempty"`
+}
+
+// Field is a field of a scenario. What reads, overrides, compares or shows the fields of a scenario goes through the list of them.
+type Field struct {
+	Name  string // in a file, and of its flag unless Flag has another one
+	Wants string // what a value must be; empty for a block with fields of its own
+	Value any    // a pointer to the field of the scenario
+
+	Flag string // the name of a flag that gives one element of a list
+	Help string // of the flag; empty without one
+	// Series means that the flag says how often and in which order a load is measured, and leaves the load as it is.
+	Series bool
+	// Condition means that a single measurement depends on the field. Documents in which it differs do not belong together.
+	Condition bool
+}
+
+// Fields returns every field that a file or a flag can set, in the order of messages.
+func (s *Scenario) Fields() []Field {
+	const whole, span, yes = "a whole number", "a duration with its unit, such as ", "true or false"
+	return []Field{
+		{Name: "name", Wants: "a word", Value: &s.Name},
+		{Name: "question", Wants: "a sentence", Value: &s.Question},
+		{Name: "variants", Wants: "a list of variants, such as [znode, predecessor-watch]", Value: &s.Variants,
+			Help: "variants to compare (default: the scenario's)"},
+		{Name: "broken", Wants: "a list of variants, such as [writelock]", Value: &s.Broken},
+		{Name: "mode", Wants: "closed, lockstep or open", Value: &s.Mode, Condition: true,
+			Help: "closed (clients loop), open (operations arrive\nat a rate) or lockstep (exact counts)"},
+		{Name: "clients", Wants: "a list of whole numbers, such as [1, 10, 50]", Value: &s.Clients,
+			Help: "numbers of clients, such as 1,10,50"},
+		{Name: "rate", Wants: "a list of whole numbers, such as [100, 200]", Value: &s.Rate,
+			Help: "operations per second in open mode,\nsuch as 100,200"},
+		{Name: "arrivals", Wants: "constant or poisson", Value: &s.Arrivals, Condition: true, Help: "constant or poisson, in open mode"},
+		{Name: "stages", Value: &s.Stages, Condition: true, Flag: "stage",
+			Help: "a `stage` of a load that changes, such as\n'for: 10s, clients: 5' or, in open mode,\n'for: 10s, rate: 100'; repeatable; or none"},
+		{Name: "size", Wants: whole, Value: &s.Size, Condition: true, Help: "amount of work for each client, such as items"},
+		{Name: "operations", Wants: whole, Value: &s.Operations, Condition: true, Help: "operations per client, instead of a duration"},
+		{Name: "duration", Wants: span + "3s", Value: &s.Duration, Condition: true, Help: "length of a measurement in closed and open mode"},
+		{Name: "warm-up", Wants: span + "1s", Value: &s.WarmUp, Condition: true, Help: "load before each measurement, not counted"},
+		{Name: "hold", Wants: span + "5ms", Value: &s.Hold, Condition: true, Help: "time for which a client holds a lock"},
+		{Name: "think", Wants: span + "5ms", Value: &s.Think, Condition: true, Help: "pause between a client's operations"},
+		{Name: "repeats", Wants: whole, Value: &s.Repeats, Series: true, Help: "measurements of each variant"},
+		{Name: "seed", Wants: whole + ", not negative", Value: &s.Seed, Series: true, Help: "seed of the order of the variants"},
+		{Name: "at-most", Wants: span + "2m", Value: &s.AtMost, Condition: true, Help: "longest time of a load of a number of operations"},
+		{Name: "heap", Wants: yes, Value: &s.Heap, Condition: true},
+		{Name: "bystander-rate", Wants: whole, Value: &s.BystanderRate, Condition: true},
+		{Name: "background", Value: &s.Background, Condition: true,
+			Help: "a `load` beside the recipe, such as\n'reads: 500, writes: 100'; or none"},
+		{Name: "faults", Value: &s.Faults, Condition: true, Flag: "fault",
+			Help: "a `fault`, such as 'kill: leader, at: 1s', instead\nof the scenario's; repeatable; or none"},
+		{Name: "session-timeout", Wants: span + "4s", Value: &s.SessionTimeout, Condition: true,
+			Help: "`time` until a silent session ends (default 30s)"},
+		{Name: "roam", Wants: yes, Value: &s.Roam, Condition: true, Help: "clients whose server fails connect to another"},
+		{Name: "quorum-loss", Wants: yes, Value: &s.QuorumLoss, Help: "faults may take the quorum away for longer than\na session lives"},
+		{Name: "expect", Wants: "a list of claims, such as [znode herd-max >= 10 x predecessor-watch]", Value: &s.Expect},
+		{Name: "overview", Wants: "two variants and a metric, such as predecessor-watch against znode by ops/s", Value: &s.Overview},
+	}
+}
+
+// FlagName returns the name of the field's flag.
+func (f Field) FlagName() string { return cmp.Or(f.Flag, f.Name) }
+
+// value returns the field itself.
+func (f Field) value() reflect.Value { return reflect.ValueOf(f.Value).Elem() }
+
+// IsZero reports whether the field has its zero value.
+func (f Field) IsZero() bool { return f.value().IsZero() }
+
+// Clear sets the field to its zero value.
+func (f Field) Clear() { f.value().SetZero() }
+
+// Text returns the value as a flag takes it, such as "3s"; empty for a list without elements. The elements of a list are separated by
+// semicolons.
+func (f Field) Text() string {
+	v := f.value()
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return ""
+		}
+	case reflect.Slice:
+		var texts []string
+		for i := range v.Len() {
+			texts = append(texts, fmt.Sprint(v.Index(i)))
+		}
+		return strings.Join(texts, "; ")
+	}
+	return fmt.Sprint(v)
+}
+
+// Settings returns the conditions of the load, such as "hold 5ms", without those that are zero.
+func (s Scenario) Settings() []string {
+	var out []string
+	for _, f := range s.Fields() {
+		if f.Condition && !f.IsZero() {
+			out = append(out, f.Name+" "+f.Text())
+		}
+	}
+	return out
+}
+
+// conditions returns the part of the load that affects a single measurement.
+func (s Scenario) conditions() map[Condition]string {
+	out := map[Condition]string{{LoadAspect, "tunnelled"}: fmt.Sprint(s.Tunnelled)}
+	for _, f := range s.Fields() {
+		if f.Condition {
+			out[Condition{LoadAspect, f.Name}] = cmp.Or(f.Text(), "none")
+		}
+	}
+	return out
+}
+
+// Rates returns the rates that are swept: the largest one of a load in stages, and a single zero in a load that is not open.
+func (s *Scenario) Rates() []int {
+	switch {
+	case len(s.Rate) > 0:
+		return s.Rate
+	case s.Mode == OpenMode && s.staged():
+		return []int{s.HighestStage()}
+	default:
+		return []int{0}
+	}
+}
+
+// HighestStage returns the largest rate, or number of clients, of a stage.
+func (s *Scenario) HighestStage() (most int) {
+	for _, stage := range s.Stages {
+		level := stage.Rate
+		if s.Mode == ClosedMode {
+			level = stage.Clients
+		}
+		most = max(most, level)
+	}
+	return most
+}
+
+// Loads returns the loads that the scenario asks for, as [Document.Load] names them.
+func (s *Scenario) Loads() []string {
+	var out []string
+	for _, clients := range s.Clients {
+		for _, rate := range s.Rates() {
+			out = append(out, loadText(clients, rate))
+		}
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/scenarios/faults"
+)
+
+// None is the value of a flag that removes stages, faults or a background.
+const None = "none"
+
+// Override replaces fields by the texts of their flags, and with them the fields that these contradict, unless these are given, too. Claims
+// are about the scenario's own load, so that they go if a flag changes it.
+func (s *Scenario) Override(given map[string][]string) error {
+	var errs []error
+	for _, f := range s.Fields() {
+		if texts := given[f.Name]; texts != nil {
+			err := set(f, texts)
+			if slices.Contains(texts, "") {
+				err = fmt.Errorf("--%s is empty: is a variable unset?", f.FlagName())
+			}
+			errs = append(errs, err)
+			if !f.Series {
+				s.Expect = nil
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	s.replace(given)
+	s.Complete()
+	return nil
+}
+
+// replace clears the fields whose place the given ones take.
+func (s *Scenario) replace(given map[string][]string) {
+	by := func(field string, holds bool, replaced ...string) {
+		for _, f := range s.Fields() {
+			if holds && given[field] != nil && given[f.Name] == nil && slices.Contains(replaced, f.Name) {
+				f.Clear()
+			}
+		}
+	}
+	by("mode", s.Mode != Open, "rate", "arrivals")
+	by("duration", true, "operations", "at-most")
+	by("operations", true, "duration")
+	by(stagesField, len(s.Stages) > 0, "duration", "operations", "at-most", "rate")
+	by(stagesField, len(s.Stages) > 0 && s.Mode == Closed, "clients")
+	by(faultsField, true, quorumLossField)
+	by(backgroundField, s.overviewUnmeasured(), "overview")
+}
+
+// overviewUnmeasured reports whether the overview is by a metric that the background does not have.
+func (s *Scenario) overviewUnmeasured() bool {
+	pair, err := results.ParsePair(s.Overview)
+	return err == nil && slices.ContainsFunc(pair.Metrics, func(metric string) bool {
+		return results.MetricNamed(metric).Part == results.BackgroundPart && (s.Background == nil || !s.Background.Measures(metric))
+	})
+}
+
+// set stores the texts of a flag in its field, as a file would.
+func set(f results.Field, texts []string) error {
+	last := texts[len(texts)-1:]
+	switch into := f.Value.(type) {
+	case *[]results.StageLoad:
+		return setEach(f, into, texts, parseStage)
+	case *[]faults.Fault:
+		return setEach(f, into, texts, faults.Parse)
+	case **results.BackgroundLoad:
+		var loads []*results.BackgroundLoad
+		err := setEach(f, &loads, last, parseBackground)
+		f.Clear()
+		for _, load := range loads {
+			*into = load
+		}
+		return err
+	case *[]int, *[]string:
+		return setPlain(f, &yaml.Node{Kind: yaml.SequenceNode, Content: results.Map(strings.Split(strings.Join(texts, ","), ","), word)})
+	default:
+		return setPlain(f, word(last[0]))
+	}
+}
+
+// setEach stores what each of the texts of a flag stands for.
+func setEach[T any](f results.Field, into *[]T, texts []string, parse func(string) (T, error)) error {
+	*into = nil
+	if slices.Equal(texts, []string{None}) {
+		return nil
+	}
+	var errs []error
+	for _, text := range texts {
+		one, err := parse(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s %q: %w", f.FlagName(), text, err))
+		}
+		*into = append(*into, one)
+	}
+	return errors.Join(errs...)
+}
+
+// setPlain stores a value without fields of its own.
+func setPlain(f results.Field, value *yaml.Node) error {
+	flag := "--" + f.FlagName()
+	root := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{word(flag), value}}
+	mistakes, _ := strict.Mapping(root, "", []strict.Field{{Name: flag, Wants: f.Wants, Value: f.Value}})
+	if len(mistakes) > 0 {
+		return mistakes
+	}
+	return nil
+}
+
+func word(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(text)}
+}
