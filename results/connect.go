@@ -4,7 +4,6 @@ import "time"
 
 // Connect describes how the sessions of a measurement were established, before its load.
 type Connect struct {
-	Sessions int           `json:"sessions"`
-	Total    time.Duration `json:"total_ns"` // until all clients had their sessions and had joined the recipe
-	Each     Histogram     `json:"each"`     // from asking for a session until it is established
+	Total time.Duration `json:"total_ns"` // until all clients had their sessions and had joined the recipe
+	Each  Histogram     `json:"each"`     // from asking for a session until it is established
 }

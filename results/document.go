@@ -39,7 +39,6 @@ type Document struct {
 
 	Window     Window               `json:"window"`
 	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before those of the discarded part
-	Samples    int64                `json:"samples"`    // in all histograms together
 	Counts     Counts               `json:"counts"`
 	Herd       Herd                 `json:"herd"`
 	Timeline   Timeline             `json:"timeline"`              // from the middle of the window
@@ -132,12 +131,6 @@ type Window struct {
 
 // Length is the window's duration.
 func (w Window) Length() time.Duration { return w.End - w.Start }
-
-// middle returns the bounds of a stretch in the middle of the window, or of the whole window if it is shorter.
-func (w Window) middle(length time.Duration) (start, end time.Duration) {
-	middle := (w.Start + w.End) / 2
-	return max(middle-length/2, w.Start), min(middle+length/2, w.End)
-}
 
 // Counts is what the clients' sessions sent and received in the window, housekeeping excluded.
 type Counts struct {

@@ -35,7 +35,7 @@ func TestExtremeNumbers(t *testing.T) {
 	open.Scenario.Mode, open.Rate = results.OpenMode, 5
 	open.Open = &results.Open{Arrivals: 9, Served: 9, Completed: 9, LastEmpty: open.Window.End}
 	connected := beside(t)
-	connected.Connect = &results.Connect{Sessions: connected.Clients, Total: ms, Each: connected.Background.Alone.Read.Response}
+	connected.Connect = &results.Connect{Total: ms, Each: connected.Background.Alone.Read.Response}
 	for _, d := range []*results.Document{connected, stagedRun(t), open, unfinishedRun(t)} {
 		parts := []any{&d.Rate, &d.Clients, &d.Window, &d.Scenario.AtMost, &d.Scenario.Background, &d.Scenario.Stages, &d.Background, &d.Stages, &d.Open, &d.Connect, &d.Unfinished}
 		for _, part := range parts {

@@ -45,7 +45,8 @@ func (d *Document) checkWindow(p *problems) {
 	if u == nil {
 		return
 	}
-	p.unless(u.Done < u.Of || u.Done == u.Of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, u.Of)
+	of := d.wholeLoad()
+	p.unless(u.Done < of || u.Done == of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, of)
 	p.unless(u.Requests >= d.Counts.TotalRequests, "unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
 	p.unless(u.Notifications >= d.Counts.Notified, "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified)
 }

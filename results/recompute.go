@@ -169,7 +169,7 @@ func heapPerWatch(d *Document) (float64, bool) {
 // finished returns how much of the load was done; ok is false for one without a limit.
 func (d *Document) finished() (share float64, ok bool) {
 	if d.Unfinished != nil {
-		return float64(d.Unfinished.Done) / float64(max(d.Unfinished.Of, 1)), d.Scenario.AtMost > 0
+		return float64(d.Unfinished.Done) / float64(max(d.wholeLoad(), 1)), d.Scenario.AtMost > 0
 	}
 	return 1, d.Scenario.AtMost > 0
 }

@@ -202,7 +202,7 @@ func TestVerdict(t *testing.T) {
 	var broken bytes.Buffer
 	results.WriteVerdict(&broken, docs)
 	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
-	docs[2].KnownBroken, docs[2].Scenario.Broken = "two clients may hold the lock", []string{"b"}
+	docs[2].KnownBroken, docs[2].Scenario.Broken, docs[2].Scenario.Duration = "two clients may hold the lock", []string{"b"}, time.Second
 	docs[2].Unfinished = &results.Unfinished{Breach: "stuck after", Requests: 20, Notifications: 5}
 	var known bytes.Buffer
 	results.WriteVerdict(&known, docs)

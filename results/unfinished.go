@@ -15,7 +15,6 @@ type Unfinished struct {
 	Breach string `json:"breach,omitempty"`
 
 	Done          int64 `json:"done"`          // operations that clients had completed; 0 if the load has no number of operations
-	Of            int64 `json:"of"`            // operations of the whole load, likewise
 	Requests      int64 `json:"requests"`      // that the clients had sent since the load began
 	Notifications int64 `json:"notifications"` // that they had received since then
 }
@@ -41,7 +40,7 @@ func (d *Document) Progress() string {
 	if u.Breach != "" {
 		return d.breached()
 	}
-	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(u.Of), d.Scenario.AtMost)
+	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(d.wholeLoad()), d.Scenario.AtMost)
 	if whole := d.wholeByFormulas(); whole != "" {
 		text += "; by its formulas all of them cause " + whole
 	}
@@ -51,8 +50,8 @@ func (d *Document) Progress() string {
 // breached says how far a load came that a breach of the promise has ended.
 func (d *Document) breached() string {
 	u, done := d.Unfinished, ""
-	if u.Of > 0 {
-		done = fmt.Sprintf("%s of %s operations, ", table.Grouped(u.Done), table.Grouped(u.Of))
+	if of := d.wholeLoad(); of > 0 {
+		done = fmt.Sprintf("%s of %s operations, ", table.Grouped(u.Done), table.Grouped(of))
 	}
 	return fmt.Sprintf("%s %s%s notifications and %s requests", u.Breach, done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
 }
@@ -63,7 +62,7 @@ func (d *Document) wholeByFormulas() string {
 	var parts []string
 	for _, count := range []struct{ metric, noun string }{{NotificationsPerOp, "notifications"}, {RequestsPerOp, "requests"}} {
 		if cost, ok := d.Expected.Costs[count.metric]; ok {
-			total := int64(cost.Value*float64(d.Unfinished.Of)*float64(max(d.Batch, 1)) + 0.5)
+			total := int64(cost.Value*float64(d.wholeLoad())*float64(max(d.Batch, 1)) + 0.5)
 			parts = append(parts, table.Grouped(total)+" "+count.noun)
 		}
 	}

@@ -13,8 +13,7 @@ func unfinishedRun(t *testing.T) *results.Document {
 	t.Helper()
 	d := closedRun(t, 100*time.Millisecond)
 	d.Scenario.Duration, d.Scenario.Operations, d.Scenario.Size, d.Scenario.AtMost = 0, 20, 1, time.Minute
-	of := int64(d.Clients) * 20
-	d.Unfinished = &results.Unfinished{Done: 3, Of: of, Requests: d.Counts.TotalRequests + 1, Notifications: d.Counts.Notified}
+	d.Unfinished = &results.Unfinished{Done: 3, Requests: d.Counts.TotalRequests + 1, Notifications: d.Counts.Notified}
 	d.Warnings, d.Expected.Exact, d.Expected.Equal = []string{}, false, false
 	var err error
 	if d.Metrics, err = d.ComputeMetrics(); err != nil {

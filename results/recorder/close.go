@@ -78,7 +78,7 @@ func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 
 // fillDistributions fills in the histograms of the phases and the herds.
 func (r *Recorder) fillDistributions(d *results.Document) error {
-	d.Histograms, d.Samples = map[string]results.Histogram{}, 0
+	d.Histograms = map[string]results.Histogram{}
 	for _, part := range []struct {
 		prefix string
 		live   map[string]*results.LiveHistogram
@@ -89,7 +89,6 @@ func (r *Recorder) fillDistributions(d *results.Document) error {
 				return err
 			}
 			d.Histograms[part.prefix+phase] = h
-			d.Samples += h.All()
 		}
 	}
 	return r.fillHerds(d)

@@ -104,5 +104,5 @@ func (p *clientPool) connection() (*results.Connect, error) {
 		each = append(each, c.established)
 	}
 	histogram, err := results.NewHistogram(each)
-	return &results.Connect{Sessions: len(each), Total: p.connected, Each: histogram}, err
+	return &results.Connect{Total: p.connected, Each: histogram}, err
 }

