@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -115,8 +118,9 @@ func TestMetricsAddress(t *testing.T) {
 	}
 }
 
-// A run serves its numbers from before its first load until its end.
-func TestMetricsOfARun(t *testing.T) {
+// A run serves its numbers from before its first load until its end. If it is interrupted in a long window, it keeps what it has
+// measured: that is shown with a mark and drawn, and a gate takes it for no measurement.
+func TestMetricsOfAnInterruptedRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := ensembletest.Embedded(t, embedded.Config{})
 	probe, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -128,15 +132,18 @@ func TestMetricsOfARun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	ended := make(chan int)
+	var stdout string
 	go func() {
-		_, _, code := command(ctx, "run", "lock-contention", "--servers", server.Addr(), "--variants", "predecessor-watch", "--clients", "3", "--repeats", "1",
+		var code int
+		stdout, _, code = command(ctx, "run", "lock-contention", "--servers", server.Addr(), "--variants", "predecessor-watch", "--clients", "3", "--repeats", "1",
 			"--warm-up", "0s", "--duration", "1h", "--prometheus", addr, "--out", "out")
 		ended <- code
 	}()
+	measured := regexp.MustCompile(`zkbench_operations_total\{clients="3",[^}]*repeat="1"[^}]*\} [1-9]`) // after the rehearsal
 	for found := false; !found; {
 		if c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr); err == nil {
 			c.Close()
-			found = strings.Contains(scrape(t, "http://"+addr+"/metrics"), `zkbench_operations_total{clients="3"`)
+			found = measured.MatchString(scrape(t, "http://"+addr+"/metrics"))
 		}
 		select {
 		case code := <-ended:
@@ -151,5 +158,31 @@ func TestMetricsOfARun(t *testing.T) {
 	if c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr); err == nil {
 		c.Close()
 		t.Error("the metrics are served after the end of the run")
+	}
+	judgePart(t, "out", stdout)
+}
+
+func judgePart(t *testing.T, out, stdout string) {
+	t.Helper()
+	for _, want := range []string{"lock/predecessor-watch PARTIAL", "partial results in " + out + ": 1 measurement", "was interrupted after"} {
+		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) {
+			t.Errorf("said %q, want %q in it", stdout, want)
+		}
+	}
+	docs, err := results.ReadAll([]string{out})
+	if err != nil || len(docs) != 1 || !docs[0].Partial {
+		t.Fatalf("kept %v (%v)", docs, err)
+	}
+	if shown, _, code := command(t.Context(), "report", out); code != 0 || !strings.Contains(shown, "PARTIAL") {
+		t.Errorf("report: exit code %d, %q", code, shown)
+	}
+	if r := gate.Evaluate(gate.Read([]string{out}), gate.Rules{VariantsOf: variantsOf}); r.Code != outcome.CodeInvalid {
+		t.Errorf("gate: exit code %d, want %d: %+v", r.Code, outcome.CodeInvalid, r.Checks)
+	}
+	if _, said, code := command(t.Context(), "baseline", "save", out, "--dir", t.TempDir()); code == 0 || !strings.Contains(said, "was interrupted after") {
+		t.Errorf("baseline save: exit code %d, %q", code, said)
+	}
+	if _, said, code := command(t.Context(), "plot", out, "--out", t.TempDir()); code != 0 {
+		t.Errorf("plot: exit code %d, %q", code, said)
 	}
 }

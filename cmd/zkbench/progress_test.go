@@ -2,18 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/golden"
-	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -179,58 +173,5 @@ func TestSparkline(t *testing.T) {
 		if got := sparkline(tt.values, peak, tt.room); got != tt.want {
 			t.Errorf("%v in %d columns: %q, want %q", tt.values, tt.room, got, tt.want)
 		}
-	}
-}
-
-// A run that is interrupted in its first minute keeps what it has measured: it is shown with a mark and drawn, and a gate takes it for
-// no measurement.
-func TestInterruptedRunKeepsItsPart(t *testing.T) {
-	outsideCI(t)
-	server := ensembletest.Embedded(t, embedded.Config{})
-	for wait := time.Second; ; wait *= 2 {
-		out := t.TempDir() + "/out"
-		ctx, cancel := context.WithCancelCause(t.Context())
-		timer := time.AfterFunc(wait, func() { cancel(errInterrupted) })
-		stdout, _, code := command(ctx, "run", "lock-contention", "--servers", server.Addr(), "--variants", "predecessor-watch", "--clients", "3",
-			"--repeats", "1", "--warm-up", "0s", "--duration", "1h", "--out", out)
-		timer.Stop()
-		cancel(nil)
-		if code != outcome.CodeInterrupted {
-			t.Fatalf("exit code %d, want %d", code, outcome.CodeInterrupted)
-		}
-		files, err := results.Files(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(files) == 0 && wait < time.Minute {
-			continue // the window had not begun
-		}
-		judgePart(t, out, stdout)
-		return
-	}
-}
-
-func judgePart(t *testing.T, out, stdout string) {
-	t.Helper()
-	for _, want := range []string{"lock/predecessor-watch PARTIAL", "partial results in " + out + ": 1 measurement", "was interrupted after"} {
-		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) {
-			t.Errorf("said %q, want %q in it", stdout, want)
-		}
-	}
-	docs, err := results.ReadAll([]string{out})
-	if err != nil || len(docs) != 1 || !docs[0].Partial {
-		t.Fatalf("kept %v (%v)", docs, err)
-	}
-	if shown, _, code := command(t.Context(), "report", out); code != 0 || !strings.Contains(shown, "PARTIAL") {
-		t.Errorf("report: exit code %d, %q", code, shown)
-	}
-	if r := gate.Evaluate(gate.Read([]string{out}), gate.Rules{VariantsOf: variantsOf}); r.Code != outcome.CodeInvalid {
-		t.Errorf("gate: exit code %d, want %d: %+v", r.Code, outcome.CodeInvalid, r.Checks)
-	}
-	if _, said, code := command(t.Context(), "baseline", "save", out, "--dir", t.TempDir()); code == 0 || !strings.Contains(said, "was interrupted after") {
-		t.Errorf("baseline save: exit code %d, %q", code, said)
-	}
-	if _, said, code := command(t.Context(), "plot", out, "--out", t.TempDir()); code != 0 {
-		t.Errorf("plot: exit code %d, %q", code, said)
 	}
 }
