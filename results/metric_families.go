@@ -9,7 +9,7 @@ import (
 )
 
 // byName returns the metrics of the list.
-var byName = sync.OnceValue(func() map[string]Descriptor {
+var byName = sync.OnceValue(func() map[string]Descriptor { //nolint:gochecknoglobals // made once, and never changed
 	out := map[string]Descriptor{Capacity: capacityMetric()}
 	for _, m := range fixed() {
 		out[m.Name] = m

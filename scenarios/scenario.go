@@ -9,12 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
-	"go.yaml.in/yaml/v3"
 )
 
 // Scenario is one question and the load that answers it. Documents keep the embedded part.

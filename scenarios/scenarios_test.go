@@ -117,14 +117,14 @@ func TestMetricsAskedOutliveFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := s.Scenario.Asks
+	asked := s.Asks
 	for _, metric := range []string{results.OpsPerSecond, results.HerdMax, results.NotificationsPerOp} {
 		if !slices.Contains(asked, metric) {
 			t.Errorf("asks %v, want %s among them", asked, metric)
 		}
 	}
-	if s.Quick(); !slices.Equal(s.Scenario.Asks, asked) || s.Scenario.Expect != nil {
-		t.Errorf("a quick run asks %v and expects %v, want the same metrics and no claims", s.Scenario.Asks, s.Scenario.Expect)
+	if s.Quick(); !slices.Equal(s.Asks, asked) || s.Expect != nil {
+		t.Errorf("a quick run asks %v and expects %v, want the same metrics and no claims", s.Asks, s.Expect)
 	}
 }
 

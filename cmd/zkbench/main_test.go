@@ -168,7 +168,7 @@ func TestUsageErrors(t *testing.T) {
 		{"a run of what is required", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--require", "y"}, "in a separate call"},
 		{"a build to compare with, and nothing to run", []string{"gate", "--base-binary", "x"}, "--base-binary: for --run only"},
 		{"results and a run", []string{"gate", "x.json", "--run", "lock-drain"}, "give no results"},
-		{"pairs by a metric that no measurement has", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "aquire-p50"}, `no metric "aquire-p50"; did you mean "acquire-p50-ns"?`},
+		{"pairs by a metric that no measurement has", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "acquires-p50"}, `no metric "acquires-p50"; did you mean "acquire-p50-ns"?`},
 		{"pairs by a count", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "herd-max"}, "herd-max is not a time or a rate"},
 		{"nothing to compare with", []string{"gate", "--run", "lock-drain"}, "needs --base-binary"},
 		{"a run and a baseline", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--baseline", "y"}, "in a separate call"},

@@ -143,11 +143,6 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress)
 	fmt.Fprintln(a.stdout)
 }
 
-// rowsOf returns the rows of one scenario.
-func rowsOf(s scenarios.Scenario, rows []results.Row) []results.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r results.Row) bool { return r.Scenario != s.Name })
-}
-
 // printTables prints tables of measurements, and the findings.
 func (a *app) printTables(docs []*results.Document, summary results.Summary) error {
 	tableErr := summary.WriteTable(a.stdout, width(a.stdout))

@@ -41,7 +41,7 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"a slowdown of 1.5 times", 3, Evaluate(Evidence{Pairs: &slower}, Rules{Paired: rules.Paired})},
 		{"the same on both sides", 0, Evaluate(Evidence{Pairs: &same}, Rules{Paired: rules.Paired})},
 		{"an empty input", 5, Evaluate(Evidence{}, Rules{})},
-		{"a metric that one of two repeats lacks", 5, Evaluate(lackingPhase(), Rules{})},
+		{"a metric that one repeat lacks", 5, Evaluate(lackingPhase(), Rules{})},
 		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
 		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
 		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},

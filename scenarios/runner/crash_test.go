@@ -131,7 +131,7 @@ func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 		t.Error(err)
 	}
 	for _, c := range claim.Of(docs).Check(s.Claims()...) {
-		if never := c.Op == "==" && c.Claim.Value == 0; !never && c.Metric != results.TornReads {
+		if never := c.Op == "==" && c.Value == 0; !never && c.Metric != results.TornReads {
 			continue
 		}
 		if c.Got == nil || !c.Holds(float64(*c.Got)) { // no time of this server passes a claim

@@ -59,7 +59,7 @@ func (f *failing) start(ctx context.Context) {
 	ctx, f.stop = context.WithCancel(ctx)
 	begin := f.m.pool.since()
 	f.working.Go(func() {
-		for o := range faults.Plan(f.schedule, time.Duration(f.m.scenario.Duration)) {
+		for o := range faults.Plan(f.schedule, f.m.scenario.Duration) {
 			if sleep(ctx, begin+o.Due-f.m.pool.since()) != nil {
 				return
 			}
@@ -77,7 +77,7 @@ func (f *failing) cause(ctx context.Context, o *occurrence) {
 	switch {
 	case o.Kind.OfServer():
 		err = f.breakServer(ctx, o)
-	case o.Whom == faults.Holder && time.Duration(f.m.scenario.Hold) < longHold:
+	case o.Whom == faults.Holder && f.m.scenario.Hold < longHold:
 		err = f.awaitHolder(ctx, o)
 	default:
 		err = f.strikeSome(ctx, o)

@@ -70,7 +70,7 @@ func (m *measurement) liveSince(began time.Duration) Live {
 	out.Elapsed, out.Phase = m.pool.since()-began, m.recipe.Phases[0].Name
 	out.WarmUp = out.Elapsed < m.scenario.WarmUp
 	if m.scenario.Duration > 0 {
-		out.Planned = time.Duration(m.scenario.WarmUp + m.scenario.Duration)
+		out.Planned = m.scenario.WarmUp + m.scenario.Duration
 	}
 	return out
 }

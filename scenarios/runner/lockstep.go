@@ -202,7 +202,7 @@ func (l *lockstep) hold(c *client) holdFunc {
 		l.mu.Unlock()
 		select {
 		case <-h.turn:
-			return life.pause(ctx, asked, time.Duration(l.scenario.Hold))
+			return life.pause(ctx, asked, l.scenario.Hold)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -121,7 +121,7 @@ func maxOf(t *testing.T, h results.Histogram) time.Duration {
 func TestOpenLoadServesEveryArrival(t *testing.T) {
 	t.Parallel()
 	for _, arrivals := range []string{scenarios.Constant, scenarios.Poisson} {
-		t.Run(string(arrivals), func(t *testing.T) {
+		t.Run(arrivals, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 				s := openLoad(8, 100, 2*time.Second)
@@ -134,7 +134,7 @@ func TestOpenLoadServesEveryArrival(t *testing.T) {
 				if n := float64(d.Open.Arrivals); arrivals == scenarios.Constant && (n < want-1 || n > want+1) {
 					t.Errorf("%g arrivals in %s at %d/s", n, d.Window.Length(), d.Rate)
 				}
-				if d.Scenario.Arrivals != string(arrivals) || len(d.Invalid) > 0 {
+				if d.Scenario.Arrivals != arrivals || len(d.Invalid) > 0 {
 					t.Errorf("the document says %q arrivals, invalid %q", d.Scenario.Arrivals, d.Invalid)
 				}
 			})

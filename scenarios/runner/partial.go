@@ -25,7 +25,7 @@ type part struct {
 
 // keepsPart reports whether the window is kept as far as it lasted if the load or the run fails.
 func (p scenarioRun) keepsPart(t task) bool {
-	return p.Partial != nil && t.repeat > 0 && time.Duration(p.scenario.Duration) > leastPartial
+	return p.Partial != nil && t.repeat > 0 && p.scenario.Duration > leastPartial
 }
 
 // closePartial completes the document of a load that was not finished. Without a window to keep, it has the violations alone. It has

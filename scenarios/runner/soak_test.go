@@ -139,7 +139,7 @@ func (s *soak) measure(t *testing.T, scenario scenarios.Scenario) error {
 	for _, f := range scenario.Faults {
 		texts = append(texts, f.String())
 	}
-	t.Logf("%s: seed %d, %d clients, %s, {%s}", scenario.Name, scenario.Seed, scenario.Clients[0], time.Duration(scenario.Duration), strings.Join(texts, "} {"))
+	t.Logf("%s: seed %d, %d clients, %s, {%s}", scenario.Name, scenario.Seed, scenario.Clients[0], scenario.Duration, strings.Join(texts, "} {"))
 	r := runner.Runner{
 		Ensemble: s.ensemble, Recipes: s.recipes, Run: scenario.Name,
 		Save:     func(d *results.Document) error { readable(t, d); s.add(t, scenario, d); return nil },
