@@ -50,8 +50,8 @@ func (p Pool) work(ctx context.Context, jobs <-chan Job, done func(Job, Report))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case j, more := <-jobs:
-			if !more {
-				return nil
+			if !more { // because there are no others, or because ctx has ended
+				return context.Cause(ctx)
 			}
 			var err error
 			if w == nil {
