@@ -215,7 +215,8 @@ func (s sides) labels(rows []compare.Row, named bool) []string {
 
 // rowText returns everything about a row in a line.
 func rowText(r compare.Row) string {
-	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, results.MetricNamed(r.Metric).Format(float64(r.Base.Value)), results.MetricNamed(r.Metric).Format(float64(r.Other.Value)), r.Metric)
+	m := results.MetricNamed(r.Metric)
+	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, m.Format(float64(r.Base.Value)), m.Format(float64(r.Other.Value)), r.Metric)
 	if r.Ratio.Finite() {
 		text += fmt.Sprintf(", ratio %.3g", float64(r.Ratio))
 	}

@@ -6,7 +6,8 @@ import "github.com/zkbench/zkbench/results"
 // the scenario is about. Formulas are dashed.
 func (s *set) costs() []Figure {
 	metrics := []string{results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax, results.SpuriousWakeupsPerOp}
-	return s.metricFigure("costs", "What an operation costs", results.AppendNew(metrics, s.asked(results.KindCount, results.KindSize, results.KindBacklog)...))
+	metrics = results.AppendNew(metrics, s.asked(results.KindCount, results.KindSize, results.KindBacklog)...)
+	return s.metricFigure("costs", "What an operation costs", metrics)
 }
 
 // throughput draws operations per second, and other rates that the scenario is about. Lockstep has none: zkbench sets its pace.

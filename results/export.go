@@ -44,9 +44,10 @@ func (s Summary) WriteCSV(w io.Writer) error {
 // WriteJSON writes a list with an object for each row. Its members are the columns of [Summary.WriteCSV]; a metric that a row lacks
 // is null.
 func (s Summary) WriteJSON(w io.Writer) error {
+	names := s.fields()
 	return table.WriteJSON(w, Map(s.Rows, func(r Row) map[string]any {
 		record := r.record()
-		for _, name := range s.fields() {
+		for _, name := range names {
 			if _, ok := record[name]; !ok {
 				record[name] = nil
 			}
@@ -72,7 +73,8 @@ func (r Row) record() map[string]any {
 	record := map[string]any{
 		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": r.Engine,
 		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": r.Background,
-		"faults": append([]string{}, Map(r.Faults, FaultLoad.String)...), "repeats": r.Repeats, "mark": r.Mark, "doubts": append([]string{}, r.Warnings...),
+		"faults": append([]string{}, Map(r.Faults, FaultLoad.String)...), "repeats": r.Repeats, "mark": r.Mark,
+		"doubts": append([]string{}, r.Warnings...),
 	}
 	for name, m := range r.Metrics {
 		record[name] = Number(m.Value)

@@ -24,8 +24,8 @@ func (p *problems) unless(ok bool, format string, args ...any) {
 func (d *Document) CheckInvariants() error {
 	var p problems
 	for _, check := range []func(*problems){
-		d.checkWindow, d.checkCounts, d.checkHistograms, d.checkHerd, d.checkOracle, d.checkTimelines, d.checkSeries, d.checkFaults, d.checkArrivals,
-		d.checkStages, d.checkBackground,
+		d.checkWindow, d.checkCounts, d.checkHistograms, d.checkHerd, d.checkOracle, d.checkTimelines, d.checkSeries, d.checkFaults,
+		d.checkArrivals, d.checkStages, d.checkBackground,
 	} {
 		check(&p)
 	}
@@ -38,7 +38,8 @@ func (d *Document) CheckInvariants() error {
 func (d *Document) checkWindow(p *problems) {
 	w := d.Window
 	p.unless(w.StarvingWaits <= w.UnfinishedWaits, "window.starving_waits is %d, of %d unfinished_waits", w.StarvingWaits, w.UnfinishedWaits)
-	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0), "window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",
+	p.unless(w.OldestWait <= w.End && (w.UnfinishedWaits > 0 || w.OldestWait == 0),
+		"window.oldest_wait_ns is %s, with %d unfinished_waits and window.end_ns %s",
 		w.OldestWait, w.UnfinishedWaits, w.End)
 	p.unless(!d.Partial || w.UnfinishedWaits == 0, "partial is true, and window.unfinished_waits is %d", w.UnfinishedWaits)
 	u := d.Unfinished
@@ -47,7 +48,8 @@ func (d *Document) checkWindow(p *problems) {
 	}
 	of := d.wholeLoad()
 	p.unless(u.Done < of || u.Done == of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, of)
-	p.unless(u.Requests >= d.Counts.TotalRequests, "unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
+	p.unless(u.Requests >= d.Counts.TotalRequests,
+		"unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests)
 	p.unless(u.Notifications >= d.Counts.Notified, "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified)
 }
 
@@ -67,7 +69,8 @@ func (d *Document) checkCounts(p *problems) {
 
 func (d *Document) checkHistograms(p *problems) {
 	operations := d.Histograms[d.Operation].All()
-	p.unless(operations == d.Window.Operations, "window.operations is %d, and histograms.%s has %d", d.Window.Operations, d.Operation, operations)
+	p.unless(operations == d.Window.Operations,
+		"window.operations is %d, and histograms.%s has %d", d.Window.Operations, d.Operation, operations)
 	response, service := d.Histograms[BystanderPhase].All(), d.Histograms[BystanderService].All()
 	p.unless(response == service, "histograms.%s has %d reads, and %s %d", BystanderPhase, response, BystanderService, service)
 	if c := d.Connect; c != nil {
@@ -87,11 +90,15 @@ func (d *Document) checkHerd(p *problems) {
 // are equal.
 func (d *Document) checkOracle(p *problems) {
 	o, c := d.Oracle, d.Counts
-	p.unless((o.Checked && !o.Doubtful()) == (o.Why == ""), "oracle.checked is %t, and why it was not, or not exactly, is %q", o.Checked, o.Why)
-	p.unless(o.ResentNotifications <= o.ClientNotifications, "oracle.resent_notifications is %d, of %d", o.ResentNotifications, o.ClientNotifications)
+	p.unless((o.Checked && !o.Doubtful()) == (o.Why == ""),
+		"oracle.checked is %t, and why it was not, or not exactly, is %q", o.Checked, o.Why)
+	p.unless(o.ResentNotifications <= o.ClientNotifications,
+		"oracle.resent_notifications is %d, of %d", o.ResentNotifications, o.ClientNotifications)
 	p.unless(!o.Checked || !d.Health.LeaderChanged, "oracle.checked is true, although health.leader_changed is")
-	p.unless(c.Notified <= o.ClientNotifications, "counts.notified is %d, and oracle.client_notifications %d", c.Notified, o.ClientNotifications)
-	p.unless(c.Writes <= o.ClientWrites && (c.Writes == o.ClientWrites || !d.CountsWhole()), "counts.writes is %d, and oracle.client_writes %d", c.Writes, o.ClientWrites)
+	p.unless(c.Notified <= o.ClientNotifications,
+		"counts.notified is %d, and oracle.client_notifications %d", c.Notified, o.ClientNotifications)
+	p.unless(c.Writes <= o.ClientWrites && (c.Writes == o.ClientWrites || !d.CountsWhole()),
+		"counts.writes is %d, and oracle.client_writes %d", c.Writes, o.ClientWrites)
 }
 
 // checkTimelines compares the timeline, and the excerpt around the first fault, with the window.
@@ -102,7 +109,8 @@ func (d *Document) checkTimelines(p *problems) {
 		"timeline goes from %s to %s, and the window from %s to %s", t.Start, t.End, w.Start, w.End)
 	dots, reads := int64(len(t.Notifications)), int64(len(t.Bystander))
 	whole, all := length == w.Length(), d.Histograms[BystanderPhase].All()
-	p.unless(dots == d.Counts.Notified || dots < d.Counts.Notified && !whole, "timeline.notifications has %d, of %d counts.notified", dots, d.Counts.Notified)
+	p.unless(dots == d.Counts.Notified || dots < d.Counts.Notified && !whole,
+		"timeline.notifications has %d, of %d counts.notified", dots, d.Counts.Notified)
 	p.unless(reads == all || reads < all && !whole, "timeline.bystander has %d, of %d in histograms.%s", reads, all, BystanderPhase)
 	if d.Failure == nil || d.Failure.Around == nil {
 		return
@@ -128,7 +136,8 @@ func (d *Document) checkSeries(p *problems) {
 		p.unless(samples >= of, "series.samples has %d, of %d in histograms.%s", samples, of, d.Phases[0])
 	}
 	if d.Open != nil {
-		p.unless(Largest(s.Backlog) >= d.Open.BacklogMax, "open.backlog_max is %d, and series.backlog has at most %d", d.Open.BacklogMax, Largest(s.Backlog))
+		p.unless(Largest(s.Backlog) >= d.Open.BacklogMax,
+			"open.backlog_max is %d, and series.backlog has at most %d", d.Open.BacklogMax, Largest(s.Backlog))
 	}
 }
 
@@ -140,11 +149,13 @@ func (d *Document) checkFaults(p *problems) {
 		return
 	}
 	all := int64(len(f.Faults)) + f.MoreFaults
-	p.unless(f.Recovery.All()+f.Unrecovered == all, "failure.recovery has %d samples, failure.unrecovered is %d, and there are %d faults", f.Recovery.All(), f.Unrecovered, all)
+	p.unless(f.Recovery.All()+f.Unrecovered == all,
+		"failure.recovery has %d samples, failure.unrecovered is %d, and there are %d faults", f.Recovery.All(), f.Unrecovered, all)
 	var listed LiveHistogram
 	previous := d.Window.Start
 	for i, fault := range f.Faults {
-		p.unless(previous <= fault.At && fault.At <= d.Window.End, "failure.faults[%d].at_ns is %s, before the previous fault or outside of the window", i, fault.At)
+		p.unless(previous <= fault.At && fault.At <= d.Window.End,
+			"failure.faults[%d].at_ns is %s, before the previous fault or outside of the window", i, fault.At)
 		if previous = fault.At; fault.Recovered() {
 			listed.Add(fault.Recovery)
 		}
@@ -152,7 +163,8 @@ func (d *Document) checkFaults(p *problems) {
 	recoveries, err := listed.Encode()
 	p.unless(err == nil && (f.MoreFaults > 0 || sameBars(recoveries, f.Recovery)), "failure.faults has other recoveries than failure.recovery")
 	p.unless(f.Unavailable <= d.Window.Length(), "failure.unavailable_ns is %s, of a window of %s", f.Unavailable, d.Window.Length())
-	p.unless(f.PeakRequests <= d.Counts.TotalRequests, "failure.peak_requests is %d, of %d in the whole window", f.PeakRequests, d.Counts.TotalRequests)
+	p.unless(f.PeakRequests <= d.Counts.TotalRequests,
+		"failure.peak_requests is %d, of %d in the whole window", f.PeakRequests, d.Counts.TotalRequests)
 	p.unless(f.PeakBytesIn <= d.Counts.BytesIn, "failure.peak_bytes_in is %d, of %d in the whole window", f.PeakBytesIn, d.Counts.BytesIn)
 }
 
@@ -186,11 +198,14 @@ func (d *Document) checkStages(p *problems) {
 		sum.LargestHerd, at = max(sum.LargestHerd, s.LargestHerd), s.End
 	}
 	p.unless(at == d.Window.End, "stages end at %s, and the window at %s", at, d.Window.End)
-	p.unless(sum.Operations == d.Window.Operations, "stages have %d operations, and window.operations is %d", sum.Operations, d.Window.Operations)
-	p.unless(sum.Notifications == d.Counts.Notified, "stages have %d notifications, and counts.notified is %d", sum.Notifications, d.Counts.Notified)
+	p.unless(sum.Operations == d.Window.Operations,
+		"stages have %d operations, and window.operations is %d", sum.Operations, d.Window.Operations)
+	p.unless(sum.Notifications == d.Counts.Notified,
+		"stages have %d notifications, and counts.notified is %d", sum.Notifications, d.Counts.Notified)
 	p.unless(sum.LargestHerd == d.Herd.Max(), "stages have herds of at most %d, and herd.sizes of %d", sum.LargestHerd, d.Herd.Max())
 	latencies, err := MergeHistograms(Map(d.Stages, func(s Stage) Histogram { return s.Latency }))
-	p.unless(err == nil && sameBars(latencies, d.Histograms[d.stagePhase()]), "the latencies of stages are other ones than those of histograms.%s", d.stagePhase())
+	p.unless(err == nil && sameBars(latencies, d.Histograms[d.stagePhase()]),
+		"the latencies of stages are other ones than those of histograms.%s", d.stagePhase())
 }
 
 // checkBackground checks that every request of the background that was due was answered or failed.
@@ -205,7 +220,8 @@ func (d *Document) checkBackground(p *problems) {
 		"alone.read": b.Alone.Read, "alone.write": b.Alone.Write, "during.read": b.During.Read, "during.write": b.During.Write,
 	} {
 		p.unless(r.unanswered() == 0, "background.%s.due is %d, and %d of them are neither answered nor failed", path, r.Due, r.unanswered())
-		p.unless(r.Response.All() == r.Service.All(), "background.%s.response has %d requests, and service %d", path, r.Response.All(), r.Service.All())
+		p.unless(r.Response.All() == r.Service.All(),
+			"background.%s.response has %d requests, and service %d", path, r.Response.All(), r.Service.All())
 	}
 }
 

@@ -125,7 +125,7 @@ func (m Descriptor) Samples() int64 {
 }
 
 // Short returns the name without the unit of times.
-func (m Descriptor) Short() string { return strings.TrimSuffix(m.Name, "-ns") }
+func (m Descriptor) Short() string { return strings.TrimSuffix(m.Name, timeSuffix) }
 
 // Format writes a value as tables show it.
 func (m Descriptor) Format(value float64) string {

@@ -219,6 +219,9 @@ func failureMetrics() []Descriptor {
 	}, losses())
 }
 
+// lossFenced is the only loss whose metric has another name, because it is per operation.
+const lossFenced = "fenced"
+
 func losses() []Descriptor {
 	counted := func(name, head, unit, help string) Descriptor {
 		return Descriptor{
@@ -229,7 +232,8 @@ func losses() []Descriptor {
 	return []Descriptor{
 		counted(ItemsLost, "lost", "items", "Items or tasks that were accepted and that no client will process."),
 		counted(ItemsDoubled, "doubled", "items", "Items or tasks that were processed again."),
-		counted(OutOfStep, "out of step", "times", "Times that a member started a round before all had entered it, or left it before all had finished."),
+		counted(OutOfStep, "out of step", "times",
+			"Times that a member started a round before all had entered it, or left it before all had finished."),
 		counted(Orphans, "orphans", "znodes", "Znodes that no client will remove."),
 		{
 			Name: Blocked, Help: "Longest time that a live client waited for one that had failed.", Unit: "ns", Head: "blocked",
@@ -241,7 +245,7 @@ func losses() []Descriptor {
 			Name: FencedPerOp,
 			Help: "Operations that overlapped a later holder's and that a check of the fencing token stops, per completed operation.",
 			Unit: "per op", Head: "fenced/op", Title: "fenced per operation", Kind: KindLoss, format: table.Count, Part: FaultyLoad,
-			Loss: "fenced", of: fencedPerOp,
+			Loss: lossFenced, of: fencedPerOp,
 		},
 	}
 }

@@ -124,7 +124,7 @@ func (d *Document) lost(name string) (amount float64, known bool) {
 }
 
 func fencedPerOp(d *Document) (float64, bool) {
-	amount, known := d.lost("fenced")
+	amount, known := d.lost(lossFenced)
 	value, ok := d.perOp(int64(amount))
 	return value, known && ok
 }

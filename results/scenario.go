@@ -52,7 +52,7 @@ type Scenario struct {
 
 	Faults         []FaultLoad   `json:"faults,omitempty"`             // closed, open: what fails, and when
 	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
-	Roam           bool          `json:"roam,omitempty"`               // clients whose server fails connect to another one; else they wait for theirs
+	Roam           bool          `json:"roam,omitempty"`               // clients whose server fails connect to another one
 	QuorumLoss     bool          `json:"quorum_loss,omitempty"`        // faults may take the quorum away for longer than a session lives
 	// Tunnelled says that a variant of the scenario is in a driver, so that the requests of all variants pass through zkbench once more.
 	Tunnelled bool `json:"tunnelled,omitempty"`

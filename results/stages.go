@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results/table"
@@ -43,11 +42,6 @@ func (l StageLoad) after(before StageLoad) string {
 		return fmt.Sprintf("%d to %d%s", before.Level(), l.Level(), unit)
 	}
 	return fmt.Sprint(l.Level(), unit)
-}
-
-// StagesText returns the stages of a load, separated by semicolons; empty without any.
-func StagesText(stages []StageLoad) string {
-	return strings.Join(Map(stages, StageLoad.String), "; ")
 }
 
 // StagesLast returns how long stages last together.

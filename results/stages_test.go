@@ -73,7 +73,7 @@ func TestStagesAreACondition(t *testing.T) {
 	if d.SameConditions(other) {
 		t.Error("two documents of different stages have the same conditions")
 	}
-	if text := results.StagesText(d.Scenario.Stages); !strings.HasPrefix(text, "for: 2s, clients: 1; for: 3s, clients: ") {
+	if text := strings.Join(results.Map(d.Scenario.Stages, results.StageLoad.String), "; "); !strings.HasPrefix(text, "for: 2s, clients: 1; for: 3s, clients: ") {
 		t.Errorf("the stages are %q", text)
 	}
 }

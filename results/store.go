@@ -99,8 +99,8 @@ func Read(path string) (*Document, error) {
 	return d, nil
 }
 
-// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, and returns an error if they are others, because
-// this zkbench then computes metrics in another way than the one that wrote them.
+// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds those that are missing, and returns an
+// error if one is another, because this zkbench then computes it in another way than the one that wrote it.
 func Decode(text []byte) (*Document, error) {
 	var other struct {
 		Objective *json.RawMessage `json:"objective"` // of a capacity

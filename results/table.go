@@ -29,11 +29,11 @@ func columns(phases []string) []column {
 		if i > 0 { // the tails of the other phases are more informative than their medians
 			middle, tail = tail, 2*i+1
 		}
-		out = append(out, column{middle, phase + "-p50-ns"})
+		out = append(out, column{middle, Quantile(phase, 50)})
 		if i == 0 {
 			out = append(out, column{2, FloorMultiple(phase)}) // dropped before the median to its left
 		}
-		out = append(out, column{tail, phase + "-p99-ns"})
+		out = append(out, column{tail, Quantile(phase, 99)})
 	}
 	for _, s := range shares(phases) { // tableOf drops those that were not measured
 		out = append(out, column{0, s.metric()})
@@ -46,7 +46,7 @@ func columns(phases []string) []column {
 		column{0, RequestsPerSecond}, // only if a variant polls
 		column{4, FailedWritesPerOp},
 		column{0, HerdMax},
-		column{1, BystanderPhase + "-p99-ns"},
+		column{1, Quantile(BystanderPhase, 99)},
 		column{1, BackgroundLatency("read", 50)},
 		column{1, BackgroundSlowdown("read", 50)},
 		column{5, BackgroundLatency("read", 99)},

@@ -212,8 +212,8 @@ func sameContent(a, b string) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// checkMetrics returns an error for a metric that no measurement of the recipe has. Those of percentiles that documents do not list, such as
-// acquire-p99.9, are computed from histograms.
+// checkMetrics returns an error for a metric that no measurement of the recipe has. Those of percentiles that documents do not list,
+// such as acquire-p99.9, are computed from histograms.
 func checkMetrics(recipe variants.Recipe, metrics []string) error {
 	known := scenarios.MetricNames(recipe)
 	for _, name := range metrics {

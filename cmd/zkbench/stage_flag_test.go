@@ -26,7 +26,7 @@ func TestStageFlag(t *testing.T) {
 			t.Errorf("%s: %v", tt.flags, err)
 			continue
 		}
-		if got := fmt.Sprint(s.Duration, " ", s.Rates(), " ", s.Clients, " ", results.StagesText(s.Stages)); got != tt.want {
+		if got := fmt.Sprint(s.Duration, " ", s.Rates(), " ", s.Clients, " ", strings.Join(results.Map(s.Stages, results.StageLoad.String), "; ")); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.flags, got, tt.want)
 		}
 	}

@@ -137,7 +137,8 @@ func metricCell(r results.Row, metric string) cell {
 	}
 	c := number(r.Show(metric), m.Value)
 	if m.Max > m.Min {
-		c.Long = fmt.Sprintf("%s to %s in %d repeats", results.MetricNamed(metric).Format(m.Min), results.MetricNamed(metric).Format(m.Max), r.Repeats)
+		show := results.MetricNamed(metric).Format
+		c.Long = fmt.Sprintf("%s to %s in %d repeats", show(m.Min), show(m.Max), r.Repeats)
 	}
 	return c
 }

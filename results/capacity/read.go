@@ -70,7 +70,8 @@ func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
 	for i, d := range all {
 		key := r.keyOf(d, i >= len(trials))
 		_, known := repeats[key]
-		interrupted := d.Repeat == 0 || !whole[d.Variant] && slices.ContainsFunc(r.Variants, func(c Capacity) bool { return c.Variant == d.Variant })
+		searched := slices.ContainsFunc(r.Variants, func(c Capacity) bool { return c.Variant == d.Variant })
+		interrupted := d.Repeat == 0 || !whole[d.Variant] && searched
 		if !r.measured(d) || d.Run != all[0].Run || !known && !interrupted {
 			return fmt.Errorf("%s is of no trial in the report: give the results of one search", d.Filename())
 		}

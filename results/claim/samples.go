@@ -22,7 +22,8 @@ func Scarce(d *results.Document, metric string) error {
 	case p.Samples < m.Samples():
 		return fmt.Errorf("%s of %d samples: each run needs %d; lengthen --duration", metric, p.Samples, m.Samples())
 	case d.Hides(p):
-		return fmt.Errorf("%s leaves out %d waits that had lasted longer than the p99 when the window ended: clients starve", metric, d.Window.StarvingWaits)
+		return fmt.Errorf("%s leaves out %d waits that had lasted longer than the p99 when the window ended: clients starve",
+			metric, d.Window.StarvingWaits)
 	default:
 		return nil
 	}

@@ -103,7 +103,8 @@ func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, 
 	found = slices.DeleteFunc(found, func(r *capacity.Report) bool { return r.Clients != most })
 	switch len(found) {
 	case 0:
-		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditions(a.By, a.Objective.String(), a.Clients), strings.Join(all, "; "))
+		wanted := conditions(a.By, a.Objective.String(), a.Clients)
+		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", wanted, strings.Join(all, "; "))
 	case 1:
 		return found[0], ""
 	default:
@@ -143,7 +144,8 @@ func (a Assertion) checkCapacity(r capacity.Report) []Check {
 			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+claim.EmbeddedTimes
 		case a.isNarrow(float64(*c.Value), float64(*c.Limit)):
 			c.narrow = true
-			c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*a.repeatability())
+			c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise",
+				100*a.repeatability())
 		}
 		return c
 	})

@@ -60,9 +60,11 @@ func p99(h *hdrhistogram.Histogram) time.Duration {
 	if n == 0 {
 		return 0
 	}
-	rank := (99*n + 99) / 100
-	return time.Duration(h.ValueAtPercentile(100 * float64(rank) / float64(n)))
+	return time.Duration(h.ValueAtPercentile(100 * float64(rank99(n)) / float64(n)))
 }
+
+// rank99 returns the place of the p99 among so many sorted lengths, from 1 on.
+func rank99(n int64) int64 { return (99*n + 99) / 100 }
 
 // digest is the distribution of the latencies of one second.
 type digest struct {

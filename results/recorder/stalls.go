@@ -157,7 +157,7 @@ func (s *stalls) standOut(length time.Duration, gaps []hdrhistogram.Bar) bool {
 			filled += time.Duration(g.Count * g.To)
 		}
 	}
-	rank := (99*rest + 99) / 100
+	rank := rank99(rest)
 	if s.uneven {
 		rank = rest
 	}

@@ -34,7 +34,8 @@ func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	for _, f := range schedule {
 		switch {
 		case !slices.Contains(can.Kinds, f.Kind) && f.Kind.OfServer():
-			add("`%s`: the servers of engine %s cannot fail this way (possible: %s); those of %s can", f, can.Engine, joined(can.Kinds, "and"), engines(f.Kind))
+			add("`%s`: the servers of engine %s cannot fail this way (possible: %s); those of %s can",
+				f, can.Engine, joined(can.Kinds, "and"), engines(f.Kind))
 		case !slices.Contains(can.Kinds, f.Kind):
 			add("`%s`: engine %s has no such fault (possible: %s)", f, can.Engine, joined(can.Kinds, "and"))
 		case f.Kind.OfServer() && slices.Contains(Servers(), f.Whom) && !slices.Contains(can.Servers, f.Whom):
