@@ -22,7 +22,7 @@ import (
 func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDrawn) {
 	var figures []Figure
 	var notDrawn []NotDrawn
-	for i, rows := range results.GroupBy(c.Rows, sameSubject) {
+	for i, rows := range results.GroupBy(c.Rows, subjectOf) {
 		own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != rows[0].Scenario })
 		s := sides{rows: slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool { return !r.MayBeDrawn() }), looks: newPalette(own)}
 		s.prefix = fmt.Sprintf("%s-compared-%d", rows[0].Scenario, i+1)
@@ -34,28 +34,19 @@ func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDr
 	return figures, notDrawn
 }
 
-// sameSubject reports whether two rows belong into the same figures.
-func sameSubject(a, b compare.Row) bool {
-	return a.Scenario == b.Scenario && a.Size == b.Size && a.Rate == b.Rate && a.Other.Side == b.Other.Side
+// subjectOf is a text that is equal for rows that belong into the same figures.
+func subjectOf(r compare.Row) string {
+	return fmt.Sprintf("%q %d %d %q", r.Scenario, r.Size, r.Rate, r.Other.Side)
 }
 
 // reasonsApart returns each reason for which rows are left out, with their metrics.
 func reasonsApart(rows []compare.Row) []string {
-	var order []string
-	metrics := map[string][]string{}
-	for _, r := range rows {
-		if r.MayBeDrawn() || slices.Contains(metrics[r.Reason], r.Metric) {
-			continue
-		}
-		if metrics[r.Reason] == nil {
-			order = append(order, r.Reason)
-		}
-		metrics[r.Reason] = append(metrics[r.Reason], r.Metric)
-	}
-	for i, reason := range order {
-		order[i] = fmt.Sprintf("no %s: %s", strings.Join(metrics[reason], ", "), reason)
-	}
-	return order
+	apart := results.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
+	reasons := results.GroupBy(apart, func(r compare.Row) string { return r.Reason })
+	return results.Map(reasons, func(same []compare.Row) string {
+		metrics := results.AppendNew(nil, results.Map(same, func(r compare.Row) string { return r.Metric })...)
+		return fmt.Sprintf("no %s: %s", strings.Join(metrics, ", "), same[0].Reason)
+	})
 }
 
 // sides is what is compared of one scenario.

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -21,7 +22,7 @@ const kneeRoom = 3
 func sweeps(docs []*results.Document) (swept []*set, others []*results.Document) {
 	isOpen := func(d *results.Document) bool { return d.Rate > 0 && d.Drawable() }
 	open, others := results.Where(docs, isOpen), slices.DeleteFunc(slices.Clone(docs), isOpen)
-	for _, group := range results.GroupBy(open, sameButRate) {
+	for _, group := range results.GroupBy(open, allButRate) {
 		s := newSet(group, group[0].Scenario.Name+"-"+group[0].Environment.Engine)
 		if len(s.rates()) < fewestRates {
 			others = append(others, group...)
@@ -32,10 +33,11 @@ func sweeps(docs []*results.Document) (swept []*set, others []*results.Document)
 	return swept, others
 }
 
-// sameButRate reports whether two documents were measured under the same conditions and clients, except for the rate.
-func sameButRate(a, b *results.Document) bool {
-	return a.Scenario.Name == b.Scenario.Name && a.Clients == b.Clients &&
-		!slices.ContainsFunc(a.Differing(b), func(c results.Condition) bool { return c.Name != results.RateCondition })
+// allButRate is a text that is equal for documents that were measured under the same conditions and clients, except for the rate.
+func allButRate(d *results.Document) string {
+	same := *d
+	same.Rate = 0
+	return fmt.Sprint(same.Setup(), d.Clients)
 }
 
 // rates returns the rates in the set, ascending.

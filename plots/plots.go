@@ -124,7 +124,7 @@ func newSet(docs []*results.Document, prefix string) *set {
 
 func split(docs []*results.Document) []*set {
 	drawable := results.Where(docs, (*results.Document).Drawable)
-	return results.Map(results.GroupBy(drawable, (*results.Document).SameConditions), func(group []*results.Document) *set {
+	return results.Map(results.GroupBy(drawable, (*results.Document).Setup), func(group []*results.Document) *set {
 		return newSet(group, prefixOf(group[0]))
 	})
 }

@@ -99,21 +99,40 @@ func OnMemoryFileSystem(value string) bool {
 	return kind == "tmpfs" || kind == "ramfs"
 }
 
-// Differing returns the conditions whose values differ between two documents, sorted.
-func (d *Document) Differing(o *Document) []Condition {
-	out, others := d.Conditions(), o.Conditions()
-	for c, other := range others {
-		if value, ok := out[c]; ok && value == other {
-			delete(out, c)
-		} else {
-			out[c] = other
+// Unset is the value of a condition that a document does not have, such as a setting that only other servers report.
+const Unset = "unset"
+
+// Difference is a condition that is not the same everywhere, with its distinct values in two groups of documents.
+type Difference struct {
+	Condition
+	Base, Other []string
+}
+
+// Differing returns the conditions that are not the same in all documents of two groups, sorted.
+func Differing(base, other []*Document) []Difference {
+	all := slices.Concat(base, other)
+	conditions := Map(all, (*Document).Conditions)
+	names := map[Condition]string{}
+	for _, c := range conditions {
+		maps.Copy(names, c)
+	}
+	var out []Difference
+	for _, name := range SortedConditions(names) {
+		values := Map(conditions, func(c map[Condition]string) string {
+			if value, ok := c[name]; ok {
+				return value
+			}
+			return Unset
+		})
+		if len(Distinct(values)) > 1 {
+			out = append(out, Difference{name, Distinct(values[:len(base)]), Distinct(values[len(base):])})
 		}
 	}
-	return SortedConditions(out)
+	return out
 }
 
 // SortedConditions returns the keys by aspect and name.
-func SortedConditions[V any](conditions map[Condition]V) []Condition {
+func SortedConditions(conditions map[Condition]string) []Condition {
 	return slices.SortedFunc(maps.Keys(conditions), func(a, b Condition) int {
 		return cmp.Or(cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Name, b.Name))
 	})

@@ -56,9 +56,27 @@ func TestDiffering(t *testing.T) {
 	} {
 		a, b := measured(), measured()
 		change(b)
-		got := a.Differing(b)
+		got := results.Differing([]*document{a}, []*document{b})
 		if len(got) != 1 || string(got[0].Aspect)+" "+got[0].Name != name || a.SameConditions(b) || b.SameConditions(a) {
 			t.Errorf("%s: unlike in %v; same: %t", name, got, a.SameConditions(b))
+		}
+	}
+}
+
+// A group that is at odds with itself differs from any other, also if one of its documents lacks a condition.
+func TestDifferingWithinAGroup(t *testing.T) {
+	whole, other, without := measured(), measured(), measured()
+	other.Environment.ServerConfig = map[string]string{"tickTime": "500"}
+	without.Environment.ServerConfig = nil
+	for want, group := range map[string][]*results.Document{"2000, 500": {whole, other}, "2000, unset": {without, whole}, "": {whole, whole}} {
+		for _, second := range [][]*results.Document{{whole}, group} {
+			var got string
+			for _, d := range results.Differing(second, group) {
+				got = d.Name + " " + strings.Join(d.Other, ", ")
+			}
+			if got != strings.TrimSpace("tickTime "+want) && want != "" || got != "" && want == "" {
+				t.Errorf("%q, want %q", got, want)
+			}
 		}
 	}
 }
@@ -105,7 +123,7 @@ func TestSameConditions(t *testing.T) {
 		a, b := measured(), measured()
 		change(b)
 		if !a.SameConditions(b) {
-			t.Errorf("%s: unlike in %v", name, a.Differing(b))
+			t.Errorf("%s: unlike in %v", name, results.Differing([]*document{a}, []*document{b}))
 		}
 	}
 	b := measured()

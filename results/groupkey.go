@@ -65,15 +65,19 @@ func compareDocuments(a, b *Document) int {
 	return cmp.Or(a.Key().Compare(b.Key()), strings.Compare(a.Environment.Engine, b.Environment.Engine), cmp.Compare(a.Repeat, b.Repeat))
 }
 
-// SameConditions reports whether two documents were measured under the same load on the same kind of servers and machine,
-// so that they may stand in one figure.
-func (d *Document) SameConditions(o *Document) bool {
-	return d.Scenario.Name == o.Scenario.Name && len(d.Differing(o)) == 0
-}
+// Setup is a text that is equal for documents that were measured under the same load on the same kind of servers and machine, so that they
+// may stand in one figure.
+func (d *Document) Setup() string { return fmt.Sprintf("%q %q", d.Scenario.Name, d.Conditions()) } // fmt sorts maps
+
+// SameConditions reports whether two documents have the same setup.
+func (d *Document) SameConditions(o *Document) bool { return d.Setup() == o.Setup() }
 
 // GroupRepeats returns the documents in groups that differ only in their repeat, in the order of tables.
 func GroupRepeats(docs []*Document) [][]*Document {
-	return GroupBy(slices.SortedStableFunc(slices.Values(docs), compareDocuments), func(a, b *Document) bool {
-		return a.Key() == b.Key() && a.SameConditions(b)
-	})
+	type repeats struct {
+		GroupKey
+		setup string
+	}
+	sorted := slices.SortedStableFunc(slices.Values(docs), compareDocuments)
+	return GroupBy(sorted, func(d *Document) repeats { return repeats{d.Key(), d.Setup()} })
 }

@@ -46,13 +46,16 @@ func Sum[T ~int | ~int64 | ~float64](values []T) T {
 // Largest returns the largest of the values, and 0 if none is larger.
 func Largest[T ~int | ~int64 | ~float64](values []T) T { return slices.Max(append([]T{0}, values...)) }
 
-// GroupBy returns the elements in groups. An element joins the first group whose first element is the same, or begins a new one.
-func GroupBy[T any](elements []T, same func(a, b T) bool) [][]T {
+// GroupBy returns the elements in groups of equal keys, in the order in which the keys first come.
+func GroupBy[T any, K comparable](elements []T, key func(T) K) [][]T {
 	var groups [][]T
+	index := map[K]int{}
 	for _, e := range elements {
-		i := slices.IndexFunc(groups, func(g []T) bool { return same(g[0], e) })
-		if i < 0 {
+		k := key(e)
+		i, known := index[k]
+		if !known {
 			i, groups = len(groups), append(groups, nil)
+			index[k] = i
 		}
 		groups[i] = append(groups[i], e)
 	}

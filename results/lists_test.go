@@ -27,6 +27,10 @@ func TestLists(t *testing.T) {
 	if sum, most := results.Sum([]int(nil)), results.Largest([]int{-1}); sum != 0 || most != 0 {
 		t.Errorf("of nothing, Sum = %d, and of a negative number, Largest = %d", sum, most)
 	}
+	groups := results.GroupBy([]int{3, 2, 1, 4}, func(n int) bool { return n%2 == 0 })
+	if len(groups) != 2 || !slices.Equal(groups[0], []int{3, 1}) || !slices.Equal(groups[1], []int{2, 4}) {
+		t.Errorf("GroupBy = %v", groups)
+	}
 	given := []int{3, 1, 3}
 	if got := results.Distinct(given); !slices.Equal(got, []int{1, 3}) || !slices.Equal(given, []int{3, 1, 3}) {
 		t.Errorf("Distinct = %v of what is now %v", got, given)

@@ -110,11 +110,6 @@ type StageRow struct {
 	Metrics map[string]Aggregated
 }
 
-// sameLoad reports whether two stages ask for the same.
-func (r StageRow) sameLoad(o StageRow) bool {
-	return r.From == o.From && r.To == o.To && r.Load == o.Load
-}
-
 // stageRows summarizes the stages of the repeats of one variant under one load.
 func stageRows(group []*Document) []StageRow {
 	var rows []StageRow

@@ -126,9 +126,9 @@ func Plural(n int, noun string) string {
 
 // byScenario returns the rows of each table.
 func (s Summary) byScenario() [][]Row {
-	return GroupBy(s.Rows, func(a, b Row) bool {
-		return a.Scenario == b.Scenario && a.serversText() == b.serversText() && a.Size == b.Size &&
-			slices.Equal(a.Faults, b.Faults) && a.Background == b.Background && slices.EqualFunc(a.Stages, b.Stages, StageRow.sameLoad)
+	return GroupBy(s.Rows, func(r Row) string {
+		stages := Map(r.Stages, func(s StageRow) string { return fmt.Sprint(s.From, s.To, s.Load) })
+		return fmt.Sprintf("%q %q %d %q %q %q", r.Scenario, r.serversText(), r.Size, FaultsText(r.Faults), r.Background, stages)
 	})
 }
 

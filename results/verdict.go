@@ -30,7 +30,7 @@ func writeViolations(w io.Writer, docs []*Document) {
 // writeKnownBroken prints what each variant that is known to be broken was caught at, and in how many of its measurements.
 func writeKnownBroken(w io.Writer, docs []*Document) {
 	known := Where(docs, func(d *Document) bool { return d.KnownBroken != "" })
-	for _, all := range GroupBy(known, func(a, b *Document) bool { return a.Key().Name() == b.Key().Name() && a.KnownBroken == b.KnownBroken }) {
+	for _, all := range GroupBy(known, func(d *Document) [2]string { return [2]string{d.Key().Name(), d.KnownBroken} }) {
 		caught := Where(all, func(d *Document) bool { return d.Breaches() > 0 })
 		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n", all[0].Key().Name(), all[0].KnownBroken, len(caught), len(all))
 		writeViolations(w, slices.DeleteFunc(caught, (*Document).Broken))

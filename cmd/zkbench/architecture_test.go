@@ -42,8 +42,9 @@ var mayImport = map[string][]string{
 	"results/paired":        {},
 	"results/recorder":      {"results"},
 	"results/strict":        {},
-	"results/compare":       {"results", "results/paired", "results/table"},
-	"results/gate":          {"results", "results/capacity", "results/claim", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table"},
+	"results/turns":         {"results", "results/claim", "results/paired"},
+	"results/compare":       {"results", "results/claim", "results/paired", "results/table", "results/turns"},
+	"results/gate":          {"results", "results/capacity", "results/claim", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table", "results/turns"},
 	"results/capacity":      {"results", "results/claim", "results/table", "results/outcome"},
 	"plots":                 {"results", "results/compare", "results/table"}, // a plot cannot see ZooKeeper
 	"plots/page":            {"plots", "results", "results/claim", "results/compare"},

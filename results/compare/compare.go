@@ -96,15 +96,12 @@ func Runs(sides []Side, o Options) (Comparison, error) {
 	var matches []match
 	for _, side := range sides[1:] {
 		other := grouped(side)
-		same := func(a, b group) bool { return a.key == b.key }
-		matched := matchUp(base, other, same)
+		matched := c.matchUp(base, other, func(g group) results.GroupKey { return g.GroupKey })
 		if len(matched) == 0 {
 			return c, fmt.Errorf("%s and %s have nothing in common:\n  %s has %s\n  %s has %s",
 				sides[0].Name, side.Name, sides[0].Name, inventory(base), side.Name, inventory(other))
 		}
 		matches = append(matches, matched...)
-		c.leaveOut(base, other, same)
-		c.leaveOut(other, base, same)
 	}
 	return c.compare(matches, o)
 }
@@ -113,43 +110,48 @@ func Runs(sides []Side, o Options) (Comparison, error) {
 func Variants(side Side, o Options) (Comparison, error) {
 	c := Comparison{Schema: Schema, Sides: []string{side.Name}}
 	groups := grouped(side)
-	isBase := func(g group) bool { return g.key.Variant == baseOf(g.key.Scenario, groups, o.Base) }
+	isBase := func(g group) bool { return g.Variant == baseOf(g.Scenario, groups, o.Base) }
 	base, others := results.Where(groups, isBase), slices.DeleteFunc(slices.Clone(groups), isBase)
 	if o.Base != "" && len(base) == 0 {
 		return c, fmt.Errorf("--base %s: no such variant; %s has %s", o.Base, side.Name, inventory(groups))
 	}
-	same := func(a, b group) bool { return a.key.WithoutVariant() == b.key.WithoutVariant() }
-	matches := matchUp(base, others, same)
+	matches := c.matchUp(base, others, func(g group) results.GroupKey { return g.WithoutVariant() })
 	if len(matches) == 0 {
 		return c, fmt.Errorf("%s has no two variants of one scenario with equally many clients to compare: it has %s; or name a second run", side.Name, inventory(groups))
 	}
-	c.leaveOut(base, others, same)
-	c.leaveOut(others, base, same)
 	return c.compare(matches, o)
 }
 
 // baseOf returns the variant that the other variants of a scenario are compared with.
 func baseOf(scenario string, groups []group, wanted string) string {
-	own := slices.DeleteFunc(slices.Clone(groups), func(g group) bool { return g.key.Scenario != scenario })
+	own := results.Where(groups, func(g group) bool { return g.Scenario == scenario })
 	if wanted != "" {
-		return strings.TrimPrefix(wanted, own[0].key.Recipe+"/")
+		return strings.TrimPrefix(wanted, own[0].Recipe+"/")
 	}
 	pair, err := results.ParsePair(own[0].docs[0].Scenario.Overview)
-	if err == nil && slices.ContainsFunc(own, func(g group) bool { return g.key.Variant == pair.Naive }) {
+	if err == nil && slices.ContainsFunc(own, func(g group) bool { return g.Variant == pair.Naive }) {
 		return pair.Naive
 	}
-	sound := slices.DeleteFunc(slices.Clone(own), func(g group) bool { return g.docs[0].KnownBroken != "" })
+	sound := results.Where(own, func(g group) bool { return g.docs[0].KnownBroken == "" })
 	if len(sound) == 0 {
 		sound = own
 	}
 	naive := slices.IndexFunc(sound, func(g group) bool { return g.docs[0].Kind == "naive" })
-	return sound[max(naive, 0)].key.Variant
+	return sound[max(naive, 0)].Variant
 }
 
-// compare fills in the rows and the differences.
+// compare fills in the rows and the differences. It returns an error if the matches compare different loads, or a measurement with itself.
 func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
-	if err := refusal(matches); err != nil {
-		return c, err
+	var refused []string
+	for _, m := range matches {
+		for _, err := range []error{m.sameMeasurement(), m.differentLoads()} {
+			if err != nil {
+				refused = results.AppendNew(refused, err.Error())
+			}
+		}
+	}
+	if len(refused) > 0 {
+		return c, errors.New(strings.Join(refused, "\n"))
 	}
 	if err := checkMetrics(matches, o.Metrics); err != nil {
 		return c, err
@@ -165,17 +167,4 @@ func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 		return c, errors.New("these measurements have none of the metrics")
 	}
 	return c, nil
-}
-
-// refusal returns an error if the matches compare different loads, or a measurement with itself.
-func refusal(matches []match) error {
-	var errs []error
-	for _, m := range matches {
-		for _, err := range []error{m.sameMeasurement(), m.differentLoads()} {
-			if err != nil && !slices.ContainsFunc(errs, func(e error) bool { return e.Error() == err.Error() }) {
-				errs = append(errs, err)
-			}
-		}
-	}
-	return errors.Join(errs...)
 }

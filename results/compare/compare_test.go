@@ -255,6 +255,26 @@ func TestUnsoundNumbersGetNoVerdict(t *testing.T) {
 	}
 }
 
+// A measurement that the gate of pairs would not decide by gets no verdict here either.
+func TestDoubtfulMeasurementsGetNoVerdict(t *testing.T) {
+	for reason, spoil := range map[string]func(*results.Document){
+		"out of CPU":          func(d *results.Document) { d.Health.Throttled = 1 },
+		"beyond the capacity": func(d *results.Document) { d.Open = &results.Open{GivenUp: 1} },
+		"too few samples":     func(d *results.Document) { d.Histograms = map[string]results.Histogram{"handoff": {Samples: 999}} },
+	} {
+		a, b := turns("handoff-p99-ns", slices.Repeat([]float64{100}, 7), slices.Repeat([]float64{50}, 7))
+		o := compare.Options{Metrics: []string{"handoff-p99-ns"}}
+		if r := only(t, a, b, o); r.Verdict != compare.Better {
+			t.Errorf("without a doubt: %s (%s)", r.Verdict, r.Reason)
+		}
+		spoil(b.Docs[3])
+		r := only(t, a, b, o)
+		if r.Verdict != compare.Unsure || !strings.Contains(r.Reason, reason) || !r.MayBeDrawn() || r.Ratio != 0.5 || r.Low.Finite() {
+			t.Errorf("%s (%s), ratio %g, want %s and the ratio of the values", r.Verdict, r.Reason, float64(r.Ratio), reason)
+		}
+	}
+}
+
 func TestMissingMetrics(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

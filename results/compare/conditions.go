@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -33,53 +32,21 @@ type Difference struct {
 	mixed    bool    // a side differs within itself
 }
 
-// unset stands for a setting that only the other side's servers report.
-const unset = "unset"
-
-// conditionValues returns the different values of each condition in a group's documents.
-func (g group) conditionValues() map[results.Condition][]string {
-	out := map[results.Condition][]string{}
-	for _, d := range g.docs {
-		for c, value := range d.Conditions() {
-			out[c] = results.AppendNew(out[c], value)
-		}
-	}
-	return out
-}
-
-// differing returns the conditions that are not the same in all documents of both groups, sorted.
+// differing returns the conditions that are not the same in all documents of both groups.
 func (m match) differing() []Difference {
-	base, other := m.base.conditionValues(), m.other.conditionValues()
-	all := maps.Clone(base)
-	maps.Copy(all, other)
-	var out []Difference
-	for _, c := range results.SortedConditions(all) {
-		a, b := base[c], other[c]
-		if len(a) == 1 && len(b) == 1 && a[0] == b[0] {
-			continue
-		}
-		out = append(out, Difference{Subject: c.Aspect, Name: c.Name, Side: m.otherName(), Base: joined(a), Other: joined(b), mixed: len(a) > 1 || len(b) > 1})
-	}
-	return out
+	return results.Map(results.Differing(m.base.docs, m.other.docs), func(d results.Difference) Difference {
+		return Difference{Subject: d.Aspect, Name: d.Name, Side: m.otherName(), Base: strings.Join(d.Base, or), Other: strings.Join(d.Other, or),
+			mixed: len(d.Base) > 1 || len(d.Other) > 1}
+	})
 }
 
-// engine returns the engines that a group was measured on. Every row names them, because times of the embedded server are
-// not those of an ensemble.
-func (g group) engine() string {
-	return joined(g.conditionValues()[results.Condition{Aspect: Engine, Name: "engine"}])
-}
-
-func joined(values []string) string {
-	if len(values) == 0 {
-		return unset
-	}
-	return strings.Join(slices.Sorted(slices.Values(values)), " or ")
-}
+// or stands between the values of a condition in which a side differs within itself.
+const or = " or "
 
 // otherName returns the name of the other side; within one run, that of the other variant.
 func (m match) otherName() string {
 	if m.base.side == m.other.side {
-		return m.other.key.Name()
+		return m.other.Name()
 	}
 	return m.other.side
 }
@@ -91,17 +58,17 @@ func (m match) differentLoads() error {
 		return nil
 	}
 	texts := results.Map(loads, func(d Difference) string { return fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other) })
-	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.key.Scenario, strings.Join(texts, ", "))
+	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.Scenario, strings.Join(texts, ", "))
 }
 
 // differences returns the conditions in which the groups differ, the load aside. Settings that only one of two engines reports
 // are left out.
 func (m match) differences(across []Subject) []Difference {
-	all := slices.DeleteFunc(m.differing(), func(d Difference) bool { return d.Subject == results.LoadAspect })
-	engine := slices.IndexFunc(all, func(d Difference) bool { return d.Subject == Engine })
+	all := m.differing()
+	engines := slices.ContainsFunc(all, func(d Difference) bool { return d.Subject == Engine })
 	var out []Difference
 	for _, d := range all {
-		if engine >= 0 && (d.Base == unset || d.Other == unset || d.Name == "image") {
+		if d.Subject == results.LoadAspect || engines && (d.Base == results.Unset || d.Other == results.Unset || d.Name == "image") {
 			continue
 		}
 		d.Accepted = d.accepted(across)

@@ -26,18 +26,13 @@ func defaultMetrics(d *results.Document) []string {
 	return append(out, results.RequestsPerOp, results.WritesPerOp, results.NotificationsPerOp, results.HerdMax)
 }
 
-// documents returns the documents of both groups.
-func (m match) documents() []*results.Document { return slices.Concat(m.base.docs, m.other.docs) }
-
 // names returns the names of all metrics that any of the documents has, sorted.
 func names(docs []*results.Document) []string {
-	all := map[string]bool{}
+	var all []string
 	for _, d := range docs {
-		for name := range d.Metrics {
-			all[name] = true
-		}
+		all = slices.AppendSeq(all, maps.Keys(d.Metrics))
 	}
-	return slices.Sorted(maps.Keys(all))
+	return results.Distinct(all)
 }
 
 // metrics returns the metrics to compare, in the order of the patterns.

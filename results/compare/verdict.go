@@ -2,13 +2,15 @@ package compare
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/turns"
 )
 
 // Reasons without numbers.
@@ -24,35 +26,38 @@ const (
 	guessed        = "the servers do not say which notifications have the same cause"
 	unrecovered    = "a lower bound: the load ended before a recovery"
 	maximum        = "a maximum rests on a single operation"
+	scarce         = "a percentile rests on too few samples, or leaves some out"
 	notByAll       = "not measured in every repeat"
 )
 
 // row compares one metric. With an obstacle, only exact counts are compared.
 func (m match) row(metric, obstacle string) Row {
+	basePlace, base := m.base.place(metric)
+	otherPlace, other := m.other.place(metric)
 	r := Row{
-		Scenario: m.base.key.Scenario, Recipe: m.base.key.Recipe, Size: m.base.key.Size, Clients: m.base.key.Clients, Rate: m.base.key.Rate,
-		Metric: metric, Ratio: none(), Low: none(), High: none(), Verdict: Unsure,
+		Scenario: m.base.Scenario, Recipe: m.base.Recipe, Size: m.base.Size, Clients: m.base.Clients, Rate: m.base.Rate,
+		Base: basePlace, Other: otherPlace, Metric: metric, Unit: cmp.Or(base.Unit, other.Unit),
+		Ratio: none(), Low: none(), High: none(), Verdict: Unsure, Reason: m.excluded(metric),
 	}
-	r.Base, r.Unit = m.base.at(metric)
-	other, unit := m.other.at(metric)
-	r.Other, r.Unit = other, cmp.Or(r.Unit, unit)
-	r.Reason = m.excluded(metric)
 	if r.Reason != "" {
 		r.apart = true
 		return r
 	}
-	if r.Base.Value != 0 {
-		r.Ratio = r.Other.Value / r.Base.Value
+	if base.Value != 0 {
+		r.Ratio = results.Number(other.Value / base.Value)
 	}
+	exact := results.MetricNamed(metric).Exact && !m.any(func(d *results.Document) bool { return !d.Expected.Exact })
 	switch {
-	case results.MetricNamed(metric).Exact && m.exact():
-		r.Verdict, r.Reason = m.compareCounts(metric)
+	case exact:
+		r.Verdict, r.Reason = compareCounts(base, other)
 	case obstacle != "":
 		r.Reason, r.apart = obstacle, true
 	case results.MetricNamed(metric).Extreme:
 		r.Reason = maximum
+	case m.any(func(d *results.Document) bool { return claim.Scarce(d, metric) != nil }): // in words without numbers, for many rows
+		r.Reason = scarce
 	default:
-		r.comparePairs(m)
+		r.comparePairs(turns.InTurns(m.base.docs, m.other.docs))
 	}
 	return r
 }
@@ -60,23 +65,34 @@ func (m match) row(metric, obstacle string) Row {
 // none returns the missing number.
 func none() results.Number { return results.Number(math.NaN()) }
 
-// at returns a group's side of a row, and the unit of the metric.
-func (g group) at(metric string) (Place, string) {
-	p := Place{Side: g.side, Variant: g.key.Variant, Engine: g.engine(), Value: none(), Repeats: len(g.docs), Mark: results.Mark(g.docs)}
-	a, ok := g.values(metric)
-	if ok {
-		p.Value = results.Number(a.Value)
+// place returns a group's side of a row. It names the engine, because times of the embedded server are not those of an ensemble.
+func (g group) place(metric string) (Place, results.Aggregated) {
+	engines := results.Distinct(results.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
+	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: results.Mark(g.docs)}
+	a, measured := results.Aggregate(g.docs)[metric]
+	if p.Value = results.Number(a.Value); !measured {
+		p.Value = none()
 	}
-	return p, a.Unit
+	return p, a
 }
 
-// excluded returns why two values cannot be compared; empty if they can.
+// has returns the number of documents that have a metric.
+func (g group) has(metric string) int {
+	return len(results.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
+}
+
+// any reports whether something is true of a document of either side.
+func (m match) any(is func(*results.Document) bool) bool {
+	return slices.ContainsFunc(m.documents(), is)
+}
+
+// excluded returns why two values cannot be compared; empty if they can. Those that an unfinished measurement has may be.
 func (m match) excluded(metric string) string {
 	base, other := m.base.has(metric), m.other.has(metric)
 	switch {
-	case m.base.partial() || m.other.partial():
+	case m.any(func(d *results.Document) bool { return d.Partial }):
 		return interrupted
-	case m.base.unsound() || m.other.unsound():
+	case !slices.Contains([]string{"", results.UnfinishedMark}, results.Mark(m.documents())):
 		return unsound
 	case base == 0:
 		return "not measured in the base"
@@ -84,55 +100,45 @@ func (m match) excluded(metric string) string {
 		return "measured in the base only"
 	case base < len(m.base.docs) || other < len(m.other.docs):
 		return notByAll
-	case results.MetricNamed(metric).OfHerds() && m.guessesHerds():
+	case m.any(func(d *results.Document) bool { return d.Guessed(metric) }):
 		return guessed
-	case slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return d.AtLeast(metric) }):
+	case m.any(func(d *results.Document) bool { return d.AtLeast(metric) }):
 		return unrecovered
 	default:
 		return ""
 	}
 }
 
-// guessesHerds reports whether servers of either side do not name the transaction that caused a notification.
-func (m match) guessesHerds() bool {
-	return slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return d.Herd.Grouping != results.GroupedByZxid })
-}
-
-// exact reports whether formulas predict the counts of both sides exactly.
-func (m match) exact() bool {
-	return !slices.ContainsFunc(m.documents(), func(d *results.Document) bool { return !d.Expected.Exact })
-}
-
 // compareCounts compares exact counts, which must be the same in each repeat.
-func (m match) compareCounts(metric string) (Verdict, string) {
-	a, _ := m.base.values(metric)
-	b, _ := m.other.values(metric)
-	for _, g := range []struct {
-		name string
-		of   results.Aggregated
-	}{{"the base", a}, {"the other side", b}} {
-		if g.of.Min != g.of.Max {
-			return Unsure, fmt.Sprintf("exact counts, but the repeats of %s disagree", g.name)
-		}
-	}
+func compareCounts(base, other results.Aggregated) (Verdict, string) {
 	switch {
-	case a.Min < b.Min:
+	case base.Min != base.Max:
+		return Unsure, "exact counts, but the repeats of the base disagree"
+	case other.Min != other.Max:
+		return Unsure, "exact counts, but the repeats of the other side disagree"
+	case base.Min < other.Min:
 		return Worse, unequalCounts
-	case a.Min > b.Min:
+	case base.Min > other.Min:
 		return Better, unequalCounts
 	default:
 		return Same, equalCounts
 	}
 }
 
-// comparePairs sets the ratio, its interval and the verdict, if the two groups were measured in turns.
-func (r *Row) comparePairs(m match) {
-	pairs, ok := inTurns(m.base.docs, m.other.docs)
-	if !ok {
+// comparePairs sets the ratio, its interval and the verdict, if there are pairs that can decide the metric.
+func (r *Row) comparePairs(pairs turns.Pairs) {
+	if len(pairs) == 0 {
 		r.Reason = notInTurns
 		return
 	}
-	e, err := estimate(pairs, r.Metric)
+	ratios, doubt := pairs.LogRatios(r.Metric)
+	if doubt != nil {
+		if r.Reason = doubt.Why; doubt.Why == turns.NoRatio {
+			r.Ratio = none()
+		}
+		return
+	}
+	e, err := paired.Summarize(ratios)
 	if err != nil {
 		r.Ratio, r.Reason = none(), err.Error()
 		return
@@ -163,51 +169,4 @@ func decide(e paired.Estimate, metric string) (Verdict, string) {
 	default:
 		return Unsure, withinInterval
 	}
-}
-
-// pair is two measurements that followed each other.
-type pair struct{ base, other *results.Document }
-
-// inTurns returns the pairs of two groups whose measurements alternated, in any order within a pair. A last measurement
-// without a partner, as an interrupt leaves it, is left out. The result is false if the measurements did not alternate, if
-// one went on while the next began, or if there is no pair.
-func inTurns(base, other []*results.Document) ([]pair, bool) {
-	all := slices.Concat(base, other)
-	slices.SortStableFunc(all, func(a, b *results.Document) int { return a.Started.Compare(b.Started) })
-	for i, d := range all[1:] {
-		if before := all[i]; d.Started.Before(before.Started.Add(before.Window.End)) {
-			return nil, false
-		}
-	}
-	var pairs []pair
-	for i := 0; i+1 < len(all); i += 2 {
-		p := pair{all[i], all[i+1]}
-		if slices.Contains(other, p.base) {
-			p = pair{p.other, p.base}
-		}
-		apart := slices.Contains(base, p.base) && slices.Contains(other, p.other)
-		after := i == 0 || all[i-1].Started.Before(all[i].Started)
-		if !apart || !after {
-			return nil, false
-		}
-		pairs = append(pairs, p)
-	}
-	return pairs, len(pairs) > 0
-}
-
-// estimate returns the ratio by which the other side is worse.
-func estimate(pairs []pair, metric string) (paired.Estimate, error) {
-	var ratios []float64
-	for _, p := range pairs {
-		head, base := p.other.Metrics[metric].Value, p.base.Metrics[metric].Value
-		if results.MetricNamed(metric).MoreIsBetter() {
-			head, base = base, head
-		}
-		ratio, err := paired.LogRatio(head, base)
-		if err != nil {
-			return paired.Estimate{}, errors.New("a value of 0 has no ratio")
-		}
-		ratios = append(ratios, ratio)
-	}
-	return paired.Summarize(ratios)
 }

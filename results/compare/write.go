@@ -93,19 +93,9 @@ func (c Comparison) preamble() []string {
 
 // tables returns the rows of each table.
 func (c Comparison) tables() [][]Row {
-	var out [][]Row
-	for _, r := range c.Rows {
-		if n := len(out); n > 0 && out[n-1][0].sameTable(r) {
-			out[n-1] = append(out[n-1], r)
-			continue
-		}
-		out = append(out, []Row{r})
-	}
-	return out
-}
-
-func (r Row) sameTable(o Row) bool {
-	return r.Scenario == o.Scenario && r.Size == o.Size && r.Rate == o.Rate && r.Base.Engine == o.Base.Engine && r.Other.Engine == o.Other.Engine && r.Other.Side == o.Other.Side
+	return results.GroupBy(c.Rows, func(r Row) string {
+		return fmt.Sprintf("%q %d %d %q %q %q", r.Scenario, r.Size, r.Rate, r.Base.Engine, r.Other.Engine, r.Other.Side)
+	})
 }
 
 // heading returns the line above a table.
@@ -126,22 +116,14 @@ func (c Comparison) reasons() []string {
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
 		out = append(out, "ratios of pairs are the median over the pairs, not the ratio of the medians beside them")
 	}
-	var order []string
-	metrics := map[string][]string{}
+	var rows []Row
 	for _, v := range []Verdict{Better, Worse, Same, Unsure} {
-		for _, r := range c.Rows {
-			text := fmt.Sprintf("%s: %s", v, r.Reason)
-			if r.Verdict != v || slices.Contains(metrics[text], r.Metric) {
-				continue
-			}
-			if metrics[text] == nil {
-				order = append(order, text)
-			}
-			metrics[text] = append(metrics[text], r.Metric)
-		}
+		rows = append(rows, results.Where(c.Rows, func(r Row) bool { return r.Verdict == v })...)
 	}
-	for _, text := range order {
-		out = append(out, fmt.Sprintf("%s (%s)", text, strings.Join(metrics[text], ", ")))
+	text := func(r Row) string { return fmt.Sprintf("%s: %s", r.Verdict, r.Reason) }
+	for _, same := range results.GroupBy(rows, text) {
+		metrics := results.AppendNew(nil, results.Map(same, func(r Row) string { return r.Metric })...)
+		out = append(out, fmt.Sprintf("%s (%s)", text(same[0]), strings.Join(metrics, ", ")))
 	}
 	return out
 }

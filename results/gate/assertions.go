@@ -2,7 +2,6 @@ package gate
 
 import (
 	"path"
-	"slices"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
@@ -33,16 +32,16 @@ func matches(pattern, scenario string) bool {
 // checkAssertions evaluates the assertions about the results of each scenario. An assertion about a scenario without results is
 // inconclusive. A scenario is not held to those of its own claims that its servers cannot decide.
 func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
-	scenarios, byScenario := groupBy(e.Head(), func(d *results.Document) string { return d.Scenario.Name })
-	slices.Sort(scenarios)
-	measured := results.Map(scenarios, func(name string) claim.Measured { return claim.Of(byScenario[name]) })
+	scenarios := byScenario(e.Head())
+	measured := results.Map(scenarios, claim.Of)
 	var checks []Check
 	for _, a := range assertions {
 		if a.isCapacity() {
 			continue
 		}
 		found := false
-		for i, name := range scenarios {
+		for i, docs := range scenarios {
+			name := docs[0].Scenario.Name
 			if !matches(a.Scenario, name) {
 				continue
 			}

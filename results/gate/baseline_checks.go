@@ -11,19 +11,21 @@ import (
 
 // checkBaselines compares each scenario's results with its baseline.
 func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (checks []Check, notes []string) {
-	_, byScenario := groupBy(docs, func(d *results.Document) string { return d.Scenario.Name })
-	for _, name := range sortedKeys(byScenario) {
+	measured := map[string]bool{}
+	for _, docs := range byScenario(docs) {
+		name := docs[0].Scenario.Name
+		measured[name] = true
 		b, known := baselines[name]
 		if !known {
 			notes = append(notes, fmt.Sprintf("%s has no baseline: `zkbench baseline save` makes one", name))
 			continue
 		}
-		found, noted := b.check(byScenario[name])
+		found, noted := b.check(docs)
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
 	var absent []string
 	for _, name := range sortedKeys(baselines) {
-		if byScenario[name] == nil && baselines[name].Load.Mode == results.LockstepMode { // closed loads take long, and are not run on every change
+		if !measured[name] && baselines[name].Load.Mode == results.LockstepMode { // closed loads take long, and are not run on every change
 			absent = append(absent, name)
 		}
 	}

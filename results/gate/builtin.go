@@ -154,10 +154,8 @@ func (e Evidence) noResult(scenario string) string {
 // its documents were measured under the same conditions. A run that was interrupted, selected from or mixed with another one fails one of
 // the two.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
-	order, byRun := groupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} })
 	var checks []Check
-	for _, key := range order {
-		run := byRun[key]
+	for _, run := range results.GroupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} }) {
 		whole := Check{Rule: "complete", Source: BuiltIn, Scenario: run[0].Scenario.Name, Outcome: outcome.Pass}
 		one := whole
 		one.Rule = "one run"
@@ -175,7 +173,7 @@ func complete(docs []*results.Document, variantsOf func(*results.Document) []str
 // mixed returns a condition in which documents differ that should be of one run; empty if there is none. A run may have several rates.
 func mixed(run []*results.Document) string {
 	for _, d := range run[1:] {
-		for _, c := range run[0].Differing(d) {
+		for _, c := range results.Differing(run[:1], []*results.Document{d}) {
 			if c.Name != results.RateCondition {
 				return fmt.Sprintf("%s and %s differ in %s", run[0].Filename(), d.Filename(), c.Name)
 			}

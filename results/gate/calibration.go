@@ -23,17 +23,6 @@ const CalibrationPairs = 6
 // calibrationSchema is the version of a calibration's file.
 const calibrationSchema = 1
 
-// differs returns the first condition that keeps two documents from being compared; empty if there is none. A different build
-// is the subject of the comparison and is ignored here.
-func differs(a, b *results.Document) string {
-	for _, c := range a.Differing(b) {
-		if c.Aspect != results.BuildAspect {
-			return fmt.Sprintf("measured under another %s (%s): %q, not %q", c.Name, c.Aspect, b.Conditions()[c], a.Conditions()[c])
-		}
-	}
-	return ""
-}
-
 // fingerprint lists all conditions that a document's times depend on, except the build.
 func fingerprint(d *results.Document) string {
 	conditions := d.Conditions()
@@ -95,19 +84,27 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 			}
 		}
 	}
-	for _, key := range p.keys() {
-		subject := fmt.Sprintf("%s %s n=%d", key.Scenario, key.Variant, key.Clients)
-		if why := p.incomparable(key); why != "" {
+	for _, c := range p.comparisons() {
+		subject := fmt.Sprintf("%s %s n=%d", c.Scenario, c.Variant, c.Clients)
+		if why := c.incomparable(); why != "" {
 			errs = append(errs, fmt.Errorf("%s: %s", subject, why))
 			continue
 		}
-		for _, metric := range r.metrics(find(p.Screen[0][0], key)) {
-			e, err := p.resolution(key, metric)
+		first := c.screen[0][0]
+		for _, metric := range r.metrics(first) {
+			e := entryFor(first, metric)
+			ratios, doubt := c.screen.LogRatios(metric)
+			var err error
+			if doubt != nil {
+				err = errors.New(pairText(*doubt))
+			} else {
+				e.Resolution, err = paired.Resolution(ratios)
+			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s, %s: %w", subject, metric, err))
 				continue
 			}
-			e.Measured = r.Now.UTC().Truncate(time.Second)
+			e.Pairs, e.Measured = len(ratios), r.Now.UTC().Truncate(time.Second)
 			out = append(out, e)
 		}
 	}
@@ -115,17 +112,6 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 		errs = append(errs, errors.New("no pair has any result"))
 	}
 	return out, errors.Join(errs...)
-}
-
-func (p Pairs) resolution(key results.GroupKey, metric string) (Resolution, error) {
-	e := entryFor(find(p.Screen[0][0], key), metric)
-	ratios, err := logRatios(p.Screen, 1, key, metric)
-	if err != nil {
-		return e, err
-	}
-	e.Pairs = len(ratios)
-	e.Resolution, err = paired.Resolution(ratios)
-	return e, err
 }
 
 // ReadCalibration returns the calibration in a file; an empty one if there is no file.

@@ -170,16 +170,8 @@ func number(v float64) *results.Number { return new(results.Number(v)) }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// groupBy returns the documents by a key, and the keys in the order in which they first come.
-func groupBy[K comparable](docs []*results.Document, key func(*results.Document) K) ([]K, map[K][]*results.Document) {
-	var order []K
-	groups := map[K][]*results.Document{}
-	for _, d := range docs {
-		k := key(d)
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], d)
-	}
-	return order, groups
+// byScenario returns the documents of each scenario, in the order of their names.
+func byScenario(docs []*results.Document) [][]*results.Document {
+	return slices.SortedFunc(slices.Values(results.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name })),
+		func(a, b []*results.Document) int { return strings.Compare(a[0].Scenario.Name, b[0].Scenario.Name) })
 }

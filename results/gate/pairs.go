@@ -1,14 +1,18 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/turns"
 )
 
 // Pairs holds the documents of two builds. Each pair has first the documents of the base, then those of the head. The
@@ -99,8 +103,8 @@ func (r PairRules) CheckPair(pair [2][]*results.Document) error {
 		}
 		for _, d := range docs {
 			for _, metric := range r.metrics(d) {
-				if _, err := valueOf(d, metric); err != nil {
-					return fmt.Errorf("the first pair's %s, %s: %w; choose with --metrics among: %s", side, d.Variant, err, decidable(d))
+				if _, why := turns.Value(d, metric); why != "" {
+					return fmt.Errorf("the first pair's %s, %s: %s; choose with --metrics among: %s", side, d.Variant, why, decidable(d))
 				}
 			}
 		}
@@ -111,9 +115,37 @@ func (r PairRules) CheckPair(pair [2][]*results.Document) error {
 // decidable lists the metrics of a document that pairs can decide.
 func decidable(d *results.Document) string {
 	return strings.Join(slices.DeleteFunc(sortedKeys(d.Metrics), func(name string) bool {
-		_, err := valueOf(d, name)
-		return err != nil || PairRules{Rule: paired.DefaultRule(), Metrics: []string{name}}.Validate() != nil
+		_, why := turns.Value(d, name)
+		return why != "" || PairRules{Rule: paired.DefaultRule(), Metrics: []string{name}}.Validate() != nil
 	}), ", ")
+}
+
+// documents returns the documents of both sides.
+func (p Pairs) documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
+
+// side returns the documents of one side of all pairs.
+func (p Pairs) side(side int) []*results.Document {
+	of := func(pair [2][]*results.Document) []*results.Document { return pair[side] }
+	return slices.Concat(results.Map(slices.Concat(p.Screen, p.Confirm), of)...)
+}
+
+// comparison is one variant under one load, on both sides.
+type comparison struct {
+	results.GroupKey
+
+	screen, confirm turns.Pairs // no confirm if the screen did not flag this variant, so that the confirmation left it out
+}
+
+// comparisons returns the comparisons of all variants and loads, in the order of tables.
+func (p Pairs) comparisons() []comparison {
+	docs := slices.Concat(results.GroupRepeats(p.documents())...)
+	return results.Map(results.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
+		c := comparison{pairKey(docs[0]), inTurns(p.Screen, pairKey(docs[0])), inTurns(p.Confirm, pairKey(docs[0]))}
+		if !slices.ContainsFunc(c.confirm, func(pair turns.Pair) bool { return pair != turns.Pair{} }) {
+			c.confirm = nil
+		}
+		return c
+	})
 }
 
 // pairKey identifies the documents of a pair that are compared with each other. Differences in their load are reported.
@@ -121,50 +153,195 @@ func pairKey(d *results.Document) results.GroupKey {
 	return results.GroupKey{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
-// find returns the document with a key; nil if there is none.
-func find(docs []*results.Document, key results.GroupKey) *results.Document {
-	if i := slices.IndexFunc(docs, func(d *results.Document) bool { return pairKey(d) == key }); i >= 0 {
-		return docs[i]
-	}
-	return nil
-}
-
-// side returns the documents of one side of all pairs.
-func (p Pairs) side(side int) []*results.Document {
-	var docs []*results.Document
-	for _, pair := range slices.Concat(p.Screen, p.Confirm) {
-		docs = append(docs, pair[side]...)
-	}
-	return docs
-}
-
-// documents returns the documents of both sides.
-func (p Pairs) documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
-
-// keys returns the keys of all documents, in the order of tables.
-func (p Pairs) keys() []results.GroupKey {
-	var out []results.GroupKey
-	for _, group := range results.GroupRepeats(p.documents()) {
-		if key := pairKey(group[0]); !slices.Contains(out, key) {
-			out = append(out, key)
+// inTurns returns the documents of pairs with a key.
+func inTurns(pairs [][2][]*results.Document, key results.GroupKey) turns.Pairs {
+	return results.Map(pairs, func(pair [2][]*results.Document) (out turns.Pair) {
+		for side, docs := range pair {
+			if i := slices.IndexFunc(docs, func(d *results.Document) bool { return pairKey(d) == key }); i >= 0 {
+				out[side] = docs[i]
+			}
 		}
-	}
-	return out
+		return out
+	})
 }
 
 // Flagged returns the variants and the numbers of clients of which the screen flags a metric. They need a confirmation.
 func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	checks, _ := checkPairs(Pairs{Screen: p.Screen}, r)
 	for _, c := range checks {
-		if c.Screen == nil || !c.Screen.Flagged {
-			continue
-		}
-		if !slices.Contains(variants, c.Variant) {
-			variants = append(variants, c.Variant)
-		}
-		if !slices.Contains(clients, c.Clients) {
-			clients = append(clients, c.Clients)
+		if c.Screen != nil && c.Screen.Flagged {
+			variants, clients = results.AppendNew(variants, c.Variant), results.AppendNew(clients, c.Clients)
 		}
 	}
 	return variants, clients
+}
+
+// Stage is the outcome of one block of pairs (screen or confirmation) in a report.
+type Stage struct {
+	Pairs   int            `json:"pairs"`
+	Median  results.Number `json:"median_ratio"` // the slowdown of the head; more than 1 is slower
+	Low     results.Number `json:"low"`          // the lower end of the 95 % interval
+	High    results.Number `json:"high"`         // its upper end
+	Upper   results.Number `json:"upper_bound"`  // with 95 % confidence, the ratio is at most this
+	P       float64        `json:"p"`
+	Flagged bool           `json:"flagged"`
+}
+
+func stageOf(s paired.Stage) *Stage {
+	if s.Pairs == 0 {
+		return nil
+	}
+	return &Stage{s.Pairs, results.Number(s.Median), results.Number(s.Low), results.Number(s.High), results.Number(s.Upper), s.P, s.Flagged}
+}
+
+// checkPairs compares the head with the base, metric by metric, and applies the built-in rules to the documents of
+// both.
+func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
+	if err := r.Validate(); err != nil {
+		return []Check{{Rule: "valid pair rules", Source: FromPairs, Outcome: outcome.Error, Why: err.Error()}}, nil
+	}
+	head := p.side(1)
+	checks = append(builtIn(head), unsoundBase(p.side(0))...)
+	comparisons := p.comparisons()
+	if len(comparisons) == 0 {
+		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
+	}
+	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }) {
+		notes = append(notes, "measured on embedded servers, which are in memory: their times are not those of an ensemble")
+	}
+	for _, c := range comparisons {
+		if name := c.knownBroken(); name != "" {
+			notes = append(notes, name+" is known to be broken, and its times are not compared")
+			continue
+		}
+		found, noted := c.check(r)
+		checks, notes = append(checks, found...), append(notes, noted...)
+	}
+	return checks, slices.Compact(notes)
+}
+
+// unsoundBase returns the failed checks of the base, with the outcome Inconclusive: a broken base is not a violation of
+// the head.
+func unsoundBase(docs []*results.Document) []Check {
+	var checks []Check
+	for _, c := range builtIn(docs) {
+		if c.failed() {
+			c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
+			checks = append(checks, c)
+		}
+	}
+	return checks
+}
+
+// knownBroken returns the name of the variant if it is known to be broken on one of the sides, or "".
+func (c comparison) knownBroken() string {
+	for _, pair := range slices.Concat(c.screen, c.confirm) {
+		for _, d := range pair {
+			if d != nil && d.KnownBroken != "" {
+				return d.Key().Name()
+			}
+		}
+	}
+	return ""
+}
+
+// check applies the rules to each metric.
+func (c comparison) check(r PairRules) (checks []Check, notes []string) {
+	base := Check{Rule: "no slower than base", Source: FromPairs, Scenario: c.Scenario, Variant: c.Variant, Clients: c.Clients, Rate: c.Rate}
+	if why := c.incomparable(); why != "" {
+		base.Outcome, base.Why = outcome.Inconclusive, why
+		return []Check{base}, nil
+	}
+	first := c.screen[0][1]
+	for _, metric := range r.metrics(first) {
+		one, rule, note := base, r.forMetric(metric), ""
+		one.Metric = metric + " ratio"
+		if rule.Resolution, note = r.resolution(first, metric); note != "" {
+			notes = append(notes, note)
+		}
+		one.Limit = number(max(rule.MinEffect, rule.Resolution))
+		c.decide(&one, metric, rule)
+		checks = append(checks, one)
+	}
+	return checks, notes
+}
+
+// incomparable returns the reason why the two sides must not be compared by any metric, or "".
+func (c comparison) incomparable() string {
+	if len(c.screen) == 0 {
+		return "there are no pairs before the confirmation"
+	}
+	var first *results.Document
+	for i, pair := range slices.Concat(c.screen, c.confirm) {
+		for side, d := range pair {
+			if d == nil {
+				return fmt.Sprintf("pair %d has no result of the %s", i+1, Sides()[side])
+			}
+			first = cmp.Or(first, d)
+			if why := cmp.Or(differs(first, d), turns.Unfit(d, "")); why != "" {
+				return pairText(turns.Doubt{Pair: i, Side: side, Why: why})
+			}
+		}
+	}
+	return ""
+}
+
+// differs returns the first condition that keeps two documents from being compared; empty if there is none. A different build
+// is the subject of the comparison and is ignored here.
+func differs(a, b *results.Document) string {
+	for _, d := range results.Differing([]*results.Document{a}, []*results.Document{b}) {
+		if d.Aspect != results.BuildAspect {
+			return fmt.Sprintf("measured under another %s (%s): %q, not %q", d.Name, d.Aspect, d.Other[0], d.Base[0])
+		}
+	}
+	return ""
+}
+
+// pairText names a pair as its folder does: those of screen and confirmation are numbered in one sequence.
+func pairText(d turns.Doubt) string {
+	return fmt.Sprintf("pair %d, %s: %s", d.Pair+1, Sides()[d.Side], d.Why)
+}
+
+// decide fills in the check of one metric.
+func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
+	check.Outcome = outcome.Inconclusive
+	screen, doubt := c.screen.LogRatios(metric)
+	if doubt != nil {
+		check.Why = pairText(*doubt)
+		return
+	}
+	confirm, doubt := c.confirm.LogRatios(metric)
+	d, err := rule.Decide(screen, confirm)
+	switch {
+	case err != nil:
+		check.Outcome, check.Why = outcome.Error, err.Error()
+	case doubt != nil && d.Screen.Flagged: // otherwise the confirmation was measured for another metric
+		doubt.Pair += len(c.screen)
+		check.Why, check.Screen = "confirmation: "+pairText(*doubt), stageOf(d.Screen)
+	default:
+		check.setDecision(d, rule, screen)
+	}
+}
+
+// setDecision fills in the outcome of a check, its value and its two stages from a decision about pairs.
+func (c *Check) setDecision(d paired.Decision, rule paired.Rule, screen []float64) {
+	c.Screen, c.Confirm = stageOf(d.Screen), stageOf(d.Confirmation)
+	c.Value = number(d.Screen.Median)
+	if c.Confirm != nil {
+		c.Value = number(d.Confirmation.Median)
+	}
+	c.Why = d.Why
+	switch {
+	case d.Verdict == paired.Regression:
+		c.Outcome = outcome.Regression
+	case d.Passed && d.Verdict == paired.Noise:
+		c.Outcome, c.Why = outcome.Pass, fmt.Sprintf("%s: %s", d.Verdict, d.Why)
+	case d.Passed:
+		c.Outcome = outcome.Pass
+	default:
+		c.Outcome = outcome.Inconclusive
+		if least, err := rule.Detectable(screen); err == nil && !math.IsInf(least, 0) {
+			c.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
+		}
+	}
 }

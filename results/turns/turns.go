@@ -1,0 +1,128 @@
+// Package turns holds pairs of documents that were measured in turns, and takes the data of a comparison from them.
+//
+// It takes one position: a metric is compared only if each measurement of each pair can decide it. To leave out a pair, because a side
+// was interrupted, was short of CPU or has too few operations, would bias the result. `zkbench compare` and the gate have the same doubts.
+package turns
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/paired"
+)
+
+// Pair is two measurements that followed each other, in either order: first that of the base. One that is missing is nil.
+type Pair [2]*results.Document
+
+// Pairs are measurements of two sides in turns.
+type Pairs []Pair
+
+// Doubt says which measurement of which pair, counted from 0, does not decide a comparison, and why.
+type Doubt struct {
+	Pair, Side int
+	Why        string
+}
+
+// NoRatio is the doubt about a value of 0.
+const NoRatio = "a value of 0 has no ratio"
+
+// InTurns returns the pairs of two groups whose measurements alternated, in any order within a pair. A last measurement
+// without a partner, as an interrupt leaves it, is left out. There are no pairs if the measurements did not alternate, or if one
+// went on while the next began.
+func InTurns(base, other []*results.Document) Pairs {
+	all := slices.Concat(base, other)
+	slices.SortStableFunc(all, func(a, b *results.Document) int { return a.Started.Compare(b.Started) })
+	for i, d := range all[1:] {
+		if before := all[i]; d.Started.Before(before.Started.Add(before.Window.End)) {
+			return nil
+		}
+	}
+	var pairs Pairs
+	for i := 0; i+1 < len(all); i += 2 {
+		p := Pair{all[i], all[i+1]}
+		if slices.Contains(other, p[0]) {
+			p = Pair{p[1], p[0]}
+		}
+		after := i == 0 || all[i-1].Started.Before(all[i].Started)
+		if !after || !slices.Contains(base, p[0]) || !slices.Contains(other, p[1]) {
+			return nil
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs
+}
+
+// LogRatios returns the logarithm of how many times as bad the other side is in each pair, whichever values are better. If a
+// measurement cannot decide the metric, it returns the first doubt instead.
+func (p Pairs) LogRatios(metric string) ([]float64, *Doubt) {
+	out := make([]float64, 0, len(p))
+	for i, pair := range p {
+		var values [2]float64
+		for side, d := range pair {
+			why := Unfit(d, metric)
+			if why == "" {
+				values[side], why = Value(d, metric)
+			}
+			if why == "" && !(values[side] > 0) {
+				why = NoRatio
+			}
+			if why != "" {
+				return nil, &Doubt{i, side, why}
+			}
+		}
+		better, worse := values[0], values[1]
+		if results.MetricNamed(metric).MoreIsBetter() {
+			better, worse = worse, better
+		}
+		ratio, err := paired.LogRatio(worse, better)
+		if err != nil {
+			return nil, &Doubt{i, 1, err.Error()}
+		}
+		out = append(out, ratio)
+	}
+	return out, nil
+}
+
+// Unfit returns why a metric of a document is not that of its whole load as asked for; empty if it is. How far an unfinished load came
+// is a metric of its own. Without a metric, it returns why none of the others is.
+func Unfit(d *results.Document, metric string) string {
+	switch {
+	case d == nil:
+		return "there is no result"
+	case d.Partial:
+		return "the measurement was interrupted"
+	case d.EndedByBreach():
+		return "a breach of the promise ended the load"
+	case d.Unfinished != nil && metric != results.Finished:
+		return "the load took too long and was ended"
+	case d.BeyondCapacity():
+		return "the rate is beyond the capacity, so that there are no response times"
+	default:
+		return strings.Join(d.Saturated(), "; ")
+	}
+}
+
+// Value returns a metric of a document, or why it decides nothing: it was not measured, rests on too few samples, or is a lower bound.
+func Value(d *results.Document, metric string) (value float64, why string) {
+	if err := claim.Scarce(d, metric); err != nil {
+		return 0, err.Error()
+	}
+	if d.AtLeast(metric) {
+		return 0, metric + " is only a lower bound: the load ended before a recovery"
+	}
+	if p, ok := d.Percentile(metric); ok && p.Of == 99.9 { // a document does not list this metric
+		decoded, err := p.Decode()
+		if err != nil {
+			return 0, fmt.Sprintf("%s: %v", metric, err)
+		}
+		return float64(decoded.ValueAtPercentile(p.Of)), ""
+	}
+	m, ok := d.Metrics[metric]
+	if !ok {
+		return 0, metric + " was not measured"
+	}
+	return m.Value, ""
+}
