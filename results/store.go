@@ -40,7 +40,7 @@ func WriteSealed(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return writeFile(path, text)
+	return WriteFile(path, text)
 }
 
 // WriteJSON replaces the file at path atomically.
@@ -49,10 +49,11 @@ func WriteJSON(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return writeFile(path, append(text, '\n'))
+	return WriteFile(path, append(text, '\n'))
 }
 
-func writeFile(path string, text []byte) error {
+// WriteFile replaces the file at path atomically.
+func WriteFile(path string, text []byte) error {
 	if err := renameio.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

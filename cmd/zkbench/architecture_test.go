@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"results/strict":        {},
 	"results/turns":         {"results", "results/claim", "results/paired"},
 	"results/compare":       {"results", "results/claim", "results/paired", "results/table", "results/turns"},
-	"results/gate":          {"results", "results/capacity", "results/claim", "results/outcome", "results/paired", "results/recorder", "results/strict", "results/table", "results/turns"},
+	"results/gate":          {"results", "results/capacity", "results/claim", "results/outcome", "results/paired", "results/strict", "results/table", "results/turns"},
 	"results/capacity":      {"results", "results/claim", "results/table", "results/outcome"},
 	"plots":                 {"results", "results/compare", "results/table"}, // a plot cannot see ZooKeeper
 	"plots/page":            {"plots", "results", "results/claim", "results/compare"},

@@ -2,6 +2,8 @@ package compare
 
 import (
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +73,58 @@ func (m match) sameMeasurement() error {
 			if a.Run == b.Run && a.Filename() == b.Filename() && a.Started.Equal(b.Started) {
 				return fmt.Errorf("%s of run %s stands on both sides: name two different runs", a.Filename(), a.Run)
 			}
+		}
+	}
+	return nil
+}
+
+// defaultMetrics returns the metrics that are compared by default: throughput, the median of the first two phases, and the
+// counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them. Of measurements with faults,
+// what the faults cost comes first. Of open loads, whose throughput is the rate, the response times take its place.
+func defaultMetrics(d *results.Document) []string {
+	out := append(results.FailureMetrics(), results.OpsPerSecond)
+	if d.Rate > 0 {
+		out = append(results.FailureMetrics(), results.Quantile(results.ResponsePhase, 50), results.Quantile(results.ResponsePhase, 90))
+	}
+	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
+		out = append(out, results.Quantile(phase, 50))
+	}
+	return append(out, results.RequestsPerOp, results.WritesPerOp, results.NotificationsPerOp, results.HerdMax)
+}
+
+// names returns the names of all metrics that any of the documents has, sorted.
+func names(docs []*results.Document) []string {
+	var all []string
+	for _, d := range docs {
+		all = slices.AppendSeq(all, maps.Keys(d.Metrics))
+	}
+	return results.Distinct(all)
+}
+
+// metrics returns the metrics to compare, in the order of the patterns.
+func (m match) metrics(patterns []string) []string {
+	if len(patterns) == 0 {
+		patterns = defaultMetrics(m.base.docs[0])
+	}
+	known := names(m.documents())
+	return results.AppendNew(nil, slices.Concat(results.Map(patterns, func(p string) []string {
+		return results.Where(known, func(name string) bool { return fits(p, name) })
+	})...)...)
+}
+
+// fits reports whether a name matches a pattern. A slash in a metric is an ordinary character, and is hidden from path.Match.
+func fits(pattern, name string) bool {
+	hide := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	ok, err := path.Match(hide(pattern), hide(name))
+	return ok && err == nil
+}
+
+// checkMetrics returns an error for a pattern without a match.
+func checkMetrics(matches []match, patterns []string) error {
+	known := names(slices.Concat(results.Map(matches, match.documents)...))
+	for _, p := range patterns {
+		if !slices.ContainsFunc(known, func(name string) bool { return fits(p, name) }) {
+			return fmt.Errorf("--metrics: no metric matches %q; there are: %s", p, strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -48,14 +48,10 @@ func builtIn(docs []*results.Document) []Check {
 
 func (r builtInRule) check(group []*results.Document) Check {
 	c := about(group[0], BuiltIn, r.name)
-	var found []string
 	for _, d := range group {
 		if text := r.find(d); text != "" {
-			found = append(found, fmt.Sprintf("repeat %d: %s", d.Repeat, text))
+			c.Outcome, c.Why = r.worst, strings.TrimPrefix(fmt.Sprintf("%s; repeat %d: %s", c.Why, d.Repeat, text), "; ")
 		}
-	}
-	if len(found) > 0 {
-		c.Outcome, c.Why = r.worst, strings.Join(found, "; ")
 	}
 	return c
 }
@@ -65,17 +61,21 @@ func violationsOf(d *results.Document) string {
 		return ""
 	}
 	n := max(len(d.Violations), int(d.Metrics[results.Violations].Value))
-	if n == 0 {
+	switch {
+	case n == 0:
 		return ""
+	case len(d.Violations) == 0:
+		return breaches(n)
+	default:
+		return fmt.Sprintf("%s, the first at %s: %s", breaches(n), d.Violations[0].At, d.Violations[0].Text)
 	}
-	text := fmt.Sprintf("%d breaches of the promise", n)
+}
+
+func breaches(n int) string {
 	if n == 1 {
-		text = "1 breach of the promise"
+		return "1 breach of the promise"
 	}
-	if len(d.Violations) > 0 {
-		text += fmt.Sprintf(", the first at %s: %s", d.Violations[0].At, d.Violations[0].Text)
-	}
-	return text
+	return fmt.Sprintf("%d breaches of the promise", n)
 }
 
 // partOf returns how far a measurement came that was interrupted; empty if it was not.

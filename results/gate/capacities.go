@@ -23,15 +23,13 @@ func builtInOfSearches(e Evidence) []Check {
 	}
 	for _, r := range e.Capacities {
 		kept := Check{Rule: "promise kept", Source: BuiltIn, Scenario: r.Scenario, Clients: r.Clients, Outcome: outcome.Pass}
+		found := kept
+		found.Rule = "capacities found"
 		if r.Breaches > 0 { // possibly in trials whose results were replaced
-			kept.Outcome, kept.Why = outcome.Violation, fmt.Sprintf("%d %s of the promise in all trials", r.Breaches, results.Plural(int(r.Breaches), "breach"))
+			kept.Outcome, kept.Why = outcome.Violation, breaches(int(r.Breaches))+" in all trials"
 		}
-		found := Check{Rule: "capacities found", Source: BuiltIn, Scenario: r.Scenario, Clients: r.Clients, Outcome: outcome.Pass}
-		for _, v := range r.Variants {
-			if v.Capacity == 0 {
-				found.Outcome = outcome.Inconclusive
-				found.Why = strings.TrimPrefix(found.Why+"; "+withoutCapacity(v), "; ")
-			}
+		if unknown := results.Where(r.Variants, func(v capacity.Capacity) bool { return v.Capacity == 0 }); len(unknown) > 0 {
+			found.Outcome, found.Why = outcome.Inconclusive, strings.Join(results.Map(unknown, withoutCapacity), "; ")
 		}
 		checks = append(checks, kept, found)
 	}
@@ -67,9 +65,9 @@ func checkCapacities(e Evidence, assertions []Assertion, names Names) (checks []
 // checkSearches evaluates the assertion about the capacities of each scenario, and marks the reports that it is about as used.
 func (a Assertion) checkSearches(e Evidence, names Names, used map[*capacity.Report]bool) []Check {
 	byScenario := map[string][]*capacity.Report{}
-	for i := range e.Capacities {
-		if r := &e.Capacities[i]; matches(a.Scenario, r.Scenario) {
-			byScenario[r.Scenario] = append(byScenario[r.Scenario], r)
+	for i, r := range e.Capacities {
+		if matches(a.Scenario, r.Scenario) {
+			byScenario[r.Scenario] = append(byScenario[r.Scenario], &e.Capacities[i])
 		}
 	}
 	if len(byScenario) == 0 {
@@ -91,20 +89,16 @@ func (a Assertion) checkSearches(e Evidence, names Names, used map[*capacity.Rep
 
 // choose returns the report that the assertion is about, among those of one scenario. If there is none, it returns why.
 func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, why string) {
-	var found []*capacity.Report
-	var all []string
-	most := 0
-	for _, r := range reports {
-		all = append(all, conditionsOf(r))
-		if r.By == a.By && r.Objective == a.Objective.String() && (a.Clients == 0 || r.Clients == a.Clients) {
-			found, most = append(found, r), max(most, r.Clients)
-		}
-	}
-	found = slices.DeleteFunc(found, func(r *capacity.Report) bool { return r.Clients != most })
+	wanted := capacity.Report{By: a.By, Objective: a.Objective.String(), Clients: a.Clients}
+	found := results.Where(reports, func(r *capacity.Report) bool {
+		return r.By == wanted.By && r.Objective == wanted.Objective && (a.Clients == 0 || r.Clients == a.Clients)
+	})
+	most := results.Largest(results.Map(found, func(r *capacity.Report) int { return r.Clients }))
+	found = results.Where(found, func(r *capacity.Report) bool { return r.Clients == most })
 	switch len(found) {
 	case 0:
-		wanted := conditions(a.By, a.Objective.String(), a.Clients)
-		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", wanted, strings.Join(all, "; "))
+		all := strings.Join(results.Map(reports, conditionsOf), "; ")
+		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditionsOf(&wanted), all)
 	case 1:
 		return found[0], ""
 	default:
@@ -112,13 +106,11 @@ func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, 
 	}
 }
 
-func conditionsOf(r *capacity.Report) string { return conditions(r.By, r.Objective, r.Clients) }
-
-// conditions describes which of the capacities of a scenario is meant.
-func conditions(by, objective string, clients int) string {
-	text := fmt.Sprintf("by %s, where %s", by, objective)
-	if clients > 0 {
-		text += fmt.Sprintf(", with %d %s", clients, results.Plural(clients, "client"))
+// conditionsOf describes which of the capacities of a scenario is meant.
+func conditionsOf(r *capacity.Report) string {
+	text := fmt.Sprintf("by %s, where %s", r.By, r.Objective)
+	if r.Clients > 0 {
+		text += fmt.Sprintf(", with %d %s", r.Clients, results.Plural(r.Clients, "client"))
 	}
 	return text
 }
@@ -142,53 +134,43 @@ func (a Assertion) checkCapacity(r capacity.Report) []Check {
 		case found.Got == nil:
 		case r.Engine == results.Embedded:
 			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+claim.EmbeddedTimes
-		case a.isNarrow(float64(*c.Value), float64(*c.Limit)):
-			c.narrow = true
-			c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise",
-				100*a.repeatability())
+		default:
+			var share float64
+			if share, c.narrow = a.narrow(float64(*c.Value), float64(*c.Limit)); c.narrow {
+				c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*share)
+			}
 		}
 		return c
 	})
-}
-
-func variantsIn(r capacity.Report) []string {
-	return results.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
 }
 
 // searchesDiffer is the share by which the capacities of two searches may differ on an unchanged ensemble. It is larger than
 // [capacity.Precision], to which a single search narrows: two searches in one hour on a steady machine differed by up to 9 %.
 const searchesDiffer = 0.10
 
-// repeatability returns the share by which the assertion's capacity may differ from its limit in another search. A multiple of another
-// capacity has the error of both.
-func (a Assertion) repeatability() float64 {
+// narrow returns the share by which the assertion's capacity may differ from its limit in another search, and whether it differs by no
+// more. A multiple of another capacity has the error of both.
+func (a Assertion) narrow(value, limit float64) (share float64, narrow bool) {
+	share = searchesDiffer
 	if a.Of != "" {
-		return 2 * searchesDiffer
+		share = 2 * searchesDiffer
+	} else if math.Abs(value-limit) <= 1 { // a load is a whole number
+		return share, true
 	}
-	return searchesDiffer
-}
-
-// isNarrow reports whether a capacity and its limit differ by no more than two searches may.
-func (a Assertion) isNarrow(value, limit float64) bool {
-	if a.Of == "" && math.Abs(value-limit) <= 1 { // a load is a whole number
-		return true
-	}
-	ratio := 1 + a.repeatability()
-	return value <= limit*ratio && limit <= value*ratio
+	return share, value <= limit*(1+share) && limit <= value*(1+share)
 }
 
 // capacityMissing returns why a report has no capacity of a variant; empty if it has one.
 func capacityMissing(r capacity.Report, variant string) string {
-	for _, v := range r.Variants {
-		switch {
-		case v.Variant != variant:
-		case v.Capacity == 0:
-			return withoutCapacity(v)
-		default:
-			return ""
-		}
+	names := results.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
+	switch i := slices.Index(names, variant); {
+	case i < 0:
+		return fmt.Sprintf("the capacity of %s was not measured%s", variant, strict.Nearest(variant, names))
+	case r.Variants[i].Capacity == 0:
+		return withoutCapacity(r.Variants[i])
+	default:
+		return ""
 	}
-	return fmt.Sprintf("the capacity of %s was not measured%s", variant, strict.Nearest(variant, variantsIn(r)))
 }
 
 // String returns the claim, of a capacity with what it is the capacity for.

@@ -7,8 +7,12 @@ package gate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -72,14 +76,8 @@ type Evidence struct {
 
 // scenarios returns the names of the scenarios that were measured.
 func (e Evidence) scenarios() []string {
-	var names []string
-	for _, d := range e.Head() {
-		names = append(names, d.Scenario.Name)
-	}
-	for _, r := range e.Capacities {
-		names = append(names, r.Scenario)
-	}
-	return names
+	return append(results.Map(e.Head(), func(d *results.Document) string { return d.Scenario.Name }),
+		results.Map(e.Capacities, func(r capacity.Report) string { return r.Scenario })...)
 }
 
 // Head returns the documents that assertions are about. With pairs alone, these are the documents of their head.
@@ -141,11 +139,7 @@ func ExitCode(checks []Check) int {
 	if len(checks) == 0 {
 		return outcome.Inconclusive.Code()
 	}
-	var codes []int
-	for _, c := range checks {
-		codes = append(codes, c.Outcome.Code())
-	}
-	return outcome.Deciding(codes...)
+	return outcome.Deciding(results.Map(checks, func(c Check) int { return c.Outcome.Code() })...)
 }
 
 // Passed reports whether the exit code is 0.
@@ -174,4 +168,133 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps
 func byScenario(docs []*results.Document) [][]*results.Document {
 	return slices.SortedFunc(slices.Values(results.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name })),
 		func(a, b []*results.Document) int { return strings.Compare(a[0].Scenario.Name, b[0].Scenario.Name) })
+}
+
+// Read returns the results and capacities in files and folders. A file that cannot be read is part of the evidence, too: it makes
+// the verdict inconclusive, while the other files are still checked.
+func Read(paths []string) Evidence {
+	r := reader{seen: map[string]bool{}}
+	for _, path := range paths {
+		if isFolderOfSearch(path) {
+			r.search(path)
+			continue
+		}
+		for _, file := range filesIn(path) {
+			switch {
+			case r.isRepeated(file):
+			case isCapacity(file):
+				r.capacity(file, nil)
+			default:
+				r.Documents = append(r.Documents, r.documents(file)...)
+			}
+		}
+	}
+	return r.Evidence
+}
+
+// Files returns the files that [Read] reads of a path.
+func Files(path string) []string {
+	if !isFolderOfSearch(path) {
+		return filesIn(path)
+	}
+	trials, confirmations := trialsIn(path)
+	return slices.Concat([]string{filepath.Join(path, capacity.File)}, trials, confirmations)
+}
+
+// reader collects evidence.
+type reader struct {
+	Evidence
+	seen map[string]bool // by absolute path
+}
+
+// isRepeated reports whether a file was given before, such as by its folder and by its name, so that it must not count again.
+func (r *reader) isRepeated(file string) bool {
+	whole, err := filepath.Abs(file)
+	if err != nil {
+		return false
+	}
+	repeated := r.seen[whole]
+	r.seen[whole] = true
+	return repeated
+}
+
+// documents reads results, without those that cannot be read.
+func (r *reader) documents(files ...string) (all []*results.Document) {
+	for _, file := range files {
+		r.isRepeated(file)
+		docs, err := results.ReadAll([]string{file})
+		if err != nil {
+			r.Unreadable = append(r.Unreadable, err)
+		}
+		all = append(all, docs...)
+	}
+	return all
+}
+
+// capacity reads a report, which must agree with the results beside it if check is not nil. One that is given twice, such as by the folder
+// and by its copy, counts once.
+func (r *reader) capacity(file string, check func(capacity.Report) error) {
+	report, err := capacity.Read(file)
+	if err == nil && check != nil {
+		if err = check(report); err != nil {
+			err = fmt.Errorf("%s does not belong to the results beside it: %w", file, err)
+		}
+	}
+	switch {
+	case err != nil:
+		r.Unreadable = append(r.Unreadable, err)
+	case !slices.ContainsFunc(r.Capacities, func(other capacity.Report) bool { return reflect.DeepEqual(report, other) }):
+		r.Capacities = append(r.Capacities, report)
+	}
+}
+
+// search reads the folder of a search: the report, and the results of its trials.
+func (r *reader) search(dir string) {
+	if r.isRepeated(dir) {
+		return
+	}
+	trialFiles, confirmationFiles := trialsIn(dir)
+	trials, confirmations := r.documents(trialFiles...), r.documents(confirmationFiles...)
+	r.Trials = slices.Concat(r.Trials, trials, confirmations)
+	r.capacity(filepath.Join(dir, capacity.File), func(report capacity.Report) error { return report.CheckTrials(trials, confirmations) })
+}
+
+// isFolderOfSearch reports whether a path is a folder with the report of a search.
+func isFolderOfSearch(path string) bool {
+	_, err := os.Lstat(filepath.Join(path, capacity.File)) // one that cannot be read is a report, too
+	return err == nil
+}
+
+// trialsIn returns the files of the trials in the folder of a search.
+func trialsIn(dir string) (trials, confirmations []string) {
+	confirm := filepath.Join(dir, capacity.ConfirmFolder)
+	if _, err := os.Lstat(confirm); err == nil {
+		confirmations = filesIn(confirm)
+	}
+	return filesIn(dir), confirmations
+}
+
+// isCapacity reports whether a file is the report of a search, by its name or by its content, which may be defective otherwise.
+func isCapacity(file string) bool {
+	if filepath.Base(file) == capacity.File {
+		return true
+	}
+	text, err := results.ReadFile(file)
+	var parts struct {
+		Objective *json.RawMessage `json:"objective"`
+	}
+	return err == nil && json.Unmarshal(text, &parts) == nil && parts.Objective != nil
+}
+
+// filesIn returns the results in a folder. For a path that has none, it returns the path itself, so that reading it gives the
+// reason.
+func filesIn(path string) []string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return []string{path}
+	}
+	files, err := results.Files(path)
+	if err != nil || len(files) == 0 {
+		return []string{path}
+	}
+	return files
 }

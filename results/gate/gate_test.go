@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -238,89 +237,6 @@ func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 	}
 }
 
-func assertion(t *testing.T, text string) Assertion {
-	t.Helper()
-	c, err := claim.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Assertion{Claim: c, Source: FromFile, Scenario: "self-*"}
-}
-
-// woken returns a document of a free-running load with a notification for each operation.
-func woken() *results.Document {
-	return syntheticLoad{"closed", 1000, time.Millisecond, 1000}.document()
-}
-
-// Package claim decides assertions; the gate selects what they are about.
-func TestAssertions(t *testing.T) {
-	few := func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Samples: 100}} }
-	embedded := func(d *results.Document) { d.Environment.Engine = "embedded" }
-	for _, tt := range []struct {
-		claim  string
-		change func(d *results.Document)
-		adjust func(c *Assertion)
-		want   outcome.Outcome
-	}{
-		{claim: "synthetic notifications/op <= 1", want: outcome.Pass},
-		{claim: "* notifications/op == 1", want: outcome.Pass},
-		{claim: "synthetic ops/s > 2000", want: outcome.Regression},
-		{claim: "synthetic wait-p98 < 2ms", want: outcome.Inconclusive},
-		{claim: "synthetic wait-p99 < 2ms", change: few, want: outcome.Inconclusive},
-		{claim: "synthetic wait-p99 < 2ms", change: embedded, want: outcome.Inconclusive},
-		{claim: "synthetic notifications/op <= 0.96", adjust: func(c *Assertion) { c.Tolerance = 0.05 }, want: outcome.Pass},
-		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Clients = 10 }, want: outcome.Inconclusive},
-		{claim: "synthetic notifications/op <= 1", adjust: func(c *Assertion) { c.Scenario = "lock-*" }, want: outcome.Inconclusive},
-	} {
-		d, c := woken(), assertion(t, tt.claim)
-		if tt.change != nil {
-			tt.change(d)
-		}
-		if tt.adjust != nil {
-			tt.adjust(&c)
-		}
-		r := Evaluate(Evidence{Documents: []*results.Document{d}}, Rules{Assertions: []Assertion{c}})
-		if got := outcomeOf(t, r, strings.Replace(c.String(), claim.Every+" ", "synthetic ", 1)); got.Outcome != tt.want {
-			t.Errorf("%s: %s (%s), want %s", tt.claim, got.Outcome, got.Why, tt.want)
-		}
-	}
-}
-
-// A scenario is not held to those of its claims that its servers cannot decide; a rules file is.
-func TestClaimsThatServersCannotDecide(t *testing.T) {
-	d := woken()
-	d.Environment.Engine = "embedded"
-	for source, want := range map[Source]int{FromScenario: 1, FromFile: 2} {
-		times, counts := assertion(t, "synthetic wait-p99 < 2ms"), assertion(t, "synthetic notifications/op <= 1")
-		times.Source, counts.Source = source, source
-		if checks := checkAssertions(Evidence{Documents: []*results.Document{d}}, []Assertion{times, counts}, Names{}); len(checks) != want {
-			t.Errorf("%s: %d checks, want %d", source, len(checks), want)
-		}
-	}
-}
-
-// Of two conditions, the claim might hold under one and fail under the other.
-func TestClaimsUnderTwoConditions(t *testing.T) {
-	for name, change := range map[string]func(d *results.Document){
-		"engine": func(d *results.Document) { d.Environment.Engine = "process" },
-		"load":   func(d *results.Document) { d.Scenario.Hold = time.Second },
-		"size":   func(d *results.Document) { d.Scenario.Size = 2 },
-		"build":  func(d *results.Document) { d.Environment.Zkbench = "another" },
-	} {
-		for _, text := range []string{"synthetic notifications/op <= 1", "* notifications/op <= 1", "other notifications/op <= 1 x synthetic"} {
-			one, two, other := syntheticLockstep(1), syntheticLockstep(2), syntheticLockstep(1)
-			other.Variant = "other"
-			change(two)
-			for _, docs := range [][]*results.Document{{one, two, other}, {two, one, other}} {
-				checks := checkAssertions(Evidence{Documents: docs}, []Assertion{assertion(t, text)}, Names{})
-				if c := NewReport(checks, nil).Checks[0]; c.Outcome != outcome.Inconclusive || !strings.Contains(c.Why, "two conditions") {
-					t.Errorf("another %s, %s: %s (%s)", name, text, c.Outcome, c.Why)
-				}
-			}
-		}
-	}
-}
-
 func TestRequired(t *testing.T) {
 	for name, want := range map[string]int{"self-test": 0, "other": 5} {
 		if r := Evaluate(Evidence{Documents: []*results.Document{syntheticLockstep(1)}}, Rules{Required: []string{name}}); r.Code != want {
@@ -341,57 +257,6 @@ func TestVariantsThatTheScenarioDoesNotName(t *testing.T) {
 		rules := Rules{VariantsOf: func(*results.Document) []string { return tt.of }}
 		if r := Evaluate(Evidence{Documents: []*results.Document{d}}, rules); r.Code != tt.want {
 			t.Errorf("%q of %v: exit code %d, want %d", tt.named, tt.of, r.Code, tt.want)
-		}
-	}
-}
-
-func TestParseRules(t *testing.T) {
-	claims, err := ParseRules("r.yaml", []byte(`
-- scenario: lock-*
-  check: predecessor-watch acquire-p99 < 250ms
-  clients: 50
-- {scenario: lock-drain, check: violations == 0}
-- {scenario: lock-drain, check: requests/op <= 2, tolerance: 0.05}
-`), Names{})
-	if err != nil || len(claims) != 3 || claims[0].Value != 250e6 || claims[0].Clients != 50 || claims[1].Variant != claim.Every || claims[2].Tolerance != 0.05 {
-		t.Errorf("%+v, %v", claims, err)
-	}
-	_, err = ParseRules("r.yaml", []byte(`
-- scenario: lock-*
-  chek: violations == 0
-- {scenario: "[", check: "a b"}
-- {scenario: lock-drain, check: wait-p99 < 3ms, tolerance: 0.1, clients: many}
-- {scenario: lock-drain, check: wait-p99 < 3ms, tolerance: 0.1}
-- {scenario: lock-drain, check: herd-max < 3, tolerance: .nan}
-- nothing
-- {scenario: lock-drain, check: herd-max < 3, clients: 0}
-- {scenario: lock-drain, check: herd-max < 3, clients: -1}
-- {scenario: lock-drain, check: herd-max < +Inf}
-- {scenario: lock-drain, check: herd-max < 1e999}
-- {scenario: lock-drain, check: requests/op >= 0}
-- {scenario: lock-drain, check: violations > -1}
-- {scenario: lock-drain, check: a wait-p50 <= 1 x a}
-- {scenario: lock-drain, check: herd-max < 3, clients: 010}
-- {scenario: lock-drain, check: herd-max < 3, clients: 1.5}
-- {scenario: lock-drain, check: herd-max < 3, tolerance: 00.5}
-- {scenario: lock-drain, check: requests/op < 1e300}
-`), Names{})
-	for _, want := range []string{
-		`r.yaml:3: there is no field "chek"; did you mean "check"?`, `r.yaml:2: check is missing`, `r.yaml:4: check: wants`, `r.yaml:4: scenario: "[" is not a pattern`,
-		`r.yaml:5: clients: wants a whole number`, `r.yaml:6: tolerance: is for counts`, `r.yaml:7: tolerance: wants a share`, "r.yaml:8: wants `field: value` lines",
-		"r.yaml:9: clients: wants at least 1, not 0", "r.yaml:10: clients: wants at least 1, not -1", "r.yaml:11: check: wants a number", "r.yaml:12: check: wants a number",
-		"r.yaml:13: check: no metric is below 0, so that >= 0 is always true", "r.yaml:14: check: no metric is below 0", "r.yaml:15: check: a is compared with itself",
-		"r.yaml:16: clients: wants a whole number of at least 1; 010 is not", "r.yaml:17: clients: wants a whole number of at least 1; 1.5 is not", "r.yaml:18: tolerance: wants a share of the limit, such as 0.05; 00.5 is not",
-		"r.yaml:19: check: requests/op is never over 1e+12, so that * requests/op < 1e+300 is always true",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in\n%v", want, err)
-		}
-	}
-	for _, text := range []string{"", "[]", "a: b", "- a: [", "- scenario:\n  check: violations == 0",
-		"- {scenario: a, check: violations == 0}\n---\n- {scenario: a, check: herd-max < 1}", "- {scenario: a, check: violations == 0}\n...\n- {a"} {
-		if _, err := ParseRules("r.yaml", []byte(text), Names{}); err == nil {
-			t.Errorf("%q is accepted", text)
 		}
 	}
 }

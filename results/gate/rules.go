@@ -3,13 +3,35 @@ package gate
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 )
+
+// Assertion is a claim with the scenario that it is about and its source.
+type Assertion struct {
+	claim.Claim
+	Source   Source
+	Scenario string // a pattern of path.Match
+
+	// Of claims about [results.Capacity] only: which of the capacities that a scenario may have.
+	Objective capacity.Objective
+	By        string // capacity.ByRate or capacity.ByClients
+}
+
+// isCapacity reports whether the assertion is about capacities, which no single result has.
+func (a Assertion) isCapacity() bool { return a.Metric == results.Capacity }
+
+// matches reports whether a pattern matches the name of a scenario.
+func matches(pattern, scenario string) bool {
+	match, err := path.Match(pattern, scenario)
+	return match && err == nil
+}
 
 // ParseRules reads a rules file; file is its name in messages. A rule without a variant is about all of them. A variant or a
 // metric that names does not list is a mistake.
@@ -19,17 +41,16 @@ func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 		a := Assertion{Source: FromFile}
 		var check string
 		var clients *int
-		var search searchFields
+		var objective, by *string
 		return []strict.Field{
 				{Name: "scenario", Wants: "the name of a scenario, or a pattern such as lock-*", Value: &a.Scenario, Required: true},
 				{Name: "check", Wants: "a claim, such as predecessor-watch acquire-p99 < 250ms", Value: &check, Required: true},
 				{Name: "clients", Wants: "a whole number of at least 1", Value: &clients},
 				{Name: "tolerance", Wants: "a share of the limit, such as 0.05", Value: &a.Tolerance},
-				{Name: "objective", Wants: "that of a capacity, such as response-p99 < 50ms", Value: &search.objective},
-				{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &search.by},
+				{Name: "objective", Wants: "that of a capacity, such as response-p99 < 50ms", Value: &objective},
+				{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &by},
 			}, func() []string {
-				problems := append(a.parse(check), setClients(&a.Clients, clients)...)
-				problems = append(problems, search.set(&a)...)
+				problems := slices.Concat(a.parse(check), a.setClients(clients), a.setSearch(objective, by))
 				if len(problems) == 0 {
 					problems = names.unknownIn(a)
 				}
@@ -44,14 +65,13 @@ func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 }
 
 // setClients stores a number of clients that was given. Zero is refused, because it may come from an unset variable.
-func setClients(clients, given *int) []string {
-	switch {
-	case given == nil:
+func (a *Assertion) setClients(given *int) []string {
+	if given == nil {
 		return nil
-	case *given < 1:
+	}
+	if a.Clients = *given; *given < 1 {
 		return []string{fmt.Sprintf("clients: wants at least 1, not %d", *given)}
 	}
-	*clients = *given
 	return nil
 }
 
@@ -81,24 +101,21 @@ func (a *Assertion) parse(check string) []string {
 	return problems
 }
 
-// searchFields are the fields of a rule about a capacity that say which one. A field that was not given is nil.
-type searchFields struct{ objective, by *string }
-
-// set stores the fields in a rule, and returns the mistakes in them.
-func (f searchFields) set(a *Assertion) []string {
+// setSearch stores the fields of a rule about a capacity that say which one, and returns the mistakes in them. A field that was not given
+// is nil.
+func (a *Assertion) setSearch(objective, by *string) []string {
 	switch {
-	case !a.isCapacity() && (f.objective != nil || f.by != nil):
+	case !a.isCapacity() && (objective != nil || by != nil):
 		return []string{"objective, by: are for the metric " + results.Capacity + " only"}
 	case !a.isCapacity():
 		return nil
-	case f.objective == nil:
+	case objective == nil:
 		return []string{"objective is missing: a capacity is the largest load at which something holds, such as response-p99 < 50ms"}
 	}
-	a.By = capacity.ByRate
-	if f.by != nil {
-		a.By = *f.by
+	if a.By = capacity.ByRate; by != nil {
+		a.By = *by
 	}
-	o, err := capacity.ParseObjective(*f.objective)
+	o, err := capacity.ParseObjective(*objective)
 	switch {
 	case a.By != capacity.ByRate && a.By != capacity.ByClients:
 		return []string{fmt.Sprintf("by: wants %s or %s, not %q", capacity.ByRate, capacity.ByClients, a.By)}
@@ -112,4 +129,110 @@ func (f searchFields) set(a *Assertion) []string {
 	}
 	a.Objective = o
 	return nil
+}
+
+// checkAssertions evaluates the assertions about the results of each scenario. An assertion about a scenario without results is
+// inconclusive. A scenario is not held to those of its own claims that its servers cannot decide.
+func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
+	scenarios := byScenario(e.Head())
+	measured := results.Map(scenarios, claim.Of)
+	var checks []Check
+	for _, a := range assertions {
+		if a.isCapacity() {
+			continue
+		}
+		found := false
+		for i, docs := range scenarios {
+			name := docs[0].Scenario.Name
+			if !matches(a.Scenario, name) {
+				continue
+			}
+			found = true
+			for _, c := range measured[i].Check(a.Claim) {
+				if a.Source != FromScenario || !c.Undecidable {
+					checks = append(checks, a.check(name, c))
+				}
+			}
+		}
+		if !found {
+			checks = append(checks, a.undecided(a.Scenario, e.noResult(a.Scenario)+names.hint(a.Scenario, e.scenarios())))
+		}
+	}
+	return checks
+}
+
+// undecided returns the check of an assertion that has nothing to compare.
+func (a Assertion) undecided(scenario, why string) Check {
+	return Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric, Outcome: outcome.Inconclusive, Why: why}
+}
+
+// check returns the gate's form of a check of the assertion's claim.
+func (a Assertion) check(scenario string, c claim.Check) Check {
+	a.Claim = c.Claim
+	out := Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: c.Clients, Rate: c.Rate, Metric: c.Metric,
+		Value: c.Got, Limit: c.Limit, Outcome: c.Outcome, Why: c.Why}
+	if c.Variant != claim.Every {
+		out.Variant = c.Variant
+	}
+	return out
+}
+
+// Names lists the names that rules may use. With the zero value, they may use any name.
+type Names struct {
+	Scenarios map[string]Subject // those that come with zkbench; a result may be of another one, from a file
+	Any       Subject            // of all recipes together
+}
+
+// Subject lists the variants and metrics that the results of a scenario can have.
+type Subject struct {
+	Variants []string
+	Metrics  []string
+}
+
+// of returns the subject of the scenarios that match a pattern; that of all recipes if none matches.
+func (n Names) of(scenario string) Subject {
+	var out Subject
+	for name, s := range n.Scenarios {
+		if matches(scenario, name) {
+			out.Variants = append(out.Variants, s.Variants...)
+			out.Metrics = append(out.Metrics, s.Metrics...)
+		}
+	}
+	if len(out.Variants) == 0 {
+		return n.Any
+	}
+	return out
+}
+
+// unknownIn returns the mistakes in the names of a rule.
+func (n Names) unknownIn(a Assertion) []string {
+	if len(n.Any.Metrics) == 0 {
+		return nil
+	}
+	var problems []string
+	check := func(kind, name string, known []string) {
+		if !slices.Contains(known, name) {
+			problems = append(problems, fmt.Sprintf("there is no %s %q%s", kind, name, strict.Nearest(name, results.Distinct(known))))
+		}
+	}
+	subject := n.of(a.Scenario)
+	check("metric", a.Metric, subject.Metrics)
+	for _, variant := range []string{a.Variant, a.Of} {
+		if variant != "" && variant != claim.Every {
+			check("variant", variant, subject.Variants)
+		}
+	}
+	if a.isCapacity() {
+		check("metric", a.Objective.Metric(), subject.Metrics)
+	}
+	return problems
+}
+
+// hint returns the nearest name for that of a scenario without results; empty if the scenario exists.
+func (n Names) hint(scenario string, measured []string) string {
+	known := append(sortedKeys(n.Scenarios), measured...)
+	if len(n.Scenarios) == 0 || slices.ContainsFunc(known, func(name string) bool { return matches(scenario, name) }) {
+		return ""
+	}
+	return strict.Nearest(scenario, known)
 }

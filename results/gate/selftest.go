@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
-	"github.com/zkbench/zkbench/results/outcome"
 )
 
 // SelfTestCase is evidence with a known verdict.
@@ -24,11 +26,7 @@ func (c SelfTestCase) Caught() bool { return c.Report.Code == c.Want }
 // SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. A gate
 // that cannot fail is worse than none.
 func SelfTest(now time.Time) []SelfTestCase {
-	rules := Rules{Paired: DefaultPairRules(now)}
-	var err error
-	if rules.Baselines, err = BaselinesOf([]*results.Document{syntheticLockstep(1)}); err != nil {
-		return []SelfTestCase{{Name: "a baseline", Report: NewReport([]Check{{Rule: "baseline", Source: BuiltIn, Outcome: outcome.Error, Why: err.Error()}}, nil)}}
-	}
+	rules := Rules{Paired: DefaultPairRules(now), Baselines: must(BaselinesOf([]*results.Document{syntheticLockstep(1)}))}
 	silent, untrue := syntheticLockstep(1), syntheticLockstep(1)
 	silent.Health.Reconnects = 1
 	untrue.Metrics[results.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
@@ -45,46 +43,11 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
 		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
 		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},
-		{"a capacity above its limit", 0, Evaluate(asReadCapacity(syntheticCapacity(400)), atLeast300)},
-		{"a capacity below its limit", 3, Evaluate(asReadCapacity(syntheticCapacity(200)), atLeast300)},
-		{"a capacity for another objective", 5, Evaluate(asReadCapacity(slacker), atLeast300)},
-		{"a capacity that was edited", 5, Evaluate(editedCapacity(syntheticCapacity(200)), atLeast300)},
+		{"a capacity above its limit", 0, Evaluate(asReadCapacity(syntheticCapacity(400), nil), atLeast300)},
+		{"a capacity below its limit", 3, Evaluate(asReadCapacity(syntheticCapacity(200), nil), atLeast300)},
+		{"a capacity for another objective", 5, Evaluate(asReadCapacity(slacker, nil), atLeast300)},
+		{"a capacity that was edited", 5, Evaluate(asReadCapacity(syntheticCapacity(200), doubled), atLeast300)},
 	}
-}
-
-// lackingPhase returns two repeats, of which one has no sample of a phase.
-func lackingPhase() Evidence {
-	whole, without := syntheticClosed(1), syntheticClosed(1)
-	whole.Scenario.Repeats, without.Scenario.Repeats, without.Repeat = 2, 2, 2
-	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool {
-		return results.MetricNamed(name).Phase == without.Phases[0]
-	})
-	return Evidence{Documents: []*results.Document{whole, without}}
-}
-
-// asReadCapacity returns the report of a search as evidence. Like a file, it passes through its text.
-func asReadCapacity(r capacity.Report) Evidence {
-	text, err := results.Seal(r)
-	return readCapacity(text, err)
-}
-
-// editedCapacity returns the report as evidence after its capacity was doubled in its text.
-func editedCapacity(r capacity.Report) Evidence {
-	text, err := results.Seal(r)
-	const line = "\"capacity\": %d,"
-	n := r.Variants[0].Capacity
-	return readCapacity(bytes.Replace(text, fmt.Appendf(nil, line, n), fmt.Appendf(nil, line, 2*n), 1), err)
-}
-
-func readCapacity(text []byte, err error) Evidence {
-	var r capacity.Report
-	if err == nil {
-		r, err = capacity.Decode(text)
-	}
-	if err != nil {
-		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
-	}
-	return Evidence{Capacities: []capacity.Report{r}}
 }
 
 // asRead returns a document as evidence. Like a file, it passes through its text.
@@ -97,4 +60,148 @@ func asRead(d *results.Document) Evidence {
 		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
 	}
 	return Evidence{Documents: []*results.Document{d}}
+}
+
+// asReadCapacity returns the report of a search as evidence. Like a file, it passes through its text, which may be edited.
+func asReadCapacity(r capacity.Report, edit func(r capacity.Report, text []byte) []byte) Evidence {
+	text, err := results.Seal(r)
+	if edit != nil {
+		text = edit(r, text)
+	}
+	if err == nil {
+		r, err = capacity.Decode(text)
+	}
+	if err != nil {
+		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
+	}
+	return Evidence{Capacities: []capacity.Report{r}}
+}
+
+// doubled doubles the capacity in the text of a report.
+func doubled(r capacity.Report, text []byte) []byte {
+	const line = "\"capacity\": %d,"
+	n := r.Variants[0].Capacity
+	return bytes.Replace(text, fmt.Appendf(nil, line, n), fmt.Appendf(nil, line, 2*n), 1)
+}
+
+// lackingPhase returns two repeats, of which one has no sample of a phase.
+func lackingPhase() Evidence {
+	whole, without := syntheticClosed(1), syntheticClosed(1)
+	whole.Scenario.Repeats, without.Scenario.Repeats, without.Repeat = 2, 2, 2
+	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool {
+		return results.MetricNamed(name).Phase == without.Phases[0]
+	})
+	return Evidence{Documents: []*results.Document{whole, without}}
+}
+
+// synthetic is the name of the recipe, the variant and the server of synthetic documents.
+const synthetic = "synthetic"
+
+const syntheticClients = 50
+
+// syntheticLockstep returns a document of a lockstep run with that many notifications per operation.
+func syntheticLockstep(notifications float64) *results.Document {
+	const operations = 50
+	return syntheticDocument(results.LockstepMode, operations, time.Millisecond, int(math.Round(notifications*operations)))
+}
+
+// syntheticClosed returns a document of a closed load whose operations took that many milliseconds. It has as many operations
+// as a p99 needs, and no notification.
+func syntheticClosed(ms float64) *results.Document {
+	return syntheticDocument(results.ClosedMode, 1000, time.Duration(ms*float64(time.Millisecond)), 0)
+}
+
+// syntheticDocument returns the document of a measurement that was not taken. Its clients work one operation after another, each of
+// which took as long, and each notification has a transaction of its own. Its parts agree, so that it is valid.
+func syntheticDocument(mode results.Mode, operations int64, took time.Duration, notifications int) *results.Document {
+	n, length := int64(notifications), time.Duration(operations)*took
+	lockstep := mode == results.LockstepMode
+	times := func(each time.Duration, samples int) results.Histogram {
+		return must(results.NewHistogram(slices.Repeat([]time.Duration{each}, samples)))
+	}
+	d := &results.Document{
+		Schema: results.Schema, Run: "self-test", Started: time.Unix(0, 0).UTC(), Recipe: synthetic, Variant: synthetic, Kind: "optimized",
+		Clients: syntheticClients, Repeat: 1, Batch: 1,
+		Scenario: results.Scenario{
+			Name: "self-test", Mode: mode, Size: 1, Clients: []int{syntheticClients}, Repeats: 1, BystanderRate: 1,
+		},
+		Environment: results.Environment{Engine: "container", Servers: []string{"127.0.0.1:2181"}, SessionTimeout: time.Second},
+		Phases:      []string{"wait"}, Operation: "wait", Waiting: []string{"wait"}, UntimedPhases: []string{"wait"}, Shares: []results.Share{},
+		Warnings: []string{}, Invalid: []string{}, Stalls: []results.Stall{}, Servers: []results.ServerReport{{Server: 1, Name: synthetic}},
+		Window:     results.Window{End: length, Operations: operations, Lockstep: lockstep},
+		Counts:     results.Counts{Notifications: map[string]int64{"NodeDeleted": n}, Notified: n},
+		Histograms: map[string]results.Histogram{"wait": times(took, int(operations))},
+		Herd:       results.Herd{Grouping: results.GroupedByZxid, Spread: times(0, notifications)},
+		Timeline:   results.Timeline{End: min(length, results.TimelineLength), Notifications: make([]results.TimelineDot, n)},
+		Series: &results.Series{
+			Operations: []int64{operations}, Samples: []int64{operations}, Notifications: []int64{n}, LargestHerd: []int{min(notifications, 1)},
+		},
+		Oracle: results.Oracle{Checked: true, ClientNotifications: n, ServerNotifications: n},
+		Expected: results.Expected{Exact: lockstep, Costs: map[string]results.Cost{
+			results.NotificationsPerOp: {Formula: synthetic, Value: float64(n) / float64(operations)},
+		}},
+	}
+	if !lockstep {
+		d.Scenario.Duration = time.Second // and not that of the window, because documents of different loads are not compared
+	}
+	if n > 0 {
+		d.Herd.Sizes = results.HerdSizes(map[int]int64{1: n})
+	}
+	d.Metrics = must(d.ComputeMetrics())
+	d.AddFindings()
+	return d
+}
+
+// must returns a value that has no error, because it does not depend on any input.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(fmt.Sprintf("a part of the self-test cannot be made: %v", err))
+	}
+	return value
+}
+
+// syntheticPairs returns pairs in which the head takes slowdown times as long, with the noise of a quiet machine. They
+// include a confirmation if the screen is flagged.
+func syntheticPairs(slowdown float64, r PairRules) Pairs {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a self-test has to be the same each time
+	stage := func(n int) [][2][]*results.Document {
+		var pairs [][2][]*results.Document
+		for range n {
+			noise := func() float64 { return math.Exp(0.027 * random.NormFloat64()) }
+			pairs = append(pairs, [2][]*results.Document{{syntheticClosed(noise())}, {syntheticClosed(slowdown * noise())}})
+		}
+		return pairs
+	}
+	p := Pairs{Screen: stage(r.Rule.ScreenPairs)}
+	if variants, _ := p.Flagged(r); len(variants) > 0 {
+		p.Confirm = stage(r.Rule.ConfirmPairs)
+	}
+	return p
+}
+
+// syntheticObjective is what the synthetic capacities are for.
+const syntheticObjective = "response-p99 < 50ms"
+
+// syntheticCapacity returns the report of a search in which the objective held up to a rate.
+func syntheticCapacity(most int) capacity.Report {
+	s := capacity.NewSearch(50, 10_000)
+	for t, more := s.Next(); more; t, more = s.Next() {
+		t.Outcome, t.Why = capacity.Holds, "10.0 ms"
+		if t.Load > most {
+			t.Outcome, t.Why = capacity.Fails, "beyond the capacity"
+		}
+		s.Report(t)
+	}
+	r := capacity.Report{
+		Schema: capacity.Schema, Scenario: "self-test", Engine: "container", By: capacity.ByRate, Clients: syntheticClients,
+		Objective: syntheticObjective, Repeats: 3, First: 50, Most: 10_000,
+	}
+	r.Add(synthetic, s)
+	return r
+}
+
+// syntheticLimit returns the rule that a synthetic capacity is at least a rate.
+func syntheticLimit(rate int) Assertion {
+	const rule = "- {scenario: self-test, check: %s capacity >= %d, objective: %s}"
+	return must(ParseRules("self-test", fmt.Appendf(nil, rule, synthetic, rate, syntheticObjective), Names{}))[0]
 }
