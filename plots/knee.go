@@ -1,9 +1,7 @@
 package plots
 
 import (
-	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -17,28 +15,6 @@ const fewestRates = 3
 
 // kneeRoom is the factor by which the axis of response times goes beyond the data, for the crosses above it.
 const kneeRoom = 3
-
-// sweeps returns the documents of open loads that differ in nothing but their rate, if there are enough rates, and all others.
-func sweeps(docs []*results.Document) (swept []*set, others []*results.Document) {
-	isOpen := func(d *results.Document) bool { return d.Rate > 0 && d.Drawable() }
-	open, others := results.Where(docs, isOpen), slices.DeleteFunc(slices.Clone(docs), isOpen)
-	for _, group := range results.GroupBy(open, allButRate) {
-		s := newSet(group, group[0].Scenario.Name+"-"+group[0].Environment.Engine)
-		if len(s.rates()) < fewestRates {
-			others = append(others, group...)
-			continue
-		}
-		swept = append(swept, s)
-	}
-	return swept, others
-}
-
-// allButRate is a text that is equal for documents that were measured under the same conditions and clients, except for the rate.
-func allButRate(d *results.Document) string {
-	same := *d
-	same.Rate = 0
-	return fmt.Sprint(same.Setup(), d.Clients)
-}
 
 // rates returns the rates in the set, ascending.
 func (s *set) rates() []int {

@@ -90,9 +90,19 @@ type set struct {
 
 // setsOf returns the sets of documents, those of open loads at several rates first.
 func setsOf(docs []*results.Document) []*set {
-	swept, others := sweeps(results.WithoutUnfinished(docs))
+	drawable := results.Where(results.WithoutUnfinished(docs), (*results.Document).Drawable)
+	isOpen := func(d *results.Document) bool { return d.Rate > 0 }
+	var all []*set
+	others := slices.DeleteFunc(slices.Clone(drawable), isOpen)
+	for _, sweep := range results.GroupBy(results.Where(drawable, isOpen), allButRate) {
+		if s := newSet(sweep); len(s.rates()) >= fewestRates {
+			all = append(all, s)
+		} else {
+			others = append(others, sweep...)
+		}
+	}
+	all = append(all, results.Map(results.GroupBy(others, (*results.Document).Setup), newSet)...)
 	used := map[string]int{}
-	all := slices.Concat(swept, split(others))
 	for _, s := range all {
 		// Several sets of one scenario and engine differ in a condition that the file name does not have.
 		if used[s.prefix]++; used[s.prefix] > 1 {
@@ -100,6 +110,13 @@ func setsOf(docs []*results.Document) []*set {
 		}
 	}
 	return all
+}
+
+// allButRate is a text that is equal for documents that were measured under the same conditions and clients, except for the rate.
+func allButRate(d *results.Document) string {
+	same := *d
+	same.Rate = 0
+	return fmt.Sprint(same.Setup(), d.Clients)
 }
 
 // Set groups the documents that share figures, with the name that these begin with.
@@ -114,28 +131,16 @@ func Sets(docs []*results.Document) []Set {
 }
 
 // newSet returns a set of drawable documents.
-func newSet(docs []*results.Document, prefix string) *set {
-	s := &set{docs: docs, groups: results.GroupRepeats(docs), rows: map[*results.Document]results.Row{}, looks: newPalette(docs), prefix: prefix}
+func newSet(docs []*results.Document) *set {
+	s := &set{docs: docs, groups: results.GroupRepeats(docs), rows: map[*results.Document]results.Row{}, looks: newPalette(docs)}
 	for _, g := range s.groups {
 		s.rows[g[0]] = results.Summarize(g).Rows[0]
 	}
-	return s
-}
-
-func split(docs []*results.Document) []*set {
-	drawable := results.Where(docs, (*results.Document).Drawable)
-	return results.Map(results.GroupBy(drawable, (*results.Document).Setup), func(group []*results.Document) *set {
-		return newSet(group, prefixOf(group[0]))
-	})
-}
-
-// prefixOf returns the beginning of the names of the files of a document's set.
-func prefixOf(d *results.Document) string {
-	prefix := d.Scenario.Name + "-" + d.Environment.Engine
-	if d.Rate > 0 {
-		prefix += fmt.Sprintf("-rate%d", d.Rate)
+	s.prefix = docs[0].Scenario.Name + "-" + docs[0].Environment.Engine
+	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
+		s.prefix += fmt.Sprintf("-rate%d", rates[0])
 	}
-	return prefix
+	return s
 }
 
 // same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
