@@ -117,7 +117,8 @@ func Variants(side Side, o Options) (Comparison, error) {
 	}
 	matches := c.matchUp(base, others, func(g group) results.GroupKey { return g.WithoutVariant() })
 	if len(matches) == 0 {
-		return c, fmt.Errorf("%s has no two variants of one scenario with equally many clients to compare: it has %s; or name a second run", side.Name, inventory(groups))
+		return c, fmt.Errorf("%s has no two variants of one scenario with equally many clients to compare: it has %s; or name a second run",
+			side.Name, inventory(groups))
 	}
 	return c.compare(matches, o)
 }

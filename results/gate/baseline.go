@@ -80,7 +80,8 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 		case b.Load != loadOf(d):
 			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one", d.Scenario.Name, b.Load, loadOf(d)))
 		case b.row(row.Variant, row.Clients) != nil:
-			errs = append(errs, fmt.Errorf("%s: %s with %d clients was measured under two conditions: give the results of one run", d.Scenario.Name, row.Variant, row.Clients))
+			errs = append(errs, fmt.Errorf("%s: %s with %d clients was measured under two conditions: give the results of one run",
+				d.Scenario.Name, row.Variant, row.Clients))
 		default:
 			b.Rows = append(b.Rows, row)
 			out[d.Scenario.Name] = b
@@ -132,11 +133,12 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 
 // row returns the row of a variant and number of clients; nil if there is none.
 func (b Baseline) row(variant string, clients int) *BaselineRow {
-	i := slices.IndexFunc(b.Rows, func(r BaselineRow) bool { return r.Variant == variant && r.Clients == clients })
-	if i < 0 {
-		return nil
+	for i, r := range b.Rows {
+		if r.Variant == variant && r.Clients == clients {
+			return &b.Rows[i]
+		}
 	}
-	return &b.Rows[i]
+	return nil
 }
 
 // Over returns the baseline with the rows and counts that only an older one of the same load has. So the results of one
@@ -253,17 +255,15 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (ch
 		found, noted := b.check(docs)
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
-	var absent []string
-	for _, name := range sortedKeys(baselines) {
-		if !measured[name] && baselines[name].Load.Mode == results.LockstepMode { // closed loads take long, and are not run on every change
-			absent = append(absent, name)
-		}
-	}
+	absent := results.Where(sortedKeys(baselines), func(name string) bool { // closed loads take long, and are not run on every change
+		return !measured[name] && baselines[name].Load.Mode == results.LockstepMode
+	})
 	if len(absent) > 0 {
-		notes = append(notes, fmt.Sprintf("lockstep scenarios with a baseline and without a result: %s; --require demands one", strings.Join(absent, ", ")))
+		notes = append(notes, fmt.Sprintf("lockstep scenarios with a baseline and without a result: %s; --require demands one",
+			strings.Join(absent, ", ")))
 	}
 	if len(checks) == 0 {
-		checks = append(checks, Check{Rule: "baseline", Source: FromBaseline, Outcome: outcome.Inconclusive, Why: "no measured scenario has a baseline"})
+		checks = []Check{{Rule: "baseline", Source: FromBaseline, Outcome: outcome.Inconclusive, Why: "no measured scenario has a baseline"}}
 	}
 	return checks, notes
 }
@@ -278,21 +278,22 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 	}
 	groups := results.GroupRepeats(docs)
 	for _, row := range b.Rows {
-		found := false
+		before := len(checks)
 		for _, group := range groups {
 			if group[0].Variant == row.Variant && group[0].Clients == row.Clients {
-				found = true
 				checks = append(checks, row.check(group)...)
 			}
 		}
-		if !found {
+		if len(checks) == before {
 			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Variant: row.Variant, Clients: row.Clients,
-				Outcome: outcome.Inconclusive, Why: fmt.Sprintf("the baseline has this, and the results have not: run it, or remove its row from %s.json (with the last row, the file)", b.Scenario)})
+				Outcome: outcome.Inconclusive, Why: "the baseline has this, and the results have not: run it, or remove its row from " +
+					b.Scenario + ".json (with the last row, the file)"})
 		}
 	}
 	for _, group := range groups {
 		if d := group[0]; b.row(d.Variant, d.Clients) == nil && !d.BreachExpected() {
-			notes = append(notes, fmt.Sprintf("%s: the baseline has no %s with %d clients: `zkbench baseline save` adds it", b.Scenario, d.Variant, d.Clients))
+			notes = append(notes, fmt.Sprintf("%s: the baseline has no %s with %d clients: `zkbench baseline save` adds it",
+				b.Scenario, d.Variant, d.Clients))
 		}
 	}
 	return checks, notes
@@ -331,7 +332,8 @@ func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
 	case r.Exact && d.AgainstCount(c.Metric, limit) > 0, !r.Exact && d.Exceeds(c.Metric, limit):
 		result, why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
 	case r.Exact && d.AgainstCount(c.Metric, limit) < 0:
-		why, c.better = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit), true
+		c.better = true
+		why = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit)
 	}
 	if measured && (c.Value == nil || m.Value > float64(*c.Value)) {
 		c.Value = number(m.Value)

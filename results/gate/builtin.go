@@ -13,7 +13,8 @@ import (
 
 // about returns a check of one group of repeats.
 func about(d *results.Document, source Source, rule string) Check {
-	return Check{Rule: rule, Source: source, Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate, Outcome: outcome.Pass}
+	return Check{Rule: rule, Source: source, Outcome: outcome.Pass,
+		Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
 // builtInRule is a rule that holds for every result. find returns the fault of one document; empty if it has none.
@@ -134,7 +135,7 @@ func required(e Evidence, scenarios []string, names Names) []Check {
 	for _, name := range scenarios {
 		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: outcome.Pass}
 		if !slices.ContainsFunc(e.Documents, func(d *results.Document) bool { return d.Scenario.Name == name }) {
-			c.Outcome, c.Why = outcome.Inconclusive, e.noResult(name)+names.hint(name, e.scenarios())
+			c.Outcome, c.Why = outcome.Inconclusive, e.noResult(name, names)
 		}
 		checks = append(checks, c)
 	}
@@ -142,12 +143,12 @@ func required(e Evidence, scenarios []string, names Names) []Check {
 }
 
 // noResult says that a scenario, or a pattern of scenarios, was not run, although its capacity may have been measured.
-func (e Evidence) noResult(scenario string) string {
+func (e Evidence) noResult(scenario string, names Names) string {
 	why := "there is no result of this scenario"
 	if slices.ContainsFunc(e.Capacities, func(r capacity.Report) bool { return matches(scenario, r.Scenario) }) {
 		why += " by `zkbench run`, only a capacity"
 	}
-	return why
+	return why + names.hint(scenario, e.scenarios())
 }
 
 // complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that

@@ -102,19 +102,15 @@ type Rules struct {
 
 // Evaluate applies the rules to the evidence.
 func Evaluate(e Evidence, r Rules) Report {
-	var checks []Check
+	checks := results.Map(e.Unreadable, func(err error) Check {
+		return Check{Rule: "readable", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: err.Error()}
+	})
+	checks = slices.Concat(checks, builtIn(e.Documents), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
+		required(e, r.Required, r.Names), checkAssertions(e, r.Assertions, r.Names))
 	var notes []string
 	add := func(found []Check, noted []string) {
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
-	for _, err := range e.Unreadable {
-		checks = append(checks, Check{Rule: "readable", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: err.Error()})
-	}
-	add(builtIn(e.Documents), nil)
-	add(complete(e.Documents, r.VariantsOf), nil)
-	add(builtInOfSearches(e), nil)
-	add(required(e, r.Required, r.Names), nil)
-	add(checkAssertions(e, r.Assertions, r.Names), nil)
 	add(checkCapacities(e, r.Assertions, r.Names))
 	if r.Baselines != nil {
 		add(checkBaselines(e.Documents, r.Baselines))

@@ -68,7 +68,8 @@ func (r Report) WriteTable(w io.Writer, width int) error {
 func renderChecks(checks []Check, width int) string {
 	const outcome = 14 // the longest outcome, and the space between columns
 	title := (width - outcome) * 2 / 5
-	t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2}, table.Column{Title: "why", Width: width - outcome - title - 6})
+	t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2},
+		table.Column{Title: "why", Width: width - outcome - title - 6})
 	for _, c := range checks {
 		t.Row(c.label(), c.title(), c.Why)
 	}

@@ -90,8 +90,9 @@ func (r PairRules) resolution(d *results.Document, metric string) (resolution fl
 			return entry.Resolution, ""
 		}
 	}
-	return 1, fmt.Sprintf("not calibrated for %s on this machine, or not within %d days: a slowdown has to exceed only the minimum effect; "+
-		"`zkbench calibrate %s` measures the machine's run-to-run noise, within which no slowdown is flagged", d.Scenario.Name, CalibrationDays, d.Scenario.Name)
+	return 1, fmt.Sprintf("not calibrated for %[1]s on this machine, or not within %[2]d days: a slowdown has to exceed only the minimum "+
+		"effect; `zkbench calibrate %[1]s` measures the machine's run-to-run noise, within which no slowdown is flagged",
+		d.Scenario.Name, CalibrationDays)
 }
 
 // CheckPair returns why no further pair could decide anything: a side has no result, or lacks a metric to be compared.
@@ -201,7 +202,11 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		return []Check{{Rule: "valid pair rules", Source: FromPairs, Outcome: outcome.Error, Why: err.Error()}}, nil
 	}
 	head := p.side(1)
-	checks = append(builtIn(head), unsoundBase(p.side(0))...)
+	checks = builtIn(head)
+	for _, c := range results.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
+		c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
+		checks = append(checks, c)
+	}
 	comparisons := p.comparisons()
 	if len(comparisons) == 0 {
 		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
@@ -218,19 +223,6 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
 	return checks, slices.Compact(notes)
-}
-
-// unsoundBase returns the failed checks of the base, with the outcome Inconclusive: a broken base is not a violation of
-// the head.
-func unsoundBase(docs []*results.Document) []Check {
-	var checks []Check
-	for _, c := range builtIn(docs) {
-		if c.failed() {
-			c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
-			checks = append(checks, c)
-		}
-	}
-	return checks
 }
 
 // knownBroken returns the name of the variant if it is known to be broken on one of the sides, or "".

@@ -155,7 +155,7 @@ func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
 			}
 		}
 		if !found {
-			checks = append(checks, a.undecided(a.Scenario, e.noResult(a.Scenario)+names.hint(a.Scenario, e.scenarios())))
+			checks = append(checks, a.undecided(a.Scenario, e.noResult(a.Scenario, names)))
 		}
 	}
 	return checks
@@ -163,7 +163,8 @@ func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
 
 // undecided returns the check of an assertion that has nothing to compare.
 func (a Assertion) undecided(scenario, why string) Check {
-	return Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric, Outcome: outcome.Inconclusive, Why: why}
+	return Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric,
+		Outcome: outcome.Inconclusive, Why: why}
 }
 
 // check returns the gate's form of a check of the assertion's claim.
