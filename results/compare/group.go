@@ -94,11 +94,7 @@ func defaultMetrics(d *results.Document) []string {
 
 // names returns the names of all metrics that any of the documents has, sorted.
 func names(docs []*results.Document) []string {
-	var all []string
-	for _, d := range docs {
-		all = slices.AppendSeq(all, maps.Keys(d.Metrics))
-	}
-	return results.Distinct(all)
+	return slices.Sorted(maps.Keys(results.Aggregate(docs)))
 }
 
 // metrics returns the metrics to compare, in the order of the patterns.

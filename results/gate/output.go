@@ -37,7 +37,7 @@ func (c Check) title() string {
 
 // shown returns the checks that a reader must see: those that fail and those that improved.
 func (r Report) shown() []Check {
-	return slices.DeleteFunc(slices.Clone(r.Checks), func(c Check) bool { return !c.failed() && !c.improved() })
+	return results.Where(r.Checks, func(c Check) bool { return c.failed() || c.improved() })
 }
 
 // improved reports whether a check passed and is better than the baseline.
@@ -86,17 +86,10 @@ func (c Check) label() string {
 
 // Summary returns the verdict in one line, with the number of checks of each source that passed.
 func (r Report) Summary() string {
-	passed, total := map[Source]int{}, map[Source]int{}
-	for _, c := range r.Checks {
-		total[c.Source]++
-		if !c.failed() {
-			passed[c.Source]++
-		}
-	}
-	var parts []string
-	for _, source := range sortedKeys(total) {
-		parts = append(parts, fmt.Sprintf("%d of %d %s", passed[source], total[source], source))
-	}
+	checks := slices.SortedStableFunc(slices.Values(r.Checks), func(a, b Check) int { return cmp.Compare(a.Source, b.Source) })
+	parts := results.Map(results.GroupBy(checks, func(c Check) Source { return c.Source }), func(same []Check) string {
+		return fmt.Sprintf("%d of %d %s", len(same)-len(results.Where(same, Check.failed)), len(same), same[0].Source)
+	})
 	return fmt.Sprintf("%s: %s checks passed (exit code %d)", strings.ToUpper(string(r.Verdict)), strings.Join(parts, ", "), r.Code)
 }
 
@@ -154,23 +147,21 @@ func escapeProperty(text string) string {
 // attributes, and that of Jenkins accept the file.
 func (r Report) WriteJUnit(path string) error {
 	var all junit.Testsuites // AddSuite would give it attributes
-	for _, c := range r.Checks {
-		name := cmp.Or(c.Scenario, "evidence")
-		i := slices.IndexFunc(all.Suites, func(s junit.Testsuite) bool { return s.Name == name })
-		if i < 0 {
-			i = len(all.Suites)
-			all.Suites = append(all.Suites, r.suite(i, name))
+	for i, checks := range results.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
+		suite := r.suite(i, cmp.Or(checks[0].Scenario, "evidence"))
+		for _, c := range checks {
+			test := junit.Testcase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Classname: "zkbench." + suite.Name, Time: "0"}
+			why := &junit.Result{Message: c.Why, Type: string(c.Outcome)}
+			switch c.Outcome {
+			case outcome.Pass:
+			case outcome.Regression, outcome.Violation:
+				test.Failure = why
+			default:
+				test.Error = why
+			}
+			suite.AddTestcase(test)
 		}
-		test := junit.Testcase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Classname: "zkbench." + name, Time: "0"}
-		why := &junit.Result{Message: c.Why, Type: string(c.Outcome)}
-		switch c.Outcome {
-		case outcome.Pass:
-		case outcome.Regression, outcome.Violation:
-			test.Failure = why
-		default:
-			test.Error = why
-		}
-		all.Suites[i].AddTestcase(test)
+		all.Suites = append(all.Suites, suite)
 	}
 	b := bytes.NewBufferString(xml.Header)
 	if err := all.WriteXML(b); err != nil {

@@ -26,17 +26,21 @@ func Sides() [2]string { return [2]string{"base", "head"} }
 
 // PairRules says how pairs are compared.
 type PairRules struct {
-	Metrics     []string    // empty: throughput, and the median and p90 of the recipe's first phase
-	Rule        paired.Rule // for these
-	TailEffect  float64     // minimum effect for percentiles in the tail, which vary more
-	TailMargin  float64
+	Metrics     []string     // empty: throughput, and the median and p90 of the recipe's first phase
+	Rule        paired.Rule  // percentiles in the tail, which vary more, need at least tailEffect and tailMargin
 	Calibration *Calibration // nil if the resolution of the machine is unknown
 	Now         time.Time    // a calibration has an age
 }
 
-// DefaultPairRules is paired.DefaultRule, and 1.5 for tails.
+// The minimum effect and the margin of percentiles in the tail.
+const (
+	tailEffect = 1.5
+	tailMargin = 2
+)
+
+// DefaultPairRules is paired.DefaultRule, without a calibration.
 func DefaultPairRules(now time.Time) PairRules {
-	return PairRules{Rule: paired.DefaultRule(), TailEffect: 1.5, TailMargin: 2, Now: now}
+	return PairRules{Rule: paired.DefaultRule(), Now: now}
 }
 
 // Validate returns all reasons why the rules can never fail or never pass, and the metrics that pairs cannot decide.
@@ -63,7 +67,7 @@ func (r PairRules) Validate() error {
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
 	if results.MetricNamed(name).Samples() > 1 {
-		rule.MinEffect, rule.Margin = max(rule.MinEffect, r.TailEffect), max(rule.Margin, r.TailMargin)
+		rule.MinEffect, rule.Margin = max(rule.MinEffect, tailEffect), max(rule.Margin, tailMargin)
 	}
 	return rule
 }
