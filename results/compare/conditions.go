@@ -11,15 +11,11 @@ import (
 // Subject is a kind of condition that a comparison can be about.
 type Subject = results.Aspect
 
-// The subjects. A machine is not one of them: machines cannot take turns, so that times of two machines are never compared.
-const (
-	Engine    Subject = results.EngineAspect
-	ZooKeeper Subject = results.ZooKeeperAspect
-	Settings  Subject = results.SettingsAspect
-)
-
-// Subjects returns the subjects that a user can choose.
-func Subjects() []Subject { return []Subject{Engine, ZooKeeper, Settings} }
+// Subjects returns the subjects that a user can choose. A machine is not one of them: machines cannot take turns, so that times of two
+// machines are never compared.
+func Subjects() []Subject {
+	return []Subject{results.EngineAspect, results.ZooKeeperAspect, results.SettingsAspect}
+}
 
 // Difference is a condition in which two sides differ.
 type Difference struct {
@@ -65,7 +61,7 @@ func (m match) differentLoads() error {
 // are left out.
 func (m match) differences(across []Subject) []Difference {
 	all := m.differing()
-	engines := slices.ContainsFunc(all, func(d Difference) bool { return d.Subject == Engine })
+	engines := slices.ContainsFunc(all, func(d Difference) bool { return d.Subject == results.EngineAspect })
 	var out []Difference
 	for _, d := range all {
 		if d.Subject == results.LoadAspect || engines && (d.Base == results.Unset || d.Other == results.Unset || d.Name == "image") {
@@ -88,7 +84,7 @@ func (d Difference) accepted(across []Subject) bool {
 	case d.Name == results.TxnLogCondition && results.OnMemoryFileSystem(d.Base) != results.OnMemoryFileSystem(d.Other):
 		return false
 	default:
-		return d.Subject != Engine || d.Base != results.Embedded && d.Other != results.Embedded
+		return d.Subject != results.EngineAspect || d.Base != results.Embedded && d.Other != results.Embedded
 	}
 }
 

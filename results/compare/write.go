@@ -144,16 +144,14 @@ func (r Row) cells() []any {
 // sections returns a table with a line for each number of clients and variant above its rows.
 func sections(rows []Row) *table.Table {
 	t := table.New(columns()...)
-	before := ""
-	for _, r := range rows {
-		if s := r.section(); s != before {
-			if before != "" {
-				t.Rule()
-			}
-			t.Section(s)
-			before = s
+	for i, same := range results.GroupBy(rows, Row.section) {
+		if i > 0 {
+			t.Rule()
 		}
-		t.Row(r.cells()...)
+		t.Section(same[0].section())
+		for _, r := range same {
+			t.Row(r.cells()...)
+		}
 	}
 	return t
 }

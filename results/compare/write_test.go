@@ -165,3 +165,30 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 		t.Errorf("%d rows with %d cells, want %d rows of 8", rows, cells, want)
 	}
 }
+
+// Each rate has one table, with all its numbers of clients.
+func TestTablesOfOpenLoads(t *testing.T) {
+	sides := []compare.Side{{Name: "old"}, {Name: "new"}}
+	for i := range sides {
+		for _, clients := range []int{10, 50} {
+			for _, rate := range []int{100, 200} {
+				d := doc(sides[i].Name, "znode", 1, 0, one("response-p50-ns", 1))
+				d.Clients, d.Rate = clients, rate
+				sides[i].Docs = append(sides[i].Docs, d)
+			}
+		}
+	}
+	c, err := compare.Runs(sides, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := c.Write(&text, "text", 120); err != nil {
+		t.Fatal(err)
+	}
+	for want, times := range map[string]int{"at 100/s": 1, "at 200/s": 1, "10 clients": 2, "50 clients": 2} {
+		if got := strings.Count(text.String(), want); got != times {
+			t.Errorf("%q stands %d times, want %d:\n%s", want, got, times, text.String())
+		}
+	}
+}
