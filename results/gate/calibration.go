@@ -93,11 +93,8 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 		first := c.screen[0][0]
 		for _, metric := range r.metrics(first) {
 			e := entryFor(first, metric)
-			ratios, doubt := c.screen.LogRatios(metric)
-			var err error
-			if doubt != nil {
-				err = errors.New(pairText(*doubt))
-			} else {
+			ratios, err := logRatios(c.screen, 0, metric)
+			if err == nil {
 				e.Resolution, err = paired.Resolution(ratios)
 			}
 			if err != nil {

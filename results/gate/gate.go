@@ -285,12 +285,10 @@ func isCapacity(file string) bool {
 // filesIn returns the results in a folder. For a path that has none, it returns the path itself, so that reading it gives the
 // reason.
 func filesIn(path string) []string {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return []string{path}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if files, err := results.Files(path); err == nil && len(files) > 0 {
+			return files
+		}
 	}
-	files, err := results.Files(path)
-	if err != nil || len(files) == 0 {
-		return []string{path}
-	}
-	return files
+	return []string{path}
 }

@@ -275,7 +275,7 @@ func (c comparison) incomparable() string {
 			}
 			first = cmp.Or(first, d)
 			if why := cmp.Or(differs(first, d), turns.Unfit(d, "")); why != "" {
-				return pairText(turns.Doubt{Pair: i, Side: side, Why: why})
+				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], why)
 			}
 		}
 	}
@@ -293,27 +293,31 @@ func differs(a, b *results.Document) string {
 	return ""
 }
 
-// pairText names a pair as its folder does: those of screen and confirmation are numbered in one sequence.
-func pairText(d turns.Doubt) string {
-	return fmt.Sprintf("pair %d, %s: %s", d.Pair+1, Sides()[d.Side], d.Why)
+// logRatios returns the log-ratios of pairs. An error names the pair as its folder does: those of screen and confirmation are numbered in
+// one sequence, and before is the number of pairs before these.
+func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) {
+	ratios, doubt := pairs.LogRatios(metric)
+	if doubt != nil {
+		return nil, fmt.Errorf("pair %d, %s: %s", before+doubt.Pair+1, Sides()[doubt.Side], doubt.Why)
+	}
+	return ratios, nil
 }
 
 // decide fills in the check of one metric.
 func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	check.Outcome = outcome.Inconclusive
-	screen, doubt := c.screen.LogRatios(metric)
-	if doubt != nil {
-		check.Why = pairText(*doubt)
+	screen, err := logRatios(c.screen, 0, metric)
+	if err != nil {
+		check.Why = err.Error()
 		return
 	}
-	confirm, doubt := c.confirm.LogRatios(metric)
+	confirm, unconfirmed := logRatios(c.confirm, len(c.screen), metric)
 	d, err := rule.Decide(screen, confirm)
 	switch {
 	case err != nil:
 		check.Outcome, check.Why = outcome.Error, err.Error()
-	case doubt != nil && d.Screen.Flagged: // otherwise the confirmation was measured for another metric
-		doubt.Pair += len(c.screen)
-		check.Why, check.Screen = "confirmation: "+pairText(*doubt), stageOf(d.Screen)
+	case unconfirmed != nil && d.Screen.Flagged: // otherwise the confirmation was measured for another metric
+		check.Why, check.Screen = "confirmation: "+unconfirmed.Error(), stageOf(d.Screen)
 	default:
 		check.setDecision(d, rule, screen)
 	}
