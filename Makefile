@@ -84,7 +84,7 @@ fresh:
 fuzz:
 	go test ./ensemble/jute -run '^$$' -fuzz FuzzDecoder -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./ensemble/embedded -run '^$$' -fuzz FuzzConnection -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
-	go test ./results -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./results/store -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzGreater -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzSummarize -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./variants/simulation -run '^$$' -fuzz FuzzPlan -fuzztime $(FUZZTIME) -fuzzminimizetime 10x

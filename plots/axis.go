@@ -5,19 +5,19 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // quantity is how a metric is drawn: the label of its axis, and the factor from a value of the metric to one on the axis.
 type quantity struct {
-	results.Descriptor
+	metric.Descriptor
 	label  string
 	factor float64
 }
 
 // quantityOf returns how a metric is drawn.
-func quantityOf(metric string) quantity {
-	m := results.MetricNamed(metric)
+func quantityOf(name string) quantity {
+	m := metric.Named(name)
 	label, factor := m.Axis()
 	return quantity{m, label, factor}
 }

@@ -14,6 +14,9 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with
@@ -22,7 +25,7 @@ import (
 func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDrawn) {
 	var figures []Figure
 	var notDrawn []NotDrawn
-	for i, rows := range results.GroupBy(c.Rows, subjectOf) {
+	for i, rows := range list.GroupBy(c.Rows, subjectOf) {
 		own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != rows[0].Scenario })
 		s := sides{rows: slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool { return !r.MayBeDrawn() }), looks: newPalette(own)}
 		s.prefix = fmt.Sprintf("%s-compared-%d", rows[0].Scenario, i+1)
@@ -41,10 +44,10 @@ func subjectOf(r compare.Row) string {
 
 // reasonsApart returns each reason for which rows are left out, with their metrics.
 func reasonsApart(rows []compare.Row) []string {
-	apart := results.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
-	reasons := results.GroupBy(apart, func(r compare.Row) string { return r.Reason })
-	return results.Map(reasons, func(same []compare.Row) string {
-		metrics := results.AppendNew(nil, results.Map(same, func(r compare.Row) string { return r.Metric })...)
+	apart := list.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
+	reasons := list.GroupBy(apart, func(r compare.Row) string { return r.Reason })
+	return list.Map(reasons, func(same []compare.Row) string {
+		metrics := list.AppendNew(nil, list.Map(same, func(r compare.Row) string { return r.Metric })...)
 		return fmt.Sprintf("no %s: %s", strings.Join(metrics, ", "), same[0].Reason)
 	})
 }
@@ -58,7 +61,7 @@ type sides struct {
 
 // metrics returns the metrics of the rows, in their order.
 func (s sides) metrics() []string {
-	return results.AppendNew(nil, results.Map(s.rows, func(r compare.Row) string { return r.Metric })...)
+	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Metric })...)
 }
 
 // of returns the rows of a metric.
@@ -68,13 +71,13 @@ func (s sides) of(metric string) []compare.Row {
 
 // clients returns the numbers of clients, ascending.
 func (s sides) clients() []int {
-	return results.Distinct(results.Map(s.rows, func(r compare.Row) int { return r.Clients }))
+	return list.Distinct(list.Map(s.rows, func(r compare.Row) int { return r.Clients }))
 }
 
 // subject names the scenario and both sides.
 func (s sides) subject() string {
 	r := s.rows[0]
-	title := results.GroupKey{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
+	title := grouping.Key{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
 	return fmt.Sprintf("%s: %s on %s against %s on %s", title, r.Other.Side, r.Other.Engine, r.Base.Side, r.Base.Engine)
 }
 
@@ -130,7 +133,7 @@ func baseGlyph() draw.GlyphStyle {
 
 // variants returns the names of the variants, in the order of the rows.
 func (s sides) variants() []string {
-	return results.AppendNew(nil, results.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
+	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
 }
 
 // curves draws a metric of both sides against the number of clients.
@@ -206,7 +209,7 @@ func (s sides) labels(rows []compare.Row, named bool) []string {
 
 // rowText returns everything about a row in a line.
 func rowText(r compare.Row) string {
-	m := results.MetricNamed(r.Metric)
+	m := metric.Named(r.Metric)
 	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, m.Format(float64(r.Base.Value)), m.Format(float64(r.Other.Value)), r.Metric)
 	if r.Ratio.Finite() {
 		text += fmt.Sprintf(", ratio %.3g", float64(r.Ratio))
@@ -259,13 +262,13 @@ func (s sides) ratios() []Figure {
 }
 
 // ratioPanel draws the ratios of a metric. Ratios without an interval are drawn as they are, and the reason says why.
-func (s sides) ratioPanel(metric string, rows []compare.Row) *plot.Plot {
+func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
 	labels := s.labels(rows, true)
 	better := "less is better"
-	if results.MetricNamed(metric).MoreIsBetter() {
+	if metric.Named(name).MoreIsBetter() {
 		better = "more is better"
 	}
-	p := rowsPlot(fmt.Sprintf("%s, ratio%s", results.MetricNamed(metric).Title, logLabel), labels)
+	p := rowsPlot(fmt.Sprintf("%s, ratio%s", metric.Named(name).Title, logLabel), labels)
 	p.X.Label.Text = better
 	low, high := 1/ratioReach, ratioReach
 	p.Add(verticalLine{1, gray()})

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // The gaps between the panels of a grid, and the height of a panel.
@@ -47,7 +47,7 @@ func marginsOf(p *plot.Plot, c draw.Canvas) margins {
 
 // drawGrid draws rows of panels from the top down. The data areas of a column are aligned, and those of all columns equally wide.
 func drawGrid(rows [][]*plot.Plot, heights []vg.Length, c draw.Canvas) {
-	columns := results.Largest(results.Map(rows, func(row []*plot.Plot) int { return len(row) }))
+	columns := list.Largest(list.Map(rows, func(row []*plot.Plot) int { return len(row) }))
 	widest := make([]margins, columns)
 	for _, row := range rows {
 		for i, p := range row {
@@ -89,7 +89,7 @@ func (s *set) gridFigure(name, shows string, panels []*plot.Plot, legend []entry
 
 // grid returns the figure with rows of panels as its body.
 func (f Figure) grid(rows [][]*plot.Plot, heights []vg.Length) Figure {
-	f.width, f.height = figureWidth, results.Sum(heights)
+	f.width, f.height = figureWidth, list.Sum(heights)
 	f.body = func(c draw.Canvas) { drawGrid(rows, heights, c) }
 	return f
 }

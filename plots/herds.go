@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // herdSizes draws the cumulative distribution of herd sizes under the largest number of clients. At each number of notifications, a
@@ -15,7 +16,7 @@ import (
 func (s *set) herdSizes() []Figure {
 	n := s.mostClients()
 	groups := s.atMost()
-	largest := results.Largest(results.Map(groups, func(g []*results.Document) int { return mergedHerd(g).Max() }))
+	largest := list.Largest(list.Map(groups, func(g []*results.Document) int { return mergedHerd(g).Max() }))
 	if largest < 2 {
 		return nil
 	}
@@ -67,7 +68,7 @@ func ends(xys plotter.XYs) plotter.XYs {
 // there were no notifications.
 func steps(h results.Herd, largest int) plotter.XYs {
 	var seen int64
-	total := results.Sum(results.Map(h.Sizes, func(s results.SizeCount) int64 { return s.Count }))
+	total := list.Sum(list.Map(h.Sizes, func(s results.SizeCount) int64 { return s.Count }))
 	if total == 0 {
 		return nil
 	}

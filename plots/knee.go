@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // fewestRates is the number of rates from which on a figure shows response times against them.
@@ -18,13 +20,13 @@ const kneeRoom = 3
 
 // rates returns the rates in the set, ascending.
 func (s *set) rates() []int {
-	return results.Distinct(results.Map(s.groups, func(g []*results.Document) int { return g[0].Rate }))
+	return list.Distinct(list.Map(s.groups, func(g []*results.Document) int { return g[0].Rate }))
 }
 
 // knee draws the p99 of the response times against the offered rate. Where the curve of a variant rises is its knee. A cross at the
 // top marks a rate beyond the capacity, at which there are no response times.
 func (s *set) knee() []Figure {
-	q := quantityOf(results.Quantile(results.ResponsePhase, 99))
+	q := quantityOf(metric.Quantile(results.ResponsePhase, 99))
 	p := newPlot(q.label+logLabel, "operations per second offered"+logLabel, "")
 	low, high := math.Inf(1), 0.0
 	crosses := map[string]plotter.XYs{}

@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -29,7 +31,7 @@ func (s *set) phases() []string {
 }
 
 func timed(d *results.Document, phase string) bool {
-	_, ok := d.Metrics[results.Quantile(phase, 50)]
+	_, ok := d.Metrics[metric.Quantile(phase, 50)]
 	return ok
 }
 
@@ -37,14 +39,14 @@ func timed(d *results.Document, phase string) bool {
 func (s *set) latencies() []Figure {
 	var metrics []string
 	for _, phase := range s.phases() {
-		metrics = append(metrics, results.Quantile(phase, 50), results.Quantile(phase, 99))
+		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 99))
 	}
 	if len(s.clients()) == 1 { // the percentiles show the same, and more
 		metrics = nil
 	}
-	times := s.asked(results.KindTime, results.KindMultiple)
-	times = slices.DeleteFunc(times, func(metric string) bool { return results.MetricNamed(metric).OfFloor() })
-	return s.metricFigure("latencies", "How long it takes", results.AppendNew(metrics, times...))
+	times := s.asked(metric.KindTime, metric.KindMultiple)
+	times = slices.DeleteFunc(times, func(name string) bool { return metric.Named(name).OfFloor() })
+	return s.metricFigure("latencies", "How long it takes", list.AppendNew(metrics, times...))
 }
 
 // percentiles draws the latency distribution of each phase under the largest number of clients.
@@ -147,7 +149,7 @@ func percentileCurve(group []*results.Document, phase string) (plotter.XYs, erro
 	if !timed(group[0], phase) {
 		return nil, nil
 	}
-	merged, err := results.MergeHistograms(results.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
+	merged, err := results.MergeHistograms(list.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
 	if err != nil {
 		return nil, err
 	}
@@ -175,9 +177,9 @@ func clientsText(n int) string {
 func (s *set) floor() []Figure {
 	multiples := map[string]bool{}
 	for _, d := range s.docs {
-		for metric := range d.Metrics {
-			if results.MetricNamed(metric).OfFloor() {
-				multiples[metric] = true
+		for name := range d.Metrics {
+			if metric.Named(name).OfFloor() {
+				multiples[name] = true
 			}
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // outcomes draws what the users of a variant get: shares such as stale reads, items lost or processed twice, and operations that
@@ -22,9 +23,9 @@ func (s *set) outcomeMetrics() []string {
 		}
 	}
 	var out []string
-	for _, metric := range slices.Concat(s.asked(), slices.Sorted(maps.Keys(measured))) {
-		if kind := results.MetricNamed(metric).Kind; measured[metric] && (kind == results.KindLoss || kind == results.KindShare) {
-			out = results.AppendNew(out, metric)
+	for _, name := range slices.Concat(s.asked(), slices.Sorted(maps.Keys(measured))) {
+		if kind := metric.Named(name).Kind; measured[name] && (kind == metric.KindLoss || kind == metric.KindShare) {
+			out = list.AppendNew(out, name)
 		}
 	}
 	return out

@@ -13,6 +13,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
 )
 
 // pairsWidth is the width of the figure of all pairs, which has three panels side by side.
@@ -28,14 +32,14 @@ func toLook() look   { return look{cool()[0], round()[0]} }
 // pairsFigure draws the pair of variants of each scenario's overview in a row: how many notifications and requests an operation of
 // both costs, and what the second variant gains.
 func pairsFigure(docs []*results.Document) []Figure {
-	drawable := results.Where(docs, (*results.Document).Drawable)
-	pairings := results.Summarize(drawable).Pairings()
+	drawable := list.Where(docs, (*results.Document).Drawable)
+	pairings := report.Pairings(summary.Of(drawable))
 	if len(pairings) < fewestPairs {
 		return nil
 	}
 	rows := [][]*plot.Plot{{
-		pairsPanel(pairings, results.NotificationsPerOp, pairNames(pairings)),
-		pairsPanel(pairings, results.RequestsPerOp, blank(pairings)),
+		pairsPanel(pairings, metric.NotificationsPerOp, pairNames(pairings)),
+		pairsPanel(pairings, metric.RequestsPerOp, blank(pairings)),
 		gainsPanel(pairings),
 	}}
 	height := rowsAxis + rowHeight*vg.Length(len(pairings))
@@ -49,17 +53,17 @@ func pairsFigure(docs []*results.Document) []Figure {
 
 // serversOf names the servers of all documents.
 func serversOf(docs []*results.Document) string {
-	return strings.Join(results.AppendNew(nil, results.Map(docs, servers)...), " and ")
+	return strings.Join(list.AppendNew(nil, list.Map(docs, servers)...), " and ")
 }
 
 // pairNames returns the labels of the rows.
-func pairNames(pairings []results.Pairing) []string {
-	return results.Map(pairings, func(p results.Pairing) string {
+func pairNames(pairings []report.Pairing) []string {
+	return list.Map(pairings, func(p report.Pairing) string {
 		return fmt.Sprintf("%s, %s", p.Naive.Scenario, clientsText(p.Naive.Clients))
 	})
 }
 
-func blank(pairings []results.Pairing) []string { return slices.Repeat([]string{" "}, len(pairings)) }
+func blank(pairings []report.Pairing) []string { return slices.Repeat([]string{" "}, len(pairings)) }
 
 // rowsPlot returns a plot with a labelled row for each label, the first one at the top.
 func rowsPlot(title string, labels []string) *plot.Plot {
@@ -78,11 +82,11 @@ func rowsPlot(title string, labels []string) *plot.Plot {
 func rowOf(i int, labels []string) float64 { return float64(len(labels) - i) }
 
 // pairsPanel draws a cost of both variants, with a line from the first one to the second one.
-func pairsPanel(pairings []results.Pairing, metric string, labels []string) *plot.Plot {
+func pairsPanel(pairings []report.Pairing, metric string, labels []string) *plot.Plot {
 	q := quantityOf(metric)
 	var all []float64
 	for _, p := range pairings {
-		for _, row := range []results.Row{p.Naive, p.Optimized} {
+		for _, row := range []summary.Row{p.Naive, p.Optimized} {
 			if m, measured := row.Metrics[metric]; measured {
 				all = append(all, m.Value)
 			}
@@ -98,7 +102,7 @@ func pairsPanel(pairings []results.Pairing, metric string, labels []string) *plo
 }
 
 // addPair draws both variants of a pair in a row, unless one of them was not measured.
-func addPair(p *plot.Plot, pair results.Pairing, row float64, x scale, q quantity) {
+func addPair(p *plot.Plot, pair report.Pairing, row float64, x scale, q quantity) {
 	naive, measured := pair.Naive.Metrics[q.Name]
 	optimized, also := pair.Optimized.Metrics[q.Name]
 	if !measured || !also {
@@ -111,13 +115,13 @@ func addPair(p *plot.Plot, pair results.Pairing, row float64, x scale, q quantit
 	p.Add(spots{pairSpot(from, pair.Naive, q), pairSpot(to, pair.Optimized, q)})
 }
 
-func pairSpot(at plotter.XY, row results.Row, q quantity) spot {
+func pairSpot(at plotter.XY, row summary.Row, q quantity) spot {
 	return spot{at, fmt.Sprintf("%s/%s: %s %s", row.Recipe, row.Variant, q.Format(row.Metrics[q.Name].Value), q.Name)}
 }
 
 // gainsPanel draws the factor by which the first metric of each pair is better in its second variant, and names the metric. Metrics
 // without a factor are written at 1.
-func gainsPanel(pairings []results.Pairing) *plot.Plot {
+func gainsPanel(pairings []report.Pairing) *plot.Plot {
 	const label = "gain, times better" + logLabel
 	panel := rowsPlot(label, blank(pairings))
 	low, high := 1.0, 1.0

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // metricFigure returns a figure with a panel for each of the metrics that has something to show; none if there is no such metric.
@@ -99,7 +99,7 @@ func setClients(p *plot.Plot, clients []int) {
 
 // clientTicks ticks an axis at numbers of clients.
 func clientTicks(clients []int) plot.ConstantTicks {
-	return results.Map(clients, func(n int) plot.Tick { return plot.Tick{Value: float64(n), Label: fmt.Sprint(n)} })
+	return list.Map(clients, func(n int) plot.Tick { return plot.Tick{Value: float64(n), Label: fmt.Sprint(n)} })
 }
 
 // formula is what a variant's formula says for each number of clients.
@@ -149,7 +149,7 @@ func (s *set) formulaEntries(metrics []string) []entry {
 	for _, metric := range metrics {
 		if len(s.clients()) > 1 && len(s.formulas(quantityOf(metric))) > 0 {
 			label := "formula, an upper bound"
-			if s.docs[0].Expected.Exact {
+			if s.docs[0].CountsExactly() {
 				label = "formula"
 			}
 			return []entry{{label, []plot.Thumbnailer{&plotter.Line{LineStyle: dashed(gray())}}}}

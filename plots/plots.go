@@ -19,6 +19,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // NotDrawn says of a scenario what has no figure.
@@ -82,7 +87,7 @@ func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
 type set struct {
 	docs     []*results.Document
 	groups   [][]*results.Document             // repeats of one variant under one number of clients
-	rows     map[*results.Document]results.Row // of each group, by its first document
+	rows     map[*results.Document]summary.Row // of each group, by its first document
 	looks    palette
 	prefix   string // begins the names of the set's files
 	notDrawn NotDrawn
@@ -90,18 +95,18 @@ type set struct {
 
 // setsOf returns the sets of documents, those of open loads at several rates first.
 func setsOf(docs []*results.Document) []*set {
-	drawable := results.Where(results.WithoutUnfinished(docs), (*results.Document).Drawable)
+	drawable := list.Where(grouping.WithoutUnfinished(docs), (*results.Document).Drawable)
 	isOpen := func(d *results.Document) bool { return d.Rate > 0 }
 	var all []*set
 	others := slices.DeleteFunc(slices.Clone(drawable), isOpen)
-	for _, sweep := range results.GroupBy(results.Where(drawable, isOpen), allButRate) {
+	for _, sweep := range list.GroupBy(list.Where(drawable, isOpen), allButRate) {
 		if s := newSet(sweep); len(s.rates()) >= fewestRates {
 			all = append(all, s)
 		} else {
 			others = append(others, sweep...)
 		}
 	}
-	all = append(all, results.Map(results.GroupBy(others, (*results.Document).Setup), newSet)...)
+	all = append(all, list.Map(list.GroupBy(others, grouping.Setup), newSet)...)
 	used := map[string]int{}
 	for _, s := range all {
 		// Several sets of one scenario and engine differ in a condition that the file name does not have.
@@ -116,7 +121,7 @@ func setsOf(docs []*results.Document) []*set {
 func allButRate(d *results.Document) string {
 	same := *d
 	same.Rate = 0
-	return fmt.Sprint(same.Setup(), d.Clients)
+	return fmt.Sprint(grouping.Setup(&same), d.Clients)
 }
 
 // Set groups the documents that share figures, with the name that these begin with.
@@ -127,14 +132,14 @@ type Set struct {
 
 // Sets returns the documents in the groups in which they are drawn. Those whose numbers must not be used are in none.
 func Sets(docs []*results.Document) []Set {
-	return results.Map(setsOf(docs), func(s *set) Set { return Set{s.prefix, s.docs} })
+	return list.Map(setsOf(docs), func(s *set) Set { return Set{s.prefix, s.docs} })
 }
 
 // newSet returns a set of drawable documents.
 func newSet(docs []*results.Document) *set {
-	s := &set{docs: docs, groups: results.GroupRepeats(docs), rows: map[*results.Document]results.Row{}, looks: newPalette(docs)}
+	s := &set{docs: docs, groups: grouping.Repeats(docs), rows: map[*results.Document]summary.Row{}, looks: newPalette(docs)}
 	for _, g := range s.groups {
-		s.rows[g[0]] = results.Summarize(g).Rows[0]
+		s.rows[g[0]] = summary.Of(g)[0]
 	}
 	s.prefix = docs[0].Scenario.Name + "-" + docs[0].Environment.Engine
 	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
@@ -146,7 +151,7 @@ func newSet(docs []*results.Document) *set {
 // same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
 // a count that every recipe has.
 func (s *set) same(q quantity, all []series) {
-	if slices.Contains(s.asked(), q.Name) || slices.Contains(results.CountMetrics(), q.Name) {
+	if slices.Contains(s.asked(), q.Name) || slices.Contains(metric.WithFormula(), q.Name) {
 		text := q.Name + " " + q.Format(all[0].points[0].value/q.factor)
 		if len(all) == 1 && len(s.variants()) > 1 {
 			text += " of " + all[0].name + " alone"
@@ -161,9 +166,9 @@ func (s *set) without(format string, args ...any) {
 }
 
 // asked returns the metrics that the scenario is about, of these kinds, or of all.
-func (s *set) asked(kinds ...results.Kind) []string {
-	return results.Where(s.docs[0].Scenario.Asks, func(metric string) bool {
-		return len(kinds) == 0 || slices.Contains(kinds, results.MetricNamed(metric).Kind)
+func (s *set) asked(kinds ...metric.Kind) []string {
+	return list.Where(s.docs[0].Scenario.Asks, func(name string) bool {
+		return len(kinds) == 0 || slices.Contains(kinds, metric.Named(name).Kind)
 	})
 }
 
@@ -204,17 +209,17 @@ func servers(d *results.Document) string {
 	if e.Engine == results.Embedded {
 		return "the embedded server"
 	}
-	return fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), results.Plural(len(e.Servers), "server"), e.Engine)
+	return fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), table.Plural(len(e.Servers), "server"), e.Engine)
 }
 
 // repeats returns the largest number of repeats of a group.
 func (s *set) repeats() int {
-	return results.Largest(results.Map(s.groups, func(g []*results.Document) int { return len(g) }))
+	return list.Largest(list.Map(s.groups, func(g []*results.Document) int { return len(g) }))
 }
 
 // clients returns the numbers of clients in the set, ascending.
 func (s *set) clients() []int {
-	return results.Distinct(results.Map(s.groups, func(g []*results.Document) int { return g[0].Clients }))
+	return list.Distinct(list.Map(s.groups, func(g []*results.Document) int { return g[0].Clients }))
 }
 
 // mostClients returns the largest number of clients, about which a scenario's claims are.
@@ -228,13 +233,13 @@ func (s *set) atMost() [][]*results.Document {
 
 // variants returns the groups of each variant, ascending by clients and rate; naive variants come first.
 func (s *set) variants() [][][]*results.Document {
-	keys := make([]results.GroupKey, len(s.groups))
+	keys := make([]grouping.Key, len(s.groups))
 	for i, g := range s.groups {
-		keys[i] = g[0].Key()
+		keys[i] = grouping.KeyOf(g[0])
 		keys[i].Clients, keys[i].Rate = 0, 0
 	}
 	sorted := slices.Clone(keys)
-	slices.SortFunc(sorted, results.GroupKey.Compare)
+	slices.SortFunc(sorted, grouping.Key.Compare)
 	sorted = slices.Compact(sorted)
 	out := make([][][]*results.Document, len(sorted))
 	for i, g := range s.groups {

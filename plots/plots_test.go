@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/variants"
@@ -31,7 +32,7 @@ func measured(t *testing.T, variant, kind string, clients, repeat int) *results.
 		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire", "release", "hold"}, Operation: "operation", Waiting: []string{"acquire"}, Clients: clients, Repeat: repeat,
 		Scenario:    results.Scenario{Name: "lock-contention"},
 		Environment: results.Environment{Engine: "container", ZooKeeper: "3.9.3", Servers: []string{"a", "b", "c"}},
-		Expected:    results.Expected{Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: float64(clients)}}},
+		Expected:    results.Expected{Costs: map[string]results.Cost{metric.NotificationsPerOp: {Formula: "N", Value: float64(clients)}}},
 	}
 	m := recordertest.Measurement{Window: recordertest.Stretch{End: 300 * ms}}
 	operations, slower := 45-repeat, 1
@@ -52,7 +53,7 @@ func measured(t *testing.T, variant, kind string, clients, repeat int) *results.
 			herd = clients
 		}
 		for member := range herd {
-			m.Notifications = append(m.Notifications, results.Notification{
+			m.Notifications = append(m.Notifications, recorder.Notification{
 				At: at + time.Duration(member)*ms/10, Client: (i + member) % clients, Zxid: int64(i + 1), Type: "NodeDeleted",
 			})
 		}
@@ -107,7 +108,7 @@ func TestSeries(t *testing.T) {
 
 	short, lockstep := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
 	short.Series.Operations = short.Series.Operations[:100]
-	lockstep.Window.Lockstep = true
+	lockstep.Scenario.Mode = results.LockstepMode
 	if _, names := draw(t, []*results.Document{short, lockstep}, "svg"); slices.Contains(names, name) {
 		t.Error("a measurement of 10 s or one in lockstep was drawn over time")
 	}
@@ -133,7 +134,7 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 		at := d.Window.Start + time.Duration(10*i)*ms
 		if at < 10*time.Second || at > 10*time.Second+outage {
 			m.Spans = append(m.Spans, recordertest.Span{Phase: d.Operation, Client: 7 * i % clients, Start: at, End: at})
-			m.Notifications = append(m.Notifications, results.Notification{At: at, Client: 7 * i % clients, Zxid: int64(i + 1), Type: "NodeDeleted"})
+			m.Notifications = append(m.Notifications, recorder.Notification{At: at, Client: 7 * i % clients, Zxid: int64(i + 1), Type: "NodeDeleted"})
 		}
 		read := results.BystanderRead{At: at, Service: ms, Response: time.Duration(i%5+1) * ms}
 		if at >= 10*time.Second && at <= 10*time.Second+outage {
@@ -312,12 +313,13 @@ func TestLittleData(t *testing.T) {
 // Of every recipe all phases are drawn that it declares, unless they were not timed or zkbench set their length.
 func TestPhasesOfEveryRecipe(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
-		for _, lockstep := range []bool{false, true} {
+		for _, mode := range []results.Mode{results.ClosedMode, results.LockstepMode} {
 			d := measured(t, "v", "naive", 1, 1)
+			d.Scenario.Mode, d.Expected.Costs = mode, nil
 			d.Scenario.Name, d.Recipe = "s", recipe.Name
 			d.Phases = recipe.PhasesWhere(func(variants.Phase) bool { return true })
 			d.UntimedPhases = recipe.PhasesWhere(func(p variants.Phase) bool { return p.UntimedInLockstep })
-			m := recordertest.Measurement{Config: recorder.Config{Lockstep: lockstep}, Window: recordertest.Stretch{End: 300 * ms}}
+			m := recordertest.Measurement{Window: recordertest.Stretch{End: 300 * ms}}
 			m.Spans = []recordertest.Span{{Phase: d.Operation, End: 300 * ms}}
 			var want, not []string
 			for i, phase := range d.Phases {
@@ -328,7 +330,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 				for at := range 5 {
 					m.Spans = append(m.Spans, recordertest.Span{Phase: phase, Start: time.Duration(at) * ms, End: time.Duration(2*at+1) * ms})
 				}
-				if phase != "hold" && (!lockstep || !slices.Contains(d.UntimedPhases, phase)) {
+				if phase != "hold" && (!d.Lockstep() || !slices.Contains(d.UntimedPhases, phase)) {
 					want = append(want, phase)
 				} else {
 					not = append(not, phase)
@@ -347,7 +349,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 				return strings.Contains(text, ">"+phase+", ms<") || strings.Contains(text, ">"+phase+", ms (log scale)<")
 			}
 			if slices.ContainsFunc(want, func(p string) bool { return !drawn(p) }) || slices.ContainsFunc(not, drawn) {
-				t.Errorf("%s, lockstep %v: want %v and not %v in %d figures", recipe.Name, lockstep, want, not, len(figures))
+				t.Errorf("%s, %s: want %v and not %v in %d figures", recipe.Name, mode, want, not, len(figures))
 			}
 		}
 	}

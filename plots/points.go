@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // point is a metric's median at a place of the axis, such as a number of clients, with the extremes of its repeats.
@@ -155,5 +155,5 @@ func lineEntry(name string, l look) entry {
 
 // legendOf returns an entry for each of the series.
 func legendOf(all []series) []entry {
-	return results.Map(all, func(s series) entry { return lineEntry(s.name, s.look) })
+	return list.Map(all, func(s series) entry { return lineEntry(s.name, s.look) })
 }

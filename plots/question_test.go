@@ -11,16 +11,17 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // A metric in which nothing differs is not drawn, and listed with its value.
 func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
 	docs := run(t)
 	for _, d := range docs {
-		d.Metrics[results.WritesPerOp] = results.Metric{Value: 2, Unit: "per op"}
-		d.Metrics[results.RequestsPerOp] = results.Metric{Value: 2, Unit: "per op"}
+		d.Metrics[metric.WritesPerOp] = results.Metric{Value: 2, Unit: "per op"}
+		d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 2, Unit: "per op"}
 		if d.Kind == "naive" {
-			d.Metrics[results.RequestsPerOp] = results.Metric{Value: 3, Unit: "per op"}
+			d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 3, Unit: "per op"}
 		}
 	}
 	_, notDrawn, err := plots.Figures(docs)
@@ -36,8 +37,8 @@ func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
 // A scenario that is about a metric has a panel of it.
 func TestFiguresFollowTheQuestion(t *testing.T) {
 	asked := map[string]string{
-		results.ItemsLost: "outcomes", "stale/read": "outcomes", results.Unavailable: "latencies", results.BytesPeak: "costs", "notice-max-ns": "latencies",
-		results.RequestsPerSecond: "throughput", results.Finished: "outcomes", results.FencedPerOp: "outcomes", "background-reads/s": "throughput", "background-read-p50-ns": "latencies", "background-read-p50-slowdown": "latencies",
+		metric.ItemsLost: "outcomes", "stale/read": "outcomes", metric.Unavailable: "latencies", metric.BytesPeak: "costs", "notice-max-ns": "latencies",
+		metric.RequestsPerSecond: "throughput", metric.Finished: "outcomes", metric.FencedPerOp: "outcomes", "background-reads/s": "throughput", "background-read-p50-ns": "latencies", "background-read-p50-slowdown": "latencies",
 	}
 	for metric, name := range asked {
 		docs := run(t)
@@ -81,8 +82,8 @@ func TestFarBoundsAreNotDrawn(t *testing.T) {
 	}{{1, true}, {1.4, true}, {2, false}, {50, false}} {
 		docs := run(t)
 		for _, d := range docs {
-			cost := d.Metrics[results.NotificationsPerOp].Value
-			d.Expected.Costs = map[string]results.Cost{results.NotificationsPerOp: {Formula: "N", Value: tt.factor * cost}}
+			cost := d.Metrics[metric.NotificationsPerOp].Value
+			d.Expected.Costs = map[string]results.Cost{metric.NotificationsPerOp: {Formula: "N", Value: tt.factor * cost}}
 		}
 		costs := figure(t, docs, "costs").Inline()
 		if drawn := strings.Contains(costs, "stroke-dasharray"); drawn != tt.drawn || strings.Contains(costs, ">formula") != tt.drawn {
@@ -96,7 +97,7 @@ func TestTimelinesPairEqualPromises(t *testing.T) {
 	docs := func(overview string) []*results.Document {
 		var out []*results.Document
 		for _, v := range []struct{ name, kind, forgoes string }{
-			{"children-watch", "naive", results.ItemsLost}, {"znode", "naive", ""}, {"aardvark", "optimized", ""}, {"predecessor-watch", "optimized", results.ItemsLost},
+			{"children-watch", "naive", metric.ItemsLost}, {"znode", "naive", ""}, {"aardvark", "optimized", ""}, {"predecessor-watch", "optimized", metric.ItemsLost},
 		} {
 			d := measured(t, v.name, v.kind, 4, 1)
 			if d.Scenario.Overview = overview; v.forgoes != "" {
@@ -184,7 +185,7 @@ func TestCompared(t *testing.T) {
 		}
 		sides = append(sides, side)
 	}
-	c, err := compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", results.NotificationsPerOp}})
+	c, err := compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", metric.NotificationsPerOp}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +247,7 @@ func TestPairs(t *testing.T) {
 			d.Scenario.Name, d.Scenario.Overview = name, "predecessor-watch against children-watch by handoff-p50-ns"
 			if i == 3 {
 				d.Scenario.Overview = "predecessor-watch against children-watch by items-lost"
-				d.Metrics[results.ItemsLost] = results.Metric{Value: float64(len(d.Kind) - 5)}
+				d.Metrics[metric.ItemsLost] = results.Metric{Value: float64(len(d.Kind) - 5)}
 			}
 			docs = append(docs, d)
 		}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -27,7 +28,7 @@ func (s *set) recoveries() []Figure {
 		return nil
 	}
 	x := recoveryScale(times)
-	labels := results.Map(groups, func(g []*results.Document) string { return g[0].Variant })
+	labels := list.Map(groups, func(g []*results.Document) string { return g[0].Variant })
 	p := rowsPlot("recovery, ms"+logLabel, labels)
 	for i, g := range groups {
 		s.addRecoveries(p, g, rowOf(i, labels), x)

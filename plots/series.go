@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // shortestSeries is the length of a measurement above which its time series is drawn.
@@ -79,7 +80,7 @@ func (t track) line(value func(first, end int) (y float64, ok bool)) plotter.XYs
 // rate draws counts as counts per second.
 func (t track) rate(counts []int64) plotter.XYs {
 	return t.line(func(first, end int) (float64, bool) {
-		return float64(results.Sum(counts[first:end])) / t.step.Seconds(), true
+		return float64(list.Sum(counts[first:end])) / t.step.Seconds(), true
 	})
 }
 
@@ -87,7 +88,7 @@ func (t track) rate(counts []int64) plotter.XYs {
 func (t track) latencies() plotter.XYs {
 	s := t.doc.Series
 	return t.line(func(first, end int) (float64, bool) {
-		samples, total := results.Sum(s.Samples[first:end]), results.Sum(s.Time[first:end])
+		samples, total := list.Sum(s.Samples[first:end]), list.Sum(s.Time[first:end])
 		return milliseconds(total) / float64(max(samples, 1)), samples > 0
 	})
 }
@@ -122,8 +123,8 @@ func (t track) reads() plotter.XYs {
 // overTime draws the time series of the middle repeat of each variant under the largest number of clients. Short measurements are left
 // out, and those in lockstep, whose pace zkbench sets.
 func (s *set) overTime() []Figure {
-	docs := results.Where(results.Map(s.atMost(), middle), func(d *results.Document) bool {
-		return d.Series != nil && !d.Window.Lockstep && lengthOf(d) > shortestSeries
+	docs := list.Where(list.Map(s.atMost(), middle), func(d *results.Document) bool {
+		return d.Series != nil && !d.Lockstep() && lengthOf(d) > shortestSeries
 	})
 	if len(docs) == 0 {
 		return nil

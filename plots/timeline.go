@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -31,7 +32,7 @@ const (
 // timelines draws the notifications of two variants that make the same promise, one below the other: first those of the overview,
 // then each other naive variant and an optimized one, the overview's if possible. Variants in lockstep have no timeline, as zkbench sets their pace.
 func (s *set) timelines() []Figure {
-	if s.docs[0].Window.Lockstep {
+	if s.docs[0].Lockstep() {
 		return nil
 	}
 	out := s.applicationTimelines()
@@ -88,7 +89,7 @@ func (s *set) timelinePairs() [][2][]*results.Document {
 			out = append(out, [2][]*results.Document{upper, lower})
 		}
 	}
-	pair, _ := results.ParsePair(s.docs[0].Scenario.Overview) // empty if there is none
+	pair, _ := claim.ParsePair(s.docs[0].Scenario.Overview) // empty if there is none
 	add(find(func(d *results.Document) bool { return d.Variant == pair.Naive }), find(func(d *results.Document) bool { return d.Variant == pair.Optimized }))
 	for _, g := range groups {
 		if g[0].Kind != "naive" {

@@ -1,95 +1,80 @@
 package results_test
 
 import (
-	"slices"
-	"strings"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
-// What delays times is told, and whether it is zkbench itself that was short of CPU.
-func TestSaturatedAndDelayed(t *testing.T) {
+const ms = time.Millisecond
+
+func TestHerdQuantile(t *testing.T) {
+	h := results.Herd{Sizes: []results.SizeCount{{1, 98}, {50, 1}, {100, 1}}}
+	for q, want := range map[float64]int{0.5: 1, 0.98: 1, 0.99: 50, 1: 100} {
+		if got := h.Quantile(q); got != want {
+			t.Errorf("quantile %g = %d, want %d", q, got, want)
+		}
+	}
+}
+
+// Merging histograms is what recording everything into one would have been.
+func TestMergeHistogramsIsLossless(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		var all []time.Duration
+		var parts []results.Histogram
+		for range 1 + random.IntN(5) {
+			part := make([]time.Duration, random.IntN(200))
+			for i := range part {
+				part[i] = time.Duration(random.ExpFloat64() * float64(50*ms))
+			}
+			all = append(all, part...)
+			h, err := results.NewHistogram(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, h)
+		}
+		want, err := results.NewHistogram(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := results.MergeHistograms(parts)
+		if err != nil || got != want {
+			t.Fatalf("merged %d samples differ from the same recorded at once (%v)", want.Samples, err)
+		}
+	}
+}
+
+// The smallest readings are compared, and a growth that may be noise is not told.
+func TestHeapPerWatch(t *testing.T) {
 	for _, tt := range []struct {
-		name               string
-		health             results.Health
-		saturated, delayed int
+		name string
+		heap results.Heap
+		want float64 // 0: not told
 	}{
-		{"at ease", results.Health{ClientCPU: 0.5, MachineCPU: 0.9, SchedulerP99: ms, LatenessP99: ms}, 0, 0},
-		{"unknown", results.Health{MachineCPU: -1}, 0, 0},
-		{"out of CPU", results.Health{ClientCPU: 0.9}, 1, 1},
-		{"throttled", results.Health{Throttled: 1}, 1, 1},
-		{"a busy machine", results.Health{MachineCPU: 0.99}, 0, 1},
-		{"late", results.Health{LatenessP99: 3 * ms, SchedulerP99: 3 * ms}, 0, 2},
+		{"the smallest count", results.Heap{Before: []int64{1010_000, 1000_000, 1005_000}, After: []int64{4000_000, 4020_000, 4001_000}, Watches: 10}, 300_000},
+		{"not measured", results.Heap{Why: "no", Watches: 10}, 0},
+		{"not measured in the end", results.Heap{Before: []int64{1000_000}, Watches: 10}, 0},
+		{"no watches", results.Heap{Before: []int64{1000_000}, After: []int64{4000_000}}, 0},
+		{"it shrank", results.Heap{Before: []int64{4000_000}, After: []int64{1000_000}, Watches: 10}, 0},
+		{"noise before", results.Heap{Before: []int64{1000_000, 1601_000}, After: []int64{4000_000}, Watches: 10}, 0},
+		{"noise after", results.Heap{Before: []int64{1000_000}, After: []int64{4601_000, 4000_000}, Watches: 10}, 0},
+		{"just enough", results.Heap{Before: []int64{1000_000, 1600_000}, After: []int64{4000_000}, Watches: 10}, 300_000},
+		{"less than servers may drift", results.Heap{Before: []int64{1_000_000}, After: []int64{1_010_940}, Watches: 10}, 0},
 	} {
-		d := results.Document{Health: tt.health, Metrics: map[string]results.Metric{"bystander-p99-ns": {Value: float64(10 * ms)}}}
-		if s, l := d.Saturated(), d.Delayed(); len(s) != tt.saturated || len(l) != tt.delayed {
-			t.Errorf("%s: saturated %q, delayed %q", tt.name, s, l)
+		got, ok := tt.heap.PerWatch()
+		if got != tt.want || ok != (tt.want > 0) {
+			t.Errorf("%s: %g bytes per watch (%v), want %g", tt.name, got, ok, tt.want)
 		}
-	}
-}
-
-// The documents of two runs under different conditions are two groups, however their repeats are ordered.
-func TestGroupRepeatsKeepsConditionsApart(t *testing.T) {
-	var docs []*results.Document
-	for repeat := 1; repeat <= 3; repeat++ {
-		for _, kernel := range []string{"6.1", "6.12"} {
-			d := &results.Document{Scenario: results.Scenario{Name: "s"}, Recipe: "lock", Variant: "znode", Clients: 10, Repeat: repeat}
-			d.Environment.Kernel = kernel
-			docs = append(docs, d)
-		}
-	}
-	groups := results.GroupRepeats(docs)
-	if len(groups) != 2 || len(groups[0]) != 3 || len(groups[1]) != 3 {
-		t.Errorf("%d groups, want 2 of 3 repeats each", len(groups))
-	}
-}
-
-func TestGroupKeyOrder(t *testing.T) {
-	ordered := []results.GroupKey{
-		{Scenario: "a", Size: 2, Clients: 20, Kind: "optimized", Variant: "z"},
-		{Scenario: "b", Size: 1, Clients: 20, Kind: "optimized", Variant: "z"},
-		{Scenario: "b", Size: 2, Clients: 10, Kind: "optimized", Variant: "a"},
-		{Scenario: "b", Size: 2, Clients: 20, Kind: "naive", Variant: "z"},
-		{Scenario: "b", Size: 2, Clients: 20, Kind: "optimized", Variant: "a"},
-		{Scenario: "b", Size: 2, Clients: 20, Kind: "optimized", Variant: "b"},
-	}
-	for i := 1; i < len(ordered); i++ {
-		if ordered[i-1].Compare(ordered[i]) >= 0 || ordered[i].Compare(ordered[i-1]) <= 0 {
-			t.Errorf("%v does not stand before %v", ordered[i-1], ordered[i])
-		}
-	}
-}
-
-// Rows of two engines alternate in the order of tables, and stand in two tables all the same.
-func TestOneTableForEachEngine(t *testing.T) {
-	var rows []results.Row
-	for _, clients := range []int{1, 10} {
-		for _, engine := range []string{"container", "process"} {
-			rows = append(rows, results.Row{Scenario: "s", Recipe: "lock", Variant: "znode", Clients: clients, Engine: engine, Repeats: 1})
-		}
-	}
-	var out strings.Builder
-	if err := (results.Summary{Rows: rows}).WriteTable(&out, 80); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(out.String(), "s on "); n != 2 {
-		t.Errorf("%d tables, want 2:\n%s", n, out.String())
-	}
-}
-
-// Every metric of a document is one that a recipe with its phases can have.
-func TestMetricNames(t *testing.T) {
-	d := whole(t)
-	names := results.MetricNames(d.Phases, []results.Share{{Phase: "stale", Of: "read"}}, nil)
-	for name := range d.Metrics {
-		if !slices.Contains(names, name) {
-			t.Errorf("%s is missing in %q", name, names)
-		}
-	}
-	for _, want := range []string{"ops/s", "stale/read", "acquire-p99-ns", "bystander-service-max-ns", "heap-bytes/watch", "acquire-p50/floor", "floor-write-p50-ns"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("%s is missing in %q", want, names)
+		d := &results.Document{Heap: &tt.heap}
+		recordertest.Measurement{}.Complete(t, d)
+		if m, told := d.Metrics[metric.HeapPerWatch]; told != ok || m.Value != tt.want {
+			t.Errorf("%s: the metric is %+v (%v)", tt.name, m, told)
 		}
 	}
 }

@@ -5,15 +5,8 @@ import (
 	"time"
 )
 
-// MaxFaults is the largest number of faults that a document lists; others are only counted.
-const MaxFaults = 200
-
 // MaxExcerpt is the largest length of the excerpt around the first fault.
 const MaxExcerpt = 10 * time.Second
-
-// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. If there would be more, every other
-// dot is left out.
-const MaxDots = 4000
 
 // Failure describes the faults of a measurement and their cost. Faults outside of the window are left out.
 type Failure struct {

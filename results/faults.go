@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // FaultKind is what goes wrong.
@@ -86,7 +88,7 @@ func ShortDuration(d time.Duration) string {
 
 // FaultsText returns a schedule of faults, separated by semicolons; empty without any.
 func FaultsText(schedule []FaultLoad) string {
-	return strings.Join(Map(schedule, FaultLoad.String), "; ")
+	return strings.Join(list.Map(schedule, FaultLoad.String), "; ")
 }
 
 // Faulty reports whether the scenario asks for faults.

@@ -1,6 +1,8 @@
 package results
 
-import "slices"
+import (
+	"slices"
+)
 
 // Heap holds the use of the servers' heaps before and after all clients line up.
 type Heap struct {

@@ -4,16 +4,9 @@ import (
 	"maps"
 	"slices"
 	"time"
-)
 
-// Notification is one watch event that a client received.
-type Notification struct {
-	At     time.Duration
-	Client int
-	Zxid   int64  // of the transaction that caused it; -1 from servers before 3.9, and if it was sent again after a reconnect
-	Type   string // NodeDeleted, …
-	Path   string
-}
+	"github.com/zkbench/zkbench/results/list"
+)
 
 // The groupings of herds.
 const (
@@ -23,11 +16,11 @@ const (
 
 // HerdSizes returns the numbers of herds by their size, the smallest herds first.
 func HerdSizes(counts map[int]int64) []SizeCount {
-	return Map(slices.Sorted(maps.Keys(counts)), func(size int) SizeCount { return SizeCount{size, counts[size]} })
+	return list.Map(slices.Sorted(maps.Keys(counts)), func(size int) SizeCount { return SizeCount{size, counts[size]} })
 }
 
-// total returns the number of herds, and that of the notifications in them.
-func (h Herd) total() (herds, members int64) {
+// Total returns the number of herds, and that of the notifications in them.
+func (h Herd) Total() (herds, members int64) {
 	for _, s := range h.Sizes {
 		herds += s.Count
 		members += int64(s.Size) * s.Count
@@ -37,7 +30,7 @@ func (h Herd) total() (herds, members int64) {
 
 // Mean returns the average size of the herds, zero without herds.
 func (h Herd) Mean() float64 {
-	herds, members := h.total()
+	herds, members := h.Total()
 	if herds == 0 {
 		return 0
 	}
@@ -47,7 +40,7 @@ func (h Herd) Mean() float64 {
 // Quantile returns the smallest size that at least the share q of the herds does not exceed, zero without herds.
 func (h Herd) Quantile(q float64) int {
 	var seen int64
-	herds, _ := h.total()
+	herds, _ := h.Total()
 	for _, s := range h.Sizes {
 		seen += s.Count
 		if float64(seen) >= q*float64(herds) {
@@ -63,4 +56,48 @@ func (h Herd) Max() int {
 		return 0
 	}
 	return h.Sizes[len(h.Sizes)-1].Size
+}
+
+// Herd groups the window's notifications by the transaction that caused them.
+type Herd struct {
+	// Grouping is "zxid" if notifications name the transaction that caused them (ZooKeeper 3.9 and later), and "path and
+	// time" if the groups are guessed.
+	Grouping string `json:"grouping"`
+	// Ungrouped is the number of notifications in no herd. A server sends them again after a reconnect, without a transaction.
+	Ungrouped int64 `json:"ungrouped,omitempty"`
+
+	Sizes    []SizeCount `json:"sizes"`
+	Spread   Histogram   `json:"spread"` // time from the first to the last arrival of each herd
+	Peak10ms int         `json:"peak_10ms"`
+}
+
+// SizeCount is the number of transactions (Count) that each caused Size notifications.
+type SizeCount struct {
+	Size  int   `json:"size"`
+	Count int64 `json:"count"`
+}
+
+// TimelineLength is the largest length of a timeline.
+const TimelineLength = time.Second
+
+// Timeline is everything that happened in a stretch of at most one second, for the herd timeline plot.
+type Timeline struct {
+	Start         time.Duration   `json:"start_ns"`
+	End           time.Duration   `json:"end_ns"`
+	Notifications []TimelineDot   `json:"notifications"`
+	Bystander     []BystanderRead `json:"bystander"`
+}
+
+// TimelineDot is one notification in a timeline.
+type TimelineDot struct {
+	At     time.Duration `json:"at_ns"` // since the timeline's start
+	Client int           `json:"client"`
+}
+
+// BystanderRead is one read by a bystander, a session that does not take part in the recipe.
+type BystanderRead struct {
+	At       time.Duration `json:"at_ns"`       // when the read was due
+	Service  time.Duration `json:"service_ns"`  // from sending the read to its reply
+	Response time.Duration `json:"response_ns"` // from when it was due to its reply
+	Server   int           `json:"server"`
 }

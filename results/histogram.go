@@ -10,7 +10,7 @@ import (
 // The range and precision of every histogram: from a microsecond to an hour, with three digits.
 const (
 	lowestLatency  = time.Microsecond
-	highestLatency = time.Hour
+	HighestLatency = time.Hour
 	digits         = 3
 )
 
@@ -59,7 +59,7 @@ func (l *LiveHistogram) Encode() (Histogram, error) {
 }
 
 func newHDR() *hdrhistogram.Histogram {
-	return hdrhistogram.New(int64(lowestLatency), int64(highestLatency), digits)
+	return hdrhistogram.New(int64(lowestLatency), int64(HighestLatency), digits)
 }
 
 func encode(h *hdrhistogram.Histogram, dropped int64) (Histogram, error) {

@@ -156,17 +156,6 @@ func (s Scenario) Settings() []string {
 	return out
 }
 
-// conditions returns the part of the load that affects a single measurement.
-func (s Scenario) conditions() map[Condition]string {
-	out := map[Condition]string{{LoadAspect, "tunnelled"}: fmt.Sprint(s.Tunnelled)}
-	for _, f := range s.Fields() {
-		if f.Condition {
-			out[Condition{LoadAspect, f.Name}] = cmp.Or(f.Text(), "none")
-		}
-	}
-	return out
-}
-
 // Rates returns the rates that are swept: the largest one of a load in stages, and a single zero in a load that is not open.
 func (s *Scenario) Rates() []int {
 	switch {

@@ -1,9 +1,8 @@
 package results
 
-import "time"
-
-// MaxBins is the largest number of bins of a [Series]. If more are needed, the width of all bins is doubled.
-const MaxBins = 600
+import (
+	"time"
+)
 
 // FirstBin is the width of the bins before it is doubled.
 const FirstBin = 100 * time.Millisecond

@@ -3,10 +3,9 @@ package results
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // StageLoad is the load of one stage of the window.
@@ -32,21 +31,9 @@ func (l StageLoad) String() string {
 	return text
 }
 
-// after names the load of a stage that follows another one: "100/s", or "100 to 400/s" for a ramp.
-func (l StageLoad) after(before StageLoad) string {
-	unit := "/s"
-	if l.Clients > 0 {
-		unit = " " + Plural(l.Clients, "client")
-	}
-	if l.Ramp {
-		return fmt.Sprintf("%d to %d%s", before.Level(), l.Level(), unit)
-	}
-	return fmt.Sprint(l.Level(), unit)
-}
-
 // StagesLast returns how long stages last together.
 func StagesLast(stages []StageLoad) time.Duration {
-	return Sum(Map(stages, func(s StageLoad) time.Duration { return s.For }))
+	return list.Sum(list.Map(stages, func(s StageLoad) time.Duration { return s.For }))
 }
 
 // Stage is what happened in one stage of the window.
@@ -67,125 +54,3 @@ func (s Scenario) staged() bool { return len(s.Stages) > 0 }
 
 // IsStaged reports whether the load changes in stages, so that its numbers are not those of one load.
 func (d *Document) IsStaged() bool { return d.Scenario.staged() }
-
-// stagePhase returns the phase whose durations stages have.
-func (d *Document) stagePhase() string {
-	if d.Scenario.Mode == OpenMode {
-		return ResponsePhase
-	}
-	return d.Phases[0]
-}
-
-// stageMetrics returns the metrics of one stage, by the names that they have for a whole window.
-func (d *Document) stageMetrics(s Stage) (map[string]Metric, error) {
-	out := values{}
-	out.set(HerdMax, float64(s.LargestHerd))
-	if length := (s.End - s.Start).Seconds(); length > 0 {
-		out.set(OpsPerSecond, float64(s.Operations)/length)
-	}
-	if s.Operations > 0 {
-		out.set(NotificationsPerOp, float64(s.Notifications)/float64(s.Operations))
-	}
-	if d.Scenario.Mode == OpenMode {
-		out.set(BacklogMax, float64(s.BacklogMax))
-	}
-	h, err := s.Latency.Decode()
-	if err != nil || h.TotalCount() == 0 || d.backsUp(s) {
-		return out, err
-	}
-	for _, p := range []float64{50, 99} {
-		out.set(Quantile(d.stagePhase(), p), float64(h.ValueAtPercentile(p)))
-	}
-	return out, nil
-}
-
-// backsUp reports whether arrivals of a stage may be among those that clients could not serve, so that it has no response times.
-func (d *Document) backsUp(s Stage) bool { return d.BeyondCapacity() && s.End > d.Open.LastEmpty }
-
-// StageRow summarizes the repeats of one stage.
-type StageRow struct {
-	From    time.Duration // since the window began
-	To      time.Duration
-	Load    string
-	Metrics map[string]Aggregated
-}
-
-// stageRows summarizes the stages of the repeats of one variant under one load.
-func stageRows(group []*Document) []StageRow {
-	var rows []StageRow
-	var from time.Duration
-	before := StageLoad{}
-	for i, load := range group[0].Scenario.Stages {
-		var repeats []*Document
-		backsUp := false
-		for _, d := range group {
-			if i >= len(d.Stages) {
-				continue // the measurement was interrupted before the stage
-			}
-			backsUp = backsUp || d.backsUp(d.Stages[i])
-			if m, err := d.stageMetrics(d.Stages[i]); err == nil {
-				repeats = append(repeats, &Document{Metrics: m})
-			}
-		}
-		row := StageRow{From: from, To: from + load.For, Load: load.after(before), Metrics: Aggregate(repeats)}
-		if backsUp {
-			dropResponse(row.Metrics)
-		}
-		rows = append(rows, row)
-		from, before = from+load.For, load
-	}
-	return rows
-}
-
-// stageTable returns the table of the stages of one scenario's rows; nil if the load has none.
-func stageTable(rows []Row) *table.Table {
-	if !slices.ContainsFunc(rows, func(r Row) bool { return len(r.Stages) > 0 }) {
-		return nil
-	}
-	columns := stageColumns(rows[0])
-	header := table.Left("variant", "stage", "load")
-	oneCount := !slices.ContainsFunc(rows, func(r Row) bool { return r.Clients != rows[0].Clients })
-	if !oneCount {
-		header = append(table.Right("clients"), header...)
-	}
-	for _, c := range columns {
-		header = append(header, c.header())
-	}
-	t := table.New(header...)
-	for i, r := range rows {
-		if i > 0 {
-			t.Rule()
-		}
-		label := r.Variant + r.mark()
-		for _, s := range r.Stages {
-			line := []any{label, fmt.Sprintf("%s to %s", s.From, s.To), s.Load}
-			if !oneCount {
-				line = append([]any{r.Clients}, line...)
-			}
-			r.Metrics = s.Metrics
-			for _, c := range columns {
-				line = append(line, r.Show(c.metric))
-			}
-			t.Row(line...)
-		}
-	}
-	return t
-}
-
-// stageColumns returns the columns of a table of stages. An open load has response times and a backlog.
-func stageColumns(r Row) []column {
-	phase := r.Phases[0]
-	columns := []column{{0, OpsPerSecond}}
-	if r.Rate > 0 {
-		phase = ResponsePhase
-	}
-	columns = append(columns,
-		column{2, Quantile(phase, 50)},
-		column{0, Quantile(phase, 99)})
-	if r.Rate > 0 {
-		columns = append(columns, column{1, BacklogMax})
-	}
-	return append(columns,
-		column{3, NotificationsPerOp},
-		column{4, HerdMax})
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 const backgroundField = "background"
@@ -117,8 +118,8 @@ func (s *Scenario) describeBackground() string {
 	}
 	by := "a session of its own on each server"
 	if b.Sessions > 0 {
-		by = fmt.Sprintf("%d %s of its own", b.Sessions, results.Plural(b.Sessions, "session"))
+		by = fmt.Sprintf("%d %s of its own", b.Sessions, table.Plural(b.Sessions, "session"))
 	}
 	return fmt.Sprintf("; beside a background of %d reads and %d writes per second on %d %s of %d bytes, by %s",
-		b.Reads, b.Writes, b.Znodes, results.Plural(b.Znodes, "znode"), b.Bytes, by)
+		b.Reads, b.Writes, b.Znodes, table.Plural(b.Znodes, "znode"), b.Bytes, by)
 }

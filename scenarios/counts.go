@@ -9,12 +9,11 @@ import (
 // times.
 func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{
-		Requests:      map[string]int64{},
-		Failed:        map[string]int64{},
-		TotalRequests: c.TotalRequests(),
-		BytesOut:      c.BytesOut,
-		BytesIn:       c.BytesIn,
-		Housekeeping:  c.Housekeeping,
+		Requests:     map[string]int64{},
+		Failed:       map[string]int64{},
+		BytesOut:     c.BytesOut,
+		BytesIn:      c.BytesIn,
+		Housekeeping: c.Housekeeping,
 	}
 	out.Writes, out.FailedWrites = c.Writes()
 	for op, n := range c.Requests {
@@ -22,7 +21,6 @@ func CountsOf(c wire.Counts) results.Counts {
 			out.Requests[wire.Opcode(op).String()] += n
 		}
 		if failed := c.Failed[op]; failed > 0 {
-			out.TotalFailed += failed
 			out.Failed[wire.Opcode(op).String()] += failed
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -51,7 +51,7 @@ func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 func (s *Scenario) describeFailure() string {
 	text := ""
 	if len(s.Faults) > 0 {
-		text = "; meanwhile " + strings.Join(results.Map(s.Faults, faults.Words), "; ")
+		text = "; meanwhile " + strings.Join(list.Map(s.Faults, faults.Words), "; ")
 	}
 	if s.SessionTimeout > 0 {
 		text += fmt.Sprintf("; sessions time out after %s", s.SessionTimeout)

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -25,7 +25,7 @@ func Names() []string {
 	if err != nil {
 		panic("the embedded scenarios cannot be listed: " + err.Error())
 	}
-	return results.Map(files, func(f fs.DirEntry) string { return strings.TrimSuffix(f.Name(), ".yaml") })
+	return list.Map(files, func(f fs.DirEntry) string { return strings.TrimSuffix(f.Name(), ".yaml") })
 }
 
 // Load returns the scenario of that name, or the scenario in a file if the argument looks like a path. The error lists every

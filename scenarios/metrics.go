@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -18,6 +20,6 @@ func SharesOf(recipe variants.Recipe) []results.Share {
 
 // MetricNames returns every metric that a measurement of a recipe can have.
 func MetricNames(recipe variants.Recipe) []string {
-	losses := results.Map(recipe.Losses, func(loss variants.Loss) string { return string(loss) })
-	return results.MetricNames(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
+	losses := list.Map(recipe.Losses, func(loss variants.Loss) string { return string(loss) })
+	return metric.Names(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -41,7 +42,7 @@ func rulesOf(m Mode) (rules modeRules, exists bool) {
 
 // modeNames lists the modes for a message.
 func modeNames() string {
-	names := results.Map(modes(), func(r namedRules) string { return string(r.name) })
+	names := list.Map(modes(), func(r namedRules) string { return string(r.name) })
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -80,5 +81,5 @@ func (openRules) describe(s *Scenario) string {
 		return s.describeStages()
 	}
 	return fmt.Sprintf("%s operations per second (%s arrivals) for %s after %s of warm-up",
-		strings.Join(results.Map(s.Rate, strconv.Itoa), ", "), s.Arrivals, s.Duration, s.WarmUp)
+		strings.Join(list.Map(s.Rate, strconv.Itoa), ", "), s.Arrivals, s.Duration, s.WarmUp)
 }

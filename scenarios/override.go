@@ -9,6 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 )
@@ -60,9 +63,9 @@ func (s *Scenario) replace(given map[string][]string) {
 
 // overviewUnmeasured reports whether the overview is by a metric that the background does not have.
 func (s *Scenario) overviewUnmeasured() bool {
-	pair, err := results.ParsePair(s.Overview)
-	return err == nil && slices.ContainsFunc(pair.Metrics, func(metric string) bool {
-		return results.MetricNamed(metric).Part == results.BackgroundPart && (s.Background == nil || !s.Background.Measures(metric))
+	pair, err := claim.ParsePair(s.Overview)
+	return err == nil && slices.ContainsFunc(pair.Metrics, func(name string) bool {
+		return metric.Named(name).Part == metric.BackgroundPart && (s.Background == nil || !metric.MeasuredBy(*s.Background, name))
 	})
 }
 
@@ -83,7 +86,7 @@ func set(f results.Field, texts []string) error {
 		}
 		return err
 	case *[]int, *[]string:
-		return setPlain(f, &yaml.Node{Kind: yaml.SequenceNode, Content: results.Map(strings.Split(strings.Join(texts, ","), ","), word)})
+		return setPlain(f, &yaml.Node{Kind: yaml.SequenceNode, Content: list.Map(strings.Split(strings.Join(texts, ","), ","), word)})
 	default:
 		return setPlain(f, word(last[0]))
 	}

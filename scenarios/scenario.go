@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
@@ -58,13 +59,13 @@ func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.M
 // metricsAsked returns the metrics of the scenario's overview and of its claims, each once and in this order.
 func (s *Scenario) metricsAsked() []string {
 	var asked []string
-	if pair, err := results.ParsePair(s.Overview); err == nil {
+	if pair, err := claim.ParsePair(s.Overview); err == nil {
 		asked = pair.Metrics
 	}
 	for _, c := range s.Claims() {
 		asked = append(asked, c.Metric)
 	}
-	return results.AppendNew(nil, asked...)
+	return list.AppendNew(nil, asked...)
 }
 
 // Claims returns the claims of a valid scenario.
@@ -110,7 +111,7 @@ func (s *Scenario) KnownBroken(v variants.Variant) string {
 func (s *Scenario) ExpectsBreach(v variants.Variant) bool { return slices.Contains(s.Broken, v.Name) }
 
 func variantNames(recipe variants.Recipe) []string {
-	return results.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
+	return list.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
@@ -171,7 +172,7 @@ func (s *Scenario) Quick() {
 	}
 	clients := []int{}
 	for _, n := range s.Clients {
-		clients = results.AppendNew(clients, min(n, most))
+		clients = list.AppendNew(clients, min(n, most))
 	}
 	s.Clients, s.Repeats, s.Expect = clients, 1, nil
 	if s.Mode == Open {

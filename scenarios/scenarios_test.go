@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -118,7 +119,7 @@ func TestMetricsAskedOutliveFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := s.Asks
-	for _, metric := range []string{results.OpsPerSecond, results.HerdMax, results.NotificationsPerOp} {
+	for _, metric := range []string{metric.OpsPerSecond, metric.HerdMax, metric.NotificationsPerOp} {
 		if !slices.Contains(asked, metric) {
 			t.Errorf("asks %v, want %s among them", asked, metric)
 		}

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -41,13 +42,13 @@ func stageFields(l *results.StageLoad) []strict.Field {
 	}
 }
 
-func readStages(list *yaml.Node, name string) (stages []results.StageLoad, mistakes strict.Mistakes) {
+func readStages(elements *yaml.Node, name string) (stages []results.StageLoad, mistakes strict.Mistakes) {
 	var all []*results.StageLoad
-	mistakes = strict.List(list, name, func() ([]strict.Field, func() []string) {
+	mistakes = strict.List(elements, name, func() ([]strict.Field, func() []string) {
 		all = append(all, &results.StageLoad{})
 		return stageFields(all[len(all)-1]), nil
 	})
-	return results.Map(all, func(l *results.StageLoad) results.StageLoad { return *l }), mistakes
+	return list.Map(all, func(l *results.StageLoad) results.StageLoad { return *l }), mistakes
 }
 
 // Complete fills in what follows from other fields: how operations arrive, and of a load in stages its length and, if clients loop, their

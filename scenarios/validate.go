@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -78,7 +79,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 		s.validateVariants(&p, *recipe)
 		s.validateClaims(&p, recipe)
 	} else {
-		names := results.Map(recipes, func(r variants.Recipe) string { return r.Name })
+		names := list.Map(recipes, func(r variants.Recipe) string { return r.Name })
 		p.add("recipe", "there is no recipe %q%s", s.Recipe, strict.Nearest(s.Recipe, names))
 		s.validateClaims(&p, nil)
 	}
@@ -168,7 +169,7 @@ type claimCheck struct {
 // overview checks the pair of variants in the overview.
 func (c claimCheck) overview() {
 	const field = "overview"
-	pair, err := results.ParsePair(c.Overview)
+	pair, err := claim.ParsePair(c.Overview)
 	if err != nil {
 		c.add(field, "%s", err)
 		return
@@ -184,24 +185,24 @@ func (c claimCheck) overview() {
 }
 
 // metric checks whether a metric is measured under the scenario's load, with these variants.
-func (c claimCheck) metric(field, metric string, mentioned ...string) {
+func (c claimCheck) metric(field, name string, mentioned ...string) {
 	if c.recipe == nil {
 		return
 	}
-	part := results.MetricNamed(metric).Part
+	part := metric.Named(name).Part
 	switch {
-	case !slices.Contains(c.metrics, metric):
-		c.add(field, "recipe %s has no metric %q%s", c.Recipe, metric, strict.Nearest(metric, c.metrics))
-	case c.Mode != Open && part == results.OpenLoad:
-		c.add(field, "%s is measured only in open loads, and this one is %s", metric, c.Mode)
-	case part == results.LimitedLoad && c.AtMost == 0:
-		c.add(field, "%s is measured only in scenarios with at-most, which this one lacks", metric)
-	case len(c.Faults) == 0 && part == results.FaultyLoad && !alwaysCounted(*c.recipe, metric, mentioned):
-		c.add(field, "%s is measured only in scenarios with faults, and this one has none", metric)
-	case c.Background == nil && part == results.BackgroundPart:
-		c.add(field, "%s is measured only in scenarios with a background, and this one has none", metric)
-	case part == results.BackgroundPart && !c.Background.Measures(metric):
-		c.add(field, "%s is measured only if the background sends such requests, and this one has %s", metric, c.Background)
+	case !slices.Contains(c.metrics, name):
+		c.add(field, "recipe %s has no metric %q%s", c.Recipe, name, strict.Nearest(name, c.metrics))
+	case c.Mode != Open && part == metric.OpenLoad:
+		c.add(field, "%s is measured only in open loads, and this one is %s", name, c.Mode)
+	case part == metric.LimitedLoad && c.AtMost == 0:
+		c.add(field, "%s is measured only in scenarios with at-most, which this one lacks", name)
+	case len(c.Faults) == 0 && part == metric.FaultyLoad && !alwaysCounted(*c.recipe, name, mentioned):
+		c.add(field, "%s is measured only in scenarios with faults, and this one has none", name)
+	case c.Background == nil && part == metric.BackgroundPart:
+		c.add(field, "%s is measured only in scenarios with a background, and this one has none", name)
+	case part == metric.BackgroundPart && !metric.MeasuredBy(*c.Background, name):
+		c.add(field, "%s is measured only if the background sends such requests, and this one has %s", name, c.Background)
 	}
 }
 

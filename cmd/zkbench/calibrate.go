@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
@@ -45,7 +46,7 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 		return err
 	}
 	rules := gate.DefaultPairRules(time.Now())
-	rules.Rule.ScreenPairs, rules.Metrics = f.pairs, results.Map(f.metrics, results.WithUnit)
+	rules.Rule.ScreenPairs, rules.Metrics = f.pairs, list.Map(f.metrics, metric.WithUnit)
 	if err := rules.Validate(); err != nil {
 		return usage(err)
 	}

@@ -20,7 +20,10 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
@@ -174,7 +177,7 @@ func startProcess(ctx context.Context, binary string, args []string, log io.Writ
 // measurePairs measures pairs of runs of a scenario. If the first pairs flag variants, it measures further pairs of
 // these.
 func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
-	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs, rules.Metrics = f.pairs, f.confirm, results.Map(f.metrics, results.WithUnit)
+	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs, rules.Metrics = f.pairs, f.confirm, list.Map(f.metrics, metric.WithUnit)
 	if err := rules.Validate(); err != nil {
 		return evidence, nil, usage(err)
 	}
@@ -198,7 +201,7 @@ func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags, ru
 		if variants, clients := p.Flagged(*rules); len(variants) > 0 {
 			fmt.Fprintf(a.stderr, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
 				f.pairs, strings.Join(variants, ", "), f.confirm)
-			p.Confirm, err = c.measure(ctx, f.confirm, loadFlags{"variants": variants, "clients": results.Map(clients, strconv.Itoa)})
+			p.Confirm, err = c.measure(ctx, f.confirm, loadFlags{"variants": variants, "clients": list.Map(clients, strconv.Itoa)})
 		}
 		return err
 	})
@@ -217,8 +220,8 @@ func sameContent(a, b string) bool {
 func checkMetrics(recipe variants.Recipe, metrics []string) error {
 	known := scenarios.MetricNames(recipe)
 	for _, name := range metrics {
-		m := results.MetricNamed(results.WithUnit(name))
-		ofTimes := m.Kind == results.KindTime && slices.Contains(known, results.Quantile(m.Phase, 99))
+		m := metric.Named(metric.WithUnit(name))
+		ofTimes := m.Kind == metric.KindTime && slices.Contains(known, metric.Quantile(m.Phase, 99))
 		if !slices.Contains(known, m.Name) && !ofTimes {
 			return fmt.Errorf("--metrics: recipe %s has no metric %q%s", recipe.Name, name, strict.Nearest(m.Name, known))
 		}
@@ -250,7 +253,7 @@ func (a *app) withCampaign(cmd *cobra.Command, scenario string, f *pairFlags, me
 	args := slices.Concat(c.load.arguments(), where)
 	fmt.Fprintf(a.stderr, "results and logs are kept in %s; all runs have the flags %s\n", c.dir, strings.Join(args, " "))
 	err = measure(ctx, c)
-	return errors.Join(err, results.WriteSealed(filepath.Join(c.dir, "campaign.json"), map[string]any{
+	return errors.Join(err, store.WriteSealed(filepath.Join(c.dir, "campaign.json"), map[string]any{
 		"scenario": scenario, "base": c.base, "head": c.head, "args": args, "order_seed": f.seed, "orders": c.orders,
 	}))
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // The way of a campaign with real processes, each with an embedded server of its own. What it finds depends on the machine;
@@ -133,9 +135,9 @@ func TestCampaignKeepsWhatItFound(t *testing.T) {
 		}
 		d := closedDocument(t, "r", "lock-contention", "znode", 1, 1, 4)
 		d.Violations = []results.Violation{{Text: "two holders"}}
-		d.Metrics[results.Violations] = results.Metric{Value: 1, Unit: "violations"}
+		d.Metrics[metric.Violations] = results.Metric{Value: 1, Unit: "violations"}
 		dir := args[slices.Index(args, "--out")+1]
-		return outcome.CodeBroken, errors.Join(os.MkdirAll(dir, 0o755), d.Write(dir))
+		return outcome.CodeBroken, errors.Join(os.MkdirAll(dir, 0o755), store.Write(d, dir))
 	}
 	pairs, err := c.measure(t.Context(), 5, nil)
 	if err == nil || len(pairs) != 2 || len(pairs[0][0]) != 1 || len(pairs[0][1]) != 1 || len(pairs[1][0])+len(pairs[1][1]) != 1 {

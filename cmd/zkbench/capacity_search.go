@@ -13,7 +13,10 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -40,7 +43,7 @@ func (c *capacityRun) search(ctx context.Context) (capacity.Report, error) {
 			trial, err := c.try(ctx, selected[i].Name, trial, searches[i].Times(trial.Load))
 			if err == nil {
 				searches[i].Report(trial)
-				err = results.WriteSealed(c.file(), c.report(selected, searches))
+				err = store.WriteSealed(c.file(), c.report(selected, searches))
 			}
 			if err != nil {
 				return c.report(selected, searches), err
@@ -154,7 +157,7 @@ func (c *capacityRun) reason(t capacity.Trial) string {
 	if t.Outcome != capacity.Holds {
 		return t.Why
 	}
-	return fmt.Sprintf("worst %s %s", results.MetricNamed(c.objective.Metric()).Short(), t.Why)
+	return fmt.Sprintf("worst %s %s", metric.Named(c.objective.Metric()).Short(), t.Why)
 }
 
 // removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.
@@ -178,14 +181,14 @@ func (c *capacityRun) finish(r capacity.Report) error {
 		_ = os.Remove(c.flags.out) // an empty folder would be the newest run
 		return nil
 	}
-	err := results.WriteSealed(c.file(), r)
+	err := store.WriteSealed(c.file(), r)
 	if c.flags.json != "" {
-		err = errors.Join(err, results.WriteSealed(c.flags.json, r))
+		err = errors.Join(err, store.WriteSealed(c.flags.json, r))
 	}
 	err = errors.Join(err, r.Write(c.stdout, width(c.stdout)))
 	c.writeDoubts()
 	fmt.Fprintf(c.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", c.flags.out, c.flags.out)
-	if results.WriteBreaches(c.stdout, c.docs) {
+	if report.WriteBreaches(c.stdout, c.docs) {
 		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
 	}
 	if code := r.Outcome().Code(); code != 0 {
@@ -197,8 +200,8 @@ func (c *capacityRun) finish(r capacity.Report) error {
 // writeDoubts prints the warnings of the confirmations, and what limits the times of all trials.
 func (c *capacityRun) writeDoubts() {
 	var doubts strings.Builder
-	results.WriteWarnings(&doubts, c.confirmed)
-	results.WriteEngine(&doubts, c.docs)
+	report.WriteWarnings(&doubts, c.confirmed)
+	report.WriteEngine(&doubts, c.docs)
 	if doubts.Len() > 0 {
 		fmt.Fprintf(c.stdout, "\n%s\n", table.Wrap(strings.TrimSpace(doubts.String()), width(c.stdout)))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -46,7 +47,7 @@ func TestCapacity(t *testing.T) {
 	if !strings.Contains(stdout, "predecessor-watch") || !strings.Contains(stdout, out) || !strings.Contains(stdout, "EMBEDDED: ") {
 		t.Errorf("printed\n%s", stdout)
 	}
-	docs, err := results.ReadAll([]string{out})
+	docs, err := store.ReadAll([]string{out})
 	if err != nil || len(docs) == 0 {
 		t.Errorf("%d results of trials: %v", len(docs), err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/namespace"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // cleanFlags are the flags of `zkbench clean`.
@@ -128,7 +128,7 @@ func (a *app) selectRoots(found []namespace.Found, named []string, f cleanFlags)
 		if len(named) > 0 && !asked {
 			continue
 		}
-		znodes := fmt.Sprintf("%d %s", r.Znodes, results.Plural(r.Znodes, "znode"))
+		znodes := fmt.Sprintf("%d %s", r.Znodes, table.Plural(r.Znodes, "znode"))
 		switch {
 		case r.State == namespace.InUse:
 			fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n", r.Path, r.Timeout)
@@ -161,7 +161,7 @@ func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []names
 			}
 			continue
 		}
-		fmt.Fprintf(a.stdout, "removed %s (%d %s)\n", r.Path, n, results.Plural(n, "znode"))
+		fmt.Fprintf(a.stdout, "removed %s (%d %s)\n", r.Path, n, table.Plural(n, "znode"))
 	}
 	return errors.Join(errs...)
 }
@@ -198,7 +198,7 @@ func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, bas
 		{namespace.InUse, "%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n", ensemble.SessionTimeout},
 	} {
 		if n := seen[line.state]; n > 0 {
-			fmt.Fprintf(a.stderr, line.format, n, results.Plural(n, "run"), line.detail)
+			fmt.Fprintf(a.stderr, line.format, n, table.Plural(n, "run"), line.detail)
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -39,7 +40,7 @@ func (f *sidesFlags) bind(flags *pflag.FlagSet) {
 
 // check returns the mistakes in the flags.
 func (f sidesFlags) check() error {
-	errs := results.Map(f.across, func(s string) error { return oneOf("--across", s, texts(compare.Subjects())) })
+	errs := list.Map(f.across, func(s string) error { return oneOf("--across", s, texts(compare.Subjects())) })
 	for _, pattern := range f.metrics {
 		if _, err := path.Match(pattern, ""); err != nil {
 			errs = append(errs, usage(fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err)))
@@ -50,7 +51,7 @@ func (f sidesFlags) check() error {
 
 // options returns what the flags select.
 func (f sidesFlags) options() compare.Options {
-	across := results.Map(f.across, func(s string) compare.Subject { return compare.Subject(s) })
+	across := list.Map(f.across, func(s string) compare.Subject { return compare.Subject(s) })
 	return compare.Options{Metrics: f.metrics, Across: across}
 }
 
@@ -145,7 +146,7 @@ func (a *app) readSides(args []string) ([]compare.Side, error) {
 	var sides []compare.Side
 	var errs []error
 	for _, arg := range args {
-		docs, err := results.ReadAll(pathsOf(arg))
+		docs, err := store.ReadAll(pathsOf(arg))
 		errs = append(errs, err)
 		sides = append(sides, compare.Side{Name: arg, Docs: docs})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // closedDocument returns a document as a closed load of five clients leaves it, 100 of whose requests take a second.
@@ -25,7 +26,7 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 		Scenario:    results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, Clients: []int{5}, Repeats: repeats, BystanderRate: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
 		Phases:      []string{"handoff"}, Operation: "handoff", Batch: 1, Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{},
-		Counts:   results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}, TotalRequests: total},
+		Counts:   results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}},
 		Expected: results.Expected{Costs: map[string]results.Cost{}},
 		Oracle:   results.Oracle{Checked: true},
 		Warnings: []string{}, Invalid: []string{},
@@ -49,7 +50,7 @@ func writeRun(t *testing.T, dir, scenario string, first, step, repeats int, requ
 		for j, variant := range []string{"znode", "predecessor-watch"} {
 			d := closedDocument(t, dir, scenario, variant, i+1, repeats, requests)
 			d.Started = d.Started.Add(time.Duration(first+step*i)*time.Minute + time.Duration(j)*time.Second)
-			if err := d.Write(dir); err != nil {
+			if err := store.Write(d, dir); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -109,7 +110,7 @@ func TestCompareRefuses(t *testing.T) {
 	writeRun(t, "a", "a", 0, 1, 1, 4)
 	writeRun(t, "b", "b", 0, 1, 1, 4)
 	writeRun(t, "cut", "a", 0, 1, 1, 4)
-	files, err := results.Files("cut")
+	files, err := store.Files("cut")
 	if err == nil {
 		err = os.Truncate(files[0], 100)
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // A full disk ends the run with its reason. What it says to be kept is whole, and nothing else is left.
@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 	if code != outcome.CodeFailed || !strings.Contains(stderr, "no space left on device") || !strings.Contains(stdout, "partial results in full/out") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	docs, err := results.ReadAll([]string{"full/out"})
+	docs, err := store.ReadAll([]string{"full/out"})
 	all, _ := filepath.Glob("full/out/*")
 	hidden, _ := filepath.Glob("full/out/.*")
 	if err != nil || len(docs) == 0 || len(all)+len(hidden) != len(docs) {

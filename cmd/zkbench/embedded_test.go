@@ -10,8 +10,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // The way from the command line to the plots, on a machine that has nothing.
@@ -85,7 +85,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { // interrupt once a first result is there
 		for ctx.Err() == nil {
-			if files, _ := results.Files("out"); len(files) > 0 {
+			if files, _ := store.Files("out"); len(files) > 0 {
 				cancel(errInterrupted)
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -95,7 +95,7 @@ func TestInterrupt(t *testing.T) {
 	if code != outcome.CodeInterrupted || !strings.Contains(stdout, "partial results in out") {
 		t.Errorf("exit code %d, want %d\n%s", code, outcome.CodeInterrupted, stdout)
 	}
-	if _, err := results.ReadAll([]string{"out"}); err != nil {
+	if _, err := store.ReadAll([]string{"out"}); err != nil {
 		t.Errorf("what is left is not whole: %v", err)
 	}
 	if left := ensembletest.Znodes(t, server.Servers()[0]); len(left) > 0 {

@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
@@ -56,7 +57,7 @@ func subjects() []string {
 
 // metricNames returns the names of the metrics of all recipes.
 func metricNames() []string {
-	return results.Distinct(slices.Concat(append(results.Map(catalog.Recipes(), scenarios.MetricNames), []string{results.Capacity})...))
+	return list.Distinct(slices.Concat(append(list.Map(catalog.Recipes(), scenarios.MetricNames), []string{metric.Capacity})...))
 }
 
 // variantNamed returns the variant with a name such as "lock/znode", and its recipe.
@@ -83,7 +84,7 @@ func (a *app) explain(name string) error {
 	if slices.Contains(scenarios.Names(), name) {
 		return a.explainScenario(name)
 	}
-	if m := results.MetricNamed(results.WithUnit(name)); slices.Contains(metricNames(), m.Name) {
+	if m := metric.Named(metric.WithUnit(name)); slices.Contains(metricNames(), m.Name) {
 		a.explainMetric(m)
 		return nil
 	}
@@ -110,12 +111,12 @@ func (a *app) explainRecipe(r variants.Recipe) error {
 }
 
 // explainMetric prints what a metric is, and which recipes have it if not all have.
-func (a *app) explainMetric(m results.Descriptor) {
+func (a *app) explainMetric(m metric.Descriptor) {
 	a.say("%s: %s", m.Name, m.Help)
 	a.say("%s", m.Facts())
-	having := results.Where(catalog.Recipes(), func(r variants.Recipe) bool { return slices.Contains(scenarios.MetricNames(r), m.Name) })
+	having := list.Where(catalog.Recipes(), func(r variants.Recipe) bool { return slices.Contains(scenarios.MetricNames(r), m.Name) })
 	if len(having) > 0 && len(having) < len(catalog.Recipes()) {
-		a.say("Recipes: %s.", strings.Join(results.Map(having, func(r variants.Recipe) string { return r.Name }), ", "))
+		a.say("Recipes: %s.", strings.Join(list.Map(having, func(r variants.Recipe) string { return r.Name }), ", "))
 	}
 }
 
@@ -167,7 +168,7 @@ func forgone(losses []variants.Loss) string {
 		variants.Blocked:      "clients that work may wait without end for one that failed",
 		variants.Fenced:       "a client may go on beside the next holder, which a check of its fencing token stops",
 	}
-	return strings.Join(results.Map(losses, func(l variants.Loss) string { return cmp.Or(words[l], string(l)) }), "; ")
+	return strings.Join(list.Map(losses, func(l variants.Loss) string { return cmp.Or(words[l], string(l)) }), "; ")
 }
 
 // namesSize reports whether a cost of a variant depends on the size.

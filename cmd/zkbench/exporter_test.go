@@ -14,10 +14,10 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -169,7 +169,7 @@ func judgePart(t *testing.T, out, stdout string) {
 			t.Errorf("said %q, want %q in it", stdout, want)
 		}
 	}
-	docs, err := results.ReadAll([]string{out})
+	docs, err := store.ReadAll([]string{out})
 	if err != nil || len(docs) != 1 || !docs[0].Partial {
 		t.Fatalf("kept %v (%v)", docs, err)
 	}

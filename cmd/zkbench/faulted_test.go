@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/holding"
@@ -25,7 +25,7 @@ func TestBrokenUnderFaults(t *testing.T) {
 	lock.Variants = []variants.Variant{withOneToken(lock.Variants[0])}
 	s.Variants, s.Repeats = nil, 1
 	dir := planted(t, s, recipes)
-	docs, err := results.ReadAll([]string{dir})
+	docs, err := store.ReadAll([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

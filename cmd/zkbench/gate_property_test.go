@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -47,7 +47,7 @@ func passing(t *testing.T) (text []byte, judge func(text []byte) gate.Report) {
 	}
 	judge = func(text []byte) gate.Report {
 		e := gate.Evidence{Documents: whole.Documents[1:]}
-		if d, err := results.Decode(text); err == nil {
+		if d, err := store.Decode(text); err == nil {
 			e.Documents = whole.Documents
 			e.Documents[0] = d
 		} else {
@@ -55,7 +55,7 @@ func passing(t *testing.T) (text []byte, judge func(text []byte) gate.Report) {
 		}
 		return gate.Evaluate(e, gate.Rules{Baselines: baselines, VariantsOf: variantsOf})
 	}
-	if text, err = results.Seal(whole.Documents[0]); err != nil {
+	if text, err = store.Seal(whole.Documents[0]); err != nil {
 		t.Fatal(err)
 	}
 	if r := judge(text); !r.Passed() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -43,7 +44,7 @@ func gateNames() gate.Names {
 	names := gate.Names{Scenarios: map[string]gate.Subject{}}
 	ofRecipe := map[string]gate.Subject{}
 	for _, recipe := range catalog.Recipes() {
-		s := gate.Subject{Metrics: append(scenarios.MetricNames(recipe), results.Capacity)}
+		s := gate.Subject{Metrics: append(scenarios.MetricNames(recipe), metric.Capacity)}
 		for _, v := range recipe.All() {
 			s.Variants = append(s.Variants, v.Name)
 		}

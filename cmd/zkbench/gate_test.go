@@ -21,7 +21,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
@@ -51,7 +53,7 @@ func TestGateFailsClosed(t *testing.T) {
 			t.Fatalf("%v: exit code %d: %s\n%s", args, code, stderr, stdout)
 		}
 	}
-	files, err := results.Files(dir)
+	files, err := store.Files(dir)
 	if err != nil || len(files) < 3 {
 		t.Fatalf("files %v, %v", files, err)
 	}
@@ -67,13 +69,13 @@ func TestGateFailsClosed(t *testing.T) {
 			}
 		}
 	}
-	for _, metric := range []string{results.NotificationsPerOp, results.HerdMax, results.Violations, results.BytesPerOp} {
+	for _, metric := range []string{metric.NotificationsPerOp, metric.HerdMax, metric.Violations, metric.BytesPerOp} {
 		var d results.Document
 		if err := json.Unmarshal(whole, &d); err != nil {
 			t.Fatal(err)
 		}
 		delete(d.Metrics, metric)
-		if err := results.WriteJSON(files[0], d); err != nil {
+		if err := store.WriteJSON(files[0], d); err != nil {
 			t.Fatal(err)
 		}
 		demand("without " + metric)
@@ -330,7 +332,7 @@ func plant(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []va
 	runner := runner.Runner{
 		Ensemble: e, Recipes: recipes, Run: "plant",
 		Progress: func(int, int, string) {},
-		Save:     func(d *results.Document) error { return d.Write(dir) },
+		Save:     func(d *results.Document) error { return store.Write(d, dir) },
 	}
 	if err := runner.RunScenario(t.Context(), s); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
 	"github.com/zkbench/zkbench/ensemble/wire"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -77,17 +78,17 @@ func checkNewestRun(t *testing.T, engine string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	summary := results.Summarize(docs)
-	if want := 2 * drainVariants(t); len(summary.Rows) != want {
-		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(summary.Rows), want)
+	rows := summary.Of(docs)
+	if want := 2 * drainVariants(t); len(rows) != want {
+		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(rows), want)
 	}
 	want := map[string]float64{"znode": 6 * 5 / 2, "children-watch": 5 * 8 / 2, "predecessor-watch": 5}
-	for _, row := range summary.Rows {
+	for _, row := range rows {
 		notified, known := want[row.Variant]
 		if row.Clients != 6 || !known {
 			continue
 		}
-		m := row.Metrics[results.NotificationsPerOp]
+		m := row.Metrics[metric.NotificationsPerOp]
 		if math.Round(6*m.Value) != notified || m.Min != m.Max || row.Repeats != 2 || row.Engine != engine {
 			t.Errorf("row %+v: %g notifications, want %g", row, 6*m.Value, notified)
 		}

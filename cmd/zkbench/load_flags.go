@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
@@ -50,13 +51,13 @@ func (f loadFlags) bind(cmd *cobra.Command, which func(results.Field) bool) {
 
 // loadFields returns the fields of a scenario that have flags.
 func loadFields() []results.Field {
-	return results.Where(new(results.Scenario).Fields(), func(f results.Field) bool { return f.Help != "" })
+	return list.Where(new(results.Scenario).Fields(), func(f results.Field) bool { return f.Help != "" })
 }
 
 // loadFlagNames returns the names of the flags that change a scenario's load.
 func loadFlagNames() []string {
-	load := results.Where(loadFields(), func(f results.Field) bool { return !f.Series })
-	return results.Map(load, results.Field.FlagName)
+	load := list.Where(loadFields(), func(f results.Field) bool { return !f.Series })
+	return list.Map(load, results.Field.FlagName)
 }
 
 // completions returns texts of a field that has fields of its own.
@@ -147,7 +148,7 @@ func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
 	for _, field := range s.Fields() {
 		flags[field.Name] = field.FlagName()
 	}
-	return errors.Join(results.Map(s.Validate(recipes), func(p scenarios.Problem) error {
+	return errors.Join(list.Map(s.Validate(recipes), func(p scenarios.Problem) error {
 		return fmt.Errorf("%s, --%s: %s", s.Name, flags[p.Field], p.Text)
 	})...)
 }

@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // writeMatrix prints what each variant has made of each fault, if some of the measurements are those of the fault matrix.
 func writeMatrix(w io.Writer, docs []*results.Document, width int) error {
-	columns := results.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
-	m, found := results.NewMatrix(columns), false
+	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
+	m, found := report.NewMatrix(columns), false
 	for _, d := range docs {
 		if _, fault, ok := scenarios.MatrixCell(d.Scenario.Name); ok && slices.Contains(columns, fault) {
 			m.Add(fault, d)

@@ -20,7 +20,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios/observe"
+	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
 // observeFlags are the flags of `zkbench observe`.
@@ -242,7 +244,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 	errs = append(errs, o.proxy.Close())
 	fmt.Fprint(a.stdout, observeText(report, connections, width(a.stdout)))
 	if f.json != "" {
-		errs = append(errs, results.WriteJSON(f.json, struct {
+		errs = append(errs, store.WriteJSON(f.json, struct {
 			observe.Report
 			Connections proxy.Stats `json:"connections"`
 		}{report, connections}))
@@ -252,7 +254,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 
 // saveDocument writes the document of --out.
 func (o *observation) saveDocument(f observeFlags) error {
-	e := results.DescribeMachine(versionText())
+	e := runner.DescribeMachine(versionText())
 	e.Engine, e.ZooKeeper, e.ServerConfig, e.Servers, e.Chroot = results.External, o.chosen.Version, o.chosen.Config, o.target.Addresses, o.target.Chroot
 	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, e)
 	if errors.Is(err, observe.ErrNothing) {

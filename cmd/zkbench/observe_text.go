@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/observe"
 )
@@ -196,7 +196,7 @@ func pathTable(r observe.Report) *table.Table {
 // failedText returns the numbers of failed requests by code.
 func failedText(failed map[string]int64) string {
 	text := func(code string) string { return table.Grouped(failed[code]) + " " + code }
-	return strings.Join(results.Map(slices.Sorted(maps.Keys(failed)), text), ", ")
+	return strings.Join(list.Map(slices.Sorted(maps.Keys(failed)), text), ", ")
 }
 
 func waiterText(w observe.Waiter) string {
@@ -222,7 +222,7 @@ func amount(v float64, noun string) string {
 	if v == 1 {
 		n = 1
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64) + " " + results.Plural(n, noun)
+	return strconv.FormatFloat(v, 'g', 3, 64) + " " + table.Plural(n, noun)
 }
 
 // incidentLines returns what happened to connections, beside requests and replies.

@@ -9,11 +9,12 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // checkOut creates the folder for results. It returns an error if the folder cannot be written to or holds other results.
 func checkOut(dir string) error {
-	old, err := results.Files(dir)
+	old, err := store.Files(dir)
 	if err != nil {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
@@ -51,7 +52,7 @@ func checkFolder(flag, dir string) error {
 // save stores a result in the run's folder. It does not create the folder again if that was removed during the run: former
 // results are lost, so the run ends.
 func save(d *results.Document, dir string) error {
-	err := d.Write(dir)
+	err := store.Write(d, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the folder of the results was removed during the run: %w", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // What cannot be written is refused before anything starts.
@@ -82,7 +82,7 @@ func TestResultsThatVanish(t *testing.T) {
 			saved := 0
 			var stdout bytes.Buffer
 			stderr := actingWriter{on: "[3/40]", act: func() { // between two measurements, when the results of two are there
-				files, err := results.Files("out")
+				files, err := store.Files("out")
 				if saved = len(files); saved > 0 && err == nil {
 					err = tt.vanish(filepath.Join("out", filepath.Base(files[0])))
 				}

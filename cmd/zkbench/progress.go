@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -42,7 +41,7 @@ func newRunner(e target, run string, p *progress, exporter *exporter) *runner.Ru
 	return &runner.Runner{
 		Ensemble:    e.Ensemble,
 		Recipes:     catalog.Recipes(),
-		Environment: results.DescribeMachine(versionText()),
+		Environment: runner.DescribeMachine(versionText()),
 		Run:         run,
 		Temporary:   !e.stays,
 		Progress: func(done, total int, next string) {

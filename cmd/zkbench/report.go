@@ -12,7 +12,11 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 )
@@ -61,14 +65,14 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 			if err != nil {
 				return err
 			}
-			summary := results.Summarize(docs)
+			rows := summary.Of(docs)
 			switch {
 			case markdown:
-				return summary.WriteOverviewMarkdown(a.stdout)
+				return report.WriteOverviewMarkdown(a.stdout, rows)
 			case overview:
-				return summary.WriteOverview(a.stdout, width(a.stdout))
+				return report.WriteOverview(a.stdout, rows, width(a.stdout))
 			default:
-				return a.writeRows(docs, summary, format)
+				return a.writeRows(docs, rows, format)
 			}
 		},
 	}
@@ -80,22 +84,22 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 }
 
 // writeRows prints the rows of results in one of the formats. Text and Markdown have the findings below the tables.
-func (a *app) writeRows(docs []*results.Document, summary results.Summary, format string) error {
+func (a *app) writeRows(docs []*results.Document, rows []summary.Row, format string) error {
 	switch format {
 	case "json":
-		return summary.WriteJSON(a.stdout)
+		return report.WriteJSON(a.stdout, rows)
 	case "csv":
-		return summary.WriteCSV(a.stdout)
+		return report.WriteCSV(a.stdout, rows)
 	case "markdown":
 		var findings strings.Builder
-		results.WriteVerdict(&findings, docs)
-		err := summary.WriteMarkdown(a.stdout)
+		report.WriteVerdict(&findings, docs)
+		err := report.WriteMarkdown(a.stdout, rows)
 		for line := range strings.Lines(findings.String()) {
 			fmt.Fprint(a.stdout, "- ", strings.TrimLeft(line, " "))
 		}
 		return err
 	default:
-		return a.printTables(docs, summary)
+		return a.printTables(docs, rows)
 	}
 }
 
@@ -105,7 +109,7 @@ func (a *app) readResults(paths []string) ([]*results.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return results.ReadAll(paths)
+	return store.ReadAll(paths)
 }
 
 // report prints the comparison of a run's variants, and returns an error if the results are broken or invalid. runErr
@@ -115,15 +119,15 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 		_ = os.Remove(f.out)
 		return nil
 	}
-	summary := results.Summarize(docs)
+	rows := summary.Of(docs)
 	fmt.Fprintln(a.stdout)
-	tableErr := a.printTables(docs, summary)
-	kept, keptErr := results.Kept(f.out, docs)
+	tableErr := a.printTables(docs, rows)
+	kept, keptErr := store.Kept(f.out, docs)
 	switch {
 	case kept == 0:
 		fmt.Fprintf(a.stdout, "\nno results are kept in %s\n", f.out)
 	case keptErr != nil || runErr != nil:
-		fmt.Fprintf(a.stdout, "\npartial results in %s: %d %s; `zkbench plot %s` draws them\n", f.out, kept, results.Plural(kept, "measurement"), f.out)
+		fmt.Fprintf(a.stdout, "\npartial results in %s: %d %s; `zkbench plot %s` draws them\n", f.out, kept, table.Plural(kept, "measurement"), f.out)
 	default:
 		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
@@ -139,29 +143,29 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress)
 	}
 	p.pause()
 	fmt.Fprintf(a.stdout, "\nafter 1 of %d repeats:\n\n", s.Repeats)
-	_ = results.Summarize(first).WriteTable(a.stdout, width(a.stdout))
+	_ = report.WriteTable(a.stdout, summary.Of(first), width(a.stdout))
 	fmt.Fprintln(a.stdout)
 }
 
 // printTables prints tables of measurements, and the findings.
-func (a *app) printTables(docs []*results.Document, summary results.Summary) error {
-	tableErr := summary.WriteTable(a.stdout, width(a.stdout))
+func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
+	tableErr := report.WriteTable(a.stdout, rows, width(a.stdout))
 	matrixErr := writeMatrix(a.stdout, docs, width(a.stdout))
 	fmt.Fprintln(a.stdout)
-	overviewErr := a.overviewOfSeveral(summary)
+	overviewErr := a.overviewOfSeveral(rows)
 	var findings strings.Builder
-	results.WriteVerdict(&findings, docs)
+	report.WriteVerdict(&findings, docs)
 	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
 	return errors.Join(tableErr, matrixErr, overviewErr)
 }
 
 // overviewOfSeveral prints an overview if there is more than one scenario.
-func (a *app) overviewOfSeveral(summary results.Summary) error {
-	another := func(r results.Row) bool { return r.Scenario != summary.Rows[0].Scenario }
-	if !slices.ContainsFunc(summary.Rows, another) {
+func (a *app) overviewOfSeveral(rows []summary.Row) error {
+	another := func(r summary.Row) bool { return r.Scenario != rows[0].Scenario }
+	if !slices.ContainsFunc(rows, another) {
 		return nil
 	}
-	if err := summary.WriteOverview(a.stdout, width(a.stdout)); err != nil {
+	if err := report.WriteOverview(a.stdout, rows, width(a.stdout)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout)
@@ -186,7 +190,7 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 	var checks []claim.Check
 	var codes []int
 	for _, s := range selected {
-		own := results.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == s.Name })
+		own := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == s.Name })
 		for _, c := range claim.Of(own).Check(s.Claims()...) {
 			checks = append(checks, c)
 			if c.Undecidable {

@@ -8,6 +8,7 @@ import (
 	"github.com/zkbench/zkbench/plots/page"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 )
@@ -19,7 +20,7 @@ func claimed(variant string, claims []string, change func(d *results.Document)) 
 		Scenario:    results.Scenario{Name: "s", Mode: results.ClosedMode, Expect: claims},
 		Environment: results.Environment{Engine: "container"},
 		Herd:        results.Herd{Grouping: results.GroupedByZxid, Sizes: []results.SizeCount{{Size: 9, Count: 1}}},
-		Metrics:     map[string]results.Metric{results.RequestsPerOp: {Value: 4}, results.HerdMax: {Value: 9}, "acquire-p50-ns": {Value: 1e6}},
+		Metrics:     map[string]results.Metric{metric.RequestsPerOp: {Value: 4}, metric.HerdMax: {Value: 9}, "acquire-p50-ns": {Value: 1e6}},
 	}
 	if change != nil {
 		change(d)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/drivers"
@@ -108,7 +108,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
 	cmd.AddCommand(commands...)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		names := results.Map(commands, (*cobra.Command).Name)
+		names := list.Map(commands, (*cobra.Command).Name)
 		if len(args) == 0 {
 			return usage(fmt.Errorf("%s needs one of: %s", cmd.Name(), strings.Join(names, ", ")))
 		}
@@ -118,7 +118,7 @@ func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
 
 // texts returns typed words as strings.
 func texts[T ~string](words []T) []string {
-	return results.Map(words, func(word T) string { return string(word) })
+	return list.Map(words, func(word T) string { return string(word) })
 }
 
 // oneOf checks the value of a flag or argument.

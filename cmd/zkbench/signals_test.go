@@ -14,8 +14,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
@@ -84,7 +84,7 @@ func TestSignals(t *testing.T) {
 			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != outcome.CodeInterrupted {
 				t.Errorf("%v, want exit code %d", err, outcome.CodeInterrupted)
 			}
-			if _, err := results.ReadAll([]string{dir + "/out"}); err != nil {
+			if _, err := store.ReadAll([]string{dir + "/out"}); err != nil {
 				t.Errorf("what is kept is not whole: %v", err)
 			}
 			if left := ensembletest.Znodes(t, server.Servers()[0]); len(left) > 0 {

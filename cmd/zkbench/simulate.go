@@ -16,8 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -273,7 +274,7 @@ func (s *simulating) investigate(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return exitError{code: outcome.CodeBroken}
 	}
-	jobs := results.Map(slices.Sorted(maps.Keys(s.found)), func(name string) simulation.Job { return s.found[name] })
+	jobs := list.Map(slices.Sorted(maps.Keys(s.found)), func(name string) simulation.Job { return s.found[name] })
 	var errs []error
 	err := s.pool.Do(ctx, jobsOf(jobs[:min(mostStories, len(jobs))]...), func(_ simulation.Job, r simulation.Report) {
 		if r.Failure == nil {
@@ -292,7 +293,7 @@ func (s *simulating) tell(f simulation.Failure) error {
 	if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
 		return err
 	}
-	return results.WriteJSON(file, f.Plan)
+	return store.WriteJSON(file, f.Plan)
 }
 
 // replay runs the plan of a file several times, and tells the story of the last run that failed.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -26,7 +27,7 @@ func TestStageFlag(t *testing.T) {
 			t.Errorf("%s: %v", tt.flags, err)
 			continue
 		}
-		if got := fmt.Sprint(s.Duration, " ", s.Rates(), " ", s.Clients, " ", strings.Join(results.Map(s.Stages, results.StageLoad.String), "; ")); got != tt.want {
+		if got := fmt.Sprint(s.Duration, " ", s.Rates(), " ", s.Clients, " ", strings.Join(list.Map(s.Stages, results.StageLoad.String), "; ")); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.flags, got, tt.want)
 		}
 	}

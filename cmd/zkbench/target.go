@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/namespace"
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
@@ -121,5 +121,5 @@ func serverList(e ensemble.Ensemble, f ensembleFlags) string {
 	if f.servers != "" {
 		return f.servers
 	}
-	return strings.Join(results.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
+	return strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
 }

@@ -5,11 +5,15 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // answer returns the answer to the scenario's question, in sentences from its overview and its claims.
-func answer(d *results.Document, rows []results.Row, claims []claim.Check) []string {
-	sentences := results.Map(results.Summary{Rows: rows}.Pairings(), pairSentence)
+func answer(d *results.Document, rows []summary.Row, claims []claim.Check) []string {
+	sentences := list.Map(report.Pairings(rows), pairSentence)
 	switch {
 	case len(claims) > 0:
 		sentences = append(sentences, claim.Tally(claims)+".")
@@ -27,18 +31,18 @@ func checksOf(all []*results.Document, d *results.Document) []claim.Check {
 			claims = append(claims, c)
 		}
 	}
-	own := results.Where(all, func(o *results.Document) bool { return o.Scenario.Name == d.Scenario.Name })
+	own := list.Where(all, func(o *results.Document) bool { return o.Scenario.Name == d.Scenario.Name })
 	return claim.Of(own).Check(claims...)
 }
 
 // pairSentence says what the second variant of the scenario's pair gains.
-func pairSentence(p results.Pairing) string {
-	text := fmt.Sprintf("With %d %s, %s against %s: %s", p.Naive.Clients, results.Plural(p.Naive.Clients, "client"),
+func pairSentence(p report.Pairing) string {
+	text := fmt.Sprintf("With %d %s, %s against %s: %s", p.Naive.Clients, table.Plural(p.Naive.Clients, "client"),
 		p.Optimized.Variant, p.Naive.Variant, p.GainsText(" and "))
 	if p.Change != "" {
 		text += " (" + p.Change + ")"
 	}
-	for _, r := range []results.Row{p.Naive, p.Optimized} {
+	for _, r := range []summary.Row{p.Naive, p.Optimized} {
 		if mark := r.Mark; mark != "" {
 			text += fmt.Sprintf(". But %s is %s", r.Variant, mark)
 		}

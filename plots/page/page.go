@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 //go:embed page.css
@@ -58,7 +59,7 @@ type view struct {
 	Script   template.JS
 	Facts    []fact
 	Doubts   []string // about the whole page
-	Overview *table
+	Overview *grid
 	Pairs    []figure // of all scenarios
 	Compared *compared
 	Sections []section
@@ -107,7 +108,7 @@ func (r Report) describe(v *variant) {
 	recipe, name, _ := strings.Cut(v.Name, "/")
 	own := slices.DeleteFunc(r.docs(), func(d *results.Document) bool { return d.Recipe != recipe || d.Variant != name })
 	for _, exact := range []bool{true, false} {
-		of := slices.DeleteFunc(slices.Clone(own), func(d *results.Document) bool { return d.Expected.Exact != exact })
+		of := slices.DeleteFunc(slices.Clone(own), func(d *results.Document) bool { return d.CountsExactly() != exact })
 		if len(of) == 0 {
 			continue
 		}
@@ -140,7 +141,7 @@ func (r Report) docs() []*results.Document {
 
 // names returns the names of the runs.
 func (r Report) names() []string {
-	return results.Map(r.Sides, func(s compare.Side) string { return s.Name })
+	return list.Map(r.Sides, func(s compare.Side) string { return s.Name })
 }
 
 // facts returns where, when and with what the runs were measured. What differs between documents has several values.
@@ -149,7 +150,7 @@ func (r Report) facts() []fact {
 		var values []string
 		for _, d := range r.docs() {
 			if v := of(d); v != "" {
-				values = results.AppendNew(values, v)
+				values = list.AppendNew(values, v)
 			}
 		}
 		return strings.Join(values, "; ")

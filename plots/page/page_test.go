@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/plots/page"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 const question = "How does a lock behave under contention?"
@@ -34,13 +35,13 @@ func doc(run, variant, kind string, clients, repeat int) *results.Document {
 		Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "hold"}, Clients: clients, Repeat: repeat,
 		Scenario: results.Scenario{
 			Name: "lock-contention", Question: question, Mode: "closed", Duration: 3 * time.Second, Overview: "predecessor-watch against children-watch by notifications/op",
-			Asks: []string{results.NotificationsPerOp}, Expect: []string{"predecessor-watch notifications/op <= 1", "children-watch notifications/op >= 1000"},
+			Asks: []string{metric.NotificationsPerOp}, Expect: []string{"predecessor-watch notifications/op <= 1", "children-watch notifications/op >= 1000"},
 		},
 		Environment: results.Environment{Engine: "container", ZooKeeper: "3.9.3", Servers: []string{"a", "b", "c"}, CPU: "EPYC", CPUs: 2},
 		Herd:        results.Herd{Grouping: results.GroupedByZxid, Sizes: []results.SizeCount{{Size: int(costs), Count: 3}}},
-		Expected:    results.Expected{Costs: map[string]results.Cost{results.NotificationsPerOp: {Formula: "N-1", Value: costs}}},
+		Expected:    results.Expected{Costs: map[string]results.Cost{metric.NotificationsPerOp: {Formula: "N-1", Value: costs}}},
 		Metrics: map[string]results.Metric{
-			results.NotificationsPerOp: {Value: costs, Unit: "per op"}, results.OpsPerSecond: {Value: 100 * costs, Unit: "1/s"}, "handoff-p50-ns": {Value: costs * 1e6, Unit: "ns"}, "bytes/op": {Value: 321},
+			metric.NotificationsPerOp: {Value: costs, Unit: "per op"}, metric.OpsPerSecond: {Value: 100 * costs, Unit: "1/s"}, "handoff-p50-ns": {Value: costs * 1e6, Unit: "ns"}, "bytes/op": {Value: 321},
 		},
 	}
 	for i := range 5 {

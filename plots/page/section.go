@@ -10,6 +10,9 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/summary"
 )
 
 // section is everything about one scenario under the same conditions.
@@ -20,7 +23,7 @@ type section struct {
 	Claims          []claim.Check
 	Conditions      string
 	Warnings        []string
-	Main, More      *table
+	Main, More      *grid
 	Figures         []figure
 	NotDrawn        []string
 	Variants        []variant
@@ -30,7 +33,7 @@ type section struct {
 // variant is what is known of a variant beside its numbers.
 type variant struct {
 	ID, Name, Kind, Text string
-	Formulas             []*table
+	Formulas             []*grid
 }
 
 // sections returns a section for each scenario of a side, and the figures that belong to no scenario.
@@ -58,8 +61,8 @@ func (r Report) sections(place int, side compareSide) ([]section, []figure, erro
 		}
 		out = append(out, s)
 	}
-	others := results.Where(figures, func(f plots.Figure) bool { return f.Set == "" })
-	return out, results.Map(others, figureOf), nil
+	others := list.Where(figures, func(f plots.Figure) bool { return f.Set == "" })
+	return out, list.Map(others, figureOf), nil
 }
 
 // setsOf returns the sets of documents that share figures. Documents whose numbers must not be used join the set of the same load, or
@@ -70,7 +73,7 @@ func setsOf(docs []*results.Document) []plots.Set {
 		if slices.ContainsFunc(sets, func(s plots.Set) bool { return slices.Contains(s.Docs, d) }) {
 			continue
 		}
-		if i := slices.IndexFunc(sets, func(s plots.Set) bool { return s.Docs[0].SameConditions(d) }); i >= 0 {
+		if i := slices.IndexFunc(sets, func(s plots.Set) bool { return grouping.Same(s.Docs[0], d) }); i >= 0 {
 			sets[i].Docs = append(sets[i].Docs, d)
 		} else {
 			sets = append(sets, plots.Set{Docs: []*results.Document{d}})
@@ -81,9 +84,9 @@ func setsOf(docs []*results.Document) []plots.Set {
 }
 
 func sectionOf(docs []*results.Document, claims []claim.Check) section {
-	d, rows := docs[0], results.Summarize(docs).Rows
+	d, rows := docs[0], summary.Of(docs)
 	s := section{
-		Title: d.Key().Title(), Question: d.Scenario.Question, Conditions: conditionsOf(d),
+		Title: grouping.KeyOf(d).Title(), Question: d.Scenario.Question, Conditions: conditionsOf(d),
 		Warnings: warningsOf(rows), Violations: violationsOf(docs), Variants: variantsOf(docs),
 		Answers: answer(d, rows, claims), Claims: claims,
 	}
@@ -98,7 +101,7 @@ func sectionOf(docs []*results.Document, claims []claim.Check) section {
 func conditionsOf(d *results.Document) string {
 	parts := d.Scenario.Settings()
 	if rates := d.Scenario.Rates(); rates[0] > 0 {
-		parts = append(parts, fmt.Sprintf("offered %s operations/s", strings.Join(results.Map(rates, strconv.Itoa), ", ")))
+		parts = append(parts, fmt.Sprintf("offered %s operations/s", strings.Join(list.Map(rates, strconv.Itoa), ", ")))
 	}
 	parts = append(parts, "on "+serversOf(d))
 	if log := d.Environment.TxnLog; log != "" {
@@ -108,7 +111,7 @@ func conditionsOf(d *results.Document) string {
 }
 
 // warningsOf returns the warnings of rows, each with the rows that it concerns.
-func warningsOf(rows []results.Row) []string {
+func warningsOf(rows []summary.Row) []string {
 	var order []string
 	concerned := map[string][]string{}
 	for _, r := range rows {

@@ -10,13 +10,18 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // compareSide is a run with its name.
 type compareSide = compare.Side
 
-// table is a table that a reader can sort.
-type table struct {
+// grid is a table that a reader can sort.
+type grid struct {
 	Caption string
 	Numbers bool // all cells but the first one of each row are aligned as numbers
 	Columns []column
@@ -54,11 +59,11 @@ func number(shown string, value float64) cell {
 }
 
 // tables returns the main table of rows, and one of all other metrics; nil if there are none.
-func tables(d *results.Document, rows []results.Row) (main, more *table) {
+func tables(d *results.Document, rows []summary.Row) (main, more *grid) {
 	shown := mainMetrics(d, rows)
-	others := slices.DeleteFunc(results.Summary{Rows: rows}.Metrics(), func(metric string) bool { return slices.Contains(shown, metric) })
-	repeats := results.Largest(results.Map(rows, func(r results.Row) int { return r.Repeats }))
-	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, results.Plural(repeats, "repeat"))
+	others := slices.DeleteFunc(report.Metrics(rows), func(metric string) bool { return slices.Contains(shown, metric) })
+	repeats := list.Largest(list.Map(rows, func(r summary.Row) int { return r.Repeats }))
+	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, table.Plural(repeats, "repeat"))
 	main = metricTable(caption, rows, shown)
 	if len(others) > 0 {
 		more = otherMetrics(d, rows, others)
@@ -67,12 +72,12 @@ func tables(d *results.Document, rows []results.Row) (main, more *table) {
 }
 
 // otherMetrics returns a line for each metric, with the values of all variants under the largest number of clients and the largest rate.
-func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *table {
-	clients, rate := results.MostClients(rows), results.HighestRate(rows)
-	t := &table{Caption: fmt.Sprintf("%s, all other metrics with %d %s", d.Scenario.Name, clients, results.Plural(clients, "client")), Numbers: true, Columns: []column{{"metric", false}}}
+func otherMetrics(d *results.Document, rows []summary.Row, metrics []string) *grid {
+	clients, rate := summary.MostClients(rows), summary.HighestRate(rows)
+	t := &grid{Caption: fmt.Sprintf("%s, all other metrics with %d %s", d.Scenario.Name, clients, table.Plural(clients, "client")), Numbers: true, Columns: []column{{"metric", false}}}
 	lines := make([]row, len(metrics))
-	for i, metric := range metrics {
-		lines[i].Cells = []cell{text("%s", results.MetricNamed(metric).Short())}
+	for i, name := range metrics {
+		lines[i].Cells = []cell{text("%s", metric.Named(name).Short())}
 	}
 	for _, r := range rows {
 		if r.Clients != clients || r.Rate != rate {
@@ -80,7 +85,7 @@ func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *ta
 		}
 		t.Columns = append(t.Columns, column{strings.TrimSpace(r.Variant + " " + r.Mark), true})
 		for i, metric := range metrics {
-			lines[i].Cells = append(lines[i].Cells, cell{Text: r.Show(metric), Number: true})
+			lines[i].Cells = append(lines[i].Cells, cell{Text: report.Show(r, metric), Number: true})
 		}
 	}
 	t.Rows = lines
@@ -88,28 +93,28 @@ func otherMetrics(d *results.Document, rows []results.Row, metrics []string) *ta
 }
 
 // mainMetrics returns what the scenario asks about, and what tables of every scenario show.
-func mainMetrics(d *results.Document, rows []results.Row) []string {
+func mainMetrics(d *results.Document, rows []summary.Row) []string {
 	wanted := slices.Clone(d.Scenario.Asks)
-	wanted = append(wanted, results.OpsPerSecond)
+	wanted = append(wanted, metric.OpsPerSecond)
 	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
-		wanted = append(wanted, results.Quantile(phase, 50), results.Quantile(phase, 99))
+		wanted = append(wanted, metric.Quantile(phase, 50), metric.Quantile(phase, 99))
 	}
-	wanted = append(wanted, results.RequestsPerOp, results.WritesPerOp, results.FailedWritesPerOp, results.NotificationsPerOp, results.HerdMax,
-		results.Quantile(results.BystanderPhase, 99))
-	have := results.Summary{Rows: rows}.Metrics()
+	wanted = append(wanted, metric.RequestsPerOp, metric.WritesPerOp, metric.FailedWritesPerOp, metric.NotificationsPerOp, metric.HerdMax,
+		metric.Quantile(results.BystanderPhase, 99))
+	have := report.Metrics(rows)
 	missing := func(metric string) bool { return !slices.Contains(have, metric) }
-	return results.AppendNew(nil, slices.DeleteFunc(wanted, missing)...)
+	return list.AppendNew(nil, slices.DeleteFunc(wanted, missing)...)
 }
 
 // metricTable returns a table of metrics with a line for each row.
-func metricTable(caption string, rows []results.Row, metrics []string) *table {
-	t := &table{Caption: caption, Numbers: true, Columns: []column{{"variant", false}, {"kind", true}, {"clients", true}}}
-	open := slices.ContainsFunc(rows, func(r results.Row) bool { return r.Rate > 0 })
+func metricTable(caption string, rows []summary.Row, metrics []string) *grid {
+	t := &grid{Caption: caption, Numbers: true, Columns: []column{{"variant", false}, {"kind", true}, {"clients", true}}}
+	open := slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Rate > 0 })
 	if open {
 		t.Columns = append(t.Columns, column{"rate", true})
 	}
-	for _, metric := range metrics {
-		t.Columns = append(t.Columns, column{results.MetricNamed(metric).Short(), true})
+	for _, metricName := range metrics {
+		t.Columns = append(t.Columns, column{metric.Named(metricName).Short(), true})
 	}
 	for _, r := range rows {
 		mark := r.Mark
@@ -130,59 +135,59 @@ func metricTable(caption string, rows []results.Row, metrics []string) *table {
 }
 
 // metricCell shows a metric, and its extremes in the long form.
-func metricCell(r results.Row, metric string) cell {
-	m, ok := r.Metrics[metric]
+func metricCell(r summary.Row, name string) cell {
+	m, ok := r.Metrics[name]
 	if !ok {
-		return cell{Text: r.Show(metric), Number: true}
+		return cell{Text: report.Show(r, name), Number: true}
 	}
-	c := number(r.Show(metric), m.Value)
+	c := number(report.Show(r, name), m.Value)
 	if m.Max > m.Min {
-		show := results.MetricNamed(metric).Format
+		show := metric.Named(name).Format
 		c.Long = fmt.Sprintf("%s to %s in %d repeats", show(m.Min), show(m.Max), r.Repeats)
 	}
 	return c
 }
 
 // formulas returns the formulas of a variant beside what was measured under the largest number of clients; nil if it states none.
-func formulas(group []*results.Document) *table {
+func formulas(group []*results.Document) *grid {
 	d := slices.MaxFunc(group, func(a, b *results.Document) int { return a.Clients - b.Clients })
 	if len(d.Expected.Costs) == 0 {
 		return nil
 	}
 	form := "formula, an upper bound"
-	if d.Expected.Exact {
+	if d.CountsExactly() {
 		form = "formula, exact"
 	}
-	t := &table{
+	t := &grid{
 		Caption: fmt.Sprintf("%s: costs of an operation of N clients, beside %s", d.Variant, d.Scenario.Name),
 		Columns: []column{{"metric", false}, {form, false}, {fmt.Sprintf("with %d", d.Clients), true}, {"measured", true}},
 	}
-	for _, metric := range slices.Sorted(maps.Keys(d.Expected.Costs)) {
-		cost := d.Expected.Costs[metric]
-		line := []cell{text("%s", metric), text("%s", cost.Formula), number(results.MetricNamed(metric).Format(cost.Value), cost.Value)}
-		m := d.Metrics[metric]
-		t.Rows = append(t.Rows, row{Cells: append(line, number(results.MetricNamed(metric).Format(m.Value), m.Value))})
+	for _, name := range slices.Sorted(maps.Keys(d.Expected.Costs)) {
+		cost := d.Expected.Costs[name]
+		line := []cell{text("%s", name), text("%s", cost.Formula), number(metric.Named(name).Format(cost.Value), cost.Value)}
+		m := d.Metrics[name]
+		t.Rows = append(t.Rows, row{Cells: append(line, number(metric.Named(name).Format(m.Value), m.Value))})
 	}
 	return t
 }
 
 // overviewTable returns a line for each scenario that names a pair of variants; nil without one.
-func overviewTable(docs []*results.Document) *table {
-	pairings := results.Summarize(docs).Pairings()
+func overviewTable(docs []*results.Document) *grid {
+	pairings := report.Pairings(summary.Of(docs))
 	if len(pairings) == 0 {
 		return nil
 	}
-	t := &table{Caption: "One pair of variants per scenario", Columns: []column{
+	t := &grid{Caption: "One pair of variants per scenario", Columns: []column{
 		{"scenario", false}, {"from", false}, {"to", false}, {"what changes", false}, {"clients", true}, {"requests/op", true}, {"notifications/op", true}, {"largest herd", true}, {"gain", false},
 	}}
 	for _, p := range pairings {
 		both := func(metric string) cell {
-			return number(p.Naive.Show(metric)+" → "+p.Optimized.Show(metric), p.Naive.Metrics[metric].Value)
+			return number(report.Show(p.Naive, metric)+" → "+report.Show(p.Optimized, metric), p.Naive.Metrics[metric].Value)
 		}
 		void := p.Naive.Mark != "" || p.Optimized.Mark != ""
 		t.Rows = append(t.Rows, row{Void: void, Cells: []cell{
 			text("%s", p.Naive.Scenario), text("%s %s", p.Naive.Variant, p.Naive.Mark), text("%s %s", p.Optimized.Variant, p.Optimized.Mark), text("%s", p.Change), number(fmt.Sprint(p.Naive.Clients), float64(p.Naive.Clients)),
-			both(results.RequestsPerOp), both(results.NotificationsPerOp), both(results.HerdMax), text("%s", p.GainsText("; ")),
+			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), text("%s", p.GainsText("; ")),
 		}})
 	}
 	return t
@@ -192,7 +197,7 @@ func overviewTable(docs []*results.Document) *table {
 type compared struct {
 	Base    string
 	Notes   []string
-	Table   *table
+	Table   *grid
 	Figures []figure
 }
 
@@ -212,8 +217,8 @@ func (r Report) compared() *compared {
 	return c
 }
 
-func comparisonTable(rows []compare.Row) *table {
-	t := &table{Caption: "Each variant against itself in the base", Columns: []column{
+func comparisonTable(rows []compare.Row) *grid {
+	t := &grid{Caption: "Each variant against itself in the base", Columns: []column{
 		{"scenario", false}, {"variant", false}, {"clients", true}, {"metric", false}, {"base", true}, {"other", true}, {"ratio", true}, {"95 % interval", true}, {"pairs", true}, {"verdict", false}, {"reason", false},
 	}}
 	for _, r := range rows {
@@ -233,9 +238,9 @@ func comparisonTable(rows []compare.Row) *table {
 }
 
 // sideCell shows the value of one side.
-func sideCell(metric string, p compare.Place) cell {
+func sideCell(name string, p compare.Place) cell {
 	if !p.Value.Finite() {
 		return cell{Text: "–", Number: true}
 	}
-	return number(results.MetricNamed(metric).Format(float64(p.Value)), float64(p.Value))
+	return number(metric.Named(name).Format(float64(p.Value)), float64(p.Value))
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // The loads that a capacity can be a number of.
@@ -41,22 +43,22 @@ func (o Objective) Metric() string { return o.claim.Metric }
 // Check returns an error if the load that a capacity is a number of has no such metric, or if it is no objective that a larger load
 // fails.
 func (o Objective) Check(by string) error {
-	metric := o.Metric()
-	m := results.MetricNamed(metric)
+	name := o.Metric()
+	m := metric.Named(name)
 	moreIsBetter, atLeast := m.MoreIsBetter(), strings.HasPrefix(o.claim.Op, ">")
 	switch {
-	case by != ByRate && m.Part == results.OpenLoad:
-		return fmt.Errorf("%s is measured only in open loads, and so by rate: choose that, or another metric", metric)
-	case metric == results.Capacity:
+	case by != ByRate && m.Part == metric.OpenLoad:
+		return fmt.Errorf("%s is measured only in open loads, and so by rate: choose that, or another metric", name)
+	case name == metric.Capacity:
 		return errors.New("a capacity cannot be the objective of a capacity: choose a time, such as response-p99")
 	case !m.HasDirection():
-		return fmt.Errorf("%s does not show how well a variant does: choose a time, such as response-p99", metric)
-	case by == ByRate && (metric == results.OpsPerSecond || metric == results.AchievedPerSecond):
-		return fmt.Errorf("%s grows with the load up to the capacity, so that small loads fail and large ones hold: choose a time, such as response-p99", metric)
+		return fmt.Errorf("%s does not show how well a variant does: choose a time, such as response-p99", name)
+	case by == ByRate && (name == metric.OpsPerSecond || name == metric.AchievedPerSecond):
+		return fmt.Errorf("%s grows with the load up to the capacity, so that small loads fail and large ones hold: choose a time, such as response-p99", name)
 	case moreIsBetter && !atLeast:
-		return fmt.Errorf("more %s is better: choose > or >=", metric)
+		return fmt.Errorf("more %s is better: choose > or >=", name)
 	case !moreIsBetter && atLeast:
-		return fmt.Errorf("less %s is better: choose < or <=", metric)
+		return fmt.Errorf("less %s is better: choose < or <=", name)
 	default:
 		return nil
 	}
@@ -74,7 +76,7 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	if p == Confirm || p == Refute {
 		moved = movedFloor(d)
 	}
-	switch saturated := d.Saturated(); {
+	switch saturated := doubts.Saturated(d); {
 	case len(saturated) > 0:
 		return Unclear, saturated[0]
 	case d.BeyondCapacity():
@@ -86,7 +88,7 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	case moved != "":
 		return Unclear, "the machine changed its speed: " + moved
 	}
-	value := results.MetricNamed(o.claim.Metric).Format(m.Value)
+	value := metric.Named(o.claim.Metric).Format(m.Value)
 	if !o.claim.Holds(m.Value) {
 		return Fails, value
 	}
@@ -98,8 +100,8 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 
 // doubt returns why the objective does not count as held although the metric meets it; empty if it does.
 func (o Objective) doubt(d *results.Document) (outcome Outcome, why string) {
-	switch p, ok := d.Percentile(o.Metric()); {
-	case ok && d.Hides(p):
+	switch p, ok := metric.PercentileOf(d, o.Metric()); {
+	case ok && metric.Hides(d, p):
 		return Fails, "clients starve: the longest waits are in no percentile"
 	case ok && p.Scarce():
 		return Unclear, fmt.Sprintf("p%g of %d samples, and at least %d are necessary: lengthen --duration", p.Of, p.Samples, p.Least())
@@ -122,7 +124,7 @@ func (o Objective) JudgeAll(repeats []*results.Document, p Purpose) (Outcome, st
 	if strings.HasPrefix(o.claim.Op, ">") {
 		worst = slices.MinFunc(repeats, byValue)
 	}
-	return Holds, results.MetricNamed(o.Metric()).Format(value(worst))
+	return Holds, metric.Named(o.Metric()).Format(value(worst))
 }
 
 // movedFloor says how the machine changed its speed during a measurement; empty if it did not, and on the embedded server.
@@ -130,5 +132,5 @@ func movedFloor(d *results.Document) string {
 	if d.Floor == nil || d.Environment.Engine == results.Embedded {
 		return ""
 	}
-	return d.Floor.Moved()
+	return doubts.Moved(d.Floor)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // File is the name of the report in the folder of the trials.
@@ -16,7 +18,7 @@ const ConfirmFolder = "confirm"
 
 // Read returns the report in a file; see [Decode].
 func Read(path string) (Report, error) {
-	text, err := results.ReadFile(path)
+	text, err := store.ReadFile(path)
 	if err != nil {
 		return Report{}, err
 	}
@@ -30,7 +32,7 @@ func Read(path string) (Report, error) {
 // Decode returns the report in a text; see [results.DecodeSealed].
 func Decode(text []byte) (Report, error) {
 	var r Report
-	if err := results.DecodeSealed(text, Schema, &r); err != nil {
+	if err := store.DecodeSealed(text, Schema, &r); err != nil {
 		return r, fmt.Errorf("is not a report of `zkbench capacity`: it %w", err)
 	}
 	return r, nil
@@ -81,7 +83,7 @@ func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
 	}
 	for key, missing := range repeats {
 		if missing > 0 && whole[key.variant] {
-			return fmt.Errorf("%s: %d %s of a trial in the report are missing", key, missing, results.Plural(missing, "repeat"))
+			return fmt.Errorf("%s: %d %s of a trial in the report are missing", key, missing, table.Plural(missing, "repeat"))
 		}
 	}
 	return nil

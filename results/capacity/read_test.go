@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // reported returns the report of a search for one variant whose knee is at a load, and of one that finds nothing.
@@ -26,12 +27,12 @@ func reported(t *testing.T) capacity.Report {
 }
 
 func TestDecode(t *testing.T) {
-	text, err := results.Seal(reported(t))
+	text, err := store.Seal(reported(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := capacity.Decode(text)
-	if again, _ := results.Seal(got); err != nil || !bytes.Equal(again, text) {
+	if again, _ := store.Seal(got); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("%v, read as %+v", err, got)
 	}
 	for name, changed := range map[string][]byte{

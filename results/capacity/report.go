@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
 )
@@ -59,7 +58,7 @@ func (r Report) Write(w io.Writer, width int) error {
 	if r.By == ByClients {
 		unit, at = " clients", ""
 	}
-	plural := results.Plural(r.Repeats, "repeat")
+	plural := table.Plural(r.Repeats, "repeat")
 	heading := fmt.Sprintf("%s on %s: the largest load at which %s, %s%d %s of each trial", r.Scenario, r.Engine, r.Objective, at, r.Repeats, plural)
 	fmt.Fprintf(w, "%s\n\n", table.Wrap(heading, width))
 	metric, _, _ := strings.Cut(r.Objective, " ")

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // Every is the variant of a claim about all variants that were measured.
@@ -72,8 +72,8 @@ func (c *Claim) readValue(text string) error {
 	case c.Of != "":
 		return fmt.Errorf("wants a number before the x, not the duration %s", text)
 	}
-	m := results.MetricNamed(results.WithUnit(c.Metric))
-	if m.Kind != results.KindTime {
+	m := metric.Named(metric.WithUnit(c.Metric))
+	if m.Kind != metric.KindTime {
 		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
 	}
 	c.Metric = m.Name
@@ -87,7 +87,7 @@ func (c Claim) String() string { return c.Variant + " " + c.Statement() }
 // Statement returns what the claim says of its variant.
 func (c Claim) Statement() string {
 	text := fmt.Sprintf("%s %s %g", c.Metric, c.Op, c.Value)
-	if m := results.MetricNamed(c.Metric); m.Kind == results.KindTime && c.Of == "" {
+	if m := metric.Named(c.Metric); m.Kind == metric.KindTime && c.Of == "" {
 		text = fmt.Sprintf("%s %s %s", m.Short(), c.Op, time.Duration(c.Value))
 	}
 	if c.Of != "" {
@@ -96,8 +96,8 @@ func (c Claim) Statement() string {
 	return text
 }
 
-// IsTime reports whether the claim is about a time or about what follows from times; see [results.Descriptor.Timed].
-func (c Claim) IsTime() bool { return results.MetricNamed(c.Metric).Timed() }
+// IsTime reports whether the claim is about a time or about what follows from times; see [metric.Descriptor.Timed].
+func (c Claim) IsTime() bool { return metric.Named(c.Metric).Timed() }
 
 // mentions reports whether the claim is about a variant, or about a multiple of its value.
 func (c Claim) mentions(variant string) bool { return variant == c.Variant || variant == c.Of }
@@ -123,8 +123,8 @@ func (c Claim) holds(got, limit float64) bool {
 }
 
 // showValue writes a value of a metric: a time as a duration.
-func showValue(metric string, value float64) string {
-	if results.MetricNamed(metric).Kind == results.KindTime {
+func showValue(name string, value float64) string {
+	if metric.Named(name).Kind == metric.KindTime {
 		return time.Duration(value).Round(time.Microsecond).String()
 	}
 	return fmt.Sprintf("%.6g", value)

@@ -6,7 +6,13 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Check is what measurements say of a claim. It has the variant and the number of clients to which the claim was applied; the variant is
@@ -15,9 +21,9 @@ type Check struct {
 	Claim
 	Rate    int // of an open load, in operations per second
 	Outcome outcome.Outcome
-	Got     *results.Number // the value of the variant; nil if it was not measured
-	Limit   *results.Number // without the tolerance
-	Why     string          // with the numbers
+	Got     *table.Number // the value of the variant; nil if it was not measured
+	Limit   *table.Number // without the tolerance
+	Why     string        // with the numbers
 	// Undecidable means that these servers cannot decide the claim, however long they are measured: the check is then inconclusive, and a
 	// scenario is not held to the claim.
 	Undecidable bool
@@ -70,11 +76,11 @@ func Tally(checks []Check) string {
 // Measured is the measurements of one scenario, summarized once for all claims about it.
 type Measured struct {
 	Docs []*results.Document
-	Rows []results.Row
+	Rows []summary.Row
 }
 
 // Of summarizes the measurements of one scenario.
-func Of(docs []*results.Document) Measured { return Measured{docs, results.Summarize(docs).Rows} }
+func Of(docs []*results.Document) Measured { return Measured{docs, summary.Of(docs)} }
 
 // Check decides claims under the number of clients that they name, and the largest rate. It returns a check for each claim, or one for each
 // variant if a claim is about every variant. A check is inconclusive if a variant or the metric was not measured, if the rows of one
@@ -83,7 +89,7 @@ func (m Measured) Check(claims ...Claim) []Check {
 	var checks []Check
 	for _, c := range claims {
 		if c.Clients == 0 {
-			c.Clients = results.MostClients(m.Rows)
+			c.Clients = summary.MostClients(m.Rows)
 		}
 		variants := []string{c.Variant}
 		if c.Variant == Every {
@@ -105,9 +111,9 @@ func (m Measured) Check(claims ...Claim) []Check {
 func (m Measured) variants(c Claim) []string {
 	var variants []string
 	for _, r := range m.Rows {
-		applies := (r.KnownBroken == "" || !c.IsTime()) && (!r.BreachExpected || r.Unfinished == "" && c.Metric != results.Violations)
+		applies := (r.KnownBroken == "" || !c.IsTime()) && (!r.BreachExpected || r.Unfinished == "" && c.Metric != metric.Violations)
 		if applies && r.Variant != c.Of {
-			variants = results.AppendNew(variants, r.Variant)
+			variants = list.AppendNew(variants, r.Variant)
 		}
 	}
 	return variants
@@ -123,9 +129,9 @@ func noOtherThan(variant string) string {
 
 // check decides a claim about one variant.
 func (m Measured) check(c Claim) Check {
-	rate := results.HighestRate(results.Where(m.Rows, func(r results.Row) bool { return r.Clients == c.Clients }))
-	rows := results.Where(m.Rows, func(r results.Row) bool { return r.Clients == c.Clients && r.Rate == rate && c.mentions(r.Variant) })
-	docs := results.Where(m.Docs, func(d *results.Document) bool {
+	rate := summary.HighestRate(list.Where(m.Rows, func(r summary.Row) bool { return r.Clients == c.Clients }))
+	rows := list.Where(m.Rows, func(r summary.Row) bool { return r.Clients == c.Clients && r.Rate == rate && c.mentions(r.Variant) })
+	docs := list.Where(m.Docs, func(d *results.Document) bool {
 		return d.Clients == c.Clients && d.Rate == rate && c.mentions(d.Variant)
 	})
 	out := Check{Claim: c, Rate: rate, Outcome: outcome.Inconclusive, Undecidable: m.undecidable(c)}
@@ -146,19 +152,19 @@ func (m Measured) undecidable(c Claim) bool {
 		return false
 	case c.IsTime():
 		return !some(func(d *results.Document) bool { return engine(d) != results.Embedded })
-	case c.Metric == results.HeapPerWatch:
+	case c.Metric == metric.HeapPerWatch:
 		return !some(func(d *results.Document) bool { return engine(d) != results.Embedded && engine(d) != results.External })
 	default:
-		guessed := func(d *results.Document) bool { return d.Guessed(c.Metric) }
+		guessed := func(d *results.Document) bool { return metric.Guessed(d, c.Metric) }
 		return some(guessed) && !some(func(d *results.Document) bool { return !guessed(d) && len(d.Herd.Sizes) > 0 })
 	}
 }
 
 // compare sets the outcome by the values in rows, of which there is at most one for each variant.
-func (c *Check) compare(rows []results.Row) {
+func (c *Check) compare(rows []summary.Row) {
 	for i, r := range rows {
 		switch {
-		case slices.ContainsFunc(rows[:i], func(o results.Row) bool { return o.Variant == r.Variant }):
+		case slices.ContainsFunc(rows[:i], func(o summary.Row) bool { return o.Variant == r.Variant }):
 			c.Why = "measured under two conditions: give the results of one run"
 			return
 		case r.Partial:
@@ -168,16 +174,16 @@ func (c *Check) compare(rows []results.Row) {
 	}
 	got, limit, err := c.measure(rows)
 	if err != nil {
-		c.Why = fmt.Sprintf("%s with %d %s", err, c.Clients, results.Plural(c.Clients, "client"))
+		c.Why = fmt.Sprintf("%s with %d %s", err, c.Clients, table.Plural(c.Clients, "client"))
 		return
 	}
-	c.Got, c.Limit = new(results.Number(got)), new(results.Number(limit))
+	c.Got, c.Limit = new(table.Number(got)), new(table.Number(limit))
 	c.Outcome, c.Why = outcome.Regression, fmt.Sprintf("it is %s, against %s", showValue(c.Metric, got), showValue(c.Metric, limit))
 	if c.holds(got, limit) {
 		c.Outcome = outcome.Pass
 	}
 	atLeast := func(variant string) bool {
-		return slices.ContainsFunc(rows, func(r results.Row) bool { return r.Variant == variant && r.AtLeast(c.Metric) })
+		return slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Variant == variant && r.AtLeast(c.Metric) })
 	}
 	if c.mayChange(atLeast(c.Variant), atLeast(c.Of)) {
 		c.Outcome, c.Why = outcome.Inconclusive, c.Why+", and may be more: the load ended before a recovery"
@@ -202,7 +208,7 @@ func (c *Check) mayChange(largerValue, largerLimit bool) bool {
 // measure returns the value and the limit that the claim compares. Of several repeats, times and heaps have their median. Of
 // counts, the repeat decides that contradicts the claim most, because a median would hide one repeat of three. Of violations it is the
 // one with the most: a race need not show in each repeat to show that a variant is broken.
-func (c Claim) measure(rows []results.Row) (got, limit float64, err error) {
+func (c Claim) measure(rows []summary.Row) (got, limit float64, err error) {
 	a, err := c.measured(rows, c.Variant)
 	if err != nil || c.Of == "" {
 		return c.worst(a, strings.HasPrefix(c.Op, ">"), c.Value), c.Value, err
@@ -220,11 +226,11 @@ func (c Claim) measure(rows []results.Row) (got, limit float64, err error) {
 
 // worst returns the smallest or the largest of the repeats. For a claim of equality it returns the repeat that is farther
 // from the given value.
-func (c Claim) worst(m results.Aggregated, smallest bool, from float64) float64 {
+func (c Claim) worst(m metric.Aggregated, smallest bool, from float64) float64 {
 	switch {
-	case c.IsTime(), c.Metric == results.HeapPerWatch:
+	case c.IsTime(), c.Metric == metric.HeapPerWatch:
 		return m.Value
-	case c.Metric == results.Violations:
+	case c.Metric == metric.Violations:
 		return m.Max
 	case c.Op == "==":
 		smallest = from-m.Min > m.Max-from
@@ -236,17 +242,17 @@ func (c Claim) worst(m results.Aggregated, smallest bool, from float64) float64 
 }
 
 // measured returns the metric of a variant, or an error that says why it is missing.
-func (c Claim) measured(rows []results.Row, variant string) (results.Aggregated, error) {
-	i := slices.IndexFunc(rows, func(r results.Row) bool { return r.Variant == variant })
+func (c Claim) measured(rows []summary.Row, variant string) (metric.Aggregated, error) {
+	i := slices.IndexFunc(rows, func(r summary.Row) bool { return r.Variant == variant })
 	if i >= 0 {
 		if m, ok := rows[i].Metrics[c.Metric]; ok {
 			return m, nil
 		}
 		if rows[i].Unfinished != "" {
-			return results.Aggregated{}, fmt.Errorf("%s was not finished and has no %s", variant, c.Metric)
+			return metric.Aggregated{}, fmt.Errorf("%s was not finished and has no %s", variant, c.Metric)
 		}
 	}
-	return results.Aggregated{}, fmt.Errorf("%s of %s was not measured", c.Metric, variant)
+	return metric.Aggregated{}, fmt.Errorf("%s of %s was not measured", c.Metric, variant)
 }
 
 // EmbeddedTimes explains why claims about times of the embedded server are inconclusive.
@@ -259,18 +265,18 @@ const HerdsAreGuessed = "these servers do not say which transaction caused a not
 func (c Claim) doubts(docs []*results.Document) string {
 	for _, d := range docs {
 		switch {
-		case d.Guessed(c.Metric):
+		case metric.Guessed(d, c.Metric):
 			return HerdsAreGuessed
 		case !c.IsTime():
 			continue
 		case d.KnownBroken != "":
-			return fmt.Sprintf("%s is known to be broken, and its times decide nothing", d.Key().Name())
+			return fmt.Sprintf("%s is known to be broken, and its times decide nothing", grouping.KeyOf(d).Name())
 		case d.Environment.Engine == results.Embedded:
 			return EmbeddedTimes
 		}
-		reasons := d.Saturated()
+		reasons := doubts.Saturated(d)
 		if c.Of == "" { // a delay of both sides hardly changes their ratio
-			reasons = d.Delayed()
+			reasons = doubts.Delayed(d)
 		}
 		if err := Scarce(d, c.Metric); err != nil {
 			reasons = append(reasons, err.Error())

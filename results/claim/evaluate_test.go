@@ -8,6 +8,8 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -15,7 +17,7 @@ import (
 type change func(d *results.Document)
 
 // metric sets a metric.
-func metric(name string, value float64) change {
+func value(name string, value float64) change {
 	return func(d *results.Document) { d.Metrics[name] = results.Metric{Value: value} }
 }
 
@@ -37,7 +39,7 @@ func unrecovered(d *results.Document) {
 
 func unfinished(d *results.Document) {
 	d.Unfinished = &results.Unfinished{Breach: "stuck"}
-	metric(results.Finished, 0.5)(d)
+	value(metric.Finished, 0.5)(d)
 }
 
 // caught makes a variant one that the scenario expects to break its promise.
@@ -55,7 +57,7 @@ func doc(variant string, changes ...change) *results.Document {
 		Environment: results.Environment{Engine: "container"},
 		Herd:        results.Herd{Grouping: results.GroupedByZxid, Sizes: []results.SizeCount{{Size: 1, Count: 1}}},
 		Histograms:  map[string]results.Histogram{"wait": {Samples: 2000}},
-		Metrics:     map[string]results.Metric{results.NotificationsPerOp: {Value: 1}, "wait-p50-ns": {Value: 1e6}, "wait-p99-ns": {Value: 1e6}},
+		Metrics:     map[string]results.Metric{metric.NotificationsPerOp: {Value: 1}, "wait-p50-ns": {Value: 1e6}, "wait-p99-ns": {Value: 1e6}},
 	}
 	for _, change := range changes {
 		change(d)
@@ -84,7 +86,7 @@ func one(t *testing.T, text string, docs ...*results.Document) claim.Check {
 
 func TestCheck(t *testing.T) {
 	const pass, fail, open = outcome.Pass, outcome.Regression, outcome.Inconclusive
-	herd := func(n float64) change { return metric(results.HerdMax, n) }
+	herd := func(n float64) change { return value(metric.HerdMax, n) }
 	for _, tt := range []struct {
 		claim string
 		docs  []*results.Document
@@ -107,9 +109,9 @@ func TestCheck(t *testing.T) {
 		{"a notifications/op <= 1", docs(doc("a", unfinished)), open, "was not finished"},
 		{"a finished == 1", docs(doc("a", unfinished)), fail, ""},
 		// The largest number of clients and the largest rate decide.
-		{"a notifications/op <= 1", docs(doc("a"), doc("a", clients(50), metric(results.NotificationsPerOp, 49))), fail, ""},
-		{"a backlog-max < 5", docs(doc("a", rate(100), metric("backlog-max", 9)), doc("a", rate(200), metric("backlog-max", 4))), pass, ""},
-		{"a response-p99 < 1s", docs(doc("a", rate(100), metric("response-p99-ns", 1)), doc("a", rate(200))), open, "was not measured"},
+		{"a notifications/op <= 1", docs(doc("a"), doc("a", clients(50), value(metric.NotificationsPerOp, 49))), fail, ""},
+		{"a backlog-max < 5", docs(doc("a", rate(100), value("backlog-max", 9)), doc("a", rate(200), value("backlog-max", 4))), pass, ""},
+		{"a response-p99 < 1s", docs(doc("a", rate(100), value("response-p99-ns", 1)), doc("a", rate(200))), open, "was not measured"},
 		// A busy machine delays times, and both sides of a ratio alike, unless zkbench itself was short of CPU.
 		{"a wait-p99 < 2ms", docs(doc("a", busy)), open, "busy"},
 		{"a wait-p99 < 900us", docs(doc("a", busy)), open, "busy"},
@@ -143,12 +145,12 @@ func TestCheckRepeats(t *testing.T) {
 	var all []*results.Document
 	add := func(variant, name string, values ...float64) {
 		for i, v := range values {
-			all = append(all, doc(variant, metric(name, v), func(d *results.Document) { d.Repeat = i + 1 }))
+			all = append(all, doc(variant, value(name, v), func(d *results.Document) { d.Repeat = i + 1 }))
 		}
 	}
-	add("a", results.HerdMax, 1, 49, 1)
-	add("b", results.HerdMax, 1, 1, 1)
-	add("c", results.HerdMax, 20, 1, 20)
+	add("a", metric.HerdMax, 1, 49, 1)
+	add("b", metric.HerdMax, 1, 1, 1)
+	add("c", metric.HerdMax, 20, 1, 20)
 	add("t", "wait-p50-ns", 1, 49, 1)
 	for text, want := range map[string]outcome.Outcome{
 		"a herd-max <= 1": outcome.Regression, "a herd-max == 1": outcome.Regression, "a herd-max == 49": outcome.Regression,
@@ -165,7 +167,7 @@ func TestCheckRepeats(t *testing.T) {
 
 // A claim that could turn out otherwise if the load had gone on is inconclusive.
 func TestCheckLowerBounds(t *testing.T) {
-	all := docs(doc("a", metric(results.RecoveryMax, 2e9), metric(results.Orphans, 1), unrecovered), doc("b", metric(results.RecoveryMax, 2e9)))
+	all := docs(doc("a", value(metric.RecoveryMax, 2e9), value(metric.Orphans, 1), unrecovered), doc("b", value(metric.RecoveryMax, 2e9)))
 	for text, want := range map[string]outcome.Outcome{
 		"a recovery-max < 3s":          outcome.Inconclusive,
 		"a recovery-max < 1s":          outcome.Regression,
@@ -220,7 +222,7 @@ func TestCheckEvery(t *testing.T) {
 		{"violations == 0", docs(doc("b", caught)), "*"},
 	} {
 		checks := claim.Of(tt.docs).Check(parsed(t, tt.claim))
-		got := strings.Join(results.Map(checks, func(c claim.Check) string { return c.Variant }), " ")
+		got := strings.Join(list.Map(checks, func(c claim.Check) string { return c.Variant }), " ")
 		if got != tt.want || got == claim.Every && checks[0].Outcome != outcome.Inconclusive {
 			t.Errorf("%s: variants %s, want %s", tt.claim, got, tt.want)
 		}
@@ -265,7 +267,7 @@ func TestTally(t *testing.T) {
 			"a notifications/op <= 1", "a notifications/op < 1", "b wait-p99 < 2ms", "c wait-p99 < 2ms",
 		},
 	} {
-		checks := claim.Of(all).Check(results.Map(claims, func(text string) claim.Claim { return parsed(t, text) })...)
+		checks := claim.Of(all).Check(list.Map(claims, func(text string) claim.Claim { return parsed(t, text) })...)
 		if got := claim.Tally(checks); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -307,7 +309,7 @@ func TestSlowdownsAreScarceLikeTimes(t *testing.T) {
 // What makes a time scarce makes its multiple of the floor scarce.
 func TestMultiplesOfTheFloorAreScarceLikeTimes(t *testing.T) {
 	d := doc("a", func(d *results.Document) { d.Window.UnfinishedWaits, d.Window.StarvingWaits = 2000, 2000 })
-	for _, metric := range []string{"wait-p50-ns", results.FloorMultiple("wait")} {
+	for _, metric := range []string{"wait-p50-ns", metric.FloorMultiple("wait")} {
 		if err := claim.Scarce(d, metric); err == nil {
 			t.Errorf("%s: clients starve, and nothing was said", metric)
 		}

@@ -12,6 +12,10 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Schema is the version of a comparison's JSON form.
@@ -41,21 +45,21 @@ type Comparison struct {
 
 // Row compares one metric of two variants, or of one variant in two runs, under one number of clients.
 type Row struct {
-	Scenario string         `json:"scenario"`
-	Recipe   string         `json:"recipe"`
-	Size     int            `json:"size"`
-	Clients  int            `json:"clients"`
-	Rate     int            `json:"rate,omitempty"` // of open loads, in operations per second
-	Base     Place          `json:"base"`
-	Other    Place          `json:"other"`
-	Metric   string         `json:"metric"`
-	Unit     string         `json:"unit"`
-	Ratio    results.Number `json:"ratio"` // other/base: the median over the pairs if there are any, else the ratio of the values
-	Low      results.Number `json:"low"`   // 95 % interval of the ratio
-	High     results.Number `json:"high"`
-	Pairs    int            `json:"pairs"` // 0 if the ratio does not come from pairs
-	Verdict  Verdict        `json:"verdict"`
-	Reason   string         `json:"reason"`
+	Scenario string       `json:"scenario"`
+	Recipe   string       `json:"recipe"`
+	Size     int          `json:"size"`
+	Clients  int          `json:"clients"`
+	Rate     int          `json:"rate,omitempty"` // of open loads, in operations per second
+	Base     Place        `json:"base"`
+	Other    Place        `json:"other"`
+	Metric   string       `json:"metric"`
+	Unit     string       `json:"unit"`
+	Ratio    table.Number `json:"ratio"` // other/base: the median over the pairs if there are any, else the ratio of the values
+	Low      table.Number `json:"low"`   // 95 % interval of the ratio
+	High     table.Number `json:"high"`
+	Pairs    int          `json:"pairs"` // 0 if the ratio does not come from pairs
+	Verdict  Verdict      `json:"verdict"`
+	Reason   string       `json:"reason"`
 
 	apart bool // the two values must not be compared at all
 }
@@ -66,12 +70,12 @@ func (r Row) MayBeDrawn() bool { return !r.apart }
 
 // Place is one side of a row.
 type Place struct {
-	Side    string         `json:"side"`
-	Variant string         `json:"variant"`
-	Engine  string         `json:"engine"`
-	Value   results.Number `json:"value"` // median of the repeats
-	Repeats int            `json:"repeats"`
-	Mark    string         `json:"mark"` // see [results.Mark]
+	Side    string       `json:"side"`
+	Variant string       `json:"variant"`
+	Engine  string       `json:"engine"`
+	Value   table.Number `json:"value"` // median of the repeats
+	Repeats int          `json:"repeats"`
+	Mark    string       `json:"mark"` // see [results.Mark]
 }
 
 // Notes returns one line for each difference in the conditions, and for the measurements that only one side has.
@@ -91,12 +95,12 @@ const (
 // Runs compares each variant in the other sides with the same variant in the first one. It returns an error if the sides have
 // nothing in common, or if their loads differ.
 func Runs(sides []Side, o Options) (Comparison, error) {
-	c := Comparison{Schema: Schema, Sides: results.Map(sides, func(s Side) string { return s.Name })}
+	c := Comparison{Schema: Schema, Sides: list.Map(sides, func(s Side) string { return s.Name })}
 	base := grouped(sides[0])
 	var matches []match
 	for _, side := range sides[1:] {
 		other := grouped(side)
-		matched := c.matchUp(base, other, func(g group) results.GroupKey { return g.GroupKey })
+		matched := c.matchUp(base, other, func(g group) grouping.Key { return g.Key })
 		if len(matched) == 0 {
 			return c, fmt.Errorf("%s and %s have nothing in common:\n  %s has %s\n  %s has %s",
 				sides[0].Name, side.Name, sides[0].Name, inventory(base), side.Name, inventory(other))
@@ -111,11 +115,11 @@ func Variants(side Side, o Options) (Comparison, error) {
 	c := Comparison{Schema: Schema, Sides: []string{side.Name}}
 	groups := grouped(side)
 	isBase := func(g group) bool { return g.Variant == baseOf(g.Scenario, groups, o.Base) }
-	base, others := results.Where(groups, isBase), slices.DeleteFunc(slices.Clone(groups), isBase)
+	base, others := list.Where(groups, isBase), slices.DeleteFunc(slices.Clone(groups), isBase)
 	if o.Base != "" && len(base) == 0 {
 		return c, fmt.Errorf("--base %s: no such variant; %s has %s", o.Base, side.Name, inventory(groups))
 	}
-	matches := c.matchUp(base, others, func(g group) results.GroupKey { return g.WithoutVariant() })
+	matches := c.matchUp(base, others, func(g group) grouping.Key { return g.WithoutVariant() })
 	if len(matches) == 0 {
 		return c, fmt.Errorf("%s has no two variants of one scenario with equally many clients to compare: it has %s; or name a second run",
 			side.Name, inventory(groups))
@@ -125,15 +129,15 @@ func Variants(side Side, o Options) (Comparison, error) {
 
 // baseOf returns the variant that the other variants of a scenario are compared with.
 func baseOf(scenario string, groups []group, wanted string) string {
-	own := results.Where(groups, func(g group) bool { return g.Scenario == scenario })
+	own := list.Where(groups, func(g group) bool { return g.Scenario == scenario })
 	if wanted != "" {
 		return strings.TrimPrefix(wanted, own[0].Recipe+"/")
 	}
-	pair, err := results.ParsePair(own[0].docs[0].Scenario.Overview)
+	pair, err := claim.ParsePair(own[0].docs[0].Scenario.Overview)
 	if err == nil && slices.ContainsFunc(own, func(g group) bool { return g.Variant == pair.Naive }) {
 		return pair.Naive
 	}
-	sound := results.Where(own, func(g group) bool { return g.docs[0].KnownBroken == "" })
+	sound := list.Where(own, func(g group) bool { return g.docs[0].KnownBroken == "" })
 	if len(sound) == 0 {
 		sound = own
 	}
@@ -147,7 +151,7 @@ func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 	for _, m := range matches {
 		for _, err := range []error{m.sameMeasurement(), m.differentLoads()} {
 			if err != nil {
-				refused = results.AppendNew(refused, err.Error())
+				refused = list.AppendNew(refused, err.Error())
 			}
 		}
 	}
@@ -159,7 +163,7 @@ func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 	}
 	for _, m := range matches {
 		differences := m.differences(o.Across)
-		c.Differences = results.AppendNew(c.Differences, differences...)
+		c.Differences = list.AppendNew(c.Differences, differences...)
 		for _, metric := range m.metrics(o.Metrics) {
 			c.Rows = append(c.Rows, m.row(metric, obstacle(differences)))
 		}

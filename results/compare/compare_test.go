@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // noon is when the first measurement started; the others follow minute by minute.
@@ -36,11 +37,11 @@ func doc(run, variant string, repeat, minute int, metrics map[string]float64) *r
 	return d
 }
 
-func unit(metric string) string {
+func unit(name string) string {
 	switch {
-	case metric == results.OpsPerSecond:
+	case name == metric.OpsPerSecond:
 		return "1/s"
-	case strings.HasSuffix(metric, "-ns"):
+	case strings.HasSuffix(name, "-ns"):
 		return "ns"
 	default:
 		return "per op"
@@ -50,7 +51,7 @@ func unit(metric string) string {
 // exact makes documents those of a drain.
 func exact(docs ...*results.Document) []*results.Document {
 	for _, d := range docs {
-		d.Scenario.Name, d.Scenario.Mode, d.Expected.Exact = "lock-drain", "lockstep", true
+		d.Scenario.Name, d.Scenario.Mode = "lock-drain", results.LockstepMode
 	}
 	return docs
 }
@@ -301,7 +302,7 @@ func strip(docs []*results.Document, metric string) {
 
 // What faults cost comes first, and a recovery that may be longer is not compared.
 func TestFailuresAreCompared(t *testing.T) {
-	all := map[string]float64{"ops/s": 1, results.RecoveryMax: 1, results.RecoveryP50: 1, results.Orphans: 0}
+	all := map[string]float64{"ops/s": 1, metric.RecoveryMax: 1, metric.RecoveryP50: 1, metric.Orphans: 0}
 	a, b := doc("a", "znode", 1, 0, all), doc("b", "znode", 1, 1, all)
 	b.Failure = &results.Failure{Unrecovered: 1}
 	c, err := compare.Runs([]compare.Side{{Name: "a", Docs: []*results.Document{a}}, {Name: "b", Docs: []*results.Document{b}}}, compare.Options{})
@@ -312,7 +313,7 @@ func TestFailuresAreCompared(t *testing.T) {
 	for _, r := range c.Rows {
 		got = append(got, r.Metric)
 	}
-	if want := []string{results.RecoveryP50, results.RecoveryMax, results.Orphans, results.OpsPerSecond}; !slices.Equal(got, want) {
+	if want := []string{metric.RecoveryP50, metric.RecoveryMax, metric.Orphans, metric.OpsPerSecond}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for _, r := range c.Rows[:2] {

@@ -6,15 +6,17 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Subject is a kind of condition that a comparison can be about.
-type Subject = results.Aspect
+type Subject = grouping.Aspect
 
 // Subjects returns the subjects that a user can choose. A machine is not one of them: machines cannot take turns, so that times of two
 // machines are never compared.
 func Subjects() []Subject {
-	return []Subject{results.EngineAspect, results.ZooKeeperAspect, results.SettingsAspect}
+	return []Subject{grouping.EngineAspect, grouping.ZooKeeperAspect, grouping.SettingsAspect}
 }
 
 // Difference is a condition in which two sides differ.
@@ -30,7 +32,7 @@ type Difference struct {
 
 // differing returns the conditions that are not the same in all documents of both groups.
 func (m match) differing() []Difference {
-	return results.Map(results.Differing(m.base.docs, m.other.docs), func(d results.Difference) Difference {
+	return list.Map(grouping.Differing(m.base.docs, m.other.docs), func(d grouping.Difference) Difference {
 		return Difference{Subject: d.Aspect, Name: d.Name, Side: m.otherName(), Base: strings.Join(d.Base, or), Other: strings.Join(d.Other, or),
 			mixed: len(d.Base) > 1 || len(d.Other) > 1}
 	})
@@ -49,11 +51,11 @@ func (m match) otherName() string {
 
 // differentLoads returns an error if the two groups had different loads.
 func (m match) differentLoads() error {
-	loads := results.Where(m.differing(), func(d Difference) bool { return d.Subject == results.LoadAspect })
+	loads := list.Where(m.differing(), func(d Difference) bool { return d.Subject == grouping.LoadAspect })
 	if len(loads) == 0 {
 		return nil
 	}
-	texts := results.Map(loads, func(d Difference) string { return fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other) })
+	texts := list.Map(loads, func(d Difference) string { return fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other) })
 	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.Scenario, strings.Join(texts, ", "))
 }
 
@@ -61,10 +63,10 @@ func (m match) differentLoads() error {
 // are left out.
 func (m match) differences(across []Subject) []Difference {
 	all := m.differing()
-	engines := slices.ContainsFunc(all, func(d Difference) bool { return d.Subject == results.EngineAspect })
+	engines := slices.ContainsFunc(all, func(d Difference) bool { return d.Subject == grouping.EngineAspect })
 	var out []Difference
 	for _, d := range all {
-		if d.Subject == results.LoadAspect || engines && (d.Base == results.Unset || d.Other == results.Unset || d.Name == "image") {
+		if d.Subject == grouping.LoadAspect || engines && (d.Base == grouping.Unset || d.Other == grouping.Unset || d.Name == "image") {
 			continue
 		}
 		d.Accepted = d.accepted(across)
@@ -77,22 +79,22 @@ func (m match) differences(across []Subject) []Difference {
 // or if only one side has its transaction log in memory, where no write waits for a disk.
 func (d Difference) accepted(across []Subject) bool {
 	switch {
-	case d.Subject == results.BuildAspect:
+	case d.Subject == grouping.BuildAspect:
 		return true
 	case !slices.Contains(across, d.Subject), d.mixed:
 		return false
-	case d.Name == results.TxnLogCondition && results.OnMemoryFileSystem(d.Base) != results.OnMemoryFileSystem(d.Other):
+	case d.Name == grouping.TxnLogCondition && grouping.OnMemoryFileSystem(d.Base) != grouping.OnMemoryFileSystem(d.Other):
 		return false
 	default:
-		return d.Subject != results.EngineAspect || d.Base != results.Embedded && d.Other != results.Embedded
+		return d.Subject != grouping.EngineAspect || d.Base != results.Embedded && d.Other != results.Embedded
 	}
 }
 
 // obstacle returns why times cannot be compared; empty if they can.
 func obstacle(differences []Difference) string {
-	refused := results.Where(differences, func(d Difference) bool { return !d.Accepted })
+	refused := list.Where(differences, func(d Difference) bool { return !d.Accepted })
 	if len(refused) == 0 {
 		return ""
 	}
-	return "measured under different conditions: " + strings.Join(results.Map(refused, func(d Difference) string { return d.Name }), ", ")
+	return "measured under different conditions: " + strings.Join(list.Map(refused, func(d Difference) string { return d.Name }), ", ")
 }

@@ -9,11 +9,15 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // group holds all repeats of one variant under one load, on one side.
 type group struct {
-	results.GroupKey // without the kind, which may differ between two builds
+	grouping.Key // without the kind, which may differ between two builds
 
 	side string
 	docs []*results.Document
@@ -24,41 +28,41 @@ type match struct{ base, other group }
 
 // grouped returns a side's documents in groups, in the order in which they first come.
 func grouped(side Side) []group {
-	key := func(d *results.Document) results.GroupKey {
-		k := d.Key()
+	key := func(d *results.Document) grouping.Key {
+		k := grouping.KeyOf(d)
 		k.Kind = ""
 		return k
 	}
-	return results.Map(results.GroupBy(side.Docs, key), func(docs []*results.Document) group { return group{key(docs[0]), side.Name, docs} })
+	return list.Map(list.GroupBy(side.Docs, key), func(docs []*results.Document) group { return group{key(docs[0]), side.Name, docs} })
 }
 
 // matchUp returns each other group with the base of the same key, in the order of the base, and notes the groups without a partner.
-func (c *Comparison) matchUp(base, others []group, key func(group) results.GroupKey) []match {
+func (c *Comparison) matchUp(base, others []group, key func(group) grouping.Key) []match {
 	partners := func(g group, in []group) []group {
-		return results.Where(in, func(o group) bool { return key(o) == key(g) })
+		return list.Where(in, func(o group) bool { return key(o) == key(g) })
 	}
 	for _, side := range [][2][]group{{base, others}, {others, base}} {
-		alone := results.Where(side[0], func(g group) bool { return len(partners(g, side[1])) == 0 })
+		alone := list.Where(side[0], func(g group) bool { return len(partners(g, side[1])) == 0 })
 		if len(alone) > 0 {
 			c.LeftOut = append(c.LeftOut, fmt.Sprintf("only in %s: %s", alone[0].side, inventory(alone)))
 		}
 	}
 	var out []match
 	for _, b := range base {
-		out = append(out, results.Map(partners(b, others), func(o group) match { return match{b, o} })...)
+		out = append(out, list.Map(partners(b, others), func(o group) match { return match{b, o} })...)
 	}
 	return out
 }
 
 // inventory lists groups: "lock-drain with 10, 50 clients: lock/children-watch, lock/znode".
 func inventory(groups []group) string {
-	variants := results.GroupBy(groups, func(g group) [2]string { return [2]string{g.Title(), g.Name()} })
+	variants := list.GroupBy(groups, func(g group) [2]string { return [2]string{g.Title(), g.Name()} })
 	head := func(loads []group) string {
-		clients := results.Map(loads, func(g group) string { return strconv.Itoa(g.Clients) })
-		return fmt.Sprintf("%s with %s %s", loads[0].Title(), strings.Join(clients, ", "), results.Plural(loads[len(loads)-1].Clients, "client"))
+		clients := list.Map(loads, func(g group) string { return strconv.Itoa(g.Clients) })
+		return fmt.Sprintf("%s with %s %s", loads[0].Title(), strings.Join(clients, ", "), table.Plural(loads[len(loads)-1].Clients, "client"))
 	}
-	return strings.Join(results.Map(results.GroupBy(variants, head), func(same [][]group) string {
-		names := results.Map(same, func(loads []group) string { return loads[0].Name() })
+	return strings.Join(list.Map(list.GroupBy(variants, head), func(same [][]group) string {
+		names := list.Map(same, func(loads []group) string { return loads[0].Name() })
 		return head(same[0]) + ": " + strings.Join(names, ", ")
 	}), "; ")
 }
@@ -82,19 +86,19 @@ func (m match) sameMeasurement() error {
 // counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them. Of measurements with faults,
 // what the faults cost comes first. Of open loads, whose throughput is the rate, the response times take its place.
 func defaultMetrics(d *results.Document) []string {
-	out := append(results.FailureMetrics(), results.OpsPerSecond)
+	out := append(metric.OfFaults(), metric.OpsPerSecond)
 	if d.Rate > 0 {
-		out = append(results.FailureMetrics(), results.Quantile(results.ResponsePhase, 50), results.Quantile(results.ResponsePhase, 90))
+		out = append(metric.OfFaults(), metric.Quantile(results.ResponsePhase, 50), metric.Quantile(results.ResponsePhase, 90))
 	}
 	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
-		out = append(out, results.Quantile(phase, 50))
+		out = append(out, metric.Quantile(phase, 50))
 	}
-	return append(out, results.RequestsPerOp, results.WritesPerOp, results.NotificationsPerOp, results.HerdMax)
+	return append(out, metric.RequestsPerOp, metric.WritesPerOp, metric.NotificationsPerOp, metric.HerdMax)
 }
 
 // names returns the names of all metrics that any of the documents has, sorted.
 func names(docs []*results.Document) []string {
-	return slices.Sorted(maps.Keys(results.Aggregate(docs)))
+	return slices.Sorted(maps.Keys(metric.Aggregate(docs)))
 }
 
 // metrics returns the metrics to compare, in the order of the patterns.
@@ -103,8 +107,8 @@ func (m match) metrics(patterns []string) []string {
 		patterns = defaultMetrics(m.base.docs[0])
 	}
 	known := names(m.documents())
-	return results.AppendNew(nil, slices.Concat(results.Map(patterns, func(p string) []string {
-		return results.Where(known, func(name string) bool { return fits(p, name) })
+	return list.AppendNew(nil, slices.Concat(list.Map(patterns, func(p string) []string {
+		return list.Where(known, func(name string) bool { return fits(p, name) })
 	})...)...)
 }
 
@@ -117,7 +121,7 @@ func fits(pattern, name string) bool {
 
 // checkMetrics returns an error for a pattern without a match.
 func checkMetrics(matches []match, patterns []string) error {
-	known := names(slices.Concat(results.Map(matches, match.documents)...))
+	known := names(slices.Concat(list.Map(matches, match.documents)...))
 	for _, p := range patterns {
 		if !slices.ContainsFunc(known, func(name string) bool { return fits(p, name) }) {
 			return fmt.Errorf("--metrics: no metric matches %q; there are: %s", p, strings.Join(known, ", "))

@@ -9,7 +9,11 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/results/turns"
 )
 
@@ -31,30 +35,30 @@ const (
 )
 
 // row compares one metric. With an obstacle, only exact counts are compared.
-func (m match) row(metric, obstacle string) Row {
-	basePlace, base := m.base.place(metric)
-	otherPlace, other := m.other.place(metric)
+func (m match) row(name, obstacle string) Row {
+	basePlace, base := m.base.place(name)
+	otherPlace, other := m.other.place(name)
 	r := Row{
 		Scenario: m.base.Scenario, Recipe: m.base.Recipe, Size: m.base.Size, Clients: m.base.Clients, Rate: m.base.Rate,
-		Base: basePlace, Other: otherPlace, Metric: metric, Unit: cmp.Or(base.Unit, other.Unit),
-		Ratio: none(), Low: none(), High: none(), Verdict: Unsure, Reason: m.excluded(metric),
+		Base: basePlace, Other: otherPlace, Metric: name, Unit: cmp.Or(base.Unit, other.Unit),
+		Ratio: none(), Low: none(), High: none(), Verdict: Unsure, Reason: m.excluded(name),
 	}
 	if r.Reason != "" {
 		r.apart = true
 		return r
 	}
 	if base.Value != 0 {
-		r.Ratio = results.Number(other.Value / base.Value)
+		r.Ratio = table.Number(other.Value / base.Value)
 	}
-	exact := results.MetricNamed(metric).Exact && !m.any(func(d *results.Document) bool { return !d.Expected.Exact })
+	exact := metric.Named(name).Exact && !m.any(func(d *results.Document) bool { return !d.CountsExactly() })
 	switch {
 	case exact:
 		r.Verdict, r.Reason = compareCounts(base, other)
 	case obstacle != "":
 		r.Reason, r.apart = obstacle, true
-	case results.MetricNamed(metric).Extreme:
+	case metric.Named(name).Extreme:
 		r.Reason = maximum
-	case m.any(func(d *results.Document) bool { return claim.Scarce(d, metric) != nil }): // in words without numbers, for many rows
+	case m.any(func(d *results.Document) bool { return claim.Scarce(d, name) != nil }): // in words without numbers, for many rows
 		r.Reason = scarce
 	default:
 		r.comparePairs(turns.InTurns(m.base.docs, m.other.docs))
@@ -63,14 +67,14 @@ func (m match) row(metric, obstacle string) Row {
 }
 
 // none returns the missing number.
-func none() results.Number { return results.Number(math.NaN()) }
+func none() table.Number { return table.Number(math.NaN()) }
 
 // place returns a group's side of a row. It names the engine, because times of the embedded server are not those of an ensemble.
-func (g group) place(metric string) (Place, results.Aggregated) {
-	engines := results.Distinct(results.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
-	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: results.Mark(g.docs)}
-	a, measured := results.Aggregate(g.docs)[metric]
-	if p.Value = results.Number(a.Value); !measured {
+func (g group) place(name string) (Place, metric.Aggregated) {
+	engines := list.Distinct(list.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
+	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: doubts.Mark(g.docs)}
+	a, measured := metric.Aggregate(g.docs)[name]
+	if p.Value = table.Number(a.Value); !measured {
 		p.Value = none()
 	}
 	return p, a
@@ -78,7 +82,7 @@ func (g group) place(metric string) (Place, results.Aggregated) {
 
 // has returns the number of documents that have a metric.
 func (g group) has(metric string) int {
-	return len(results.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
+	return len(list.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
 }
 
 // any reports whether something is true of a document of either side.
@@ -87,12 +91,12 @@ func (m match) any(is func(*results.Document) bool) bool {
 }
 
 // excluded returns why two values cannot be compared; empty if they can. Those that an unfinished measurement has may be.
-func (m match) excluded(metric string) string {
-	base, other := m.base.has(metric), m.other.has(metric)
+func (m match) excluded(name string) string {
+	base, other := m.base.has(name), m.other.has(name)
 	switch {
 	case m.any(func(d *results.Document) bool { return d.Partial }):
 		return interrupted
-	case !slices.Contains([]string{"", results.UnfinishedMark}, results.Mark(m.documents())):
+	case !slices.Contains([]string{"", doubts.UnfinishedMark}, doubts.Mark(m.documents())):
 		return unsound
 	case base == 0:
 		return "not measured in the base"
@@ -100,9 +104,9 @@ func (m match) excluded(metric string) string {
 		return "measured in the base only"
 	case base < len(m.base.docs) || other < len(m.other.docs):
 		return notByAll
-	case m.any(func(d *results.Document) bool { return d.Guessed(metric) }):
+	case m.any(func(d *results.Document) bool { return metric.Guessed(d, name) }):
 		return guessed
-	case m.any(func(d *results.Document) bool { return d.AtLeast(metric) }):
+	case m.any(func(d *results.Document) bool { return metric.AtLeast(d, name) }):
 		return unrecovered
 	default:
 		return ""
@@ -110,7 +114,7 @@ func (m match) excluded(metric string) string {
 }
 
 // compareCounts compares exact counts, which must be the same in each repeat.
-func compareCounts(base, other results.Aggregated) (Verdict, string) {
+func compareCounts(base, other metric.Aggregated) (Verdict, string) {
 	switch {
 	case base.Min != base.Max:
 		return Unsure, "exact counts, but the repeats of the base disagree"
@@ -144,21 +148,21 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 		return
 	}
 	r.Pairs = e.Pairs
-	r.Ratio, r.Low, r.High = results.Number(e.Median), results.Number(e.Low), results.Number(e.High)
-	if results.MetricNamed(r.Metric).MoreIsBetter() { // an estimate is of how much worse
-		r.Ratio, r.Low, r.High = results.Number(1/e.Median), results.Number(1/e.High), results.Number(1/e.Low)
+	r.Ratio, r.Low, r.High = table.Number(e.Median), table.Number(e.Low), table.Number(e.High)
+	if metric.Named(r.Metric).MoreIsBetter() { // an estimate is of how much worse
+		r.Ratio, r.Low, r.High = table.Number(1/e.Median), table.Number(1/e.High), table.Number(1/e.Low)
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)
 }
 
 // decide claims a difference only if the interval excludes 1 and the median is on the same side of 1. The two can disagree if
 // many pairs differ a little one way and some a lot the other way.
-func decide(e paired.Estimate, metric string) (Verdict, string) {
+func decide(e paired.Estimate, name string) (Verdict, string) {
 	needed := paired.PairsNeeded(0.025) // for each end of the interval
 	switch {
 	case e.Pairs < needed:
-		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, results.Plural(e.Pairs, "pair"), needed)
-	case !results.MetricNamed(metric).HasDirection():
+		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, table.Plural(e.Pairs, "pair"), needed)
+	case !metric.Named(name).HasDirection():
 		return Unsure, noDirection
 	case e.Low > 1 && e.Median > 1:
 		return Worse, beyondInterval

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -59,7 +61,7 @@ func (c Comparison) writePage(w io.Writer, note func(line string), one func(rows
 
 // flat returns one table of all rows, with plain numbers whose unit a column names. A number that is missing or infinite is empty.
 func flat(rows []Row) *table.Table {
-	number := func(n results.Number) string {
+	number := func(n table.Number) string {
 		if !n.Finite() {
 			return ""
 		}
@@ -93,14 +95,14 @@ func (c Comparison) preamble() []string {
 
 // tables returns the rows of each table.
 func (c Comparison) tables() [][]Row {
-	return results.GroupBy(c.Rows, func(r Row) string {
+	return list.GroupBy(c.Rows, func(r Row) string {
 		return fmt.Sprintf("%q %d %d %q %q %q", r.Scenario, r.Size, r.Rate, r.Base.Engine, r.Other.Engine, r.Other.Side)
 	})
 }
 
 // heading returns the line above a table.
 func (c Comparison) heading(r Row) string {
-	title := results.GroupKey{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
+	title := grouping.Key{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
 	if r.Base.Engine == r.Other.Engine {
 		title += " on " + r.Base.Engine
 	}
@@ -118,11 +120,11 @@ func (c Comparison) reasons() []string {
 	}
 	var rows []Row
 	for _, v := range []Verdict{Better, Worse, Same, Unsure} {
-		rows = append(rows, results.Where(c.Rows, func(r Row) bool { return r.Verdict == v })...)
+		rows = append(rows, list.Where(c.Rows, func(r Row) bool { return r.Verdict == v })...)
 	}
 	text := func(r Row) string { return fmt.Sprintf("%s: %s", r.Verdict, r.Reason) }
-	for _, same := range results.GroupBy(rows, text) {
-		metrics := results.AppendNew(nil, results.Map(same, func(r Row) string { return r.Metric })...)
+	for _, same := range list.GroupBy(rows, text) {
+		metrics := list.AppendNew(nil, list.Map(same, func(r Row) string { return r.Metric })...)
 		out = append(out, fmt.Sprintf("%s (%s)", text(same[0]), strings.Join(metrics, ", ")))
 	}
 	return out
@@ -144,7 +146,7 @@ func (r Row) cells() []any {
 // sections returns a table with a line for each number of clients and variant above its rows.
 func sections(rows []Row) *table.Table {
 	t := table.New(columns()...)
-	for i, same := range results.GroupBy(rows, Row.section) {
+	for i, same := range list.GroupBy(rows, Row.section) {
 		if i > 0 {
 			t.Rule()
 		}
@@ -168,11 +170,11 @@ func wide(rows []Row) *table.Table {
 
 // section returns the line above the rows of one variant and number of clients.
 func (r Row) section() string {
-	repeats := fmt.Sprintf("%d %s", r.Base.Repeats, results.Plural(r.Base.Repeats, "repeat"))
+	repeats := fmt.Sprintf("%d %s", r.Base.Repeats, table.Plural(r.Base.Repeats, "repeat"))
 	if r.Base.Repeats != r.Other.Repeats {
 		repeats = fmt.Sprintf("%d and %d repeats", r.Base.Repeats, r.Other.Repeats)
 	}
-	section := fmt.Sprintf("%d %s, %s/%s, %s", r.Clients, results.Plural(r.Clients, "client"), r.Recipe, r.Other.Variant, repeats)
+	section := fmt.Sprintf("%d %s, %s/%s, %s", r.Clients, table.Plural(r.Clients, "client"), r.Recipe, r.Other.Variant, repeats)
 	if mark := r.mark(); mark != "" {
 		section += ", " + mark
 	}
@@ -192,11 +194,11 @@ func (r Row) mark() string {
 
 // values shows both values, with enough digits to distinguish exact counts.
 func (r Row) values() (base, other string) {
-	show := func(n results.Number) string {
+	show := func(n table.Number) string {
 		if !n.Finite() {
 			return table.Missing
 		}
-		return results.MetricNamed(r.Metric).Format(float64(n))
+		return metric.Named(r.Metric).Format(float64(n))
 	}
 	base, other = show(r.Base.Value), show(r.Other.Value)
 	if base == other && r.Reason == unequalCounts {
@@ -221,7 +223,7 @@ func (r Row) interval() string {
 }
 
 // times shows a ratio with two decimals, or with enough to show a difference that the verdict claims.
-func (r Row) times(ratio results.Number) string {
+func (r Row) times(ratio table.Number) string {
 	v := float64(ratio)
 	short := fmt.Sprintf("%.2f", v)
 	switch {

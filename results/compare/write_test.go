@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // twoRuns has everything that there is to show: verdicts of each kind, unsound numbers, a difference, what only one has.
@@ -131,7 +132,7 @@ func TestJSONCanBeReadBack(t *testing.T) {
 }
 
 // near tells whether a number survived being written.
-func near(got float64, want results.Number) bool {
+func near(got float64, want table.Number) bool {
 	return math.Abs(got-float64(want)) <= 1e-11*math.Abs(got)
 }
 

@@ -13,7 +13,11 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // BaselineSchema is the version of a baseline's file.
@@ -62,7 +66,7 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 	out := map[string]Baseline{}
 	var errs []error
 	var empty []string // rows without counts
-	for _, group := range results.GroupRepeats(docs) {
+	for _, group := range grouping.Repeats(docs) {
 		d := group[0]
 		if d.BreachExpected() {
 			continue
@@ -101,7 +105,7 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 // and none of an open load, in which they depend on the rate.
 func rowOf(group []*results.Document) (BaselineRow, error) {
 	d := group[0]
-	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Exact: d.Expected.Exact, Counts: map[string]float64{}}
+	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Exact: d.CountsExactly(), Counts: map[string]float64{}}
 	for _, other := range group {
 		if part := partOf(other); part != "" {
 			return row, fmt.Errorf("%s was %s: run it again", other.Filename(), part)
@@ -110,11 +114,11 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 			return row, fmt.Errorf("%s: its numbers must not be used: run it again", other.Filename())
 		}
 	}
-	for _, name := range results.CountMetrics() {
+	for _, name := range metric.WithFormula() {
 		cost, claimed := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]
 		switch {
-		case d.Scenario.Faulty() || d.Rate > 0 || !claimed || d.Guessed(name):
+		case d.Scenario.Faulty() || d.Rate > 0 || !claimed || metric.Guessed(d, name):
 		case !row.Exact:
 			row.Counts[name] = cost.Value
 		case !measured:
@@ -122,7 +126,7 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 		default:
 			row.Counts[name] = m.Value
 			for _, other := range group {
-				if other.AgainstCount(name, m.Value) != 0 {
+				if metric.AgainstCount(other, name, m.Value) != 0 {
 					return row, fmt.Errorf("%s and repeat %d differ in %s: run it again", other.Filename(), d.Repeat, name)
 				}
 			}
@@ -168,7 +172,7 @@ func (b Baseline) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return results.WriteJSON(filepath.Join(dir, b.Scenario+".json"), b)
+	return store.WriteJSON(filepath.Join(dir, b.Scenario+".json"), b)
 }
 
 // ErrNoBaselines is wrapped by the error about a folder without baselines.
@@ -177,7 +181,7 @@ var ErrNoBaselines = errors.New("holds no baselines")
 // ReadBaselines returns the baselines in a folder, by scenario. A folder without any is an error: the gate would demand
 // nothing.
 func ReadBaselines(dir string) (map[string]Baseline, error) {
-	files, err := results.Matching(dir, "*.json")
+	files, err := store.Matching(dir, "*.json")
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("%s %w: `zkbench baseline save RESULT… --dir %s` makes them", dir, ErrNoBaselines, dir)
 	}
@@ -194,11 +198,11 @@ func ReadBaselines(dir string) (map[string]Baseline, error) {
 // readBaseline refuses unknown fields: a misspelt one would demand less than its author thinks.
 func readBaseline(file string) (Baseline, error) {
 	var b Baseline
-	text, err := results.ReadFile(file)
+	text, err := store.ReadFile(file)
 	if err != nil {
 		return b, err
 	}
-	if err := results.DecodeStrict(text, &b); err != nil {
+	if err := store.DecodeStrict(text, &b); err != nil {
 		return b, fmt.Errorf("%s is not a baseline: %w", file, err)
 	}
 	switch {
@@ -230,11 +234,11 @@ func (b Baseline) problem(text []byte) string {
 			return where + " has no counts, and would demand nothing: remove it"
 		}
 		for name, count := range row.Counts {
-			if count > results.LargestCount {
+			if count > metric.LargestCount {
 				return fmt.Sprintf("%s: %s of %g is no bound: save it anew", where, name, count)
 			}
-			if !slices.Contains(results.CountMetrics(), name) {
-				return fmt.Sprintf("%s: %s is not one of the counts of a baseline (%s)", where, name, strings.Join(results.CountMetrics(), ", "))
+			if !slices.Contains(metric.WithFormula(), name) {
+				return fmt.Sprintf("%s: %s is not one of the counts of a baseline (%s)", where, name, strings.Join(metric.WithFormula(), ", "))
 			}
 		}
 	}
@@ -255,7 +259,7 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (ch
 		found, noted := b.check(docs)
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
-	absent := results.Where(sortedKeys(baselines), func(name string) bool { // closed loads take long, and are not run on every change
+	absent := list.Where(sortedKeys(baselines), func(name string) bool { // closed loads take long, and are not run on every change
 		return !measured[name] && baselines[name].Load.Mode == results.LockstepMode
 	})
 	if len(absent) > 0 {
@@ -276,7 +280,7 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 			return []Check{c}, nil
 		}
 	}
-	groups := results.GroupRepeats(docs)
+	groups := grouping.Repeats(docs)
 	for _, row := range b.Rows {
 		before := len(checks)
 		for _, group := range groups {
@@ -324,14 +328,14 @@ func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
 	switch {
 	case !measured:
 		result, why = outcome.Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, c.Metric)
-	case d.Guessed(c.Metric):
+	case metric.Guessed(d, c.Metric):
 		result = outcome.Inconclusive
 		why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, claim.HerdsAreGuessed)
-	case r.Exact && !d.Expected.Exact:
+	case r.Exact && !d.CountsExactly():
 		result, why = outcome.Inconclusive, "the baseline is exact, and this load is not"
-	case r.Exact && d.AgainstCount(c.Metric, limit) > 0, !r.Exact && d.Exceeds(c.Metric, limit):
+	case r.Exact && metric.AgainstCount(d, c.Metric, limit) > 0, !r.Exact && metric.Exceeds(d, c.Metric, limit):
 		result, why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
-	case r.Exact && d.AgainstCount(c.Metric, limit) < 0:
+	case r.Exact && metric.AgainstCount(d, c.Metric, limit) < 0:
 		c.better = true
 		why = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit)
 	}

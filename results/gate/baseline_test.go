@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // free returns a document of a free-running load, whose formulas are bounds.
 func free(notifications float64) *results.Document {
 	d := syntheticClosed(1)
-	d.Expected.Exact, d.Window.Operations = false, 1000
-	d.Metrics[results.NotificationsPerOp] = results.Metric{Value: notifications}
-	d.Expected.Costs = map[string]results.Cost{results.NotificationsPerOp: {Value: 1}}
+	d.Scenario.Mode, d.Window.Operations = results.ClosedMode, 1000
+	d.Metrics[metric.NotificationsPerOp] = results.Metric{Value: notifications}
+	d.Expected.Costs = map[string]results.Cost{metric.NotificationsPerOp: {Value: 1}}
 	return d
 }
 
@@ -54,15 +55,15 @@ func TestBaselines(t *testing.T) {
 		}(), code: 5, says: "another load"},
 		{name: "guessed herds", of: func() *results.Document {
 			d := syntheticLockstep(1)
-			d.Expected.Costs[results.HerdMax] = results.Cost{}
+			d.Expected.Costs[metric.HerdMax] = results.Cost{}
 			return d
 		}(), docs: changed(func(d *results.Document) {
 			d.Herd.Grouping = "path and time"
-			d.Metrics[results.HerdMax] = results.Metric{Value: 2}
+			d.Metrics[metric.HerdMax] = results.Metric{Value: 2}
 		}), code: 5, says: "herds are guessed"},
 		{name: "guessed herds that are smaller", of: func() *results.Document {
 			d := syntheticLockstep(1)
-			d.Expected.Costs[results.HerdMax] = results.Cost{}
+			d.Expected.Costs[metric.HerdMax] = results.Cost{}
 			return d
 		}(), docs: changed(func(d *results.Document) { d.Herd.Grouping = "path and time" }), code: 5, says: "herds are guessed"},
 		{name: "within the bound", of: free(0.5), docs: []*results.Document{free(0.9)}, code: 0},
@@ -171,17 +172,17 @@ func TestWhatIsNoBaseline(t *testing.T) {
 // Saving over a baseline takes nothing from what it demands.
 func TestOverKeepsWhatIsNotMeasuredAgain(t *testing.T) {
 	old := Baseline{Rows: []BaselineRow{
-		{Clients: 10, Variant: "a", Exact: true, Counts: map[string]float64{results.HerdMax: 9, results.NotificationsPerOp: 2}},
-		{Clients: 10, Variant: "b", Exact: true, Counts: map[string]float64{results.HerdMax: 9}},
-		{Clients: 10, Variant: "c", Exact: true, Counts: map[string]float64{results.HerdMax: 9}},
+		{Clients: 10, Variant: "a", Exact: true, Counts: map[string]float64{metric.HerdMax: 9, metric.NotificationsPerOp: 2}},
+		{Clients: 10, Variant: "b", Exact: true, Counts: map[string]float64{metric.HerdMax: 9}},
+		{Clients: 10, Variant: "c", Exact: true, Counts: map[string]float64{metric.HerdMax: 9}},
 	}}
 	fresh := Baseline{Rows: []BaselineRow{
-		{Clients: 10, Variant: "a", Exact: true, Counts: map[string]float64{results.NotificationsPerOp: 1}}, // herds were guessed
-		{Clients: 10, Variant: "c", Counts: map[string]float64{results.NotificationsPerOp: 1}},
+		{Clients: 10, Variant: "a", Exact: true, Counts: map[string]float64{metric.NotificationsPerOp: 1}}, // herds were guessed
+		{Clients: 10, Variant: "c", Counts: map[string]float64{metric.NotificationsPerOp: 1}},
 	}}
 	got := fresh.Over(old)
 	for variant, want := range map[string]map[string]float64{
-		"a": {results.HerdMax: 9, results.NotificationsPerOp: 1}, "b": {results.HerdMax: 9}, "c": {results.NotificationsPerOp: 1},
+		"a": {metric.HerdMax: 9, metric.NotificationsPerOp: 1}, "b": {metric.HerdMax: 9}, "c": {metric.NotificationsPerOp: 1},
 	} {
 		if row := got.row(variant, 10); row == nil || !maps.Equal(row.Counts, want) {
 			t.Errorf("%s: %+v, want %v", variant, row, want)
@@ -192,7 +193,7 @@ func TestOverKeepsWhatIsNotMeasuredAgain(t *testing.T) {
 // A count that nothing can exceed demands nothing.
 func TestABoundThatIsNone(t *testing.T) {
 	dir := t.TempDir()
-	b := Baseline{Schema: BaselineSchema, Scenario: "x", Rows: []BaselineRow{{Clients: 1, Variant: "a", Counts: map[string]float64{results.RequestsPerOp: math.MaxFloat64}}}}
+	b := Baseline{Schema: BaselineSchema, Scenario: "x", Rows: []BaselineRow{{Clients: 1, Variant: "a", Counts: map[string]float64{metric.RequestsPerOp: math.MaxFloat64}}}}
 	if err := b.Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,10 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -33,7 +37,7 @@ func ofThisSchema() builtInRule { return builtInRule{"schema", outcome.Inconclus
 // builtIn applies the built-in rules, one check for each rule and group of repeats.
 func builtIn(docs []*results.Document) []Check {
 	var checks []Check
-	for _, group := range results.GroupRepeats(docs) {
+	for _, group := range grouping.Repeats(docs) {
 		for _, rule := range []builtInRule{
 			promiseKept(),
 			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Invalid, "; ") }},
@@ -61,7 +65,7 @@ func violationsOf(d *results.Document) string {
 	if d.BreachExpected() {
 		return ""
 	}
-	n := max(len(d.Violations), int(d.Metrics[results.Violations].Value))
+	n := max(len(d.Violations), int(d.Metrics[metric.Violations].Value))
 	switch {
 	case n == 0:
 		return ""
@@ -97,10 +101,10 @@ func otherSchema(d *results.Document) string {
 // starvedGenerator returns why clients looped more slowly than the load demands: less contention makes smaller counts, too.
 // The steps of a lockstep run wait for each other, so that it has no such pace.
 func starvedGenerator(d *results.Document) string {
-	if d.Expected.Exact {
+	if d.CountsExactly() {
 		return ""
 	}
-	return strings.Join(d.Saturated(), "; ")
+	return strings.Join(doubts.Saturated(d), "; ")
 }
 
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
@@ -111,12 +115,12 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 	var names []string
 	for _, d := range group {
 		for name := range d.Metrics {
-			if m := results.MetricNamed(name); !m.Ensemble && m.Kind != results.KindMultiple {
+			if m := metric.Named(name); !m.Ensemble && m.Kind != metric.KindMultiple {
 				names = append(names, name)
 			}
 		}
 	}
-	names = results.Distinct(names)
+	names = list.Distinct(names)
 	return func(d *results.Document) string {
 		if d.Unfinished != nil && d.BreachExpected() {
 			return "" // and its variant has no numbers at all
@@ -156,7 +160,7 @@ func (e Evidence) noResult(scenario string, names Names) string {
 // the two.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
 	var checks []Check
-	for _, run := range results.GroupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} }) {
+	for _, run := range list.GroupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} }) {
 		whole := Check{Rule: "complete", Source: BuiltIn, Scenario: run[0].Scenario.Name, Outcome: outcome.Pass}
 		one := whole
 		one.Rule = "one run"
@@ -174,8 +178,8 @@ func complete(docs []*results.Document, variantsOf func(*results.Document) []str
 // mixed returns a condition in which documents differ that should be of one run; empty if there is none. A run may have several rates.
 func mixed(run []*results.Document) string {
 	for _, d := range run[1:] {
-		for _, c := range results.Differing(run[:1], []*results.Document{d}) {
-			if c.Name != results.RateCondition {
+		for _, c := range grouping.Differing(run[:1], []*results.Document{d}) {
+			if c.Name != grouping.RateCondition {
 				return fmt.Sprintf("%s and %s differ in %s", run[0].Filename(), d.Filename(), c.Name)
 			}
 		}
@@ -210,7 +214,7 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 
 // requiredVariants returns the variants that a run must have: those of its documents, and those of its scenario.
 func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
-	variants := results.Map(docs, func(d *results.Document) string { return d.Variant })
+	variants := list.Map(docs, func(d *results.Document) string { return d.Variant })
 	if named := docs[0].Scenario.Variants; len(named) > 0 {
 		for _, name := range named {
 			variants = append(variants, name[strings.LastIndex(name, "/")+1:])
@@ -218,5 +222,5 @@ func requiredVariants(docs []*results.Document, variantsOf func(*results.Documen
 	} else if variantsOf != nil {
 		variants = append(variants, variantsOf(docs[0])...)
 	}
-	return results.Distinct(variants)
+	return list.Distinct(variants)
 }

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // CalibrationDays is the number of days after which a calibration is out of date.
@@ -25,10 +27,10 @@ const calibrationSchema = 1
 
 // fingerprint lists all conditions that a document's times depend on, except the build.
 func fingerprint(d *results.Document) string {
-	conditions := d.Conditions()
+	conditions := grouping.Conditions(d)
 	var parts []string
-	for _, c := range results.SortedConditions(conditions) {
-		if c.Aspect != results.BuildAspect {
+	for _, c := range grouping.SortedConditions(conditions) {
+		if c.Aspect != grouping.BuildAspect {
 			parts = append(parts, fmt.Sprintf("%s: %s", c.Name, conditions[c]))
 		}
 	}
@@ -114,14 +116,14 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 // ReadCalibration returns the calibration in a file; an empty one if there is no file.
 func ReadCalibration(file string) (*Calibration, error) {
 	c := &Calibration{Schema: calibrationSchema}
-	text, err := results.ReadFile(file)
+	text, err := store.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := results.DecodeSealed(text, calibrationSchema, c); err != nil {
+	if err := store.DecodeSealed(text, calibrationSchema, c); err != nil {
 		return nil, fmt.Errorf("%s is not a calibration: it %w: remove it, and run `zkbench calibrate` again", file, err)
 	}
 	return c, nil
@@ -136,5 +138,5 @@ func (c *Calibration) Keep(file string, entries []Resolution) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return results.WriteSealed(file, c)
+	return store.WriteSealed(file, c)
 }

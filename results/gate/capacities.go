@@ -10,15 +10,20 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // builtInOfSearches applies the rules that hold for every search of a capacity: no trial broke the recipe's promise, and each variant
 // has a capacity. The trials are not checked otherwise, because a search also needs those that are beyond the capacity.
 func builtInOfSearches(e Evidence) []Check {
 	var checks []Check
-	for _, group := range results.GroupRepeats(e.Trials) {
+	for _, group := range grouping.Repeats(e.Trials) {
 		checks = append(checks, promiseKept().check(group), ofThisSchema().check(group))
 	}
 	for _, r := range e.Capacities {
@@ -28,8 +33,8 @@ func builtInOfSearches(e Evidence) []Check {
 		if r.Breaches > 0 { // possibly in trials whose results were replaced
 			kept.Outcome, kept.Why = outcome.Violation, breaches(int(r.Breaches))+" in all trials"
 		}
-		if unknown := results.Where(r.Variants, func(v capacity.Capacity) bool { return v.Capacity == 0 }); len(unknown) > 0 {
-			found.Outcome, found.Why = outcome.Inconclusive, strings.Join(results.Map(unknown, withoutCapacity), "; ")
+		if unknown := list.Where(r.Variants, func(v capacity.Capacity) bool { return v.Capacity == 0 }); len(unknown) > 0 {
+			found.Outcome, found.Why = outcome.Inconclusive, strings.Join(list.Map(unknown, withoutCapacity), "; ")
 		}
 		checks = append(checks, kept, found)
 	}
@@ -90,14 +95,14 @@ func (a Assertion) checkSearches(e Evidence, names Names, used map[*capacity.Rep
 // choose returns the report that the assertion is about, among those of one scenario. If there is none, it returns why.
 func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, why string) {
 	wanted := capacity.Report{By: a.By, Objective: a.Objective.String(), Clients: a.Clients}
-	found := results.Where(reports, func(r *capacity.Report) bool {
+	found := list.Where(reports, func(r *capacity.Report) bool {
 		return r.By == wanted.By && r.Objective == wanted.Objective && (a.Clients == 0 || r.Clients == a.Clients)
 	})
-	most := results.Largest(results.Map(found, func(r *capacity.Report) int { return r.Clients }))
-	found = results.Where(found, func(r *capacity.Report) bool { return r.Clients == most })
+	most := list.Largest(list.Map(found, func(r *capacity.Report) int { return r.Clients }))
+	found = list.Where(found, func(r *capacity.Report) bool { return r.Clients == most })
 	switch len(found) {
 	case 0:
-		all := strings.Join(results.Map(reports, conditionsOf), "; ")
+		all := strings.Join(list.Map(reports, conditionsOf), "; ")
 		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditionsOf(&wanted), all)
 	case 1:
 		return found[0], ""
@@ -110,7 +115,7 @@ func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, 
 func conditionsOf(r *capacity.Report) string {
 	text := fmt.Sprintf("by %s, where %s", r.By, r.Objective)
 	if r.Clients > 0 {
-		text += fmt.Sprintf(", with %d %s", r.Clients, results.Plural(r.Clients, "client"))
+		text += fmt.Sprintf(", with %d %s", r.Clients, table.Plural(r.Clients, "client"))
 	}
 	return text
 }
@@ -119,14 +124,14 @@ func conditionsOf(r *capacity.Report) string {
 func (a Assertion) checkCapacity(r capacity.Report) []Check {
 	var m claim.Measured
 	for _, v := range r.Variants {
-		row := results.Row{Variant: v.Variant, Clients: r.Clients}
+		row := summary.Row{Variant: v.Variant, Clients: r.Clients}
 		if n := float64(v.Capacity); n > 0 {
-			row.Metrics = map[string]results.Aggregated{results.Capacity: {Value: n, Min: n, Max: n}}
+			row.Metrics = map[string]metric.Aggregated{metric.Capacity: {Value: n, Min: n, Max: n}}
 		}
 		m.Rows = append(m.Rows, row)
 	}
 	a.Clients = r.Clients
-	return results.Map(m.Check(a.Claim), func(found claim.Check) Check {
+	return list.Map(m.Check(a.Claim), func(found claim.Check) Check {
 		c := a.check(r.Scenario, found)
 		switch {
 		case found.Got == nil && found.Variant != claim.Every:
@@ -162,7 +167,7 @@ func (a Assertion) narrow(value, limit float64) (share float64, narrow bool) {
 
 // capacityMissing returns why a report has no capacity of a variant; empty if it has one.
 func capacityMissing(r capacity.Report, variant string) string {
-	names := results.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
+	names := list.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
 	switch i := slices.Index(names, variant); {
 	case i < 0:
 		return fmt.Sprintf("the capacity of %s was not measured%s", variant, strict.Nearest(variant, names))

@@ -14,7 +14,9 @@ import (
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // capacityRule reads a rule about a capacity from its fields.
@@ -103,7 +105,7 @@ func TestCapacityRules(t *testing.T) {
 func TestMistakesInCapacityRules(t *testing.T) {
 	names := known()
 	for name, s := range names.Scenarios {
-		s.Metrics = append(s.Metrics, results.Capacity, "response-p99-ns")
+		s.Metrics = append(s.Metrics, metric.Capacity, "response-p99-ns")
 		names.Scenarios[name] = s
 	}
 	for fields, want := range map[string]string{
@@ -208,14 +210,14 @@ func searched(t *testing.T, most int) (dir string) {
 		}
 		d := withClients(trial.Load, most)
 		trial.Outcome, trial.Why = objectiveOfSearched(t).Judge(d, trial.Purpose)
-		if err := d.Write(to); err != nil {
+		if err := store.Write(d, to); err != nil {
 			t.Fatal(err)
 		}
 		s.Report(trial)
 	}
 	r := capacity.Report{Schema: capacity.Schema, Scenario: "self-test", Engine: "container", By: capacity.ByClients, Objective: objectiveOfSearched(t).String(), Repeats: 1, First: 60, Most: 100}
 	r.Add(synthetic, s)
-	if err := results.WriteSealed(filepath.Join(dir, capacity.File), r); err != nil {
+	if err := store.WriteSealed(filepath.Join(dir, capacity.File), r); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -245,7 +247,7 @@ func TestReadOfASearch(t *testing.T) {
 	const rule = "scenario: self-test, by: clients, objective: wait-p50 < 5ms, check: synthetic capacity >= "
 	edit := func(name string, change func(text string) string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
-			files, err := results.Matching(filepath.Join(dir, filepath.Dir(name)), filepath.Base(name))
+			files, err := store.Matching(filepath.Join(dir, filepath.Dir(name)), filepath.Base(name))
 			if err != nil || len(files) == 0 {
 				t.Fatalf("%s: %v, %v", name, files, err)
 			}
@@ -260,17 +262,17 @@ func TestReadOfASearch(t *testing.T) {
 	}
 	breach := func(name string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
-			files, err := results.Files(filepath.Join(dir, name))
+			files, err := store.Files(filepath.Join(dir, name))
 			if err != nil || len(files) == 0 {
 				t.Fatal(err)
 			}
-			d, err := results.Read(files[0])
+			d, err := store.Read(files[0])
 			if err != nil {
 				t.Fatal(err)
 			}
 			d.Violations = []results.Violation{{At: time.Millisecond, Text: "two holders"}}
-			if d.Metrics, err = d.ComputeMetrics(); err == nil {
-				err = results.WriteSealed(files[0], d)
+			if d.Metrics, err = metric.Compute(d); err == nil {
+				err = store.WriteSealed(files[0], d)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -299,7 +301,7 @@ func TestReadOfASearch(t *testing.T) {
 			}
 		}, outcome.CodeInvalid, "(confirm): 1 repeat of a trial"},
 		{"a run beside it", func(t *testing.T, dir string) {
-			if err := syntheticLockstep(1).Write(dir); err != nil {
+			if err := store.Write(syntheticLockstep(1), dir); err != nil {
 				t.Fatal(err)
 			}
 		}, outcome.CodeInvalid, "is of no trial"},

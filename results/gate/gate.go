@@ -18,7 +18,10 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Schema is the version of a report's JSON.
@@ -45,8 +48,8 @@ type Check struct {
 	Clients  int             `json:"clients,omitempty"`
 	Rate     int             `json:"rate,omitempty"` // of an open load, in operations per second
 	Metric   string          `json:"metric,omitempty"`
-	Value    *results.Number `json:"value"` // null if there is none
-	Limit    *results.Number `json:"limit"`
+	Value    *table.Number   `json:"value"` // null if there is none
+	Limit    *table.Number   `json:"limit"`
 	Outcome  outcome.Outcome `json:"outcome"`
 	Why      string          `json:"why"`
 	Screen   *Stage          `json:"screen,omitempty"` // of pairs
@@ -76,8 +79,8 @@ type Evidence struct {
 
 // scenarios returns the names of the scenarios that were measured.
 func (e Evidence) scenarios() []string {
-	return append(results.Map(e.Head(), func(d *results.Document) string { return d.Scenario.Name }),
-		results.Map(e.Capacities, func(r capacity.Report) string { return r.Scenario })...)
+	return append(list.Map(e.Head(), func(d *results.Document) string { return d.Scenario.Name }),
+		list.Map(e.Capacities, func(r capacity.Report) string { return r.Scenario })...)
 }
 
 // Head returns the documents that assertions are about. With pairs alone, these are the documents of their head.
@@ -102,7 +105,7 @@ type Rules struct {
 
 // Evaluate applies the rules to the evidence.
 func Evaluate(e Evidence, r Rules) Report {
-	checks := results.Map(e.Unreadable, func(err error) Check {
+	checks := list.Map(e.Unreadable, func(err error) Check {
 		return Check{Rule: "readable", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: err.Error()}
 	})
 	checks = slices.Concat(checks, builtIn(e.Documents), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
@@ -135,7 +138,7 @@ func ExitCode(checks []Check) int {
 	if len(checks) == 0 {
 		return outcome.Inconclusive.Code()
 	}
-	return outcome.Deciding(results.Map(checks, func(c Check) int { return c.Outcome.Code() })...)
+	return outcome.Deciding(list.Map(checks, func(c Check) int { return c.Outcome.Code() })...)
 }
 
 // Passed reports whether the exit code is 0.
@@ -156,13 +159,13 @@ func (c Check) subject() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 }
 
-func number(v float64) *results.Number { return new(results.Number(v)) }
+func number(v float64) *table.Number { return new(table.Number(v)) }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // byScenario returns the documents of each scenario, in the order of their names.
 func byScenario(docs []*results.Document) [][]*results.Document {
-	return slices.SortedFunc(slices.Values(results.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name })),
+	return slices.SortedFunc(slices.Values(list.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name })),
 		func(a, b []*results.Document) int { return strings.Compare(a[0].Scenario.Name, b[0].Scenario.Name) })
 }
 
@@ -218,7 +221,7 @@ func (r *reader) isRepeated(file string) bool {
 func (r *reader) documents(files ...string) (all []*results.Document) {
 	for _, file := range files {
 		r.isRepeated(file)
-		docs, err := results.ReadAll([]string{file})
+		docs, err := store.ReadAll([]string{file})
 		if err != nil {
 			r.Unreadable = append(r.Unreadable, err)
 		}
@@ -275,7 +278,7 @@ func isCapacity(file string) bool {
 	if filepath.Base(file) == capacity.File {
 		return true
 	}
-	text, err := results.ReadFile(file)
+	text, err := store.ReadFile(file)
 	var parts struct {
 		Objective *json.RawMessage `json:"objective"`
 	}
@@ -286,7 +289,7 @@ func isCapacity(file string) bool {
 // reason.
 func filesIn(path string) []string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if files, err := results.Files(path); err == nil && len(files) > 0 {
+		if files, err := store.Files(path); err == nil && len(files) > 0 {
 			return files
 		}
 	}

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -87,7 +90,7 @@ func TestBuiltInChecks(t *testing.T) {
 	}{
 		{"nothing wrong", "valid", func(*results.Document) {}, outcome.Pass, 0},
 		{"a violation", "promise kept", func(d *results.Document) { d.Violations = []results.Violation{{Text: "two holders"}} }, outcome.Violation, 4},
-		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[results.Violations] = results.Metric{Value: 1} }, outcome.Violation, 4},
+		{"a violation in the metric only", "promise kept", func(d *results.Document) { d.Metrics[metric.Violations] = results.Metric{Value: 1} }, outcome.Violation, 4},
 		{"a violation that the scenario expects", "promise kept", func(d *results.Document) {
 			d.Violations, d.KnownBroken, d.Scenario.Broken = []results.Violation{{Text: "two holders"}}, "two may hold", []string{"other", d.Variant}
 		}, outcome.Pass, 0},
@@ -101,11 +104,11 @@ func TestBuiltInChecks(t *testing.T) {
 		{"an oracle that was not asked", "valid", func(d *results.Document) { d.Oracle = results.Oracle{ClientWrites: 1} }, outcome.Pass, 0},
 		{"dropped values", "valid", func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Dropped: 1}} }, outcome.Invalid, 5},
 		{"a lost session", "valid", func(d *results.Document) { d.Health.SessionsLost = 1 }, outcome.Invalid, 5},
-		{"a free-running load without CPU", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.Throttled = false, 1 }, outcome.Inconclusive, 5},
+		{"a free-running load without CPU", "load as asked for", func(d *results.Document) { d.Scenario.Mode, d.Health.Throttled = results.ClosedMode, 1 }, outcome.Inconclusive, 5},
 		{"a drain without CPU", "load as asked for", func(d *results.Document) { d.Health.Throttled = 1 }, outcome.Pass, 0},
-		{"a generator that takes all CPUs", "load as asked for", func(d *results.Document) { d.Expected.Exact, d.Health.ClientCPU = false, 0.9 }, outcome.Inconclusive, 5},
+		{"a generator that takes all CPUs", "load as asked for", func(d *results.Document) { d.Scenario.Mode, d.Health.ClientCPU = results.ClosedMode, 0.9 }, outcome.Inconclusive, 5},
 		{"an embedded server that does", "load as asked for", func(d *results.Document) {
-			d.Expected.Exact, d.Health.ClientCPU, d.Environment.Engine = false, 0.9, "embedded"
+			d.Scenario.Mode, d.Health.ClientCPU, d.Environment.Engine = results.ClosedMode, 0.9, "embedded"
 		}, outcome.Pass, 0},
 		{"a missing repeat", "complete", func(d *results.Document) { d.Scenario.Repeats = 2 }, outcome.Inconclusive, 5},
 		{"a missing number of clients", "complete", func(d *results.Document) { d.Scenario.Clients = []int{10, 50} }, outcome.Inconclusive, 5},
@@ -114,7 +117,7 @@ func TestBuiltInChecks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := syntheticLockstep(1)
 			tt.spoil(d)
-			d.Invalid = d.Void() // as when it is read
+			d.Invalid = doubts.Void(d) // as when it is read
 			r := Evaluate(Evidence{Documents: []*results.Document{d}}, Rules{})
 			if c := outcomeOf(t, r, tt.rule); c.Outcome != tt.want || r.Code != tt.code {
 				t.Errorf("%s (%s), exit code %d; want %s, %d", c.Outcome, c.Why, r.Code, tt.want, tt.code)
@@ -160,13 +163,13 @@ func TestAMissingFloorIsNoFault(t *testing.T) {
 // breach breaks the promise in a document.
 func breach(d *results.Document) {
 	d.Violations = []results.Violation{{Text: "two holders"}}
-	d.Metrics[results.Violations] = results.Metric{Value: 1, Unit: "violations"}
+	d.Metrics[metric.Violations] = results.Metric{Value: 1, Unit: "violations"}
 }
 
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	d := syntheticLockstep(1)
-	if err := d.Write(dir); err != nil {
+	if err := store.Write(d, dir); err != nil {
 		t.Fatal(err)
 	}
 	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Evaluate(e, Rules{}).Code != 0 {
@@ -174,7 +177,7 @@ func TestRead(t *testing.T) {
 	}
 	d.Scenario.Repeats = 2 // of which there is one, however often it is given
 	again := t.TempDir()
-	if err := d.Write(again); err != nil {
+	if err := store.Write(d, again); err != nil {
 		t.Fatal(err)
 	}
 	for _, paths := range [][]string{{again, again}, {again, filepath.Join(again, d.Filename())}, {again, again + "/."}} {
@@ -196,7 +199,7 @@ func TestRead(t *testing.T) {
 	}
 	d.Repeat, d.Scenario.Repeats = 2, 2
 	breach(d)
-	if err := d.Write(dir); err != nil {
+	if err := store.Write(d, dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, length := range []int{0, 1, len(text) / 2, len(text) - 2} {
@@ -228,7 +231,7 @@ func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 	breach(broken)
 	for name, d := range map[string]*results.Document{"out1": sound, "out[1]": broken} {
 		run := filepath.Join(dir, name)
-		if err := errors.Join(os.Mkdir(run, 0o755), d.Write(run)); err != nil {
+		if err := errors.Join(os.Mkdir(run, 0o755), store.Write(d, run)); err != nil {
 			t.Fatal(err)
 		}
 	}

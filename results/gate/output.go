@@ -16,7 +16,10 @@ import (
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -37,7 +40,7 @@ func (c Check) title() string {
 
 // shown returns the checks that a reader must see: those that fail and those that improved.
 func (r Report) shown() []Check {
-	return results.Where(r.Checks, func(c Check) bool { return c.failed() || c.improved() })
+	return list.Where(r.Checks, func(c Check) bool { return c.failed() || c.improved() })
 }
 
 // improved reports whether a check passed and is better than the baseline.
@@ -87,14 +90,14 @@ func (c Check) label() string {
 // Summary returns the verdict in one line, with the number of checks of each source that passed.
 func (r Report) Summary() string {
 	checks := slices.SortedStableFunc(slices.Values(r.Checks), func(a, b Check) int { return cmp.Compare(a.Source, b.Source) })
-	parts := results.Map(results.GroupBy(checks, func(c Check) Source { return c.Source }), func(same []Check) string {
-		return fmt.Sprintf("%d of %d %s", len(same)-len(results.Where(same, Check.failed)), len(same), same[0].Source)
+	parts := list.Map(list.GroupBy(checks, func(c Check) Source { return c.Source }), func(same []Check) string {
+		return fmt.Sprintf("%d of %d %s", len(same)-len(list.Where(same, Check.failed)), len(same), same[0].Source)
 	})
 	return fmt.Sprintf("%s: %s checks passed (exit code %d)", strings.ToUpper(string(r.Verdict)), strings.Join(parts, ", "), r.Code)
 }
 
 // WriteJSON replaces the file at path by the whole report.
-func (r Report) WriteJSON(path string) error { return results.WriteJSON(path, r) }
+func (r Report) WriteJSON(path string) error { return store.WriteJSON(path, r) }
 
 // WriteMarkdown replaces the file at path by a Markdown table of the verdict, such as for the summary of a GitHub step.
 func (r Report) WriteMarkdown(path string) error {
@@ -112,7 +115,7 @@ func (r Report) WriteMarkdown(path string) error {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "- %s\n", escapeMarkdown(note))
 	}
-	return results.WriteFile(path, b.Bytes())
+	return store.WriteFile(path, b.Bytes())
 }
 
 // escapeMarkdown keeps text from acting as markup, and from ending its cell.
@@ -147,7 +150,7 @@ func escapeProperty(text string) string {
 // attributes, and that of Jenkins accept the file.
 func (r Report) WriteJUnit(path string) error {
 	var all junit.Testsuites // AddSuite would give it attributes
-	for i, checks := range results.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
+	for i, checks := range list.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
 		suite := r.suite(i, cmp.Or(checks[0].Scenario, "evidence"))
 		for _, c := range checks {
 			test := junit.Testcase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Classname: "zkbench." + suite.Name, Time: "0"}
@@ -167,7 +170,7 @@ func (r Report) WriteJUnit(path string) error {
 	if err := all.WriteXML(b); err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)
 	}
-	return results.WriteFile(path, b.Bytes())
+	return store.WriteFile(path, b.Bytes())
 }
 
 // suite returns a test suite without cases.
@@ -206,7 +209,7 @@ func (e Evidence) WriteBenchfmt(path string) error {
 			writeBenchmark(&b, d)
 		}
 	}
-	return results.WriteFile(path, b.Bytes())
+	return store.WriteFile(path, b.Bytes())
 }
 
 // writeUnits writes the better direction of each metric, and which metrics are exact, so that one value is enough.
@@ -214,7 +217,7 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 	units := map[string]string{}
 	for _, d := range docs {
 		for name := range d.Metrics {
-			switch m := results.MetricNamed(name); {
+			switch m := metric.Named(name); {
 			case m.MoreIsBetter():
 				units[name] = "better=higher"
 			case m.HasDirection():
@@ -222,8 +225,8 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 			}
 		}
 	}
-	inexact := slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.Expected.Exact })
-	for _, name := range results.CountMetrics() {
+	inexact := slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.CountsExactly() })
+	for _, name := range metric.WithFormula() {
 		if _, measured := units[name]; measured && !inexact {
 			units[name] = "assume=exact better=lower"
 		}

@@ -17,7 +17,9 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // failing is a report with an outcome of each kind.
@@ -98,7 +100,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("a check without a reason: %+v", c)
 		}
 	}
-	text, err := json.Marshal(Stage{Upper: results.Number(inf())})
+	text, err := json.Marshal(Stage{Upper: table.Number(inf())})
 	if err != nil || !strings.Contains(string(text), `"upper_bound":null`) {
 		t.Errorf("an infinity becomes %s, %v", text, err)
 	}
@@ -200,7 +202,7 @@ func TestBenchfmt(t *testing.T) {
 		switch rec := reader.Result().(type) {
 		case *benchfmt.Result:
 			lines++
-			if v, ok := rec.Value(results.NotificationsPerOp); !ok || v != 2 || rec.Iters != 50 {
+			if v, ok := rec.Value(metric.NotificationsPerOp); !ok || v != 2 || rec.Iters != 50 {
 				t.Errorf("%+v", rec)
 			}
 			if name := rec.Name.String(); name != "Zkbench/scenario=self-test/variant=synthetic/clients=50" {
@@ -214,7 +216,7 @@ func TestBenchfmt(t *testing.T) {
 		t.Errorf("%d lines, %v", lines, reader.Err())
 	}
 	for key, want := range map[string]string{"assume": "exact", "better": "lower"} {
-		if m := reader.Units().Get(results.NotificationsPerOp, key); m == nil || m.Value != want {
+		if m := reader.Units().Get(metric.NotificationsPerOp, key); m == nil || m.Value != want {
 			t.Errorf("unit metadata %s: %+v, want %s", key, m, want)
 		}
 	}

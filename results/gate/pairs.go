@@ -10,8 +10,12 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/results/turns"
 )
 
@@ -50,11 +54,11 @@ func (r PairRules) Validate() error {
 		errs = append(errs, r.forMetric("x-p99-ns").Validate())
 	}
 	for _, name := range r.Metrics {
-		switch m := results.MetricNamed(name); {
+		switch m := metric.Named(name); {
 		case !m.Timed():
 			errs = append(errs, fmt.Errorf("%s is not a time or a rate: counts need no pairs; hold them to a baseline", name))
 		case m.Ensemble:
-			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, results.FloorMultiple("PHASE")))
+			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, metric.FloorMultiple("PHASE")))
 		case !m.HasDirection():
 			errs = append(errs, fmt.Errorf("%s is neither better nor worse with another build", name))
 		case m.Extreme:
@@ -66,7 +70,7 @@ func (r PairRules) Validate() error {
 
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
-	if results.MetricNamed(name).Samples() > 1 {
+	if metric.Named(name).Samples() > 1 {
 		rule.MinEffect, rule.Margin = max(rule.MinEffect, tailEffect), max(rule.Margin, tailMargin)
 	}
 	return rule
@@ -78,11 +82,11 @@ func (r PairRules) metrics(d *results.Document) []string {
 		return r.Metrics
 	}
 	if d.Rate > 0 { // the throughput of an open load is its rate
-		return []string{results.Quantile(results.ResponsePhase, 50), results.Quantile(results.ResponsePhase, 90)}
+		return []string{metric.Quantile(results.ResponsePhase, 50), metric.Quantile(results.ResponsePhase, 90)}
 	}
-	metrics := []string{results.OpsPerSecond}
+	metrics := []string{metric.OpsPerSecond}
 	if len(d.Phases) > 0 {
-		metrics = append(metrics, results.Quantile(d.Phases[0], 50), results.Quantile(d.Phases[0], 90))
+		metrics = append(metrics, metric.Quantile(d.Phases[0], 50), metric.Quantile(d.Phases[0], 90))
 	}
 	return metrics
 }
@@ -131,20 +135,20 @@ func (p Pairs) documents() []*results.Document { return slices.Concat(p.side(0),
 // side returns the documents of one side of all pairs.
 func (p Pairs) side(side int) []*results.Document {
 	of := func(pair [2][]*results.Document) []*results.Document { return pair[side] }
-	return slices.Concat(results.Map(slices.Concat(p.Screen, p.Confirm), of)...)
+	return slices.Concat(list.Map(slices.Concat(p.Screen, p.Confirm), of)...)
 }
 
 // comparison is one variant under one load, on both sides.
 type comparison struct {
-	results.GroupKey
+	grouping.Key
 
 	screen, confirm turns.Pairs // no confirm if the screen did not flag this variant, so that the confirmation left it out
 }
 
 // comparisons returns the comparisons of all variants and loads, in the order of tables.
 func (p Pairs) comparisons() []comparison {
-	docs := slices.Concat(results.GroupRepeats(p.documents())...)
-	return results.Map(results.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
+	docs := slices.Concat(grouping.Repeats(p.documents())...)
+	return list.Map(list.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
 		c := comparison{pairKey(docs[0]), inTurns(p.Screen, pairKey(docs[0])), inTurns(p.Confirm, pairKey(docs[0]))}
 		if !slices.ContainsFunc(c.confirm, func(pair turns.Pair) bool { return pair != turns.Pair{} }) {
 			c.confirm = nil
@@ -154,13 +158,13 @@ func (p Pairs) comparisons() []comparison {
 }
 
 // pairKey identifies the documents of a pair that are compared with each other. Differences in their load are reported.
-func pairKey(d *results.Document) results.GroupKey {
-	return results.GroupKey{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
+func pairKey(d *results.Document) grouping.Key {
+	return grouping.Key{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
 // inTurns returns the documents of pairs with a key.
-func inTurns(pairs [][2][]*results.Document, key results.GroupKey) turns.Pairs {
-	return results.Map(pairs, func(pair [2][]*results.Document) (out turns.Pair) {
+func inTurns(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
+	return list.Map(pairs, func(pair [2][]*results.Document) (out turns.Pair) {
 		for side, docs := range pair {
 			if i := slices.IndexFunc(docs, func(d *results.Document) bool { return pairKey(d) == key }); i >= 0 {
 				out[side] = docs[i]
@@ -175,7 +179,7 @@ func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	checks, _ := checkPairs(Pairs{Screen: p.Screen}, r)
 	for _, c := range checks {
 		if c.Screen != nil && c.Screen.Flagged {
-			variants, clients = results.AppendNew(variants, c.Variant), results.AppendNew(clients, c.Clients)
+			variants, clients = list.AppendNew(variants, c.Variant), list.AppendNew(clients, c.Clients)
 		}
 	}
 	return variants, clients
@@ -183,20 +187,20 @@ func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 
 // Stage is the outcome of one block of pairs (screen or confirmation) in a report.
 type Stage struct {
-	Pairs   int            `json:"pairs"`
-	Median  results.Number `json:"median_ratio"` // the slowdown of the head; more than 1 is slower
-	Low     results.Number `json:"low"`          // the lower end of the 95 % interval
-	High    results.Number `json:"high"`         // its upper end
-	Upper   results.Number `json:"upper_bound"`  // with 95 % confidence, the ratio is at most this
-	P       float64        `json:"p"`
-	Flagged bool           `json:"flagged"`
+	Pairs   int          `json:"pairs"`
+	Median  table.Number `json:"median_ratio"` // the slowdown of the head; more than 1 is slower
+	Low     table.Number `json:"low"`          // the lower end of the 95 % interval
+	High    table.Number `json:"high"`         // its upper end
+	Upper   table.Number `json:"upper_bound"`  // with 95 % confidence, the ratio is at most this
+	P       float64      `json:"p"`
+	Flagged bool         `json:"flagged"`
 }
 
 func stageOf(s paired.Stage) *Stage {
 	if s.Pairs == 0 {
 		return nil
 	}
-	return &Stage{s.Pairs, results.Number(s.Median), results.Number(s.Low), results.Number(s.High), results.Number(s.Upper), s.P, s.Flagged}
+	return &Stage{s.Pairs, table.Number(s.Median), table.Number(s.Low), table.Number(s.High), table.Number(s.Upper), s.P, s.Flagged}
 }
 
 // checkPairs compares the head with the base, metric by metric, and applies the built-in rules to the documents of
@@ -207,7 +211,7 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	}
 	head := p.side(1)
 	checks = builtIn(head)
-	for _, c := range results.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
+	for _, c := range list.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
 		c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
@@ -234,7 +238,7 @@ func (c comparison) knownBroken() string {
 	for _, pair := range slices.Concat(c.screen, c.confirm) {
 		for _, d := range pair {
 			if d != nil && d.KnownBroken != "" {
-				return d.Key().Name()
+				return grouping.KeyOf(d).Name()
 			}
 		}
 	}
@@ -285,8 +289,8 @@ func (c comparison) incomparable() string {
 // differs returns the first condition that keeps two documents from being compared; empty if there is none. A different build
 // is the subject of the comparison and is ignored here.
 func differs(a, b *results.Document) string {
-	for _, d := range results.Differing([]*results.Document{a}, []*results.Document{b}) {
-		if d.Aspect != results.BuildAspect {
+	for _, d := range grouping.Differing([]*results.Document{a}, []*results.Document{b}) {
+		if d.Aspect != grouping.BuildAspect {
 			return fmt.Sprintf("measured under another %s (%s): %q, not %q", d.Name, d.Aspect, d.Other[0], d.Base[0])
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -94,7 +96,7 @@ func TestPairs(t *testing.T) {
 		}, 3, ""},
 		{"a maximum", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-max-ns"} }, 1, "a maximum is one operation"},
 		{"the floor itself", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"floor-write-p50-ns"} }, 1, "not the build: use PHASE-p50/floor"},
-		{"a count", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{results.RequestsPerOp} }, 1, "counts need no pairs"},
+		{"a count", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{metric.RequestsPerOp} }, 1, "counts need no pairs"},
 		{"a rule that cannot reject", 2, func(_ *Pairs, r *PairRules) { r.Rule.ScreenPairs = 4 }, 1, "4 pairs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -245,11 +247,11 @@ func TestCheckPair(t *testing.T) {
 		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, "each run needs 10000"},
 		{"no percentile of a phase", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"herd-spread-p99-ns"} }, "was not measured"},
 		{"a lower bound", func(p *[2][]*results.Document, r *PairRules) {
-			r.Metrics = []string{results.RecoveryP50}
+			r.Metrics = []string{metric.RecoveryP50}
 			p[1][0].Failure = &results.Failure{Unrecovered: 1}
-			p[0][0].Metrics[results.RecoveryP50], p[1][0].Metrics[results.RecoveryP50] = results.Metric{Value: 1}, results.Metric{Value: 1}
+			p[0][0].Metrics[metric.RecoveryP50], p[1][0].Metrics[metric.RecoveryP50] = results.Metric{Value: 1}, results.Metric{Value: 1}
 		}, "only a lower bound"},
-		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, results.OpsPerSecond) }, "the first pair's head, synthetic: ops/s was not measured"},
+		{"no throughput", func(p *[2][]*results.Document, _ *PairRules) { delete(p[1][0].Metrics, metric.OpsPerSecond) }, "the first pair's head, synthetic: ops/s was not measured"},
 	} {
 		rules := DefaultPairRules(now)
 		pair := syntheticPairs(1, rules).Screen[0]
@@ -267,7 +269,7 @@ func TestClaimsAboutTheHead(t *testing.T) {
 		rules := DefaultPairRules(now)
 		p := syntheticPairs(1, rules)
 		for _, pair := range p.Screen {
-			pair[side][0].Metrics[results.NotificationsPerOp] = results.Metric{Value: 2}
+			pair[side][0].Metrics[metric.NotificationsPerOp] = results.Metric{Value: 2}
 		}
 		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules, Assertions: []Assertion{assertion(t, "synthetic notifications/op <= 1")}})
 		if r.Code != want {
@@ -281,8 +283,8 @@ func TestPairsLeaveOutKnownBrokenVariants(t *testing.T) {
 	d := syntheticClosed(1)
 	d.KnownBroken = "two may hold"
 	p := Pairs{Screen: [][2][]*results.Document{{{d}, {d}}}}
-	if name := p.comparisons()[0].knownBroken(); name != d.Key().Name() {
-		t.Errorf("%q is known to be broken, want %s", name, d.Key().Name())
+	if name := p.comparisons()[0].knownBroken(); name != grouping.KeyOf(d).Name() {
+		t.Errorf("%q is known to be broken, want %s", name, grouping.KeyOf(d).Name())
 	}
 	d.KnownBroken = ""
 	if name := p.comparisons()[0].knownBroken(); name != "" {

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/strict"
 )
@@ -25,7 +26,7 @@ type Assertion struct {
 }
 
 // isCapacity reports whether the assertion is about capacities, which no single result has.
-func (a Assertion) isCapacity() bool { return a.Metric == results.Capacity }
+func (a Assertion) isCapacity() bool { return a.Metric == metric.Capacity }
 
 // matches reports whether a pattern matches the name of a scenario.
 func matches(pattern, scenario string) bool {
@@ -106,7 +107,7 @@ func (a *Assertion) parse(check string) []string {
 func (a *Assertion) setSearch(objective, by *string) []string {
 	switch {
 	case !a.isCapacity() && (objective != nil || by != nil):
-		return []string{"objective, by: are for the metric " + results.Capacity + " only"}
+		return []string{"objective, by: are for the metric " + metric.Capacity + " only"}
 	case !a.isCapacity():
 		return nil
 	case objective == nil:
@@ -135,7 +136,7 @@ func (a *Assertion) setSearch(objective, by *string) []string {
 // inconclusive. A scenario is not held to those of its own claims that its servers cannot decide.
 func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
 	scenarios := byScenario(e.Head())
-	measured := results.Map(scenarios, claim.Of)
+	measured := list.Map(scenarios, claim.Of)
 	var checks []Check
 	for _, a := range assertions {
 		if a.isCapacity() {
@@ -213,7 +214,7 @@ func (n Names) unknownIn(a Assertion) []string {
 	var problems []string
 	check := func(kind, name string, known []string) {
 		if !slices.Contains(known, name) {
-			problems = append(problems, fmt.Sprintf("there is no %s %q%s", kind, name, strict.Nearest(name, results.Distinct(known))))
+			problems = append(problems, fmt.Sprintf("there is no %s %q%s", kind, name, strict.Nearest(name, list.Distinct(known))))
 		}
 	}
 	subject := n.of(a.Scenario)

@@ -11,6 +11,9 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // SelfTestCase is evidence with a known verdict.
@@ -29,7 +32,7 @@ func SelfTest(now time.Time) []SelfTestCase {
 	rules := Rules{Paired: DefaultPairRules(now), Baselines: must(BaselinesOf([]*results.Document{syntheticLockstep(1)}))}
 	silent, untrue := syntheticLockstep(1), syntheticLockstep(1)
 	silent.Health.Reconnects = 1
-	untrue.Metrics[results.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
+	untrue.Metrics[metric.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
@@ -52,9 +55,9 @@ func SelfTest(now time.Time) []SelfTestCase {
 
 // asRead returns a document as evidence. Like a file, it passes through its text.
 func asRead(d *results.Document) Evidence {
-	text, err := results.Seal(d)
+	text, err := store.Seal(d)
 	if err == nil {
-		d, err = results.Decode(text)
+		d, err = store.Decode(text)
 	}
 	if err != nil {
 		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
@@ -64,7 +67,7 @@ func asRead(d *results.Document) Evidence {
 
 // asReadCapacity returns the report of a search as evidence. Like a file, it passes through its text, which may be edited.
 func asReadCapacity(r capacity.Report, edit func(r capacity.Report, text []byte) []byte) Evidence {
-	text, err := results.Seal(r)
+	text, err := store.Seal(r)
 	if edit != nil {
 		text = edit(r, text)
 	}
@@ -89,7 +92,7 @@ func lackingPhase() Evidence {
 	whole, without := syntheticClosed(1), syntheticClosed(1)
 	whole.Scenario.Repeats, without.Scenario.Repeats, without.Repeat = 2, 2, 2
 	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool {
-		return results.MetricNamed(name).Phase == without.Phases[0]
+		return metric.Named(name).Phase == without.Phases[0]
 	})
 	return Evidence{Documents: []*results.Document{whole, without}}
 }
@@ -124,8 +127,8 @@ func syntheticDocument(mode results.Mode, operations int64, took time.Duration, 
 		Clients: syntheticClients, Repeat: 1, Batch: 1, Phases: []string{"wait"}, Operation: "wait", UntimedPhases: []string{"wait"},
 		Scenario:    results.Scenario{Name: "self-test", Mode: mode, Size: 1, Clients: []int{syntheticClients}, Repeats: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"127.0.0.1:2181"}, SessionTimeout: time.Second},
-		Window:      results.Window{End: length, Operations: operations, Lockstep: lockstep},
-		Counts:      results.Counts{Notifications: map[string]int64{"NodeDeleted": n}, Notified: n},
+		Window:      results.Window{End: length, Operations: operations},
+		Counts:      results.Counts{Notifications: map[string]int64{"NodeDeleted": n}},
 		Histograms:  map[string]results.Histogram{"wait": times(took, int(operations))},
 		Herd:        results.Herd{Grouping: results.GroupedByZxid, Spread: times(0, notifications)},
 		Timeline:    results.Timeline{End: min(length, results.TimelineLength), Notifications: make([]results.TimelineDot, n)},
@@ -133,8 +136,8 @@ func syntheticDocument(mode results.Mode, operations int64, took time.Duration, 
 			Operations: []int64{operations}, Samples: []int64{operations}, Notifications: []int64{n}, LargestHerd: []int{min(notifications, 1)},
 		},
 		Oracle: results.Oracle{Checked: true, ClientNotifications: n, ServerNotifications: n},
-		Expected: results.Expected{Exact: lockstep, Costs: map[string]results.Cost{
-			results.NotificationsPerOp: {Formula: synthetic, Value: float64(n) / float64(operations)},
+		Expected: results.Expected{Costs: map[string]results.Cost{
+			metric.NotificationsPerOp: {Formula: synthetic, Value: float64(n) / float64(operations)},
 		}},
 	}
 	if !lockstep {
@@ -143,8 +146,8 @@ func syntheticDocument(mode results.Mode, operations int64, took time.Duration, 
 	if n > 0 {
 		d.Herd.Sizes = results.HerdSizes(map[int]int64{1: n})
 	}
-	d.Metrics = must(d.ComputeMetrics())
-	d.AddFindings()
+	d.Metrics = must(metric.Compute(d))
+	doubts.Add(d)
 	return d
 }
 

@@ -6,6 +6,10 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
+// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. If there would be more, every other
+// dot is left out.
+const MaxDots = 4000
+
 // margin is how much of the time before the first fault and after its recovery is kept.
 const margin = results.TimelineLength
 
@@ -62,11 +66,11 @@ func (t *thinned[T]) add(item T) {
 	if (t.seen-1)%(1<<t.halve) != 0 {
 		return
 	}
-	if t.bounded && len(t.items) == results.MaxDots {
-		for i := range results.MaxDots / 2 {
+	if t.bounded && len(t.items) == MaxDots {
+		for i := range MaxDots / 2 {
 			t.items[i] = t.items[2*i]
 		}
-		t.items = t.items[:results.MaxDots/2]
+		t.items = t.items[:MaxDots/2]
 		t.halve++
 	}
 	t.items = append(t.items, item)

@@ -2,11 +2,12 @@ package recorder
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // Facts holds the results of a measurement that are not events.
@@ -48,13 +49,13 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 	if err := errors.Join(r.fillOpen(d, f), r.fillStages(d)); err != nil {
 		return err
 	}
-	if d.Metrics, err = d.ComputeMetrics(); err != nil {
+	if d.Metrics, err = metric.Compute(d); err != nil {
 		return err
 	}
 	if !d.Partial { // clients that withdraw end their waits
 		r.fillWaits(d)
 	}
-	d.AddFindings()
+	doubts.Add(d)
 	return nil
 }
 
@@ -67,13 +68,13 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 	r.CloseFailed(d)
 	w := r.window
-	d.Window = results.Window{Start: w.start, End: w.end, Operations: w.operations, Lockstep: r.config.Lockstep}
+	d.Window = results.Window{Start: w.start, End: w.end, Operations: w.operations}
 	d.Environment.SessionTimeout = f.SessionTimeout
 	d.Counts = f.Counts
-	d.Counts.Notifications, d.Counts.Notified = r.notified, results.Sum(slices.Collect(maps.Values(r.notified)))
-	d.Counts.SpuriousWakes = d.Counts.Notified - r.useful
+	d.Counts.Notifications = r.notified
+	d.Counts.SpuriousWakes = d.Counts.Notified() - r.useful
 	d.Heap, d.Floor, d.Health, d.Oracle, d.Background = f.Heap, f.Floor, f.Health, f.Oracle, f.Background
-	d.Expected = results.Expected{Exact: d.CountsExactly(), Costs: f.Costs}
+	d.Expected = results.Expected{Costs: f.Costs}
 }
 
 // fillDistributions fills in the histograms of the phases and the herds.
@@ -136,7 +137,7 @@ func (r *Recorder) fillWaits(d *results.Document) {
 	for _, w := range r.unfinished {
 		d.Window.UnfinishedWaits++
 		d.Window.OldestWait = max(d.Window.OldestWait, w.age)
-		if float64(w.age) > d.Metrics[results.Quantile(w.phase, 99)].Value {
+		if float64(w.age) > d.Metrics[metric.Quantile(w.phase, 99)].Value {
 			d.Window.StarvingWaits++
 		}
 	}

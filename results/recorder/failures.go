@@ -7,6 +7,9 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
+// MaxFaults is the largest number of faults that a document lists; others are only counted.
+const MaxFaults = 200
+
 // noFault is the id of a fault outside of the window.
 const noFault = -1
 
@@ -21,8 +24,8 @@ type failures struct {
 	last    time.Duration // the latest event
 
 	doc        results.Failure
-	faults     int                              // of the window; their ids are consecutive
-	began      [results.MaxFaults]time.Duration // when the latest faults began, by id modulo MaxFaults
+	faults     int                      // of the window; their ids are consecutive
+	began      [MaxFaults]time.Duration // when the latest faults began, by id modulo MaxFaults
 	recovery   results.LiveHistogram
 	unresolved []unresolved               // oldest first
 	completed  time.Duration              // the latest completion in the window, or its start
@@ -69,8 +72,8 @@ func (r *Recorder) FaultBegan(at time.Duration, kind, target string, victims []i
 func (f *failures) add(fault results.Fault) (id int) {
 	id = f.faults
 	f.faults++
-	f.began[id%results.MaxFaults] = fault.At
-	if id < results.MaxFaults {
+	f.began[id%MaxFaults] = fault.At
+	if id < MaxFaults {
 		f.doc.Faults = append(f.doc.Faults, fault)
 	} else {
 		f.doc.MoreFaults++
@@ -87,12 +90,12 @@ func (f *failures) add(fault results.Fault) (id int) {
 func (r *Recorder) FaultEnded(id int, at time.Duration) {
 	r.advance(at)
 	f := &r.failures
-	if id == noFault || id < f.faults-results.MaxFaults {
+	if id == noFault || id < f.faults-MaxFaults {
 		return
 	}
-	began := f.began[id%results.MaxFaults]
+	began := f.began[id%MaxFaults]
 	r.stalls.faultEnded(began, at)
-	if id < results.MaxFaults {
+	if id < MaxFaults {
 		f.doc.Faults[id].Length = at - began
 	}
 }
@@ -178,7 +181,7 @@ func (u unresolved) endsWith(client int, s stretch, waits bool) bool {
 
 func (f *failures) recovered(id int, took time.Duration) {
 	f.recovery.Add(took)
-	if id < results.MaxFaults {
+	if id < MaxFaults {
 		f.doc.Faults[id].Recovery = took
 	}
 	if id == 0 {

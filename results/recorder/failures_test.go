@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
@@ -112,7 +113,7 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	}
 	cut := l.cut(from, to)
 	sortTimeline(&around.Timeline)
-	if len(cut.Notifications) > results.MaxDots || len(cut.Bystander) > results.MaxDots { // thinned, see TestExcerptIsThinned
+	if len(cut.Notifications) > recorder.MaxDots || len(cut.Bystander) > recorder.MaxDots { // thinned, see TestExcerptIsThinned
 		return
 	}
 	equal(t, "around the first fault", around.Timeline, cut)
@@ -156,7 +157,7 @@ func TestVictimsMatter(t *testing.T) {
 // faulty is a measurement of three clients, with a window from 1 s to 11 s.
 func faulty(faults ...recordertest.Fault) raw {
 	return raw{
-		config: recorder.Config{Operation: "release", Clients: 3, Faulty: true, Losses: []string{results.Orphans}, WindowLength: 10 * s},
+		config: recorder.Config{Operation: "release", Clients: 3, Faulty: true, Losses: []string{metric.Orphans}, WindowLength: 10 * s},
 		window: stretch{s, 11 * s}, faults: faults,
 	}
 }
@@ -199,9 +200,9 @@ func TestRecovery(t *testing.T) {
 
 // Faults outside of the window do not count. Losses are those of the whole load.
 func TestFaultsOutsideOfTheWindow(t *testing.T) {
-	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{results.ItemsLost, results.Blocked}, LongestLosses: []string{results.Blocked}})
+	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{metric.ItemsLost, metric.Blocked}, LongestLosses: []string{metric.Blocked}})
 	before := r.FaultBegan(0, "expire", "any", nil)
-	r.Damage(results.ItemsLost, 2)
+	r.Damage(metric.ItemsLost, 2)
 	r.OpenWindow(s)
 	r.FaultEnded(before, s)
 	r.CloseWindow(2 * s)
@@ -210,22 +211,22 @@ func TestFaultsOutsideOfTheWindow(t *testing.T) {
 	for _, f := range []func(time.Duration){r.MissedFault, r.FailedOperation, r.Rejoined} {
 		f(3 * s)
 	}
-	r.Damage(results.ItemsLost, 1)
-	r.Damage(results.Blocked, 5)
-	r.Damage(results.Blocked, 3)
+	r.Damage(metric.ItemsLost, 1)
+	r.Damage(metric.Blocked, 5)
+	r.Damage(metric.Blocked, 3)
 	d := &results.Document{}
 	if err := r.Close(d, recorder.Facts{}); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "failure", *d.Failure, results.Failure{
-		Faults: []results.Fault{}, Unavailable: s, Losses: map[string]int64{results.ItemsLost: 3, results.Blocked: 5},
+		Faults: []results.Fault{}, Unavailable: s, Losses: map[string]int64{metric.ItemsLost: 3, metric.Blocked: 5},
 		Missed: 1, // of a fault that was due in the window
 	})
 }
 
 // A document lists the first faults and counts the others. Each is still known when it ends.
 func TestManyFaults(t *testing.T) {
-	const many = results.MaxFaults + 50
+	const many = recorder.MaxFaults + 50
 	r := recorder.New(recorder.Config{Operation: "release", Clients: 2, Faulty: true})
 	r.OpenWindow(0)
 	for i := range many {
@@ -241,7 +242,7 @@ func TestManyFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := d.Failure
-	if len(f.Faults) != results.MaxFaults || f.MoreFaults != 50 || f.Recovery.Samples != many || f.Unrecovered != 0 {
+	if len(f.Faults) != recorder.MaxFaults || f.MoreFaults != 50 || f.Recovery.Samples != many || f.Unrecovered != 0 {
 		t.Errorf("%d faults, %d more, %d recoveries, %d without", len(f.Faults), f.MoreFaults, f.Recovery.Samples, f.Unrecovered)
 	}
 	for i, fault := range f.Faults {
@@ -253,10 +254,10 @@ func TestManyFaults(t *testing.T) {
 
 // Of more events than are shown, every second, every fourth and so on is kept, from the first one on.
 func TestExcerptIsThinned(t *testing.T) {
-	for _, n := range []int{results.MaxDots, results.MaxDots + 1, 5 * results.MaxDots} {
+	for _, n := range []int{recorder.MaxDots, recorder.MaxDots + 1, 5 * recorder.MaxDots} {
 		r := faulty(recordertest.Fault{Kind: "expire", Target: "any", Start: 2 * s})
 		for i := range n {
-			r.notifications = append(r.notifications, results.Notification{At: 2*s + time.Duration(i)*time.Microsecond, Zxid: 1, Type: "NodeDeleted"})
+			r.notifications = append(r.notifications, recorder.Notification{At: 2*s + time.Duration(i)*time.Microsecond, Zxid: 1, Type: "NodeDeleted"})
 		}
 		dots := r.record(t, &results.Document{}, recorder.Facts{}).Failure.Around.Timeline.Notifications
 		step := dots[1].At - dots[0].At
@@ -265,7 +266,7 @@ func TestExcerptIsThinned(t *testing.T) {
 				t.Fatalf("of %d: dot %d at %s, in steps of %s", n, i, dot.At, step)
 			}
 		}
-		if most := results.MaxDots; len(dots) > most || 2*len(dots) < most || len(dots)*int(step/time.Microsecond) < n {
+		if most := recorder.MaxDots; len(dots) > most || 2*len(dots) < most || len(dots)*int(step/time.Microsecond) < n {
 			t.Errorf("of %d: %d dots in steps of %s", n, len(dots), step)
 		}
 	}

@@ -7,6 +7,15 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
+// Notification is one watch event that a client received.
+type Notification struct {
+	At     time.Duration
+	Client int
+	Zxid   int64  // of the transaction that caused it; -1 from servers before 3.9, and if it was sent again after a reconnect
+	Type   string // NodeDeleted, …
+	Path   string
+}
+
 // herdGrace is the silence after which a herd is complete although not every session has passed its transaction: twice
 // the session timeout that zkbench asks for. A session that has sent nothing for so long no longer exists.
 const herdGrace = time.Minute
@@ -29,7 +38,7 @@ func NamesTransactions(version string) bool {
 }
 
 // causeKnown reports whether a notification names the transaction that caused it.
-func causeKnown(n results.Notification) bool { return n.Zxid > 0 }
+func causeKnown(n Notification) bool { return n.Zxid > 0 }
 
 // HerdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if it is a guess.
 type HerdKey struct {
@@ -111,7 +120,7 @@ func newHerds(g grouping, silence time.Duration, w *window, s *series) *herds {
 
 // add puts a notification into its herd, and returns how large that is by now. A notification without a transaction is in no exact herd,
 // and the open herd of its path ends with the silence that makes it a guess.
-func (h *herds) add(n results.Notification, r *recent) (size int) {
+func (h *herds) add(n Notification, r *recent) (size int) {
 	if h.grouping == exact && !causeKnown(n) {
 		return 0
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -21,7 +22,7 @@ func synthetic(rec *recorder.Recorder, n int) {
 	rec.OpenWindow(0)
 	for i := range n {
 		at, id, zxid := time.Duration(i+1)*step, i%10, int64(i/3+1)
-		rec.Notification(results.Notification{At: at, Client: id, Zxid: zxid, Type: "NodeDeleted", Path: "/lock/" + strconv.FormatInt(zxid, 10)})
+		rec.Notification(recorder.Notification{At: at, Client: id, Zxid: zxid, Type: "NodeDeleted", Path: "/lock/" + strconv.FormatInt(zxid, 10)})
 		rec.Span("acquire", id, at-9*step, at)
 		rec.Span("release", id, at-step/2, at)
 		rec.Read(results.BystanderRead{At: at - step, Service: step, Response: step, Server: i % 3})
@@ -47,7 +48,7 @@ func syntheticFaults(rec *recorder.Recorder, n int) {
 		id := rec.FaultBegan(at, "stop", "holder", []int{i % 10, (i + 1) % 10})
 		rec.FailedOperation(at)
 		rec.Rejoined(at)
-		rec.Damage(results.Orphans, 1)
+		rec.Damage(metric.Orphans, 1)
 		rec.Span("release", (i+5)%10, at, at+time.Millisecond)
 		if i%2 == 0 {
 			rec.FaultEnded(id, at+2*time.Millisecond)
@@ -61,7 +62,7 @@ func heap(n int, feed func(rec *recorder.Recorder, n int)) uint64 {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10, Faulty: true, Losses: []string{results.Orphans}})
+	rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10, Faulty: true, Losses: []string{metric.Orphans}})
 	feed(rec, n)
 	runtime.GC()
 	runtime.ReadMemStats(&after)

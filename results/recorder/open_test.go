@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -45,7 +46,7 @@ func TestArrivalsBelongToTheWindowInWhichTheyWereDue(t *testing.T) {
 		t.Errorf("open is %+v, want %+v", *d.Open, want)
 	}
 	for metric, want := range map[string]float64{
-		"response-max-ns": 3e9, "response-p50-ns": 3e9, "service-max-ns": 1e9, results.OfferedPerSecond: 0.3, results.AchievedPerSecond: 0.3,
+		"response-max-ns": 3e9, "response-p50-ns": 3e9, "service-max-ns": 1e9, metric.OfferedPerSecond: 0.3, metric.AchievedPerSecond: 0.3,
 	} {
 		if got := d.Metrics[metric].Value; got < want*0.999 || got > want*1.001 {
 			t.Errorf("%s is %g, want %g", metric, got, want)

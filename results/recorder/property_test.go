@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // load makes random measurements.
@@ -132,7 +133,7 @@ func (l *load) herds(until time.Duration) {
 		spread := l.exp(10 * ms)
 		path := fmt.Sprintf("/lock/%d", l.IntN(3))
 		for _, id := range l.Perm(l.config.Clients)[:1+l.IntN(l.config.Clients)] {
-			n := results.Notification{At: at + l.within(spread+1), Client: id, Zxid: -1, Type: []string{"NodeDeleted", "NodeChildrenChanged"}[l.IntN(2)], Path: path}
+			n := recorder.Notification{At: at + l.within(spread+1), Client: id, Zxid: -1, Type: []string{"NodeDeleted", "NodeChildrenChanged"}[l.IntN(2)], Path: path}
 			if names && l.IntN(50) > 0 {
 				n.Zxid = zxid
 			}
@@ -169,7 +170,7 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.notifications))},
 				SessionTimeout: s, Counts: l.counts(),
 			})
-			equal(t, "what contradicts itself", d.CheckInvariants(), error(nil))
+			equal(t, "what contradicts itself", store.CheckInvariants(d), error(nil))
 			l.compareCounts(t, d)
 			l.compareStalls(t, d)
 			l.compareWaits(t, d)
@@ -190,7 +191,7 @@ func (l *load) counts() results.Counts {
 	}
 	first, last := of[0], of[len(of)-1]
 	requests := last.Requests - first.Requests
-	return results.Counts{Requests: map[string]int64{"getData": requests}, TotalRequests: requests, BytesIn: last.BytesIn - first.BytesIn}
+	return results.Counts{Requests: map[string]int64{"getData": requests}, BytesIn: last.BytesIn - first.BytesIn}
 }
 
 // document returns what is known of a measurement before it begins.
@@ -230,7 +231,7 @@ func (l *load) compareCounts(t *testing.T, d *results.Document) {
 		types[n.Type]++
 	}
 	equal(t, "notifications by type", d.Counts.Notifications, types)
-	equal(t, "notified", d.Counts.Notified, int64(len(sorted)))
+	equal(t, "notified", d.Counts.Notified(), int64(len(sorted)))
 	equal(t, "spurious wake-ups", d.Counts.SpuriousWakes, int64(len(sorted))-l.usefulWakes())
 	equal(t, "herds", d.Herd, l.herd(t, l.config.Version != "3.9.3"))
 }

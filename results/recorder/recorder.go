@@ -16,6 +16,9 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
+// MaxViolations is the largest number of violations that a document lists; others are only counted.
+const MaxViolations = 100
+
 // Config describes a measurement before its first event.
 type Config struct {
 	Phase        string          // the recipe's first phase, which the series has over time
@@ -27,9 +30,8 @@ type Config struct {
 	Clients      int             // how many clients are expected; higher ids are allowed
 	WindowLength time.Duration   // as planned: the window may end earlier; 0 if it is not known in advance
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
-	Lockstep     bool
-	Open         bool // operations arrive at a rate
-	MayRest      bool // clients may have nothing to do, so that a time without operations is no stall
+	Open         bool            // operations arrive at a rate
+	MayRest      bool            // clients may have nothing to do, so that a time without operations is no stall
 
 	Faulty        bool     // the scenario has faults
 	Losses        []string // that the recipe can have
@@ -173,7 +175,7 @@ func live(histograms map[string]*results.LiveHistogram, phase string) *results.L
 }
 
 // Notification records a watch event that a client received.
-func (r *Recorder) Notification(n results.Notification) {
+func (r *Recorder) Notification(n Notification) {
 	r.advance(n.At)
 	r.series.notification(n.At)
 	if c := r.client(n.Client); n.At > c.notified {
@@ -190,7 +192,7 @@ func (r *Recorder) Notification(n results.Notification) {
 }
 
 // countNotification records a notification in the window.
-func (r *Recorder) countNotification(n results.Notification) {
+func (r *Recorder) countNotification(n Notification) {
 	r.notified[n.Type]++
 	r.window.record(n.At, func(s *stage) { s.notifications++ })
 	r.peak.add(n.At)
@@ -245,7 +247,7 @@ func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 // Violation records a breach of the recipe's promise. The document lists the first results.MaxViolations breaches, and
 // the number of further ones.
 func (r *Recorder) Violation(v results.Violation) {
-	if len(r.violations) == results.MaxViolations {
+	if len(r.violations) == MaxViolations {
 		r.moreViolations++
 		return
 	}

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
 // note is a notification in few words.
-func note(at time.Duration, client int, zxid int64) results.Notification {
-	return results.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
+func note(at time.Duration, client int, zxid int64) recorder.Notification {
+	return recorder.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
 }
 
 // observe records what happened, with a window from 10 ms to 110 ms.
@@ -26,23 +28,23 @@ func observe(t *testing.T, version string, r raw) *results.Document {
 }
 
 func TestHerds(t *testing.T) {
-	old := func(at time.Duration, client int) results.Notification { return note(at, client, -1) }
+	old := func(at time.Duration, client int) recorder.Notification { return note(at, client, -1) }
 	for _, tt := range []struct {
 		name          string
-		notifications []results.Notification
+		notifications []recorder.Notification
 		grouping      string
 		mean          float64
 		most, peak    int
 		spread        time.Duration
 	}{
 		{"none", nil, "zxid", 0, 0, 0, 0},
-		{"one each", []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 2)}, "zxid", 1, 1, 2, 0},
-		{"one transaction, however slow", []results.Notification{note(20*ms, 0, 1), note(21*ms, 2, 2), note(90*ms, 1, 1)}, "zxid", 1.5, 2, 2, 70 * ms},
-		{"outside the window", []results.Notification{note(9*ms, 0, 1), note(20*ms, 1, 1), note(111*ms, 2, 1)}, "zxid", 1, 1, 1, 0},
-		{"two transactions at once", []results.Notification{note(20*ms, 0, 1), note(20*ms, 1, 2), note(20*ms, 2, 1)}, "zxid", 1.5, 2, 3, 0},
-		{"an old server: silence ends a herd", []results.Notification{old(20*ms, 0), old(24*ms, 1), old(30*ms, 2)}, "path and time", 1.5, 2, 2, 4 * ms},
-		{"an old server: no client is in a herd twice", []results.Notification{old(20*ms, 0), old(21*ms, 1), old(22*ms, 0), old(23*ms, 1)}, "path and time", 2, 2, 4, ms},
-		{"a peak is any 10 ms, not a fixed grid", []results.Notification{note(19*ms, 0, 1), note(20*ms, 1, 2), note(28*ms, 2, 3), note(30*ms, 3, 4)}, "zxid", 1, 1, 3, 0},
+		{"one each", []recorder.Notification{note(20*ms, 0, 1), note(21*ms, 1, 2)}, "zxid", 1, 1, 2, 0},
+		{"one transaction, however slow", []recorder.Notification{note(20*ms, 0, 1), note(21*ms, 2, 2), note(90*ms, 1, 1)}, "zxid", 1.5, 2, 2, 70 * ms},
+		{"outside the window", []recorder.Notification{note(9*ms, 0, 1), note(20*ms, 1, 1), note(111*ms, 2, 1)}, "zxid", 1, 1, 1, 0},
+		{"two transactions at once", []recorder.Notification{note(20*ms, 0, 1), note(20*ms, 1, 2), note(20*ms, 2, 1)}, "zxid", 1.5, 2, 3, 0},
+		{"an old server: silence ends a herd", []recorder.Notification{old(20*ms, 0), old(24*ms, 1), old(30*ms, 2)}, "path and time", 1.5, 2, 2, 4 * ms},
+		{"an old server: no client is in a herd twice", []recorder.Notification{old(20*ms, 0), old(21*ms, 1), old(22*ms, 0), old(23*ms, 1)}, "path and time", 2, 2, 4, ms},
+		{"a peak is any 10 ms, not a fixed grid", []recorder.Notification{note(19*ms, 0, 1), note(20*ms, 1, 2), note(28*ms, 2, 3), note(30*ms, 3, 4)}, "zxid", 1, 1, 3, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := observe(t, "", raw{notifications: tt.notifications}).Herd
@@ -71,18 +73,18 @@ func TestNotificationAtTheEndOfTheWindow(t *testing.T) {
 	if err := r.Close(d, recorder.Facts{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Herd.Sizes) != 1 || d.Herd.Sizes[0].Count != 1 || d.Counts.Notified != 1 {
-		t.Errorf("herds %+v of %d notifications, want one of one", d.Herd.Sizes, d.Counts.Notified)
+	if len(d.Herd.Sizes) != 1 || d.Herd.Sizes[0].Count != 1 || d.Counts.Notified() != 1 {
+		t.Errorf("herds %+v of %d notifications, want one of one", d.Herd.Sizes, d.Counts.Notified())
 	}
 }
 
 // A server that names transactions does not when it sends a notification again. Only that one is in no herd.
 func TestNotificationsWithoutCause(t *testing.T) {
-	known := []results.Notification{note(20*ms, 0, 1), note(21*ms, 1, 1)}
-	again := []results.Notification{note(22*ms, 2, -1)}
+	known := []recorder.Notification{note(20*ms, 0, 1), note(21*ms, 1, 1)}
+	again := []recorder.Notification{note(22*ms, 2, -1)}
 	for _, tt := range []struct {
 		name, version string
-		notifications []results.Notification
+		notifications []recorder.Notification
 		grouping      string
 		most          int
 		ungrouped     int64
@@ -94,7 +96,7 @@ func TestNotificationsWithoutCause(t *testing.T) {
 		{"the only one, of a later release", "10.0.1", again, "zxid", 0, 1, "1 notifications are in no herd"},
 		{"the only one, of an older release", "3.8.0", again, "path and time", 1, 0, "ZooKeeper 3.8.0 do not name"},
 		{"the only one, of unknown servers", "", again, "path and time", 1, 0, "an unknown version do not name"},
-		{"a cause that was named in the warm-up does not count", "", []results.Notification{note(5*ms, 0, 1), again[0]}, "path and time", 1, 0, "an unknown version do not name"},
+		{"a cause that was named in the warm-up does not count", "", []recorder.Notification{note(5*ms, 0, 1), again[0]}, "path and time", 1, 0, "an unknown version do not name"},
 		{"none, of old servers", "3.8.0", nil, "zxid", 0, 0, ""},
 		{"all known", "3.9.3", known, "zxid", 2, 0, ""},
 	} {
@@ -126,7 +128,7 @@ func TestHerdsAreCompletedInTime(t *testing.T) {
 		{"silent for a minute", nil, 85 * s, 1},
 	} {
 		r := raw{window: stretch{0, 100 * s}, passed: tt.passed, config: recorder.Config{Version: "3.9.3", Operation: "release"}}
-		r.notifications = []results.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
+		r.notifications = []recorder.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
 		r.spans = []span{{"release", 0, 83 * s, 84 * s}} // the clock moves on
 		if got := r.record(t, &results.Document{}, recorder.Facts{}).Herd.Max(); got != tt.most {
 			t.Errorf("%s: a herd of %d, want %d", tt.name, got, tt.most)
@@ -137,19 +139,19 @@ func TestHerdsAreCompletedInTime(t *testing.T) {
 // The largest herd's surroundings begin half a second before it. Of a herd that becomes the largest later than that, they
 // begin a second before it does.
 func TestAroundHerd(t *testing.T) {
-	quick := []results.Notification{note(5*s-100*ms, 3, 1), note(5*s, 0, 2), note(5*s+20*ms, 1, 2), note(6*s, 3, 3), note(6*s+ms, 2, 3)}
-	slow := []results.Notification{note(2*s, 0, 1), note(2*s, 1, 1), note(4*s, 0, 2), note(6*s, 1, 2), note(7*s, 2, 2)}
+	quick := []recorder.Notification{note(5*s-100*ms, 3, 1), note(5*s, 0, 2), note(5*s+20*ms, 1, 2), note(6*s, 3, 3), note(6*s+ms, 2, 3)}
+	slow := []recorder.Notification{note(2*s, 0, 1), note(2*s, 1, 1), note(4*s, 0, 2), note(6*s, 1, 2), note(7*s, 2, 2)}
 	for _, tt := range []struct {
 		name          string
-		notifications []results.Notification
+		notifications []recorder.Notification
 		want          *stretch
 		dots          int
 	}{
 		{"none", nil, nil, 0},
 		{"the first of the largest", quick, &stretch{4500 * ms, 5500 * ms}, 3},
 		{"one that is slow", slow, &stretch{6 * s, 7 * s}, 2},
-		{"at the window's start", []results.Notification{note(1100*ms, 0, 1)}, &stretch{1 * s, 1600 * ms}, 1},
-		{"at the window's end", []results.Notification{note(8900*ms, 0, 1), note(9100*ms, 1, 1)}, &stretch{8400 * ms, 9 * s}, 1},
+		{"at the window's start", []recorder.Notification{note(1100*ms, 0, 1)}, &stretch{1 * s, 1600 * ms}, 1},
+		{"at the window's end", []recorder.Notification{note(8900*ms, 0, 1), note(9100*ms, 1, 1)}, &stretch{8400 * ms, 9 * s}, 1},
 	} {
 		r := raw{window: stretch{1 * s, 9 * s}, notifications: tt.notifications, config: recorder.Config{Version: "3.9.3"}}
 		got := r.record(t, &results.Document{}, recorder.Facts{}).AroundHerd
@@ -163,18 +165,18 @@ func TestSpuriousWakes(t *testing.T) {
 	wait := func(client int, start, end time.Duration) span { return span{"acquire", client, start, end} }
 	for _, tt := range []struct {
 		name          string
-		notifications []results.Notification
+		notifications []recorder.Notification
 		waits         []span
 		want          int64
 	}{
-		{"woken once, and went on", []results.Notification{note(20*ms, 0, 1)}, []span{wait(0, 15*ms, 25*ms)}, 0},
-		{"woken three times for one turn", []results.Notification{note(20*ms, 0, 1), note(21*ms, 0, 2), note(22*ms, 0, 3)}, []span{wait(0, 15*ms, 25*ms)}, 2},
-		{"never got a turn", []results.Notification{note(20*ms, 0, 1)}, nil, 1},
-		{"another client's turn", []results.Notification{note(20*ms, 0, 1)}, []span{wait(1, 15*ms, 25*ms)}, 1},
-		{"notified of one's own release", []results.Notification{note(30*ms, 0, 1)}, []span{wait(0, 15*ms, 25*ms)}, 1},
-		{"notified at the very end, and before", []results.Notification{note(20*ms, 0, 1), note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
-		{"notified at the very end alone", []results.Notification{note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
-		{"woken before the window, turn in it", []results.Notification{note(9*ms, 0, 1)}, []span{wait(0, 5*ms, 12*ms)}, 0},
+		{"woken once, and went on", []recorder.Notification{note(20*ms, 0, 1)}, []span{wait(0, 15*ms, 25*ms)}, 0},
+		{"woken three times for one turn", []recorder.Notification{note(20*ms, 0, 1), note(21*ms, 0, 2), note(22*ms, 0, 3)}, []span{wait(0, 15*ms, 25*ms)}, 2},
+		{"never got a turn", []recorder.Notification{note(20*ms, 0, 1)}, nil, 1},
+		{"another client's turn", []recorder.Notification{note(20*ms, 0, 1)}, []span{wait(1, 15*ms, 25*ms)}, 1},
+		{"notified of one's own release", []recorder.Notification{note(30*ms, 0, 1)}, []span{wait(0, 15*ms, 25*ms)}, 1},
+		{"notified at the very end, and before", []recorder.Notification{note(20*ms, 0, 1), note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
+		{"notified at the very end alone", []recorder.Notification{note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
+		{"woken before the window, turn in it", []recorder.Notification{note(9*ms, 0, 1)}, []span{wait(0, 5*ms, 12*ms)}, 0},
 	} {
 		d := observe(t, "", raw{notifications: tt.notifications, spans: tt.waits})
 		if d.Counts.SpuriousWakes != tt.want {
@@ -251,8 +253,9 @@ func TestStarvation(t *testing.T) {
 		{"one client has it all", unfair, 50, 100 * ms, true},
 		{"begun after the window", []span{wait(0, 111*ms, 120*ms)}, 0, 0, false},
 	} {
-		w := observe(t, "", raw{spans: tt.spans}).Window
-		if w.UnfinishedWaits != tt.unfinished || w.OldestWait != tt.oldest || w.Starves() != tt.starves {
+		d := observe(t, "", raw{spans: tt.spans})
+		w := d.Window
+		if w.UnfinishedWaits != tt.unfinished || w.OldestWait != tt.oldest || d.Starves() != tt.starves {
 			t.Errorf("%s: %+v; want %d unfinished, the oldest %s, starving %v", tt.name, w, tt.unfinished, tt.oldest, tt.starves)
 		}
 	}
@@ -297,7 +300,7 @@ func TestViolations(t *testing.T) {
 	for _, failed := range []bool{false, true} {
 		rec := recorder.New(recorder.Config{})
 		rec.OpenWindow(0)
-		for i := range results.MaxViolations + 7 {
+		for i := range recorder.MaxViolations + 7 {
 			rec.Violation(results.Violation{At: time.Duration(i), Text: fmt.Sprint(i)})
 		}
 		d := &results.Document{}
@@ -309,7 +312,7 @@ func TestViolations(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if len(d.Violations) != results.MaxViolations || d.Violations[99].Text != "99" || d.MoreViolations != 7 {
+		if len(d.Violations) != recorder.MaxViolations || d.Violations[99].Text != "99" || d.MoreViolations != 7 {
 			t.Errorf("failed %t: %d violations and %d more", failed, len(d.Violations), d.MoreViolations)
 		}
 		if failed && (d.Histograms != nil || d.Metrics != nil || d.Series != nil) {
@@ -319,22 +322,22 @@ func TestViolations(t *testing.T) {
 }
 
 func TestFactsReachTheDocument(t *testing.T) {
-	r := raw{window: stretch{0, s}, config: recorder.Config{Operation: "release", Lockstep: true}, spans: []span{{"release", 0, 0, ms}}}
+	r := raw{window: stretch{0, s}, config: recorder.Config{Operation: "release"}, spans: []span{{"release", 0, 0, ms}}}
 	d := &results.Document{Clients: 1, Scenario: results.Scenario{Operations: 1}}
 	r.record(t, d, recorder.Facts{
-		Counts:         results.Counts{Requests: map[string]int64{"create": 3}, TotalRequests: 3, Writes: 3},
+		Counts:         results.Counts{Requests: map[string]int64{"create": 3}, Writes: 3},
 		Heap:           &results.Heap{Watches: 5},
 		Floor:          &results.Floor{Why: "no"},
 		Health:         results.Health{Reconnects: 2},
 		Oracle:         results.Oracle{Checked: true, ClientWrites: 3, ServerTransactions: 4},
-		Costs:          map[string]results.Cost{results.WritesPerOp: {Formula: "2", Value: 2}},
+		Costs:          map[string]results.Cost{metric.WritesPerOp: {Formula: "2", Value: 2}},
 		SessionTimeout: 9 * s,
 	})
-	if d.Heap.Watches != 5 || d.Floor.Why != "no" || d.Health.Reconnects != 2 || d.Environment.SessionTimeout != 9*s || !d.Window.Lockstep || !d.Expected.Exact {
+	if d.Heap.Watches != 5 || d.Floor.Why != "no" || d.Health.Reconnects != 2 || d.Environment.SessionTimeout != 9*s || !d.CountsExactly() {
 		t.Errorf("%+v", d)
 	}
-	if d.Metrics[results.WritesPerOp].Value != 3 || d.Expected.Equal || len(d.Invalid) < 2 {
-		t.Errorf("writes %v, equal %t, invalid %q: want three for each operation, a formula and servers that disagree", d.Metrics[results.WritesPerOp], d.Expected.Equal, d.Invalid)
+	if d.Metrics[metric.WritesPerOp].Value != 3 || doubts.EqualsFormulas(d) || len(d.Invalid) < 2 {
+		t.Errorf("writes %v, equal %t, invalid %q: want three for each operation, a formula and servers that disagree", d.Metrics[metric.WritesPerOp], doubts.EqualsFormulas(d), d.Invalid)
 	}
 }
 

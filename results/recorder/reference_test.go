@@ -38,7 +38,7 @@ type raw struct {
 	window        stretch
 	frozen        stretch
 	spans         []span
-	notifications []results.Notification
+	notifications []recorder.Notification
 	reads         []results.BystanderRead
 	passed        map[time.Duration]int64 // what Passed is told, and when
 	faults        []recordertest.Fault
@@ -119,9 +119,9 @@ func (r raw) unfrozen() []results.BystanderRead {
 }
 
 // inWindow returns the notifications in the window, in order.
-func (r raw) inWindow() []results.Notification {
-	out := slices.DeleteFunc(slices.Clone(r.notifications), func(n results.Notification) bool { return !r.window.contains(n.At) })
-	slices.SortStableFunc(out, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
+func (r raw) inWindow() []recorder.Notification {
+	out := slices.DeleteFunc(slices.Clone(r.notifications), func(n recorder.Notification) bool { return !r.window.contains(n.At) })
+	slices.SortStableFunc(out, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
 
@@ -167,8 +167,8 @@ type herd struct {
 }
 
 // herds groups sorted notifications.
-func herds(sorted []results.Notification, old bool) (out []*herd, grouping string, ungrouped int64) {
-	known := func(n results.Notification) bool { return n.Zxid > 0 }
+func herds(sorted []recorder.Notification, old bool) (out []*herd, grouping string, ungrouped int64) {
+	known := func(n recorder.Notification) bool { return n.Zxid > 0 }
 	guess := len(sorted) > 0 && old && !slices.ContainsFunc(sorted, known)
 	byZxid, byPath := map[int64]*herd{}, map[string]*herd{}
 	for _, n := range sorted {
@@ -219,7 +219,7 @@ func (r raw) herd(t *testing.T, old bool) results.Herd {
 }
 
 // peak returns the largest number of notifications in 10 ms.
-func peak(sorted []results.Notification) int {
+func peak(sorted []recorder.Notification) int {
 	most, start := 0, 0
 	for end, n := range sorted {
 		for n.At-sorted[start].At >= 10*ms {

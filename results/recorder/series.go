@@ -6,6 +6,9 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
+// MaxBins is the largest number of bins of a [results.Series]. If more are needed, the width of all bins is doubled.
+const MaxBins = 600
+
 // grouping is one of the two ways to find herds. Which one a document uses may be known only at the end.
 type grouping int
 
@@ -45,7 +48,7 @@ func (b *bin) merge(o bin) {
 type series struct {
 	start, width time.Duration
 	used         int // bins
-	bins         [results.MaxBins]bin
+	bins         [MaxBins]bin
 	open         bool          // the load is open, so that there is a backlog
 	reported     time.Duration // when its backlog was reported last
 }
@@ -59,7 +62,7 @@ func (s *series) index(t time.Duration) int {
 		s.start, s.width = t, results.FirstBin
 	}
 	i := max(0, t-s.start) / s.width
-	for ; i >= results.MaxBins; i = (t - s.start) / s.width {
+	for ; i >= MaxBins; i = (t - s.start) / s.width {
 		s.double()
 	}
 	s.used = max(s.used, int(i)+1)

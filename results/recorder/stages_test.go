@@ -36,12 +36,12 @@ func TestStages(t *testing.T) {
 		r.Span("acquire", 0, at-time.Millisecond, at)
 		r.Span("release", 0, at, at)
 		for client := range 2 {
-			r.Notification(results.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/a"})
+			r.Notification(recorder.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/a"})
 		}
 	}
 	record(2*time.Second, 1)
 	record(3*time.Second, 2)
-	r.Notification(results.Notification{At: 3*time.Second + 1, Client: 2, Zxid: 2, Type: "NodeDeleted", Path: "/a"}) // of a herd that began earlier
+	r.Notification(recorder.Notification{At: 3*time.Second + 1, Client: 2, Zxid: 2, Type: "NodeDeleted", Path: "/a"}) // of a herd that began earlier
 	record(4*time.Second, 3)
 	record(6*time.Second+time.Millisecond, 4)
 	r.CloseWindow(6*time.Second + 2*time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -206,7 +207,7 @@ func TestStallNamesServers(t *testing.T) {
 			r := tt.spans.load(stretch{2 * s, 12 * s})
 			r.reads = tt.reads
 			d := r.record(t, &results.Document{}, recorder.Facts{Servers: []results.ServerReport{{Server: 2, Name: "zoo2"}}})
-			got := d.Delayed()
+			got := doubts.Delayed(d)
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}

@@ -78,3 +78,11 @@ func Latency(ns float64) string {
 		return fmt.Sprintf("%d µs", d.Microseconds())
 	}
 }
+
+// Plural returns the noun in the form that follows the number n.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}

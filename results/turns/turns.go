@@ -11,6 +11,8 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/paired"
 )
 
@@ -57,14 +59,14 @@ func InTurns(base, other []*results.Document) Pairs {
 
 // LogRatios returns the logarithm of how many times as bad the other side is in each pair, whichever values are better. If a
 // measurement cannot decide the metric, it returns the first doubt instead.
-func (p Pairs) LogRatios(metric string) ([]float64, *Doubt) {
+func (p Pairs) LogRatios(name string) ([]float64, *Doubt) {
 	out := make([]float64, 0, len(p))
 	for i, pair := range p {
 		var values [2]float64
 		for side, d := range pair {
-			why := Unfit(d, metric)
+			why := Unfit(d, name)
 			if why == "" {
-				values[side], why = Value(d, metric)
+				values[side], why = Value(d, name)
 			}
 			if why == "" && !(values[side] > 0) {
 				why = NoRatio
@@ -74,7 +76,7 @@ func (p Pairs) LogRatios(metric string) ([]float64, *Doubt) {
 			}
 		}
 		better, worse := values[0], values[1]
-		if results.MetricNamed(metric).MoreIsBetter() {
+		if metric.Named(name).MoreIsBetter() {
 			better, worse = worse, better
 		}
 		ratio, err := paired.LogRatio(worse, better)
@@ -88,7 +90,7 @@ func (p Pairs) LogRatios(metric string) ([]float64, *Doubt) {
 
 // Unfit returns why a metric of a document is not that of its whole load as asked for; empty if it is. How far an unfinished load came
 // is a metric of its own. Without a metric, it returns why none of the others is.
-func Unfit(d *results.Document, metric string) string {
+func Unfit(d *results.Document, name string) string {
 	switch {
 	case d == nil:
 		return "there is no result"
@@ -96,33 +98,33 @@ func Unfit(d *results.Document, metric string) string {
 		return "the measurement was interrupted"
 	case d.EndedByBreach():
 		return "a breach of the promise ended the load"
-	case d.Unfinished != nil && metric != results.Finished:
+	case d.Unfinished != nil && name != metric.Finished:
 		return "the load took too long and was ended"
 	case d.BeyondCapacity():
 		return "the rate is beyond the capacity, so that there are no response times"
 	default:
-		return strings.Join(d.Saturated(), "; ")
+		return strings.Join(doubts.Saturated(d), "; ")
 	}
 }
 
 // Value returns a metric of a document, or why it decides nothing: it was not measured, rests on too few samples, or is a lower bound.
-func Value(d *results.Document, metric string) (value float64, why string) {
-	if err := claim.Scarce(d, metric); err != nil {
+func Value(d *results.Document, name string) (value float64, why string) {
+	if err := claim.Scarce(d, name); err != nil {
 		return 0, err.Error()
 	}
-	if d.AtLeast(metric) {
-		return 0, metric + " is only a lower bound: the load ended before a recovery"
+	if metric.AtLeast(d, name) {
+		return 0, name + " is only a lower bound: the load ended before a recovery"
 	}
-	if p, ok := d.Percentile(metric); ok && p.Of == 99.9 { // a document does not list this metric
+	if p, ok := metric.PercentileOf(d, name); ok && p.Of == 99.9 { // a document does not list this metric
 		decoded, err := p.Decode()
 		if err != nil {
-			return 0, fmt.Sprintf("%s: %v", metric, err)
+			return 0, fmt.Sprintf("%s: %v", name, err)
 		}
 		return float64(decoded.ValueAtPercentile(p.Of)), ""
 	}
-	m, ok := d.Metrics[metric]
+	m, ok := d.Metrics[name]
 	if !ok {
-		return 0, metric + " was not measured"
+		return 0, name + " was not measured"
 	}
 	return m.Value, ""
 }

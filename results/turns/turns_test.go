@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/turns"
 )
 
@@ -20,7 +21,7 @@ func doc(t *testing.T, value float64) *results.Document {
 	}
 	d := &results.Document{Phases: []string{"wait"}, Environment: results.Environment{Engine: "container"},
 		Histograms: map[string]results.Histogram{"wait": h}, Metrics: map[string]results.Metric{}}
-	measured := []string{results.OpsPerSecond, "wait-p50-ns", "wait-p99-ns", results.RecoveryP50, results.RequestsPerOp, results.Finished}
+	measured := []string{metric.OpsPerSecond, "wait-p50-ns", "wait-p99-ns", metric.RecoveryP50, metric.RequestsPerOp, metric.Finished}
 	for _, name := range measured {
 		d.Metrics[name] = results.Metric{Value: value}
 	}
@@ -30,7 +31,7 @@ func doc(t *testing.T, value float64) *results.Document {
 // A ratio above 1 is worse, whichever values are better.
 func TestLogRatios(t *testing.T) {
 	pairs := turns.Pairs{{doc(t, 2), doc(t, 3)}, {doc(t, 3), doc(t, 2)}}
-	for metric, want := range map[string]float64{"wait-p50-ns": 1.5, results.OpsPerSecond: 1 / 1.5, "wait-p99.9-ns": 1} {
+	for metric, want := range map[string]float64{"wait-p50-ns": 1.5, metric.OpsPerSecond: 1 / 1.5, "wait-p99.9-ns": 1} {
 		ratios, doubt := pairs.LogRatios(metric)
 		if doubt != nil || len(ratios) != 2 || math.Abs(math.Exp(ratios[0])-want) > 1e-9 || math.Abs(ratios[0]+ratios[1]) > 1e-9 {
 			t.Errorf("%s: %v, %+v; want the logarithm of %g and its opposite", metric, ratios, doubt, want)
@@ -50,10 +51,10 @@ func TestDoubts(t *testing.T) {
 		{"interrupted", func(d *results.Document) { d.Partial = true }, "wait-p50-ns", "interrupted"},
 		{"ended by a breach", func(d *results.Document) { d.Unfinished = &results.Unfinished{Breach: "stuck"} }, "wait-p50-ns", "breach"},
 		{"unfinished", func(d *results.Document) { d.Unfinished = &results.Unfinished{} }, "wait-p50-ns", "took too long"},
-		{"how far an unfinished load came", func(d *results.Document) { d.Unfinished = &results.Unfinished{} }, results.Finished, ""},
+		{"how far an unfinished load came", func(d *results.Document) { d.Unfinished = &results.Unfinished{} }, metric.Finished, ""},
 		{"beyond the capacity", func(d *results.Document) { d.Open = &results.Open{GivenUp: 1} }, "wait-p50-ns", "beyond the capacity"},
 		{"out of CPU", func(d *results.Document) { d.Health.Throttled = 1 }, "wait-p50-ns", "out of CPU"},
-		{"out of CPU, of a count", func(d *results.Document) { d.Health.Throttled = 1 }, results.RequestsPerOp, "out of CPU"},
+		{"out of CPU, of a count", func(d *results.Document) { d.Health.Throttled = 1 }, metric.RequestsPerOp, "out of CPU"},
 		{"a busy machine, to both alike", func(d *results.Document) { d.Health.MachineCPU = 1 }, "wait-p50-ns", ""},
 		{"few samples", few(999), "wait-p99-ns", "each run needs 1000"},
 		{"few samples for another percentile", few(999), "wait-p50-ns", ""},
@@ -63,7 +64,7 @@ func TestDoubts(t *testing.T) {
 		{"clients that starve", func(d *results.Document) {
 			d.Window.UnfinishedWaits, d.Window.StarvingWaits = 50, 49
 		}, "wait-p99-ns", "clients starve"},
-		{"a lower bound", func(d *results.Document) { d.Failure = &results.Failure{Unrecovered: 1} }, results.RecoveryP50, "lower bound"},
+		{"a lower bound", func(d *results.Document) { d.Failure = &results.Failure{Unrecovered: 1} }, metric.RecoveryP50, "lower bound"},
 		{"zero", func(d *results.Document) { d.Metrics["wait-p50-ns"] = results.Metric{} }, "wait-p50-ns", "0 has no ratio"},
 		{"infinity", func(d *results.Document) { d.Metrics["wait-p50-ns"] = results.Metric{Value: math.Inf(1)} }, "wait-p50-ns", "finite"},
 		{"not measured", func(d *results.Document) { delete(d.Metrics, "wait-p50-ns") }, "wait-p50-ns", "was not measured"},

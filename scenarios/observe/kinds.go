@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 const (
@@ -80,7 +81,7 @@ func (hk *herdKinds) sorted() []*herdKind {
 // sizes counts herds by their size. It has at most as many entries as there were watches at a time.
 type sizes map[int]int64
 
-func (s sizes) count() int64 { return results.Sum(slices.Collect(maps.Values(s))) }
+func (s sizes) count() int64 { return list.Sum(slices.Collect(maps.Values(s))) }
 
 // herd returns the herds as a document has them.
 func (s sizes) herd() results.Herd { return results.Herd{Sizes: results.HerdSizes(s)} }

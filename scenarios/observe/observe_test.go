@@ -12,7 +12,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/store"
 )
 
 // scene drives an observer by a clock of its own. Each request takes a millisecond.
@@ -413,18 +415,18 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := d.Write(dir); err != nil {
+	if err := store.Write(d, dir); err != nil {
 		t.Fatal(err)
 	}
-	docs, err := results.ReadAll([]string{dir})
+	docs, err := store.ReadAll([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, m := s.Report(), docs[0].Metrics
 	for name, want := range map[string]float64{
-		results.NotificationsPerOp: float64(r.Notifications) / float64(r.Writes-r.FailedWrites),
-		results.FailedWritesPerOp:  20.0 / 200, results.HerdMax: float64(r.HerdMax), results.RequestsPerOp: float64(r.Requests) / 200,
-		results.OpsPerSecond: 200 / r.Length.Seconds(), "write-p50-ns": 1e6,
+		metric.NotificationsPerOp: float64(r.Notifications) / float64(r.Writes-r.FailedWrites),
+		metric.FailedWritesPerOp:  20.0 / 200, metric.HerdMax: float64(r.HerdMax), metric.RequestsPerOp: float64(r.Requests) / 200,
+		metric.OpsPerSecond: 200 / r.Length.Seconds(), "write-p50-ns": 1e6,
 	} {
 		if got := m[name].Value; got < want*0.999 || got > want*1.001 {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -461,10 +463,10 @@ func TestDocumentOfALaterWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := d.Write(dir); err != nil {
+	if err := store.Write(d, dir); err != nil {
 		t.Fatal(err)
 	}
-	docs, err := results.ReadAll([]string{dir})
+	docs, err := store.ReadAll([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -112,7 +111,7 @@ func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
 	w.counts.CountNotification(n.Type)
 	w.counts.BytesIn += notificationSize + int64(len(n.Path))
 	w.paths.of(n.Path).notified(s)
-	w.record.Notification(results.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
+	w.record.Notification(recorder.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
 }
 
 // herd takes a herd that is complete.

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -287,7 +288,7 @@ func (b *background) progress() backgroundProgress {
 func (p backgroundProgress) keepsUp(before backgroundProgress) bool {
 	for k := range kinds {
 		offered, achieved := p.due[k]-before.due[k], p.done[k]-before.done[k]
-		if float64(achieved) < results.KeptUp*float64(offered) && p.due[k]-p.done[k] > before.due[k]-before.done[k] {
+		if float64(achieved) < doubts.KeptUp*float64(offered) && p.due[k]-p.done[k] > before.due[k]-before.done[k] {
 			return false
 		}
 	}

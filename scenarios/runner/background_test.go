@@ -10,6 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -50,7 +52,7 @@ func busyLoads(t *testing.T, e ensemble.Ensemble) {
 			if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Checked || !d.Oracle.Agrees() {
 				t.Errorf("%s, %s: invalid %q, violations %v, oracle %+v", s.Mode, d.Variant, d.Invalid, d.Violations, d.Oracle)
 			}
-			if d.Expected.Exact && !d.Expected.Equal {
+			if d.CountsExactly() && !doubts.EqualsFormulas(d) {
 				t.Errorf("%s, %s: the counts differ from the formulas", s.Mode, d.Variant)
 			}
 			for _, r := range []results.BackgroundRequests{b.Alone.Read, b.Alone.Write, b.During.Read, b.During.Write} {
@@ -102,7 +104,7 @@ func checkSaturated(t *testing.T, e *embedded.Ensemble, s scenarios.Scenario) {
 	if len(d.Invalid) != 1 || !strings.HasPrefix(d.Invalid[0], want) {
 		t.Errorf("invalid %q, want %q", d.Invalid, want)
 	}
-	if _, measured := d.Metrics[results.OpsPerSecond]; measured || d.Window.Operations > 0 || d.Counts.TotalRequests > 0 || d.Background.During != nil {
+	if _, measured := d.Metrics[metric.OpsPerSecond]; measured || d.Window.Operations > 0 || d.Counts.TotalRequests() > 0 || d.Background.During != nil {
 		t.Errorf("the load was applied: window %+v, counts %+v", d.Window, d.Counts)
 	}
 	if len(d.Violations) > 0 {

@@ -36,7 +36,6 @@ func closedMode(s scenarios.Scenario) mode {
 type closed struct{}
 
 func (closed) cost(v variants.Variant) variants.Cost { return v.Free }
-func (closed) lockstep() bool                        { return false }
 
 // operationsMode lets every client complete a number of operations after a warm-up, with a rest in between, so that the
 // counts belong to whole operations.

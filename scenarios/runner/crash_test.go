@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -135,7 +136,7 @@ func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 		t.Error(err)
 	}
 	for _, c := range claim.Of(docs).Check(s.Claims()...) {
-		if never := c.Op == "==" && c.Value == 0; !never && c.Metric != results.TornReads {
+		if never := c.Op == "==" && c.Value == 0; !never && c.Metric != metric.TornReads {
 			continue
 		}
 		if c.Got == nil || !c.Holds(float64(*c.Got)) { // no time of this server passes a claim

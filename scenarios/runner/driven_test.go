@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -108,10 +109,10 @@ func undisturbed(t *testing.T, s scenarios.Scenario) []*results.Document {
 // checkDrivenCosts holds counts to the formulas of a load that loops freely: exactly for one client, and as upper bounds otherwise.
 func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
 	t.Helper()
-	for metric, cost := range d.Expected.Costs {
-		got := d.Metrics[metric].Value
-		if got > cost.Value || d.Clients == 1 && metric != results.HerdMax && got != cost.Value {
-			t.Errorf("%s: %s is %v, by the formula %v", label, metric, got, cost.Value)
+	for name, cost := range d.Expected.Costs {
+		got := d.Metrics[name].Value
+		if got > cost.Value || d.Clients == 1 && name != metric.HerdMax && got != cost.Value {
+			t.Errorf("%s: %s is %v, by the formula %v", label, name, got, cost.Value)
 		}
 	}
 }

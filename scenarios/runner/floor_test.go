@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
@@ -48,13 +49,13 @@ func checkFloor(t *testing.T, d *results.Document) {
 			if half[operation].Samples == 0 {
 				t.Errorf("%s: no %s in %+v", d.Scenario.Name, operation, d.Floor)
 			}
-			if d.Metrics[results.FloorMetric(operation)].Value <= 0 {
+			if d.Metrics[metric.Floor(operation)].Value <= 0 {
 				t.Errorf("%s: no metric of %s", d.Scenario.Name, operation)
 			}
 		}
 	}
 	_, timed := d.Metrics["handoff-p50-ns"]
-	if _, multiple := d.Metrics[results.FloorMultiple("handoff")]; timed != multiple {
+	if _, multiple := d.Metrics[metric.FloorMultiple("handoff")]; timed != multiple {
 		t.Errorf("%s: a handoff was timed: %t, in multiples of the floor: %t", d.Scenario.Name, timed, multiple)
 	}
 	if !d.Oracle.Checked || !d.Oracle.Agrees() || len(d.Invalid) > 0 {
@@ -88,7 +89,7 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 				t.Errorf("invalid %q, oracle %+v", d.Invalid, d.Oracle)
 			}
 			for name := range d.Metrics {
-				if m := results.MetricNamed(name); m.Ensemble || m.OfFloor() {
+				if m := metric.Named(name); m.Ensemble || m.OfFloor() {
 					t.Errorf("a floor that was not measured has the metric %s", name)
 				}
 			}

@@ -30,7 +30,6 @@ const settlePoll = 100 * time.Microsecond
 type lockstepMode struct{}
 
 func (lockstepMode) cost(v variants.Variant) variants.Cost { return v.Lockstep }
-func (lockstepMode) lockstep() bool                        { return true }
 
 // rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.
 func (lockstepMode) rehearsal(m *measurement) bool { return m.scenario.Heap }

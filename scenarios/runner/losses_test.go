@@ -12,6 +12,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/config"
@@ -74,14 +76,14 @@ func TestLossesWithoutFaults(t *testing.T) {
 		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 			d = mustMeasure(t, e, s, []variants.Recipe{torn(tt.always)})[0]
 		})
-		if err := d.CheckInvariants(); err != nil {
+		if err := store.CheckInvariants(d); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if broken := len(d.Violations) > 0 && strings.Contains(d.Violations[0].Text, "torn"); broken != tt.broken {
 			t.Errorf("%s: violations %v", tt.name, d.Violations)
 		}
-		n, counted := d.Losses[results.TornReads]
-		metric := d.Metrics[results.TornReads]
+		n, counted := d.Losses[metric.TornReads]
+		metric := d.Metrics[metric.TornReads]
 		if counted == tt.broken || metric.Value != float64(n) || counted && n < readers {
 			t.Errorf("%s: losses %v, torn-reads %v", tt.name, d.Losses, metric)
 		}

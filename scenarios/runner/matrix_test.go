@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -24,7 +25,7 @@ func TestFaultMatrix(t *testing.T) {
 		columns = append(columns, f.Name)
 	}
 	var mu sync.Mutex
-	matrix := results.NewMatrix(columns)
+	matrix := report.NewMatrix(columns)
 	t.Run("cells", func(t *testing.T) {
 		for _, s := range scenarios.Matrix(catalog.Recipes(), ofClients) {
 			t.Run(s.Name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -170,7 +171,6 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Series:        m.recipe.SizeIsBatch && m.scenario.Size > 1,
 		Version:       m.version,
 		Clients:       m.setting.clients,
-		Lockstep:      m.mode.lockstep(),
 		Open:          m.isOpen(),
 		WindowLength:  m.scenario.Duration,
 		Stages:        stageLengths(m.scenario.Stages),
@@ -300,11 +300,11 @@ func (m *measurement) costs() map[string]results.Cost {
 		return costs
 	}
 	for name, f := range map[string]variants.Formula{
-		results.NotificationsPerOp: cost.Notifications,
-		results.RequestsPerOp:      cost.Requests,
-		results.WritesPerOp:        cost.Writes,
-		results.FailedWritesPerOp:  cost.FailedWrites,
-		results.HerdMax:            cost.HerdMax,
+		metric.NotificationsPerOp: cost.Notifications,
+		metric.RequestsPerOp:      cost.Requests,
+		metric.WritesPerOp:        cost.Writes,
+		metric.FailedWritesPerOp:  cost.FailedWrites,
+		metric.HerdMax:            cost.HerdMax,
 	} {
 		if value := f.AtSize(m.contenders(), max(m.setting.size, 1)); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}

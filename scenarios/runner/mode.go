@@ -19,8 +19,6 @@ type mode interface {
 	// rehearsal shortens the load of a measurement so that it only warms up the servers. It reports whether the mode needs
 	// a rehearsal.
 	rehearsal(m *measurement) bool
-	// lockstep reports whether clients act one at a time.
-	lockstep() bool
 }
 
 // modeOf returns the mode of a valid scenario.

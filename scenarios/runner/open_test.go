@@ -9,6 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -158,7 +159,7 @@ func TestLoadBeyondCapacityHasNoResponseTimes(t *testing.T) {
 				t.Errorf("%s is %v of a load beyond the capacity", name, d.Metrics[name])
 			}
 		}
-		if offered, achieved := d.Metrics[results.OfferedPerSecond].Value, d.Metrics[results.AchievedPerSecond].Value; achieved > offered*0.9 {
+		if offered, achieved := d.Metrics[metric.OfferedPerSecond].Value, d.Metrics[metric.AchievedPerSecond].Value; achieved > offered*0.9 {
 			t.Errorf("%g/s of %g/s were achieved", achieved, offered)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
@@ -61,7 +62,7 @@ func TestInterruptedWindowIsKept(t *testing.T) {
 		{"with faults", "enqueue", "guid-marker", func(t *testing.T, s *scenarios.Scenario) {
 			s.Think, s.Faults = s.Hold, schedule(t, "cut: any, every: 10s", "expire: any, every: 15s")
 		}, func(d *results.Document) bool {
-			_, counted := d.Metrics[results.Orphans]
+			_, counted := d.Metrics[metric.Orphans]
 			return counted || len(d.Failure.Faults) < 10
 		}},
 		// It has the arrivals that were not served, which are many at twice the rate that a lock can serve.

@@ -15,6 +15,7 @@ import (
 	gopsnet "github.com/shirou/gopsutil/v4/net"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -60,8 +61,8 @@ func TestLivePausedServerIsNamed(t *testing.T) {
 	}))
 	d := docs[0]
 	named := func(reason string) bool { return strings.HasPrefix(reason, server.Name) }
-	if !slices.ContainsFunc(d.Delayed(), named) || !slices.ContainsFunc(d.Warnings, named) {
-		t.Errorf("%s is not named: delayed by %q, warnings %q, servers %+v", server.Name, d.Delayed(), d.Warnings, d.Servers)
+	if !slices.ContainsFunc(doubts.Delayed(d), named) || !slices.ContainsFunc(d.Warnings, named) {
+		t.Errorf("%s is not named: delayed by %q, warnings %q, servers %+v", server.Name, doubts.Delayed(d), d.Warnings, d.Servers)
 	}
 	if len(d.Servers) != len(e.Servers()) || len(d.Invalid) > 0 || !d.Oracle.Checked {
 		t.Errorf("servers %+v, invalid %q, oracle %+v", d.Servers, d.Invalid, d.Oracle)

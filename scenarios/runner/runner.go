@@ -20,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
@@ -213,7 +214,7 @@ type BrokenError struct {
 // Error returns the violations and then the failure, which is less important.
 func (e *BrokenError) Error() string {
 	var text strings.Builder
-	results.WriteBreaches(&text, []*results.Document{e.Document})
+	report.WriteBreaches(&text, []*results.Document{e.Document})
 	return text.String() + e.Err.Error()
 }
 

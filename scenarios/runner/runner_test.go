@@ -18,6 +18,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
@@ -132,11 +134,11 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 // itself.
 func readable(t testing.TB, d *results.Document) {
 	t.Helper()
-	text, err := results.Seal(d)
+	text, err := store.Seal(d)
 	if err == nil {
-		_, err = results.Decode(text)
+		_, err = store.Decode(text)
 	}
-	err = errors.Join(err, d.CheckInvariants())
+	err = errors.Join(err, store.CheckInvariants(d))
 	if err != nil {
 		t.Errorf("%s: %v", d.Filename(), err)
 	}
@@ -298,7 +300,7 @@ func measureUndisturbed(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario)
 func checkCosts(t *testing.T, docs []*results.Document) {
 	t.Helper()
 	for _, d := range docs {
-		if !d.Expected.Exact || len(d.Expected.Costs) != 5 {
+		if !d.CountsExactly() || len(d.Expected.Costs) != 5 {
 			t.Errorf("%s/%s, %d clients: the formulas were not applied exactly: %+v", d.Recipe, d.Variant, d.Clients, d.Expected)
 		}
 		if !d.Oracle.Checked || !d.Oracle.Agrees() {
@@ -307,7 +309,7 @@ func checkCosts(t *testing.T, docs []*results.Document) {
 		if len(d.Invalid)+len(d.Violations) > 0 {
 			t.Errorf("%s/%s, %d clients: invalid %q, violations %v", d.Recipe, d.Variant, d.Clients, d.Invalid, d.Violations)
 		}
-		if d.Counts.Notified > 0 && d.Herd.Grouping != results.GroupedByZxid && d.Environment.ZooKeeper >= "3.9" {
+		if d.Counts.Notified() > 0 && d.Herd.Grouping != results.GroupedByZxid && d.Environment.ZooKeeper >= "3.9" {
 			t.Errorf("herds are grouped by %s", d.Herd.Grouping)
 		}
 	}
@@ -348,7 +350,7 @@ func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 	docs := mustMeasure(t, e, s, sabotage("children-watch", func(v *variants.Variant) {
 		v.Lockstep.Notifications = "1/N + " + v.Lockstep.Notifications
 	}))
-	if !slices.ContainsFunc(docs[0].Invalid, func(text string) bool { return strings.Contains(text, results.NotificationsPerOp) }) {
+	if !slices.ContainsFunc(docs[0].Invalid, func(text string) bool { return strings.Contains(text, metric.NotificationsPerOp) }) {
 		t.Errorf("invalid = %q", docs[0].Invalid)
 	}
 }
@@ -370,7 +372,7 @@ func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 			return join(ctx, env)
 		}
 	}))
-	if len(docs[0].Violations) == 0 || docs[0].Metrics[results.Violations].Value == 0 {
+	if len(docs[0].Violations) == 0 || docs[0].Metrics[metric.Violations].Value == 0 {
 		t.Error("a lock without exclusion was not caught")
 	}
 }
@@ -539,7 +541,7 @@ func checkHeaps(t *testing.T, e ensemble.Ensemble, why string) {
 	s := lockstepOf(4)
 	s.Recipe, s.Size, s.Heap = "watchload", 5, true
 	for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
-		m, told := d.Metrics[results.HeapPerWatch]
+		m, told := d.Metrics[metric.HeapPerWatch]
 		warned := slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.Contains(w, "heaps were not measured") })
 		switch {
 		case len(d.Invalid) > 0:

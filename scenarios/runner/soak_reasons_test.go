@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
 )
 
 // excuse is a reason for an invalid measurement that need not be a mistake of zkbench.
@@ -149,7 +150,7 @@ func TestSoakReasons(t *testing.T) {
 				Histograms: map[string]results.Histogram{},
 			}
 			tt.facts(d)
-			d.AddFindings()
+			doubts.Add(d)
 			occurred = append(occurred, d.Invalid...)
 			if blamed := unexcused(d); len(d.Invalid) != tt.invalid || len(blamed) != len(tt.want) {
 				t.Errorf("invalid %q, of these unexcused %q, want %d and %d", d.Invalid, blamed, tt.invalid, len(tt.want))

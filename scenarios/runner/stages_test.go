@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -19,7 +20,7 @@ func TestOpenLoadInStages(t *testing.T) {
 		s.Rate, s.Duration, s.Stages = nil, 0, []results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}
 		s.Complete()
 		d := mustMeasure(t, e, s, catalog.Recipes())[0]
-		if err := d.CheckInvariants(); err != nil || d.BeyondCapacity() || d.Rate != 40 {
+		if err := store.CheckInvariants(d); err != nil || d.BeyondCapacity() || d.Rate != 40 {
 			t.Fatalf("rate %d, beyond the capacity %t, %v", d.Rate, d.BeyondCapacity(), err)
 		}
 		for i, want := range []int64{10, 50, 20} {
@@ -45,7 +46,7 @@ func checkClosedStages(t *testing.T, e *embedded.Ensemble) {
 	}
 	s.Complete()
 	d := mustMeasure(t, e, s, catalog.Recipes())[0]
-	if err := d.CheckInvariants(); err != nil {
+	if err := store.CheckInvariants(d); err != nil {
 		t.Fatal(err)
 	}
 	if d.Clients != 6 || len(d.Stages) != 3 {

@@ -42,7 +42,7 @@ type stream struct {
 	ordering      variants.Ordering
 	placed        []variants.Placed // of one drain; kept to reuse its memory
 	spans         []variants.Span
-	notifications []results.Notification
+	notifications []recorder.Notification
 	reads         []results.BystanderRead
 	served        []recorder.Served
 	noted         []note
@@ -284,7 +284,7 @@ func (s *stream) take(so wire.Traffic) (at time.Duration) {
 	for _, c := range s.pool.clients {
 		s.taken = c.takeNotifications(s.taken[:0])
 		for _, n := range s.taken {
-			s.notifications = append(s.notifications, results.Notification{
+			s.notifications = append(s.notifications, recorder.Notification{
 				At: n.At, Client: c.id, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path,
 			})
 		}
@@ -317,7 +317,7 @@ func (s *stream) noteLocked(at time.Duration, do func(at time.Duration)) {
 // handOn merges and hands on everything up to a time, and keeps the rest for the next call.
 func (s *stream) handOn(until time.Duration) {
 	slices.SortStableFunc(s.spans, func(a, b variants.Span) int { return cmp.Compare(a.End, b.End) })
-	slices.SortStableFunc(s.notifications, func(a, b results.Notification) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(s.notifications, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
 	slices.SortStableFunc(s.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
 	slices.SortStableFunc(s.served, func(a, b recorder.Served) int { return cmp.Compare(a.Done, b.Done) })
 	slices.SortStableFunc(s.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
@@ -349,11 +349,11 @@ func (s *stream) handOn(until time.Duration) {
 	}
 }
 
-func spanTime(s variants.Span) time.Duration                { return s.End }
-func notificationTime(n results.Notification) time.Duration { return n.At }
-func servedTime(s recorder.Served) time.Duration            { return s.Done }
-func noteTime(n note) time.Duration                         { return n.at }
-func completed(r results.BystanderRead) time.Duration       { return r.At + r.Response }
+func spanTime(s variants.Span) time.Duration                 { return s.End }
+func notificationTime(n recorder.Notification) time.Duration { return n.At }
+func servedTime(s recorder.Served) time.Duration             { return s.Done }
+func noteTime(n note) time.Duration                          { return n.at }
+func completed(r results.BystanderRead) time.Duration        { return r.At + r.Response }
 
 // timeOfFirst returns the time of the first item, and the largest time if there is none.
 func timeOfFirst[T any](items []T, at func(T) time.Duration) time.Duration {

@@ -35,7 +35,7 @@ type Measurement struct {
 	Window        Stretch
 	Frozen        Stretch // in which zkbench stops the servers; empty if it does not
 	Spans         []Span
-	Notifications []results.Notification
+	Notifications []recorder.Notification
 	Reads         []results.BystanderRead
 	Passed        map[time.Duration]int64 // the zxid that all sessions have passed, by time
 	Faults        []Fault                 // of a measurement whose Config is faulty
@@ -141,7 +141,7 @@ func (m Measurement) Complete(t testing.TB, d *results.Document) {
 		m.Config.Phase = d.Phases[0]
 	}
 	if m.Config.Faulty && m.Traffic == nil {
-		total := recorder.Traffic{Requests: d.Counts.TotalRequests, BytesIn: d.Counts.BytesIn}
+		total := recorder.Traffic{Requests: d.Counts.TotalRequests(), BytesIn: d.Counts.BytesIn}
 		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}
 	}
 	err := m.Replay().Close(d, recorder.Facts{

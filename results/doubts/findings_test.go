@@ -1,0 +1,128 @@
+package doubts_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
+)
+
+// A measurement without a flaw passes; each flaw alone makes it invalid, or adds a warning.
+func TestFindings(t *testing.T) {
+	sound := func() *results.Document {
+		return &results.Document{
+			Window:  results.Window{Operations: 10},
+			Oracle:  results.Oracle{Checked: true, ClientNotifications: 5, ServerNotifications: 5},
+			Metrics: map[string]results.Metric{"bystander-p99-ns": {Value: 1e6}},
+		}
+	}
+	for _, tt := range []struct {
+		name              string
+		flaw              func(*results.Document)
+		invalid, warnings int
+	}{
+		{"sound", func(*results.Document) {}, 0, 0},
+		{"nothing done", func(d *results.Document) { d.Window.Operations = 0 }, 1, 0},
+		{"oracles disagree", func(d *results.Document) { d.Oracle.ServerNotifications++ }, 1, 0},
+		{"a write too many", func(d *results.Document) { d.Oracle.ServerTransactions++ }, 1, 0},
+		{"a notification lost with a connection", func(d *results.Document) { d.Oracle.ServerNotifications++; d.Oracle.LostNotifications++ }, 0, 0},
+		{"one that may have been lost", func(d *results.Document) { d.Oracle.ServerNotifications++; d.Oracle.UnknownNotifications = 2 }, 0, 0},
+		{"a notification that nothing sent", func(d *results.Document) { d.Oracle.ServerNotifications--; d.Oracle.UnknownNotifications = 2 }, 1, 0},
+		{"sessions were opened and ended", func(d *results.Document) { d.Oracle.ServerTransactions += 2; d.Oracle.SessionTransactions = 2 }, 0, 0},
+		{"a write that had no effect", func(d *results.Document) { d.Oracle.ClientWrites++; d.Oracle.UnknownTransactions = 1 }, 0, 0},
+		{"a write too many, one in doubt", func(d *results.Document) { d.Oracle.ServerTransactions++; d.Oracle.UnknownTransactions = 1 }, 1, 0},
+		{"no oracle", func(d *results.Document) { d.Oracle = results.Oracle{Why: "shared"} }, 0, 1},
+		{"session lost", func(d *results.Document) { d.Health.SessionsLost = 1 }, 1, 0},
+		{"reconnected", func(d *results.Document) { d.Health.Reconnects = 1 }, 1, 0},
+		{"decoder lost the thread", func(d *results.Document) { d.Health.UnmatchedReplies = 1 }, 1, 0},
+		{"new leader", func(d *results.Document) { d.Health.LeaderChanged = true }, 1, 0},
+		{"saturated client", func(d *results.Document) { d.Health.ClientCPU = 0.9 }, 0, 1},
+		{"saturated machine", func(d *results.Document) { d.Health.MachineCPU = 0.99 }, 0, 1},
+		{"throttled", func(d *results.Document) { d.Health.Throttled = 1 }, 0, 1},
+		{"late by itself", func(d *results.Document) { d.Health.LatenessP99 = 300 * time.Microsecond }, 0, 1},
+		{"herds guessed", func(d *results.Document) { d.Herd.Grouping = "path and time" }, 0, 1},
+		{"herds not whole", func(d *results.Document) { d.Herd.Ungrouped = 1 }, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sound()
+			tt.flaw(d)
+			f := doubts.Of(d)
+			if len(f.Invalid) != tt.invalid || len(f.Warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", f.Invalid, f.Warnings, tt.invalid, tt.warnings)
+			}
+		})
+	}
+}
+
+// The document's own opinion is neither asked nor repeated: what it leaves out is added, what it says stays.
+func TestVoid(t *testing.T) {
+	d := &results.Document{Window: results.Window{Operations: 10}, Invalid: []string{"a reason", "the leader changed, or there was none"}}
+	d.Health.LeaderChanged, d.Health.Reconnects = true, 2
+	want := append(slices.Clone(d.Invalid), "2 times a session had to reconnect")
+	if got := doubts.Void(d); !slices.Equal(got, want) || len(d.Invalid) != 2 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFindingsAgainstFormulas(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		mode              results.Mode
+		measured          float64
+		invalid, warnings int
+	}{
+		{"exact", results.LockstepMode, 24.5, 0, 0},
+		{"one too many in 50 operations", results.LockstepMode, 24.52, 1, 0},
+		{"one too few", results.LockstepMode, 24.48, 1, 0},
+		{"below a bound", results.ClosedMode, 3, 0, 0},
+		{"a bound, give or take the operations that the window cuts", results.ClosedMode, 25.4, 0, 0},
+		{"over a bound", results.ClosedMode, 30, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := &results.Document{
+				Clients:  1,
+				Batch:    1,
+				Scenario: results.Scenario{Mode: tt.mode},
+				Window:   results.Window{Operations: 50},
+				Expected: results.Expected{Costs: map[string]results.Cost{metric.NotificationsPerOp: {Formula: "(N-1)/2", Value: 24.5}}},
+				Metrics:  map[string]results.Metric{metric.NotificationsPerOp: {Value: tt.measured}},
+			}
+			d.Oracle.Checked = true
+			f := doubts.Of(d)
+			if len(f.Invalid) != tt.invalid || len(f.Warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", f.Invalid, f.Warnings, tt.invalid, tt.warnings)
+			}
+		})
+	}
+}
+
+// Of several marks the gravest stands, whichever repeat has it.
+func TestMark(t *testing.T) {
+	marks := []struct {
+		word string
+		set  func(d *results.Document)
+	}{
+		{"unfinished", func(d *results.Document) { d.Unfinished = &results.Unfinished{} }},
+		{"known broken", func(d *results.Document) { d.KnownBroken = "two may hold" }},
+		{"PARTIAL", func(d *results.Document) { d.Partial = true }},
+		{"INVALID", func(d *results.Document) { d.Invalid = []string{"i"} }},
+		{"BROKEN", func(d *results.Document) { d.Violations = []results.Violation{{}} }},
+	}
+	repeats := []*results.Document{{Variant: "a"}, {Variant: "a"}}
+	if got := doubts.Mark(repeats); got != "" {
+		t.Errorf("sound repeats are marked %q", got)
+	}
+	for i, m := range marks {
+		m.set(repeats[i%2])
+		if got := doubts.Mark(repeats); got != m.word {
+			t.Errorf("marked %q, want %q", got, m.word)
+		}
+	}
+	expected := results.Document{Variant: "a", KnownBroken: "two may hold", Violations: []results.Violation{{}}, Scenario: results.Scenario{Broken: []string{"a"}}}
+	if got := doubts.Mark([]*results.Document{&expected}); got != "known broken" {
+		t.Errorf("a breach that the scenario expects is marked %q", got)
+	}
+}

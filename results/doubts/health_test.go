@@ -1,0 +1,29 @@
+package doubts_test
+
+import (
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+)
+
+// What delays times is told, and whether it is zkbench itself that was short of CPU.
+func TestSaturatedAndDelayed(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		health             results.Health
+		saturated, delayed int
+	}{
+		{"at ease", results.Health{ClientCPU: 0.5, MachineCPU: 0.9, SchedulerP99: ms, LatenessP99: ms}, 0, 0},
+		{"unknown", results.Health{MachineCPU: -1}, 0, 0},
+		{"out of CPU", results.Health{ClientCPU: 0.9}, 1, 1},
+		{"throttled", results.Health{Throttled: 1}, 1, 1},
+		{"a busy machine", results.Health{MachineCPU: 0.99}, 0, 1},
+		{"late", results.Health{LatenessP99: 3 * ms, SchedulerP99: 3 * ms}, 0, 2},
+	} {
+		d := results.Document{Health: tt.health, Metrics: map[string]results.Metric{"bystander-p99-ns": {Value: float64(10 * ms)}}}
+		if s, l := doubts.Saturated(&d), doubts.Delayed(&d); len(s) != tt.saturated || len(l) != tt.delayed {
+			t.Errorf("%s: saturated %q, delayed %q", tt.name, s, l)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package doubts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Progress says how far an unfinished load came, and what the variant's formulas say of all of it. It is empty for a load that was
+// finished.
+func Progress(d *results.Document) string {
+	u := d.Unfinished
+	if u == nil {
+		return ""
+	}
+	if u.Breach != "" {
+		return breached(d)
+	}
+	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(d.WholeLoad()), d.Scenario.AtMost)
+	if whole := wholeByFormulas(d); whole != "" {
+		text += "; by its formulas all of them cause " + whole
+	}
+	return text + fmt.Sprintf("; so far it was %s notifications and %s requests", table.Grouped(u.Notifications), table.Grouped(u.Requests))
+}
+
+// breached says how far a load came that a breach of the promise has ended.
+func breached(d *results.Document) string {
+	u, done := d.Unfinished, ""
+	if of := d.WholeLoad(); of > 0 {
+		done = fmt.Sprintf("%s of %s operations, ", table.Grouped(u.Done), table.Grouped(of))
+	}
+	return fmt.Sprintf("%s %s%s notifications and %s requests", u.Breach, done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
+}
+
+// wholeByFormulas returns the counts of the whole load by the variant's formulas. They are upper bounds unless clients act one at
+// a time.
+func wholeByFormulas(d *results.Document) string {
+	var parts []string
+	for _, count := range []struct{ metric, noun string }{{metric.NotificationsPerOp, "notifications"}, {metric.RequestsPerOp, "requests"}} {
+		if cost, ok := d.Expected.Costs[count.metric]; ok {
+			total := int64(cost.Value*float64(d.WholeLoad())*float64(max(d.Batch, 1)) + 0.5)
+			parts = append(parts, table.Grouped(total)+" "+count.noun)
+		}
+	}
+	text := strings.Join(parts, " and ")
+	if text != "" && d.Scenario.Mode != results.LockstepMode {
+		text = "up to " + text
+	}
+	return text
+}

@@ -1,0 +1,153 @@
+package grouping
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+)
+
+// Aspect groups related conditions, such as those of the load or of the machine.
+type Aspect string
+
+// The aspects.
+const (
+	LoadAspect      Aspect = "load"
+	EngineAspect    Aspect = "engine"
+	ZooKeeperAspect Aspect = "zookeeper" // version and image
+	SettingsAspect  Aspect = "settings"  // of the servers, their number, and the file system of their transaction log
+	MachineAspect   Aspect = "machine"
+	BuildAspect     Aspect = "zkbench"
+)
+
+// TxnLogCondition is the name of the condition that holds the transaction log's file system.
+const TxnLogCondition = "transaction log"
+
+// RateCondition is the name of the condition that holds the operations per second that an open load offers.
+const RateCondition = "rate"
+
+// Condition names something that numbers depend on besides recipe, variant and number of clients.
+type Condition struct {
+	Aspect Aspect
+	Name   string // such as "tickTime"
+}
+
+// Conditions returns the values of all conditions. Reports, comparisons and gates use this list to decide which documents
+// belong together. It leaves out the servers' addresses and folders, which differ for each ensemble that zkbench starts.
+func Conditions(d *results.Document) map[Condition]string {
+	out := scenarioConditions(d.Scenario)
+	maps.Copy(out, conditions(d.Environment))
+	if d.Rate > 0 {
+		out[Condition{LoadAspect, RateCondition}] = fmt.Sprint(d.Rate)
+	}
+	return out
+}
+
+func conditions(e results.Environment) map[Condition]string {
+	out := map[Condition]string{
+		{EngineAspect, "engine"}:            e.Engine,
+		{ZooKeeperAspect, "ZooKeeper"}:      e.ZooKeeper,
+		{SettingsAspect, "servers"}:         fmt.Sprint(len(e.Servers)),
+		{SettingsAspect, "session timeout"}: e.SessionTimeout.String(),
+		{SettingsAspect, TxnLogCondition}:   fileSystem(e.TxnLog),
+		{MachineAspect, "CPU"}:              e.CPU,
+		{MachineAspect, "CPUs"}:             fmt.Sprint(e.CPUs),
+		{MachineAspect, "memory"}:           fmt.Sprintf("%.1f GiB", float64(e.Memory)/(1<<30)),
+		{MachineAspect, "kernel"}:           e.Kernel,
+		{MachineAspect, "operating system"}: e.OS,
+		{BuildAspect, "zkbench"}:            e.Zkbench,
+		{BuildAspect, "Go"}:                 e.Go,
+	}
+	if e.Image != "" {
+		out[Condition{ZooKeeperAspect, "image"}] = e.Image
+	}
+	if e.Chroot != "" { // part of every path, and therefore of the number of bytes
+		out[Condition{SettingsAspect, "chroot"}] = e.Chroot
+	}
+	for key, value := range settings(e) {
+		out[Condition{SettingsAspect, key}] = value
+	}
+	return out
+}
+
+// settings returns the server configuration without ports, addresses, folders and file sizes.
+func settings(e results.Environment) map[string]string {
+	out := maps.Clone(e.ServerConfig)
+	maps.DeleteFunc(out, func(name, _ string) bool {
+		endsName := func(ending string) bool { return strings.HasSuffix(name, ending) }
+		return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||
+			slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize"}, endsName)
+	})
+	return out
+}
+
+// fileSystem returns the file system of "path (file system)".
+func fileSystem(txnLog string) string {
+	if i := strings.LastIndex(txnLog, " ("); i >= 0 {
+		return strings.Trim(txnLog[i+1:], "()")
+	}
+	return txnLog
+}
+
+// InMemory reports whether the transaction log is on a memory file system, so that no write waits for a disk.
+func InMemory(e results.Environment) bool { return OnMemoryFileSystem(fileSystem(e.TxnLog)) }
+
+// OnMemoryFileSystem reports whether a value of TxnLogCondition, such as "tmpfs on tmpfs", is a memory file system.
+func OnMemoryFileSystem(value string) bool {
+	kind, _, _ := strings.Cut(value, " ")
+	return kind == "tmpfs" || kind == "ramfs"
+}
+
+// Unset is the value of a condition that a document does not have, such as a setting that only other servers report.
+const Unset = "unset"
+
+// Difference is a condition that is not the same everywhere, with its distinct values in two groups of documents.
+type Difference struct {
+	Condition
+	Base, Other []string
+}
+
+// Differing returns the conditions that are not the same in all documents of two groups, sorted.
+func Differing(base, other []*results.Document) []Difference {
+	all := slices.Concat(base, other)
+	conditions := list.Map(all, Conditions)
+	names := map[Condition]string{}
+	for _, c := range conditions {
+		maps.Copy(names, c)
+	}
+	var out []Difference
+	for _, name := range SortedConditions(names) {
+		values := list.Map(conditions, func(c map[Condition]string) string {
+			if value, ok := c[name]; ok {
+				return value
+			}
+			return Unset
+		})
+		if len(list.Distinct(values)) > 1 {
+			out = append(out, Difference{name, list.Distinct(values[:len(base)]), list.Distinct(values[len(base):])})
+		}
+	}
+	return out
+}
+
+// SortedConditions returns the keys by aspect and name.
+func SortedConditions(conditions map[Condition]string) []Condition {
+	return slices.SortedFunc(maps.Keys(conditions), func(a, b Condition) int {
+		return cmp.Or(cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// scenarioConditions returns the part of the load that affects a single measurement.
+func scenarioConditions(s results.Scenario) map[Condition]string {
+	out := map[Condition]string{{LoadAspect, "tunnelled"}: fmt.Sprint(s.Tunnelled)}
+	for _, f := range s.Fields() {
+		if f.Condition {
+			out[Condition{LoadAspect, f.Name}] = cmp.Or(f.Text(), "none")
+		}
+	}
+	return out
+}

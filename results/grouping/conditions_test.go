@@ -1,0 +1,137 @@
+package grouping_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+)
+
+// measured is a document with something in every condition.
+func measured() *results.Document {
+	return &results.Document{
+		Scenario: results.Scenario{Name: "lock-drain", Mode: "lockstep", Repeats: 3, Seed: 1},
+		Environment: results.Environment{
+			Engine: "container", ZooKeeper: "3.9.3", Image: "zookeeper", Servers: []string{"a:1", "b:1", "c:1"},
+			ServerConfig: map[string]string{"tickTime": "2000", "clientPort": "1"}, TxnLog: "/a (ext4 on /dev/vda)",
+			SessionTimeout: time.Second, Zkbench: "1.0", Go: "go1.26", OS: "debian", Kernel: "6.1", CPU: "EPYC", CPUs: 2, Memory: 24 << 30,
+		},
+	}
+}
+
+func TestDiffering(t *testing.T) {
+	type document = results.Document
+	for name, change := range map[string]func(*document){
+		"load mode":           func(d *document) { d.Scenario.Mode = "closed" },
+		"load size":           func(d *document) { d.Scenario.Size = 5 },
+		"load operations":     func(d *document) { d.Scenario.Operations = 5 },
+		"load duration":       func(d *document) { d.Scenario.Duration = time.Second },
+		"load warm-up":        func(d *document) { d.Scenario.WarmUp = time.Second },
+		"load hold":           func(d *document) { d.Scenario.Hold = time.Second },
+		"load think":          func(d *document) { d.Scenario.Think = time.Second },
+		"load heap":           func(d *document) { d.Scenario.Heap = true },
+		"load bystander-rate": func(d *document) { d.Scenario.BystanderRate = 7 },
+		"load faults": func(d *document) {
+			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second}}
+		},
+		"load roam":                func(d *document) { d.Scenario.Roam = true },
+		"load session-timeout":     func(d *document) { d.Scenario.SessionTimeout = time.Second },
+		"engine engine":            func(d *document) { d.Environment.Engine = "process" },
+		"zookeeper ZooKeeper":      func(d *document) { d.Environment.ZooKeeper = "3.8.0" },
+		"zookeeper image":          func(d *document) { d.Environment.Image = "" },
+		"settings servers":         func(d *document) { d.Environment.Servers = nil },
+		"settings chroot":          func(d *document) { d.Environment.Chroot = "/bench" },
+		"settings tickTime":        func(d *document) { d.Environment.ServerConfig = nil },
+		"settings session timeout": func(d *document) { d.Environment.SessionTimeout = time.Minute },
+		"settings transaction log": func(d *document) { d.Environment.TxnLog = "/a (tmpfs)" },
+		"machine CPU":              func(d *document) { d.Environment.CPU = "Xeon" },
+		"machine CPUs":             func(d *document) { d.Environment.CPUs = 4 },
+		"machine memory":           func(d *document) { d.Environment.Memory = 8 << 30 },
+		"machine kernel":           func(d *document) { d.Environment.Kernel = "6.2" },
+		"machine operating system": func(d *document) { d.Environment.OS = "ubuntu" },
+		"zkbench zkbench":          func(d *document) { d.Environment.Zkbench = "1.1" },
+		"zkbench Go":               func(d *document) { d.Environment.Go = "go1.27" },
+	} {
+		a, b := measured(), measured()
+		change(b)
+		got := grouping.Differing([]*document{a}, []*document{b})
+		if len(got) != 1 || string(got[0].Aspect)+" "+got[0].Name != name || grouping.Same(a, b) || grouping.Same(b, a) {
+			t.Errorf("%s: unlike in %v; same: %t", name, got, grouping.Same(a, b))
+		}
+	}
+}
+
+// A group that is at odds with itself differs from any other, also if one of its documents lacks a condition.
+func TestDifferingWithinAGroup(t *testing.T) {
+	whole, other, without := measured(), measured(), measured()
+	other.Environment.ServerConfig = map[string]string{"tickTime": "500"}
+	without.Environment.ServerConfig = nil
+	for want, group := range map[string][]*results.Document{"2000, 500": {whole, other}, "2000, unset": {without, whole}, "": {whole, whole}} {
+		for _, second := range [][]*results.Document{{whole}, group} {
+			var got string
+			for _, d := range grouping.Differing(second, group) {
+				got = d.Name + " " + strings.Join(d.Other, ", ")
+			}
+			if got != strings.TrimSpace("tickTime "+want) && want != "" || got != "" && want == "" {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	}
+}
+
+// Times without a disk in them are said to be such, wherever they are printed.
+func TestTransactionLogsInMemory(t *testing.T) {
+	for txnLog, want := range map[string]bool{
+		"/datalog/version-2 (tmpfs on tmpfs)": true,
+		"/dev/shm/x (ramfs on none)":          true,
+		"/a (ext4 on /dev/vda)":               false,
+		"/tmpfs (ext4 on /dev/vda)":           false,
+		"none: everything is in memory":       false,
+		"":                                    false,
+	} {
+		d := measured()
+		d.Environment.TxnLog = txnLog
+		var out bytes.Buffer
+		if err := report.WriteTable(&out, summary.Of([]*results.Document{d}), 80); err != nil {
+			t.Fatal(err)
+		}
+		inTable := strings.Contains(out.String(), "lock-drain on container with transaction logs in memory")
+		report.WriteVerdict(&out, []*results.Document{d})
+		inVerdict := strings.Contains(out.String(), "TRANSACTION LOGS IN MEMORY")
+		if grouping.InMemory(d.Environment) != want || inTable != want || inVerdict != want {
+			t.Errorf("%q: in memory: %t, said by the table: %t, by the verdict: %t; want %t", txnLog, grouping.InMemory(d.Environment), inTable, inVerdict, want)
+		}
+	}
+}
+
+// What does not shape a measurement keeps none from standing beside another.
+func TestSameConditions(t *testing.T) {
+	type document = results.Document
+	for name, change := range map[string]func(*document){
+		"nothing":            func(*document) {},
+		"the seed":           func(d *document) { d.Scenario.Seed = 2 },
+		"repeats":            func(d *document) { d.Scenario.Repeats = 1 },
+		"the other variants": func(d *document) { d.Scenario.Variants = []string{"znode"} },
+		"another port": func(d *document) {
+			d.Environment.ServerConfig = map[string]string{"tickTime": "2000", "clientPort": "2"}
+		},
+		"another folder":    func(d *document) { d.Environment.TxnLog = "/b (ext4 on /dev/vda)" },
+		"where they listen": func(d *document) { d.Environment.Servers = []string{"x:1", "y:1", "z:1"} },
+	} {
+		a, b := measured(), measured()
+		change(b)
+		if !grouping.Same(a, b) {
+			t.Errorf("%s: unlike in %v", name, grouping.Differing([]*document{a}, []*document{b}))
+		}
+	}
+	b := measured()
+	b.Scenario.Name = "lock-contention"
+	if grouping.Same(measured(), b) {
+		t.Error("two scenarios were taken for one")
+	}
+}

@@ -1,0 +1,266 @@
+package metric
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+)
+
+// FloorOperations returns the operations of a floor, the fastest first.
+func FloorOperations() []string {
+	return []string{results.FloorRead, results.FloorWrite, results.FloorHandoff}
+}
+
+// byName returns the metrics of the list.
+var byName = sync.OnceValue(func() map[string]Descriptor { //nolint:gochecknoglobals // made once, and never changed
+	out := map[string]Descriptor{Capacity: capacityMetric()}
+	for _, m := range fixed() {
+		out[m.Name] = m
+	}
+	return out
+})
+
+// Named describes the metric with a name: one of the list, or of a family. A name of neither is described as a count.
+func Named(name string) Descriptor {
+	if m, ok := byName()[name]; ok {
+		return m
+	}
+	for _, family := range []func(name string) (Descriptor, bool){ofBackground, ofFloor, ofTimes, ofShares} {
+		if m, ok := family(name); ok {
+			return m
+		}
+	}
+	return Descriptor{Name: name, Title: inWords(name)}
+}
+
+// Names returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
+func Names(phases []string, shares []results.Share, losses []string) []string {
+	var names []string
+	for _, m := range fixed() {
+		if m.Loss == "" || slices.Contains(losses, m.Loss) {
+			names = append(names, m.Name)
+		}
+	}
+	times := append([]string{results.BystanderPhase, results.BystanderService, results.ResponsePhase, results.ServicePhase}, phases...)
+	floors := append(list.Map(phases, FloorMultiple), list.Map(FloorOperations(), Floor)...)
+	return slices.Concat(names, timesOf(times...), list.Map(shares, results.Share.Metric), floors, backgroundMetrics())
+}
+
+// WithFormula returns the metrics for which a variant can have a formula.
+func WithFormula() []string {
+	return list.Map(list.Where(fixed(), func(m Descriptor) bool { return m.Formula }), func(m Descriptor) string { return m.Name })
+}
+
+// OfFaults returns the metrics of faults. Measurements without faults have none of them, except for [results.Document.Losses].
+func OfFaults() []string {
+	return list.Map(failureMetrics(), func(m Descriptor) string { return m.Name })
+}
+
+// inWords writes a name as words.
+func inWords(name string) string { return strings.ReplaceAll(name, "-", " ") }
+
+// The endings of names of times.
+const (
+	timeSuffix    = "-ns"
+	maximumSuffix = "-max"
+)
+
+// Quantile returns the name of the metric with a percentile of a phase, such as acquire-p99-ns.
+func Quantile(phase string, p float64) string { return fmt.Sprintf("%s-p%g%s", phase, p, timeSuffix) }
+
+func maximumName(phase string) string { return phase + maximumSuffix + timeSuffix }
+
+// percentiles returns the percentiles that are metrics of each phase.
+func percentiles() []float64 { return []float64{50, 90, 99} }
+
+// timesOf returns the names of the metrics of some phases.
+func timesOf(phases ...string) []string {
+	var names []string
+	for _, phase := range phases {
+		names = append(names, list.Map(percentiles(), func(p float64) string { return Quantile(phase, p) })...)
+		names = append(names, maximumName(phase))
+	}
+	return names
+}
+
+// ofTimes describes PHASE-p99-ns and PHASE-max-ns.
+func ofTimes(name string) (Descriptor, bool) {
+	of, isTime := strings.CutSuffix(name, timeSuffix)
+	phase, p, ok := percentileOf(of)
+	if !isTime || !ok {
+		return Descriptor{}, false
+	}
+	which := of[len(phase)+1:]
+	m := Descriptor{
+		Name: name, Help: meaning(phase) + ": " + which + ".", Unit: "ns", Head: phase + " " + which, Title: inWords(phase) + ", " + which,
+		axis: "ms", Kind: KindTime, Extreme: p == 100, Phase: phase, Percentile: p,
+	}
+	if phase == results.ResponsePhase || phase == results.ServicePhase {
+		m.Part = OpenLoad
+	}
+	return m, true
+}
+
+// meaning says what the times of a phase are.
+func meaning(phase string) string {
+	switch phase {
+	case results.BystanderPhase:
+		return "Response time of the bystanders' reads, from when they were due"
+	case results.BystanderService:
+		return "Time from sending a bystander's read to its reply"
+	case results.ResponsePhase:
+		return "Time from when an arrival was due until it was served"
+	case results.ServicePhase:
+		return "Time from when a client began with an arrival until it was served"
+	default:
+		return "Duration of the phase " + phase
+	}
+}
+
+// percentileOf splits "acquire-p99" or "acquire-max".
+func percentileOf(name string) (phase string, p float64, ok bool) {
+	if phase, ok = strings.CutSuffix(name, maximumSuffix); ok {
+		return phase, 100, true
+	}
+	i := strings.LastIndex(name, "-p")
+	if i < 0 {
+		return "", 0, false
+	}
+	p, err := strconv.ParseFloat(name[i+len("-p"):], 64)
+	return name[:i], p, err == nil && p > 0 && p < 100
+}
+
+// Shares returns all shares that a recipe with these phases can have.
+func Shares(phases []string) []results.Share {
+	var out []results.Share
+	for _, part := range phases {
+		for _, of := range phases {
+			out = append(out, results.Share{Phase: part, Of: of})
+		}
+	}
+	return out
+}
+
+// ofShares describes PHASE/PHASE.
+func ofShares(name string) (Descriptor, bool) {
+	part, of, ok := strings.Cut(name, "/")
+	return Descriptor{
+		Name: name, Help: fmt.Sprintf("Number of samples of %s per sample of %s.", part, of), Unit: "per " + of, Head: name, Title: part,
+		axis: "% of " + of, Kind: KindShare,
+	}, ok && of != "s" && of != "op"
+}
+
+// Names of metrics of the floor: floor-read-p50-ns is a time, and handoff-p50/floor a multiple of one.
+const (
+	floorPrefix = "floor-"
+	floorSuffix = "/floor"
+)
+
+// Floor returns the name of the metric with the median of an operation of the floor.
+func Floor(operation string) string { return Quantile(floorPrefix+operation, 50) }
+
+// FloorMultiple returns the name of the metric with a phase's median in multiples of its floor.
+func FloorMultiple(phase string) string { return phase + "-p50" + floorSuffix }
+
+// ofFloor describes floor-OPERATION-p50-ns and PHASE-p50/floor.
+func ofFloor(name string) (Descriptor, bool) {
+	of, isMultiple := strings.CutSuffix(name, floorSuffix)
+	if phase, p, ok := percentileOf(of); isMultiple && ok {
+		return Descriptor{
+			Name: name, Help: fmt.Sprintf("Median of the phase %s in multiples of the time of the raw operation that it contains.", phase),
+			Unit: "x floor", Head: "×floor", Title: inWords(phase) + ", " + of[len(phase)+1:] + ", multiples of its floor",
+			Kind: KindMultiple, Phase: phase, Percentile: p,
+		}, true
+	}
+	m, ok := ofTimes(name)
+	m.Help = "Median of the time of a single raw operation on the otherwise idle ensemble."
+	m.Ensemble, m.Worse = true, NeitherIsWorse
+	return m, ok && strings.HasPrefix(name, floorPrefix)
+}
+
+// OfFloor reports whether the metric is in multiples of the floor.
+func (m Descriptor) OfFloor() bool { return strings.HasSuffix(m.Name, floorSuffix) }
+
+// Names of the background's metrics: background-read-p99-ns is of the window, background-alone-read-p99-ns of the time before.
+const (
+	backgroundPrefix = "background-"
+	alonePrefix      = backgroundPrefix + "alone-"
+	slowdownSuffix   = "-slowdown"
+	perSecondSuffix  = "s/s" // of reads and writes
+	serviceSuffix    = "-service"
+)
+
+// backgroundKinds returns the kinds of the background's requests.
+func backgroundKinds() []string { return []string{"read", "write"} }
+
+// slowdowns returns the percentiles of which there is a slowdown.
+func slowdowns() []float64 { return []float64{50, 99} }
+
+// BackgroundLatency returns the name of the metric with a percentile of the response times of the background's requests of a kind,
+// "read" or "write", in the window.
+func BackgroundLatency(kind string, p float64) string { return Quantile(backgroundPrefix+kind, p) }
+
+// BackgroundSlowdown returns the name of the metric with a percentile in multiples of the same before the load.
+func BackgroundSlowdown(kind string, p float64) string {
+	return fmt.Sprintf("%s%s-p%g%s", backgroundPrefix, kind, p, slowdownSuffix)
+}
+
+// backgroundMetrics returns every metric that the background can have.
+func backgroundMetrics() []string {
+	var names []string
+	for _, kind := range backgroundKinds() {
+		for _, prefix := range []string{backgroundPrefix, alonePrefix} {
+			names = append(append(names, prefix+kind+perSecondSuffix), timesOf(prefix+kind, prefix+kind+serviceSuffix)...)
+		}
+		names = append(names, list.Map(slowdowns(), func(p float64) string { return BackgroundSlowdown(kind, p) })...)
+	}
+	return append(names, backgroundPrefix+BacklogMax, alonePrefix+BacklogMax)
+}
+
+// ofBackground describes the metrics of the background.
+func ofBackground(name string) (Descriptor, bool) {
+	rest, ok := strings.CutPrefix(name, backgroundPrefix)
+	if !ok {
+		return Descriptor{}, false
+	}
+	m, isTime := ofTimes(name)
+	slower, isSlowdown := strings.CutSuffix(rest, slowdownSuffix)
+	switch {
+	case isTime:
+		m.Help = "Response time of the background's requests, from when they were due, or, with service, from when they were sent."
+	case isSlowdown:
+		_, p, _ := percentileOf(slower)
+		m = Descriptor{Unit: "x alone", Kind: KindMultiple, Percentile: p}
+		m.Help = "A percentile of the background's response times in multiples of the same before the load."
+	case strings.HasSuffix(rest, BacklogMax):
+		m = Descriptor{Unit: "requests", Kind: KindBacklog, Extreme: true}
+		m.Help = "The largest number of the background's requests that were due and not answered."
+	default:
+		m = Descriptor{Help: "The background's requests that were answered, per second.", Unit: "1/s", Kind: KindRate, Worse: LessIsWorse}
+	}
+	m.Name, m.Part, m.Title = name, BackgroundPart, backgroundTitle(name, m)
+	if m.Ensemble = strings.HasPrefix(name, alonePrefix); m.Ensemble {
+		m.Worse = NeitherIsWorse
+	}
+	m.Head = "bg " + strings.NewReplacer("-p50"+slowdownSuffix, " ×alone", "-p", " p", timeSuffix, "").Replace(rest)
+	return m, true
+}
+
+func backgroundTitle(name string, m Descriptor) string {
+	if m.Kind == KindTime {
+		return m.Title
+	}
+	return strings.ReplaceAll(inWords(name), "/s", " per second")
+}
+
+// Slowdown returns the two times whose ratio the metric is, in the window and before the load; ok is false if it is none.
+func (m Descriptor) Slowdown() (during, alone string, ok bool) {
+	name, isSlowdown := strings.CutSuffix(m.Name, slowdownSuffix)
+	rest, ok := strings.CutPrefix(name, backgroundPrefix)
+	return name + timeSuffix, alonePrefix + rest + timeSuffix, isSlowdown && ok
+}

@@ -1,0 +1,203 @@
+// Package metric says what the numbers of a measurement are: it has the list of all metrics and computes their values from a document.
+//
+// It takes one position: a metric is a value with properties, and not a name that others interpret. Tables, claims, comparisons, the gate
+// and figures ask its [Descriptor].
+package metric
+
+import (
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Descriptor says what a metric is: how it is computed, shown, put together from repeats, and what it can decide. Every table, claim,
+// comparison, gate and figure asks it, so that a metric is added in one place, [fixed], or belongs to a family.
+type Descriptor struct {
+	Name  string // such as "requests/op"
+	Help  string // one sentence
+	Unit  string // of the value in a document
+	Title string // in words, for the axis of a figure
+	Head  string // of a table's column
+	Kind  Kind
+	Worse Direction
+	Part  Part // of the load, without which no measurement has the metric
+	// Formula reports whether variants can state the metric as a formula.
+	Formula bool
+	// Exact reports whether the metric is the same in each repeat of a lockstep load.
+	Exact bool
+	// Extreme reports whether the metric is a single event, such as a maximum, and therefore says nothing about all others.
+	Extreme bool
+	// Ensemble reports whether the metric describes the ensemble, and not the variant or the build.
+	Ensemble bool
+	// Loss is the name under which documents have the amount, if the metric is a loss.
+	Loss string
+	// Phase and Percentile are those of a percentile of times, or of a multiple of one; Percentile is 100 for a maximum.
+	Phase      string
+	Percentile float64
+
+	axis    string // the unit on an axis, if the title does not say it
+	format  func(float64) string
+	repeats repeats
+	of      func(*results.Document) (value float64, measured bool)
+}
+
+// Kind is what sort of quantity a metric is. It decides in which figure it is drawn, and whether the speed of the machine changes it.
+type Kind int
+
+// The kinds.
+const (
+	KindCount    Kind = iota // of requests, notifications and the like
+	KindSize                 // bytes, and the largest amounts in a stretch of time
+	KindTime                 // nanoseconds
+	KindMultiple             // a time in multiples of another
+	KindRate                 // operations or requests per second
+	KindBacklog              // how many requests wait
+	KindLoss                 // what users lose
+	KindShare                // of operations
+)
+
+// Direction says which values of a metric are worse.
+type Direction int
+
+// The directions.
+const (
+	MoreIsWorse Direction = iota
+	LessIsWorse
+	NeitherIsWorse
+)
+
+// Part is the part of a load that a metric needs.
+type Part int
+
+// The parts.
+const (
+	AnyLoad Part = iota
+	OpenLoad
+	FaultyLoad
+	BackgroundPart
+	LimitedLoad // by at-most
+)
+
+// repeats is how the values of several repeats become one.
+type repeats int
+
+const (
+	byMedian  repeats = iota
+	bySum             // because a median would hide what happened in one repeat of three
+	byLargest         // likewise
+)
+
+// Timed reports whether the speed of the machine changes the metric: times and rates, and what follows from them.
+func (m Descriptor) Timed() bool {
+	return m.Kind == KindTime || m.Kind == KindMultiple || m.Kind == KindRate || m.Kind == KindBacklog || m.Part == BackgroundPart
+}
+
+// HasDirection reports whether a smaller or a larger value is better.
+func (m Descriptor) HasDirection() bool { return m.Worse != NeitherIsWorse }
+
+// MoreIsBetter reports whether a larger value is better.
+func (m Descriptor) MoreIsBetter() bool { return m.Worse == LessIsWorse }
+
+// OfHerds reports whether the metric depends on which notifications have the same cause, which servers before 3.9 do not say.
+func (m Descriptor) OfHerds() bool { return strings.HasPrefix(m.Name, "herd-") }
+
+// OfRecovery reports whether the metric is about the time until a recovery, which is a lower bound if the load ends before.
+func (m Descriptor) OfRecovery() bool { return m.Phase == recoveryPhase }
+
+// Responds reports whether the metric is a response time of an open load.
+func (m Descriptor) Responds() bool { return m.Phase == results.ResponsePhase }
+
+// Highest returns the largest value that the metric can have.
+func (m Descriptor) Highest() float64 {
+	switch {
+	case m.Kind == KindTime:
+		return float64(results.HighestLatency)
+	case m.Name == Finished:
+		return 1
+	default:
+		return LargestCount
+	}
+}
+
+// Samples returns how many samples the metric needs so that it rests on more than a few operations; 1 unless it is a percentile beyond
+// the 90th.
+func (m Descriptor) Samples() int64 {
+	if m.Percentile <= 90 || m.Percentile == 100 {
+		return 1
+	}
+	return 10 * SamplesOf(m.Percentile)
+}
+
+// Short returns the name without the unit of times.
+func (m Descriptor) Short() string { return strings.TrimSuffix(m.Name, timeSuffix) }
+
+// Format writes a value as tables show it.
+func (m Descriptor) Format(value float64) string {
+	switch {
+	case m.format != nil:
+		return m.format(value)
+	case m.Kind == KindTime:
+		return table.Latency(value)
+	case m.Kind == KindMultiple:
+		return table.Multiple(value)
+	case m.Kind == KindShare:
+		return table.Percentage(value)
+	case m.Kind == KindLoss, m.Kind == KindBacklog:
+		return table.Whole(value)
+	default:
+		return table.Count(value)
+	}
+}
+
+// Axis returns the label of an axis, and the factor from a value in a document to one on the axis.
+func (m Descriptor) Axis() (label string, factor float64) {
+	label, factor = m.Title, 1
+	switch m.Kind {
+	case KindTime:
+		factor = 1e-6
+	case KindShare:
+		factor = 100
+	}
+	if m.axis != "" {
+		label += ", " + m.axis
+	}
+	return label, factor
+}
+
+// WithUnit returns the name of a metric that may be written without the unit of times, such as acquire-p50.
+func WithUnit(name string) string {
+	if _, known := byName()[name]; !known && Named(name+timeSuffix).Kind == KindTime {
+		return name + timeSuffix
+	}
+	return name
+}
+
+// Facts returns what follows for a reader: the unit, which values are better, and what several repeats become.
+func (m Descriptor) Facts() string {
+	facts := []string{
+		"Unit: " + m.Unit + ".",
+		[]string{MoreIsWorse: "Less", LessIsWorse: "More", NeitherIsWorse: "Neither less nor more"}[m.Worse] + " is better.",
+		"Of several repeats, it is the " + []string{byMedian: "median", bySum: "sum", byLargest: "largest"}[m.repeats] + ".",
+		map[Part]string{
+			OpenLoad: "Only open loads have it.", FaultyLoad: "Only loads with faults have it, and variants that may lose something without them.",
+			BackgroundPart: "Only loads with a background have it.", LimitedLoad: "Only loads with at-most have it.",
+		}[m.Part],
+	}
+	for _, mark := range []struct {
+		is   bool
+		text string
+	}{
+		{m.Formula, "Variants state it as a formula."},
+		{m.Exact, "In lockstep it is the same in each repeat."},
+		{m.Extreme, "It is a single event and says nothing about the others."},
+		{m.Ensemble, "It describes the ensemble and not the variant."},
+		{m.Timed(), "It depends on the speed of the machine."},
+	} {
+		if mark.is {
+			facts = append(facts, mark.text)
+		}
+	}
+	return strings.Join(list.Where(facts, func(fact string) bool { return fact != "" }), " ")
+}

@@ -1,0 +1,145 @@
+package metric_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+)
+
+// Every metric of a document is one that a recipe with its phases can have.
+func TestMetricNames(t *testing.T) {
+	d := recordertest.Whole(t)
+	names := metric.Names(d.Phases, []results.Share{{Phase: "stale", Of: "read"}}, nil)
+	for name := range d.Metrics {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is missing in %q", name, names)
+		}
+	}
+	for _, want := range []string{"ops/s", "stale/read", "acquire-p99-ns", "bystander-service-max-ns", "heap-bytes/watch", "acquire-p50/floor", "floor-write-p50-ns"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %q", want, names)
+		}
+	}
+}
+
+// The name of a metric decides how it is shown, claimed, compared and drawn.
+func TestMetricNamed(t *testing.T) {
+	type m = metric.Descriptor
+	for _, tt := range []struct {
+		want  m      // its kind, direction, part, phase, percentile and marks
+		shown string // of 1.5e6
+		axis  string
+	}{
+		{m{Name: "acquire-p99-ns", Kind: metric.KindTime, Phase: "acquire", Percentile: 99}, "1.50 ms", "acquire, p99, ms"},
+		{m{Name: "acquire-max-ns", Kind: metric.KindTime, Extreme: true, Phase: "acquire", Percentile: 100}, "1.50 ms", "acquire, max, ms"},
+		{m{Name: "response-p50-ns", Kind: metric.KindTime, Part: metric.OpenLoad, Phase: "response", Percentile: 50}, "1.50 ms", "response, p50, ms"},
+		{m{Name: "floor-write-p50-ns", Kind: metric.KindTime, Worse: metric.NeitherIsWorse, Ensemble: true, Phase: "floor-write", Percentile: 50}, "1.50 ms", "floor write, p50, ms"},
+		{m{Name: "handoff-p50/floor", Kind: metric.KindMultiple, Phase: "handoff", Percentile: 50}, "1500000×", "handoff, p50, multiples of its floor"},
+		{m{Name: "stale/read", Kind: metric.KindShare}, "1.5e+08%", "stale, % of read"},
+		{m{Name: "requests/op", Exact: true, Formula: true}, "1500000", "requests per operation"},
+		{m{Name: "time/op"}, "1500000", "time/op"}, // of no family
+		{m{Name: "ops/s", Kind: metric.KindRate, Worse: metric.LessIsWorse}, "1500000", "operations per second"},
+		{m{Name: "finished", Kind: metric.KindShare, Worse: metric.LessIsWorse, Part: metric.LimitedLoad}, "1.5e+08%", "finished, %"},
+		{m{Name: "blocked-ns", Kind: metric.KindTime, Extreme: true, Part: metric.FaultyLoad, Loss: "blocked-ns"}, "1.50 ms", "blocked, ms"},
+		{m{Name: "herd-spread-p99-ns", Kind: metric.KindTime, Worse: metric.NeitherIsWorse, Phase: "herd-spread", Percentile: 99}, "1.50 ms", "herd spread, p99, ms"},
+		{
+			m{Name: "background-read-p99-slowdown", Kind: metric.KindMultiple, Part: metric.BackgroundPart, Percentile: 99}, "1500000×",
+			"background read p99 slowdown",
+		},
+		{
+			m{Name: "background-alone-reads/s", Kind: metric.KindRate, Worse: metric.NeitherIsWorse, Part: metric.BackgroundPart, Ensemble: true}, "1500000",
+			"background alone reads per second",
+		},
+		{
+			m{Name: "background-backlog-max", Kind: metric.KindBacklog, Extreme: true, Part: metric.BackgroundPart}, "1500000", "background backlog max",
+		},
+	} {
+		t.Run(tt.want.Name, func(t *testing.T) {
+			got := metric.Named(tt.want.Name)
+			facts := m{
+				Name: got.Name, Kind: got.Kind, Worse: got.Worse, Part: got.Part, Exact: got.Exact, Formula: got.Formula, Extreme: got.Extreme, Ensemble: got.Ensemble,
+				Loss: got.Loss, Phase: got.Phase, Percentile: got.Percentile,
+			}
+			if want := tt.want; !same(facts, want) {
+				t.Errorf("%+v, want %+v", facts, want)
+			}
+			if shown := got.Format(1.5e6); shown != tt.shown {
+				t.Errorf("shown as %s, want %s", shown, tt.shown)
+			}
+			if label, _ := got.Axis(); label != tt.axis {
+				t.Errorf("drawn as %q, want %q", label, tt.axis)
+			}
+		})
+	}
+}
+
+// same compares descriptors, which have functions and therefore cannot be compared with ==.
+func same(a, b metric.Descriptor) bool {
+	return a.Name == b.Name && a.Kind == b.Kind && a.Worse == b.Worse && a.Part == b.Part && a.Exact == b.Exact && a.Formula == b.Formula &&
+		a.Extreme == b.Extreme && a.Ensemble == b.Ensemble && a.Loss == b.Loss && a.Phase == b.Phase && a.Percentile == b.Percentile
+}
+
+// Each metric says what it is, and has its line in the documentation.
+func TestMetricsAreDescribed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases, shares := []string{"acquire"}, []results.Share{{Phase: "stale", Of: "read"}}
+	names := metric.Names(phases, shares, []string{metric.ItemsLost, metric.ItemsDoubled, metric.OutOfStep, metric.Orphans, metric.Blocked, metric.TornReads, "fenced"})
+	for _, name := range names {
+		m := metric.Named(name)
+		if m.Name != name || m.Help == "" || !strings.HasSuffix(m.Help, ".") || m.Unit == "" || m.Title == "" {
+			t.Errorf("%s is described by %+v", name, m)
+		}
+		family := m.Part == metric.BackgroundPart || m.Phase != "" || m.Kind == metric.KindShare
+		if !family && !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/metrics.md does not say what %s is", name)
+		}
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+		t.Error("a metric is listed twice")
+	}
+}
+
+// Names of times may lack their unit, and no other name gets one.
+func TestWithUnit(t *testing.T) {
+	for name, want := range map[string]string{
+		"acquire-p99": "acquire-p99-ns", "acquire-max": "acquire-max-ns", "blocked": "blocked-ns", "acquire-p99-ns": "acquire-p99-ns",
+		"herd-p99": "herd-p99", "backlog-max": "backlog-max", "violations": "violations", "requests/op": "requests/op", "handoff-p50/floor": "handoff-p50/floor",
+	} {
+		if got := metric.WithUnit(name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Only an average of a window has edges to be forgiven for.
+func TestExceeds(t *testing.T) {
+	for _, tt := range []struct {
+		metric       string
+		value        float64
+		batch, asked int
+		want         bool
+	}{
+		{metric.RequestsPerOp, 1, 1, 0, false},
+		{metric.RequestsPerOp, 1.2, 1, 0, false}, // of 10 clients, 20 operations may be cut
+		{metric.RequestsPerOp, 1.21, 1, 0, true},
+		{metric.RequestsPerOp, 1.6, 3, 0, false}, // three to a step
+		{metric.RequestsPerOp, 1.61, 3, 0, true},
+		{metric.RequestsPerOp, 1.01, 1, 10, true}, // none is
+		{metric.HerdMax, 2, 1, 0, true},
+		{metric.HerdMax, 1, 1, 0, false},
+	} {
+		d := &results.Document{Clients: 10, Batch: tt.batch, Window: results.Window{Operations: 100}, Metrics: map[string]results.Metric{tt.metric: {Value: tt.value}}}
+		d.Scenario.Operations = tt.asked
+		if got := metric.Exceeds(d, tt.metric, 1); got != tt.want {
+			t.Errorf("%+v: %t", tt, got)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package results
+
+// Oracle compares the clients' counts with the servers' counts between two snapshots at rest. Where the window is part of a
+// running load, the snapshots enclose more than the window.
+type Oracle struct {
+	Checked             bool   `json:"checked"`
+	Why                 string `json:"why,omitempty"` // the reason if it was not checked, or why counts are in doubt
+	ClientNotifications int64  `json:"client_notifications"`
+	ServerNotifications int64  `json:"server_notifications"`
+	ClientWrites        int64  `json:"client_writes"`
+	ServerTransactions  int64  `json:"server_transactions"`
+	// BackgroundWrites is the number of writes of the background, which the servers' transactions contain, too.
+	BackgroundWrites int64 `json:"background_writes,omitempty"`
+
+	// What else the servers' counts contain, or lack, if connections and sessions ended.
+	LostNotifications   int64 `json:"lost_notifications,omitempty"`   // sent, and lost with a connection
+	ResentNotifications int64 `json:"resent_notifications,omitempty"` // received, and not in the servers' counters
+	SessionTransactions int64 `json:"session_transactions,omitempty"` // that opened and ended sessions
+
+	// What is in doubt.
+	UnknownNotifications int64 `json:"unknown_notifications,omitempty"` // at most so many more were sent
+	UnknownTransactions  int64 `json:"unknown_transactions,omitempty"`  // at most so many were not made
+}
+
+// Agrees reports whether both sides counted the same, as far as is known.
+func (o Oracle) Agrees() bool { return o.NotificationsAgree() && o.TransactionsAgree() }
+
+// Sent returns how many notifications the clients know to have been sent by the servers.
+func (o Oracle) Sent() int64 {
+	return o.ClientNotifications - o.ResentNotifications + o.LostNotifications
+}
+
+// Made returns how many transactions the requests of clients and background, and their sessions, make, if all took place.
+func (o Oracle) Made() int64 { return o.ClientWrites + o.BackgroundWrites + o.SessionTransactions }
+
+// NotificationsAgree reports whether both sides counted the same notifications, as far as is known.
+func (o Oracle) NotificationsAgree() bool {
+	more := o.ServerNotifications - o.Sent()
+	return 0 <= more && more <= o.UnknownNotifications
+}
+
+// TransactionsAgree reports whether the servers made the transactions that were asked for, as far as is known.
+func (o Oracle) TransactionsAgree() bool {
+	fewer := o.Made() - o.ServerTransactions
+	return 0 <= fewer && fewer <= o.UnknownTransactions
+}
+
+// Doubtful reports whether the comparison is not exact.
+func (o Oracle) Doubtful() bool { return o.UnknownNotifications > 0 || o.UnknownTransactions > 0 }

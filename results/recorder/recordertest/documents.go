@@ -1,0 +1,86 @@
+package recordertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/store"
+)
+
+const ms = time.Millisecond
+
+// Note is a notification in few words.
+func Note(at time.Duration, client int, zxid int64) recorder.Notification {
+	return recorder.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
+}
+
+// Described returns the document of 10 clients in lockstep before their measurement is recorded.
+func Described() *results.Document {
+	return &results.Document{
+		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0).UTC(), Recipe: "lock", Variant: "a", Kind: "naive", Clients: 10, Repeat: 2,
+		Scenario:    results.Scenario{Name: "lock-drain", Mode: "lockstep", Size: 1, Clients: []int{1, 10}, Repeats: 3, BystanderRate: 100},
+		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
+		Phases:      []string{"acquire", "release"}, Operation: "release", Batch: 1, Waiting: []string{"acquire"}, UntimedPhases: []string{"acquire"}, Shares: []results.Share{},
+		Counts:   results.Counts{Requests: map[string]int64{"delete": 10, "exists": 4}, Failed: map[string]int64{"exists": 1}, Writes: 10},
+		Expected: results.Expected{Costs: map[string]results.Cost{metric.WritesPerOp: {Formula: "1", Value: 1}}},
+		Oracle:   results.Oracle{Checked: true, ClientNotifications: 10, ServerNotifications: 10, ClientWrites: 10, ServerTransactions: 10},
+		Warnings: []string{}, Invalid: []string{},
+	}
+}
+
+// Whole returns a document as a run leaves it: of 10 clients in lockstep, each notified once.
+func Whole(t testing.TB) *results.Document {
+	t.Helper()
+	d := Described()
+	m := Measurement{Config: recorder.Config{}, Window: Stretch{Start: ms, End: 41 * ms}}
+	for i := range 10 {
+		at := time.Duration(4*i+2) * ms
+		m.Spans = append(m.Spans, Span{Phase: "release", Client: i, Start: at, End: at + ms})
+		m.Notifications = append(m.Notifications, Note(at, i, int64(i)+1))
+		m.Reads = append(m.Reads, results.BystanderRead{At: at, Service: ms, Response: 2 * ms})
+	}
+	m.Complete(t, d)
+	return d
+}
+
+// ClosedRun returns a document of a closed load with a window of that length, a notification every 100 ms, each of a
+// transaction of its own, and a timeline from its middle.
+func ClosedRun(t *testing.T, length time.Duration) *results.Document {
+	t.Helper()
+	d := Described()
+	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, length
+	m := Releases(time.Second, time.Second+length)
+	for _, s := range m.Spans {
+		m.Notifications = append(m.Notifications, Note(s.End, 0, int64(s.End)))
+	}
+	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
+	m.Complete(t, d)
+	return d
+}
+
+// Releases returns a measurement in which one client completes an operation every 100 ms of a window.
+func Releases(start, end time.Duration) Measurement {
+	m := Measurement{Config: recorder.Config{WindowLength: end - start}, Window: Stretch{Start: start, End: end}}
+	for at := start; at <= end; at += 100 * ms {
+		m.Spans = append(m.Spans, Span{Phase: "release", Start: at, End: at})
+	}
+	return m
+}
+
+// Sound fails the test unless a document keeps all invariants and can be read after it was written.
+func Sound(t *testing.T, d *results.Document) {
+	t.Helper()
+	if err := store.CheckInvariants(d); err != nil {
+		t.Error(err)
+	}
+	text, err := store.Seal(d)
+	if err == nil {
+		_, err = store.Decode(text)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

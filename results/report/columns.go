@@ -1,0 +1,103 @@
+package report
+
+import (
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// column is one column of the comparison table.
+type column struct {
+	need   int // see [table.Column]
+	metric string
+}
+
+// header returns the column's head.
+func (c column) header() table.Column {
+	return table.Column{Title: metric.Named(c.metric).Head, Right: true, Need: c.need}
+}
+
+// columns returns the columns after the number of clients and the variant, from left to right. The first phases of a recipe
+// are the most informative, so that their columns are dropped last.
+func columns(phases []string) []column {
+	out := []column{{0, metric.Finished}, {0, metric.OpsPerSecond}}
+	for i, phase := range phases {
+		middle, tail := 2*i+1, 2*i+6
+		if i > 0 { // the tails of the other phases are more informative than their medians
+			middle, tail = tail, 2*i+1
+		}
+		out = append(out, column{middle, metric.Quantile(phase, 50)})
+		if i == 0 {
+			out = append(out, column{2, metric.FloorMultiple(phase)}) // dropped before the median to its left
+		}
+		out = append(out, column{tail, metric.Quantile(phase, 99)})
+	}
+	for _, s := range metric.Shares(phases) { // tableOf drops those that were not measured
+		out = append(out, column{0, s.Metric()})
+	}
+	return append(out,
+		column{0, metric.HeapPerWatch},
+		column{0, metric.NotificationsPerOp},
+		column{7, metric.SpuriousWakeupsPerOp},
+		column{2, metric.RequestsPerOp},
+		column{0, metric.RequestsPerSecond}, // only if a variant polls
+		column{4, metric.FailedWritesPerOp},
+		column{0, metric.HerdMax},
+		column{1, metric.Quantile(results.BystanderPhase, 99)},
+		column{1, metric.BackgroundLatency("read", 50)},
+		column{1, metric.BackgroundSlowdown("read", 50)},
+		column{5, metric.BackgroundLatency("read", 99)},
+		column{4, metric.BackgroundLatency("write", 50)},
+		column{5, metric.BackgroundSlowdown("write", 50)}, // dropped before the time to its left
+	)
+}
+
+// failureFirst returns the columns of a table of measurements with faults: first what the faults cost, then the given ones,
+// which are dropped before those. Violations are dropped early, because
+// the mark of a broken variant and the verdict below the table report them, too.
+func failureFirst(others []column) []column {
+	out := []column{
+		{0, metric.RecoveryMax},
+		{5, metric.RecoveryP50},
+		{0, metric.Unavailable},
+		{3, metric.FailedOperationsPerOp},
+	}
+	out = append(out, lossColumns()...)
+	out = append(out,
+		column{2, metric.Violations},
+		column{12, metric.RequestsPeak},
+		column{12, metric.BytesPeak})
+	for _, c := range others {
+		c.need += 5
+		out = append(out, c)
+	}
+	return out
+}
+
+// lossColumns returns the columns of what was lost, one for each loss.
+func lossColumns() []column {
+	columns := list.Map(metric.Losses(), func(m metric.Descriptor) column { return column{0, m.Name} })
+	columns[len(columns)-1].need = 1 // fenced operations were stopped in time
+	return columns
+}
+
+// openFirst returns the columns of the table of an open load: what arrived and what users waited come first. The achieved rate takes
+// the place of the throughput.
+func openFirst(all []column) []column {
+	first := []column{
+		{0, metric.AchievedPerSecond},
+		{0, metric.Quantile(results.ResponsePhase, 50)},
+		{0, metric.Quantile(results.ResponsePhase, 99)},
+		{2, metric.Quantile(results.ServicePhase, 50)},
+		{3, metric.Quantile(results.ServicePhase, 99)},
+		{1, metric.BacklogMax},
+	}
+	for _, c := range all {
+		if c.metric != metric.OpsPerSecond {
+			c.need += 4 // dropped before those above
+			first = append(first, c)
+		}
+	}
+	return first
+}

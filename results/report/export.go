@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// WriteMarkdown writes the tables of the scenarios, with all their columns.
+func WriteMarkdown(w io.Writer, rows []summary.Row) error {
+	for _, rows := range byScenario(rows) {
+		if _, err := fmt.Fprintf(w, "**%s**\n\n%s\n\n", heading(rows), tableOf(rows).Markdown()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteCSV writes a line for each row, for scripts and notebooks. Metrics have their names and units, and are empty where a row has none.
+func WriteCSV(w io.Writer, rows []summary.Row) error {
+	names := fields(rows)
+	t := table.New(table.Left(names...)...)
+	for _, r := range rows {
+		record := recordOf(r)
+		t.Row(list.Map(names, func(name string) any {
+			switch v := record[name].(type) {
+			case nil:
+				return ""
+			case []string:
+				return strings.Join(v, "; ")
+			default:
+				return fmt.Sprint(v)
+			}
+		})...)
+	}
+	_, err := fmt.Fprintln(w, t.CSV())
+	return err
+}
+
+// WriteJSON writes a list with an object for each row. Its members are the columns of [WriteCSV]; a metric that a row lacks
+// is null.
+func WriteJSON(w io.Writer, rows []summary.Row) error {
+	names := fields(rows)
+	return table.WriteJSON(w, list.Map(rows, func(r summary.Row) map[string]any {
+		record := recordOf(r)
+		for _, name := range names {
+			if _, ok := record[name]; !ok {
+				record[name] = nil
+			}
+		}
+		return record
+	}))
+}
+
+// fields returns the names in records: what a row is about, and the metrics that any row has.
+func fields(rows []summary.Row) []string {
+	return append([]string{
+		"scenario", "recipe", "variant", "kind", "engine", "size", "clients", "rate", "background", "faults", "repeats", "mark", "doubts",
+	}, Metrics(rows)...)
+}
+
+// Metrics returns the metrics that any row has, sorted.
+func Metrics(rows []summary.Row) []string {
+	return list.Distinct(slices.Concat(list.Map(rows, func(r summary.Row) []string { return slices.Collect(maps.Keys(r.Metrics)) })...))
+}
+
+// recordOf returns the row as scripts read it. Doubts are what speaks against its numbers; its mark is the gravest.
+func recordOf(r summary.Row) map[string]any {
+	record := map[string]any{
+		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": r.Engine,
+		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": r.Background,
+		"faults": append([]string{}, list.Map(r.Faults, results.FaultLoad.String)...), "repeats": r.Repeats, "mark": r.Mark,
+		"doubts": append([]string{}, r.Warnings...),
+	}
+	for name, m := range r.Metrics {
+		record[name] = table.Number(m.Value)
+	}
+	return record
+}

@@ -1,0 +1,39 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+)
+
+// exported are rows with a metric that some lack, with doubts, and with marks.
+func exported() []summary.Row {
+	broken := document("children-watch", "naive", 50, 1, map[string]float64{"ops/s": 110.4, "herd-max": 49})
+	broken.Violations, broken.Warnings = []results.Violation{{Text: "two holders"}}, []string{"a, warning", `with "quotes"`}
+	invalid := document("predecessor-watch", "optimized", 50, 1, map[string]float64{"ops/s": 443.2})
+	invalid.Invalid = []string{"a reason"}
+	faulty := document("predecessor-watch", "optimized", 50, 1, map[string]float64{metric.RecoveryMax: 1.5e9, metric.Orphans: 2})
+	faulty.Scenario.Faults = []results.FaultLoad{{Kind: results.KillFault, Whom: "leader", At: time.Second, For: 2 * time.Second}}
+	return summary.Of([]*results.Document{
+		broken, invalid, faulty, openDocument("predecessor-watch", "optimized", 200, 1, 1), openDocument("predecessor-watch", "optimized", 200, 2, 2),
+	})
+}
+
+func TestFormats(t *testing.T) {
+	var text, markdown, csv, json bytes.Buffer
+	s := exported()
+	if err := errors.Join(report.WriteTable(&text, s, 80), report.WriteMarkdown(&markdown, s), report.WriteCSV(&csv, s), report.WriteJSON(&json, s)); err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, "testdata/report.txt", text.Bytes())
+	golden.Compare(t, "testdata/report.md", markdown.Bytes())
+	golden.Compare(t, "testdata/report.csv", csv.Bytes())
+	golden.Compare(t, "testdata/report.json", json.Bytes())
+}

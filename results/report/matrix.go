@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Matrix is what each variant has made of each fault: one measurement in each cell.
+type Matrix struct {
+	Faults []string // the columns, in their order
+	cells  map[string]map[string]string
+	rows   []string // variants, in alphabetical order
+}
+
+// NewMatrix returns a matrix without rows.
+func NewMatrix(faults []string) *Matrix {
+	return &Matrix{Faults: faults, cells: map[string]map[string]string{}}
+}
+
+// Add fills the cell of a fault with the measurement of a variant.
+func (m *Matrix) Add(fault string, d *results.Document) {
+	variant := d.Recipe + "/" + d.Variant
+	if m.cells[variant] == nil {
+		m.cells[variant] = map[string]string{}
+		m.rows = append(m.rows, variant)
+		slices.Sort(m.rows)
+	}
+	m.cells[variant][fault] = cellOf(d)
+}
+
+// cellOf describes a measurement with faults: the mark of numbers that must not be used, else the longest recovery, and what was lost.
+func cellOf(d *results.Document) string {
+	f := d.Failure
+	parts := []string{doubts.Mark([]*results.Document{d})}
+	switch {
+	case f == nil && parts[0] != "":
+		return parts[0]
+	case parts[0] != "":
+	case f == nil || len(f.Faults) == 0:
+		return "missed"
+	case f.Unrecovered > 0:
+		parts[0] = "none"
+	default:
+		longest := slices.MaxFunc(f.Faults, func(a, b results.Fault) int { return int(a.Recovery - b.Recovery) })
+		parts[0] = table.Latency(float64(longest.Recovery))
+	}
+	for _, m := range metric.Losses() {
+		n := f.Losses[m.Loss]
+		shown := fmt.Sprint(n)
+		if m.Kind == metric.KindTime {
+			shown = m.Format(float64(n))
+		}
+		if n > 0 {
+			parts = append(parts, shown+" "+strings.TrimSuffix(m.Head, "/op"))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Write prints the matrix in at most width columns, as several tables if the faults do not fit into one.
+func (m *Matrix) Write(w io.Writer, width int) error {
+	const legend = "The longest recovery from each fault, and what was lost. BROKEN: a promise was broken. none: no other client completed " +
+		"an operation any more. missed: no client was in the state that the fault needs. –: the fault does not apply."
+	fmt.Fprintln(w, table.Wrap(legend, width))
+	for left := m.present(); len(left) > 0; {
+		n := len(left)
+		for n > 1 && table.Width(m.table(left[:n]).String()) > width {
+			n--
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", m.table(left[:n])); err != nil {
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// present returns the faults of which there are measurements.
+func (m *Matrix) present() []string {
+	return slices.DeleteFunc(slices.Clone(m.Faults), func(fault string) bool {
+		return !slices.ContainsFunc(m.rows, func(v string) bool { return m.cells[v][fault] != "" })
+	})
+}
+
+// table returns some of the columns. Variants without a measurement there are left out.
+func (m *Matrix) table(faults []string) *table.Table {
+	t := table.New(append(table.Left("variant"), table.Right(faults...)...)...)
+	recipe := ""
+	for _, variant := range m.rows {
+		cells := []any{variant}
+		filled := false
+		for _, fault := range faults {
+			cell := m.cells[variant][fault]
+			filled = filled || cell != ""
+			if cell == "" {
+				cell = table.Missing
+			}
+			cells = append(cells, cell)
+		}
+		if !filled {
+			continue
+		}
+		if of, _, _ := strings.Cut(variant, "/"); of != recipe {
+			if recipe != "" {
+				t.Rule()
+			}
+			recipe = of
+		}
+		t.Row(cells...)
+	}
+	return t
+}

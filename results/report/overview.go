@@ -1,0 +1,157 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Pairing compares both variants of a scenario's [claim.Pair] at the largest number of clients for which both were measured.
+type Pairing struct {
+	Naive, Optimized summary.Row
+	Change           string
+	Gains            []Gain // for each metric of the pair
+}
+
+// Gain is how a metric differs between the variants of a pairing.
+type Gain struct {
+	Metric string
+	Factor float64 // by which the metric is better in the second variant; 0 if there is no factor, such as between shares
+	Text   string  // the factor, or both values, and the metric
+}
+
+// WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and the
+// gains. What changes from one to the other stands below, in lines of this width. Without such scenarios it prints nothing.
+func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
+	pairings := Pairings(rows)
+	if len(pairings) == 0 {
+		return nil
+	}
+	t := table.New(append(table.Left("variant"), table.Right("clients", "req/op", "notif/op", "herd", "gain")...)...)
+	var changes []string
+	for i, p := range pairings {
+		if i > 0 {
+			t.Rule()
+		}
+		for line, r := range []summary.Row{p.Naive, p.Optimized} {
+			t.Row(label(r), r.Clients, Show(r, metric.RequestsPerOp), Show(r, metric.NotificationsPerOp), Show(r, metric.HerdMax), p.gain(line))
+		}
+		for line := 2; p.gain(line) != ""; line++ {
+			t.Row("", "", "", "", "", p.gain(line))
+		}
+		if p.Change != "" {
+			changes = append(changes, fmt.Sprintf("%s, %s against %s: %s", p.Naive.Scenario, label(p.Optimized), p.Naive.Variant, p.Change))
+		}
+	}
+	text, _ := t.Text(width)
+	_, err := fmt.Fprintln(w, text)
+	if err == nil && len(changes) > 0 {
+		_, err = fmt.Fprintln(w, "\n"+table.Wrap(strings.Join(changes, "\n"), width))
+	}
+	return err
+}
+
+// gain returns the gain that stands in a line of the pairing: a single one in the second line, others from the first line on.
+func (p Pairing) gain(line int) string {
+	if first := max(0, 2-len(p.Gains)); line >= first && line-first < len(p.Gains) {
+		return p.Gains[line-first].Text
+	}
+	return ""
+}
+
+// WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
+func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
+	t := table.New(append(table.Left("scenario", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
+	for _, p := range Pairings(rows) {
+		both := func(metric string) string { return Show(p.Naive, metric) + " → " + Show(p.Optimized, metric) }
+		t.Row("`"+p.Naive.Scenario+"`", "`"+p.Naive.Variant+"`"+mark(p.Naive), "`"+p.Optimized.Variant+"`"+mark(p.Optimized), p.Change, p.Naive.Clients,
+			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
+	}
+	_, err := fmt.Fprintln(w, t.Markdown())
+	return err
+}
+
+// Pairings returns a pairing for each scenario that names a pair whose variants were measured together.
+func Pairings(rows []summary.Row) []Pairing {
+	var out []Pairing
+	for _, rows := range byScenario(rows) {
+		pair, err := claim.ParsePair(rows[0].Pair)
+		if err != nil {
+			continue
+		}
+		if naive, optimized, found := largest(pair, rows); found {
+			p := Pairing{Naive: naive, Optimized: optimized, Change: pair.Change}
+			for _, metric := range pair.Metrics {
+				p.Gains = append(p.Gains, gain(metric, naive, optimized))
+			}
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Pairing) int { return cmp.Compare(a.place(), b.place()) })
+	return out
+}
+
+// place returns where the pairing stands: first those of the two questions with which the README begins, then others of the same
+// recipes, then the rest.
+func (p Pairing) place() int {
+	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
+	i := slices.Index(first, strings.Join([]string{p.Naive.Recipe, p.Naive.Variant, p.Optimized.Variant}, "/"))
+	if i < 0 {
+		i = slices.Index(first, p.Naive.Recipe)
+	}
+	if i < 0 {
+		return len(first)
+	}
+	return i
+}
+
+func largest(p claim.Pair, rows []summary.Row) (naive, optimized summary.Row, found bool) {
+	for _, n := range rows {
+		i := slices.IndexFunc(rows, func(o summary.Row) bool {
+			return o.Variant == p.Optimized && o.Clients == n.Clients && o.Rate == n.Rate
+		})
+		if n.Variant == p.Naive && i >= 0 && cmp.Or(cmp.Compare(n.Clients, naive.Clients), cmp.Compare(n.Rate, naive.Rate)) > 0 {
+			naive, optimized, found = n, rows[i], true
+		}
+	}
+	return naive, optimized, found
+}
+
+// GainsText returns the texts of all gains in one line.
+func (p Pairing) GainsText(separator string) string {
+	return strings.Join(list.Map(p.Gains, func(g Gain) string { return g.Text }), separator)
+}
+
+// gain returns the gain of a metric from the first row to the second.
+func gain(name string, naive, optimized summary.Row) Gain {
+	a, measured := naive.Metrics[name]
+	b, also := optimized.Metrics[name]
+	m := metric.Named(name)
+	short := m.Short()
+	g := Gain{Metric: name, Text: table.Missing}
+	switch {
+	case !measured || !also:
+		return g
+	case slices.ContainsFunc(metric.Shares(naive.Phases), func(s results.Share) bool { return s.Metric() == name }):
+		g.Text = fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), name)
+		return g
+	case a.Value == 0 || b.Value == 0:
+		g.Text = fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), short)
+		return g
+	case m.MoreIsBetter():
+		g.Factor = b.Value / a.Value
+	default:
+		g.Factor = a.Value / b.Value
+	}
+	g.Text = fmt.Sprintf("%s× %s", table.Count(g.Factor), short)
+	return g
+}

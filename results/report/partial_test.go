@@ -1,0 +1,71 @@
+package report_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+)
+
+// partialRun returns a document of the first five seconds of an hour.
+func partialRun(t *testing.T) *results.Document {
+	t.Helper()
+	d := recordertest.ClosedRun(t, 5*time.Second)
+	d.Scenario.Duration, d.Partial = time.Hour, true
+	d.Oracle.Checked, d.Oracle.Why = false, "the load was still under way"
+	d.Oracle.ServerNotifications, d.Oracle.ServerTransactions = 0, 0
+	return d
+}
+
+// Tables mark a partial measurement, and say how long it was.
+func TestPartialIsShown(t *testing.T) {
+	d := partialRun(t)
+	if want := "the measurement was interrupted after 5s of 1h0m0s"; !slices.ContainsFunc(doubts.Of(d).Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+		t.Errorf("warnings %q, want %q", doubts.Of(d).Warnings, want)
+	}
+	whole := recordertest.ClosedRun(t, 5*time.Second)
+	rows := summary.Of([]*results.Document{d, whole})
+	if len(rows) != 2 || rows[0].Partial == rows[1].Partial {
+		t.Fatalf("rows %+v, want one that is partial", rows)
+	}
+	var text strings.Builder
+	if err := report.WriteTable(&text, summary.Of([]*results.Document{d}), 120); err != nil || !strings.Contains(text.String(), "PARTIAL") {
+		t.Errorf("%v, a table without PARTIAL:\n%s", err, text.String())
+	}
+}
+
+// unfinishedRun returns the document of a closed load that was ended after 3 of 20 operations of 10 clients each.
+func unfinishedRun(t *testing.T) *results.Document {
+	t.Helper()
+	d := recordertest.ClosedRun(t, 100*time.Millisecond)
+	d.Scenario.Duration, d.Scenario.Operations, d.Scenario.Size, d.Scenario.AtMost = 0, 20, 1, time.Minute
+	d.Unfinished = &results.Unfinished{Done: 3, Requests: d.Counts.TotalRequests() + 1, Notifications: d.Counts.Notified()}
+	d.Warnings = []string{}
+	var err error
+	if d.Metrics, err = metric.Compute(d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A row has no numbers if one of its repeats was not finished.
+func TestUnfinishedRow(t *testing.T) {
+	finished, unfinished := unfinishedRun(t), unfinishedRun(t)
+	finished.Unfinished, finished.Repeat, finished.Scenario.Repeats = nil, 1, 2
+	unfinished.Repeat, unfinished.Scenario.Repeats = 2, 2
+	var err error
+	if finished.Metrics, err = metric.Compute(finished); err != nil {
+		t.Fatal(err)
+	}
+	rows := summary.Of([]*results.Document{finished, unfinished})
+	if len(rows) != 1 || len(rows[0].Metrics) != 2 || !strings.Contains(rows[0].Unfinished, "did 3 of ") {
+		t.Fatalf("rows = %+v, want one without numbers", rows)
+	}
+}

@@ -1,0 +1,83 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+)
+
+// stagedRun returns a document of a closed load of 5 s in two stages.
+func stagedRun(t *testing.T) *results.Document {
+	t.Helper()
+	d := recordertest.Described()
+	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, 5*time.Second
+	d.Scenario.Stages = []results.StageLoad{{For: 2 * time.Second, Clients: 1}, {For: 3 * time.Second, Clients: d.Clients, Ramp: d.Clients > 1}}
+	m := recordertest.Releases(time.Second, 6*time.Second)
+	m.Config = recorder.Config{WindowLength: 5 * time.Second, Phase: d.Phases[0], Stages: []time.Duration{2 * time.Second, 3 * time.Second}}
+	for i, s := range m.Spans {
+		m.Notifications = append(m.Notifications, recordertest.Note(s.End, 0, int64(s.End)))
+		m.Spans = append(m.Spans, recordertest.Span{Phase: d.Phases[0], Start: s.End - time.Duration(i+1)*ms, End: s.End})
+	}
+	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
+	m.Complete(t, d)
+	return d
+}
+
+// Below the table, each stage of each variant has a line of its own, with the medians of its repeats.
+func TestStagesTable(t *testing.T) {
+	var docs []*results.Document
+	for _, variant := range []string{"znode", "predecessor-watch"} {
+		for repeat, backlog := range []int64{900, 1100, 1000} {
+			d := openDocument(variant, "naive", 400, repeat+1, 1)
+			d.Scenario.Stages = []results.StageLoad{{For: 4 * time.Second, Rate: 100}, {For: 6 * time.Second, Rate: 400, Ramp: true}}
+			slow, err := results.NewHistogram([]time.Duration{time.Second, 2 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fast, err := results.NewHistogram([]time.Duration{3 * ms, 4 * ms})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Stages = []results.Stage{
+				{End: 4 * time.Second, Operations: 400, Notifications: 200, LargestHerd: 3, Latency: fast},
+				{Start: 4 * time.Second, End: 10 * time.Second, Operations: 1500, Notifications: 15000, LargestHerd: 49, BacklogMax: backlog, Latency: slow},
+			}
+			docs = append(docs, d)
+		}
+	}
+	docs[len(docs)-1].Open.LastEmpty = 4 * time.Second // beyond the capacity in the second stage
+	for _, width := range []int{80, 120} {
+		var out bytes.Buffer
+		if err := report.WriteTable(&out, summary.Of(docs), width); err != nil {
+			t.Fatal(err)
+		}
+		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("table-stages-%d.txt", width)), out.Bytes())
+	}
+}
+
+// The stages of a load are one of its conditions.
+func TestStagesAreACondition(t *testing.T) {
+	d, other := stagedRun(t), stagedRun(t)
+	if !grouping.Same(d, other) {
+		t.Error("two documents of the same stages differ in their conditions")
+	}
+	other.Scenario.Stages = []results.StageLoad{{For: 3 * time.Second, Clients: 1}, {For: 2 * time.Second, Clients: d.Clients}}
+	if grouping.Same(d, other) {
+		t.Error("two documents of different stages have the same conditions")
+	}
+	if text := strings.Join(list.Map(d.Scenario.Stages, results.StageLoad.String), "; "); !strings.HasPrefix(text, "for: 2s, clients: 1; for: 3s, clients: ") {
+		t.Errorf("the stages are %q", text)
+	}
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// disturbancesPrinted is how many disturbances of all measurements together are printed, the longest ones.
+const disturbancesPrinted = 6
+
+// writeDisturbances prints the disturbances of the measurements with the longest ones, and the number of the others. Each
+// has its own numbers, so that a run on a busy machine would fill a page.
+func writeDisturbances(w io.Writer, docs []*results.Document) {
+	longest := func(d *results.Document) time.Duration {
+		return list.Largest(list.Map(doubts.Disturbances(d), func(f doubts.Finding) time.Duration { return f.Took }))
+	}
+	sorted := slices.SortedStableFunc(slices.Values(docs), func(a, b *results.Document) int { return cmp.Compare(longest(b), longest(a)) })
+	var printed, left, affected int
+	for _, d := range sorted {
+		found := doubts.Disturbances(d)
+		if printed+len(found) > disturbancesPrinted && printed > 0 {
+			left, affected = left+len(found), affected+min(len(found), 1)
+			continue
+		}
+		for _, f := range found {
+			fmt.Fprintf(w, "warning: %s (%s)\n", f.Text, labelOf(d))
+		}
+		printed += len(found)
+	}
+	if left > 0 {
+		fmt.Fprintf(w, "warning: %d shorter %s of this kind in %d other %s: see the results' files\n",
+			left, table.Plural(left, "disturbance"), affected, table.Plural(affected, "measurement"))
+	}
+}
+
+// WriteBreaches prints how often the recipe's promise was broken although the scenario does not expect it, and the first violations of
+// each measurement. Without such violations it prints nothing and returns false.
+func WriteBreaches(w io.Writer, docs []*results.Document) bool {
+	broken := list.Where(docs, (*results.Document).Broken)
+	if len(broken) == 0 {
+		return false
+	}
+	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", list.Sum(list.Map(broken, (*results.Document).Breaches)))
+	writeViolations(w, broken)
+	return true
+}
+
+// writeViolations prints the first violations of each measurement.
+func writeViolations(w io.Writer, docs []*results.Document) {
+	for _, d := range docs {
+		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
+			fmt.Fprintf(w, "  %s: at %s %s\n", labelOf(d), v.At, v.Text)
+		}
+	}
+}
+
+// writeKnownBroken prints what each variant that is known to be broken was caught at, and in how many of its measurements.
+func writeKnownBroken(w io.Writer, docs []*results.Document) {
+	known := list.Where(docs, func(d *results.Document) bool { return d.KnownBroken != "" })
+	for _, all := range list.GroupBy(known, func(d *results.Document) [2]string { return [2]string{grouping.KeyOf(d).Name(), d.KnownBroken} }) {
+		caught := list.Where(all, func(d *results.Document) bool { return d.Breaches() > 0 })
+		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n", grouping.KeyOf(all[0]).Name(), all[0].KnownBroken, len(caught), len(all))
+		writeViolations(w, slices.DeleteFunc(caught, (*results.Document).Broken))
+	}
+}
+
+// WriteVerdict prints breaches of the promise, reasons why numbers must not be used, and warnings. It prints each reason
+// once, with the measurements to which it applies.
+func WriteVerdict(w io.Writer, docs []*results.Document) {
+	checked := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Mode != results.ObservedMode })
+	if !WriteBreaches(w, docs) && len(checked) > 0 {
+		kept := list.Where(checked, func(d *results.Document) bool { return d.Breaches() == 0 })
+		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(kept), len(checked))
+	}
+	if n := len(docs) - len(checked); n > 0 {
+		were := "were"
+		if n == 1 {
+			were = "was"
+		}
+		fmt.Fprintf(w, "%d %s %s only observed: zkbench does not know what the application promises\n", n, table.Plural(n, "measurement"), were)
+	}
+	writeKnownBroken(w, docs)
+	if equal := len(list.Where(docs, doubts.EqualsFormulas)); equal > 0 {
+		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
+	}
+	writeProgress(w, docs)
+	writeFindings(w, "INVALID", docs, func(d *results.Document) []string { return d.Invalid })
+	WriteWarnings(w, docs)
+	writeOracle(w, docs)
+	WriteEngine(w, docs)
+}
+
+// WriteWarnings prints each distinct warning once, with the measurements that have it.
+func WriteWarnings(w io.Writer, docs []*results.Document) {
+	writeDisturbances(w, docs)
+	writeFindings(w, "warning", docs, doubts.OtherWarnings)
+}
+
+// WriteEngine warns of times that are not those of an ensemble, and of times that contain no disk accesses.
+func WriteEngine(w io.Writer, docs []*results.Document) {
+	writeEmbedded(w, docs)
+	writeTxnLog(w, docs)
+}
+
+// writeProgress prints how far each load came that was not finished.
+func writeProgress(w io.Writer, docs []*results.Document) {
+	for _, d := range list.Where(docs, func(d *results.Document) bool { return d.Unfinished != nil }) {
+		fmt.Fprintf(w, "%s: %s\n", labelOf(d), doubts.Progress(d))
+	}
+}
+
+// writeEmbedded warns of times that are not those of an ensemble.
+func writeEmbedded(w io.Writer, docs []*results.Document) {
+	i := slices.IndexFunc(docs, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded })
+	if i < 0 {
+		return
+	}
+	servers, delays := "one in-memory server", ""
+	none := []string{"", "0s"}
+	c := docs[i].Environment.ServerConfig
+	if read, write := c["readDelay"], c["writeDelay"]; !slices.Contains(none, read) || !slices.Contains(none, write) {
+		delays = fmt.Sprintf(", busy for %s with each read and for %s with each write", read, write)
+	}
+	if lag, several := c["lag"]; several {
+		servers = "in-memory servers"
+		if !slices.Contains(none, lag) {
+			delays = ", whose followers lag by " + lag
+		}
+	}
+	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's\n", servers, delays)
+}
+
+// writeTxnLog warns of times that contain no disk accesses.
+func writeTxnLog(w io.Writer, docs []*results.Document) {
+	if slices.ContainsFunc(docs, func(d *results.Document) bool { return grouping.InMemory(d.Environment) }) {
+		fmt.Fprintln(w, "TRANSACTION LOGS IN MEMORY: no write waited for a disk: compare times only with those of other servers of this kind")
+	}
+}
+
+// writeOracle prints how many measurements the servers' own counters confirm.
+func writeOracle(w io.Writer, docs []*results.Document) {
+	checked := list.Where(docs, func(d *results.Document) bool { return d.Oracle.Checked && d.Oracle.Agrees() })
+	if len(checked) > 0 {
+		notifications := list.Sum(list.Map(checked, func(d *results.Document) int64 { return d.Oracle.ServerNotifications }))
+		writes := list.Sum(list.Map(checked, func(d *results.Document) int64 { return d.Oracle.ServerTransactions }))
+		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes)\n",
+			len(checked), len(docs), notifications, writes)
+	}
+}
+
+func labelOf(d *results.Document) string {
+	rate := ""
+	if d.Rate > 0 {
+		rate = fmt.Sprintf(", %d/s", d.Rate)
+	}
+	return fmt.Sprintf("%s, %d %s%s, repeat %d", grouping.KeyOf(d).Name(), d.Clients, table.Plural(d.Clients, "client"), rate, d.Repeat)
+}
+
+// writeFindings prints each distinct finding with the number of measurements that have it, or with the only one.
+func writeFindings(w io.Writer, kind string, docs []*results.Document, findings func(*results.Document) []string) {
+	var order []string
+	where := map[string][]string{}
+	for _, d := range docs {
+		for _, f := range findings(d) {
+			if where[f] == nil {
+				order = append(order, f)
+			}
+			where[f] = append(where[f], labelOf(d))
+		}
+	}
+	for _, f := range order {
+		measurements := where[f][0]
+		if n := len(where[f]); n > 1 {
+			measurements = fmt.Sprintf("%d of %d measurements", n, len(docs))
+		}
+		fmt.Fprintf(w, "%s: %s (%s)\n", kind, f, measurements)
+	}
+}

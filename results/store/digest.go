@@ -1,0 +1,138 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// digestKey is the key of the digest in a sealed file.
+const digestKey = "digest"
+
+// Seal returns the text of a JSON object whose first key is a digest of all others. The digest shows whether the text was changed by
+// accident or by an editor. It is not a signature: a program can compute the digest of any text.
+func Seal(value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	_, digest, err := digests(text)
+	if err != nil {
+		return nil, err
+	}
+	text = fmt.Appendf(nil, "{%q:%q,%s", digestKey, digest, text[1:])
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", " "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// DecodeSealed reads a text that [Seal] has returned. It refuses another schema, a text without a digest, and one that was changed.
+//
+// Note: the digest covers the text and not the value, so that a key that a newer zkbench adds does not make older files differ.
+func DecodeSealed(text []byte, schema int, into any) error {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	switch err := json.Unmarshal(text, &head); {
+	case !json.Valid(text):
+		return fmt.Errorf("is not complete JSON (truncated, or not written by zkbench): %w", err)
+	case head.Schema == nil:
+		return errors.New("was not written by zkbench: it has no schema number")
+	case *head.Schema != schema:
+		return fmt.Errorf("has schema %d, and this zkbench reads only schema %d: measure again", *head.Schema, schema)
+	}
+	given, computed, err := digests(text)
+	switch {
+	case err != nil:
+		return err
+	case given == "":
+		return errors.New("has no digest, so that a change would not be noticed: measure again")
+	case given != computed:
+		return errors.New("was changed after zkbench wrote it, as its digest shows: restore the file, or measure again")
+	}
+	return json.Unmarshal(text, into)
+}
+
+// digests returns the digest that a JSON object has, and the digest of its other keys: the SHA-256 of its canonical form, which has
+// sorted keys, numbers as they are written, and no white space.
+func digests(text []byte) (given, computed string, err error) {
+	tree, err := parseUnique(text)
+	if err != nil {
+		return "", "", err
+	}
+	object, ok := tree.(map[string]any)
+	if !ok {
+		return "", "", errors.New("is not a JSON object")
+	}
+	given, _ = object[digestKey].(string)
+	delete(object, digestKey)
+	canonical, err := json.Marshal(object)
+	return given, fmt.Sprintf("sha256:%x", sha256.Sum256(canonical)), err
+}
+
+// DecodeStrict reads a JSON text that people write and edit. Unlike encoding/json, it refuses unknown and duplicate keys.
+func DecodeStrict(text []byte, into any) error {
+	if _, err := parseUnique(text); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
+// parseUnique returns the tree of a JSON text. It refuses duplicate keys, of which encoding/json takes the last.
+func parseUnique(text []byte) (any, error) {
+	if !json.Valid(text) { // also limits how deep the tree is
+		return nil, fmt.Errorf("is not complete JSON: %w", json.Unmarshal(text, new(any)))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return parseValue(decoder)
+}
+
+func parseValue(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			element, err := parseValue(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, element)
+		}
+		_, err = d.Token()
+		return list, err
+	case json.Delim('{'):
+		return parseObject(d)
+	}
+	return token, nil
+}
+
+func parseObject(d *json.Decoder) (any, error) {
+	object := map[string]any{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := token.(string)
+		if _, known := object[key]; known {
+			return nil, fmt.Errorf("has the key %q twice", key)
+		}
+		if object[key], err = parseValue(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.Token()
+	return object, err
+}

@@ -1,0 +1,168 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/store"
+)
+
+// A text that says something else than what was written is refused; one that says the same in other words is not.
+func TestDecodeNoticesChanges(t *testing.T) {
+	text, err := store.Seal(recordertest.Whole(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, old, replacement, want string }{
+		{"whole", "", "", ""},
+		{"more white space", `"clients": 10`, "\n\t\"clients\" : 10 ", ""},
+		{"an escape", `"recipe": "lock"`, `"recipe": "loc\u006b"`, ""},
+		{"another number", `"clients": 10`, `"clients": 11`, "was changed after zkbench wrote it"},
+		{"the same number, written otherwise", `"clients": 10`, `"clients": 10.0`, "was changed after"},
+		{"a missing part", `"clients": 10,`, "", "was changed after"},
+		{"an unknown part", `"clients": 10`, `"clients": 10, "customers": 9`, "was changed after"},
+		{"another case", `"clients": 10`, `"Clients": 10`, "was changed after"},
+		{"null", `"clients": 10`, `"clients": null`, "was changed after"},
+		{"another digest", `"sha256:`, `"sha256:0`, "was changed after"},
+		{"no digest", `"digest":`, `"":`, "has no digest"},
+		{"a digest of another kind", `"digest": "`, `"digest": 1, "x": "`, "has no digest"},
+		{"a part twice", `"clients": 10`, `"clients": 10, "clients": 10`, `has the key "clients" twice`},
+		{"an inner part twice", `"delete": 10`, `"delete": 10, "delete": 10`, `has the key "delete" twice`},
+		{"another schema", `"schema": 1`, `"schema": 4`, "has schema 4, and this zkbench reads only schema 1: measure again"},
+		{"no schema", `"schema": 1`, `"scheme": 1`, "has no schema number"},
+		{"something after it", "\n}\n", "\n}\n{}", "is not complete JSON"},
+	} {
+		changed := strings.Replace(string(text), tt.old, tt.replacement, 1)
+		if changed == string(text) && tt.old != tt.replacement {
+			t.Fatalf("%s is not in %s", tt.old, text)
+		}
+		if _, err := store.Decode([]byte(changed)); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A part that a newer zkbench has added is no change, nor does it make a document of today unreadable.
+func TestDecodeOfMoreParts(t *testing.T) {
+	d := struct {
+		*results.Document
+		Later []int `json:"later"`
+	}{recordertest.Whole(t), []int{1}}
+	text, err := store.Seal(d)
+	if err == nil {
+		_, err = store.Decode(text)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Metrics that do not follow from the rest are refused even with a digest.
+func TestDecodeComputesMetricsAgain(t *testing.T) {
+	for name, change := range map[string]func(metrics map[string]results.Metric){
+		"another value": func(m map[string]results.Metric) {
+			m[metric.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"}
+		},
+		"another unit": func(m map[string]results.Metric) { m[metric.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
+		"one more":     func(m map[string]results.Metric) { m["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
+	} {
+		d := recordertest.Whole(t)
+		change(d.Metrics)
+		text, err := store.Seal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Decode(text); err == nil || !strings.Contains(err.Error(), "does not follow from its measurement") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A metric that a document lacks, because an older zkbench wrote it, is computed.
+func TestDecodeAddsMetrics(t *testing.T) {
+	d := recordertest.Whole(t)
+	want := d.Metrics[metric.HerdMax]
+	delete(d.Metrics, metric.HerdMax)
+	text, err := store.Seal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = store.Decode(text); err != nil || d.Metrics[metric.HerdMax] != want {
+		t.Errorf("%v, %v; want %v", d.Metrics[metric.HerdMax], err, want)
+	}
+}
+
+// Reasons that a document keeps quiet about are added when it is read, so that no reader has to look for them.
+func TestDecodeFindsVoidNumbers(t *testing.T) {
+	d := recordertest.Whole(t)
+	d.Health.Reconnects = 2
+	text, err := store.Seal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := store.Decode(text)
+	if err != nil || len(read.Invalid) != 1 || read.Sound() {
+		t.Errorf("%v, %v", read, err)
+	}
+}
+
+func TestReadFileOfAnotherKind(t *testing.T) {
+	dir := t.TempDir()
+	huge := filepath.Join(dir, "huge.json")
+	if err := os.WriteFile(huge, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{dir: "no regular file (d---", "/dev/zero": "no regular file", huge: "has 1099511627776 bytes"} {
+		if _, err := store.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
+// FuzzDecode decodes texts as they are and with a digest of their own. What is accepted is accepted again after it was written.
+func FuzzDecode(f *testing.F) {
+	sealed, err := store.Seal(recordertest.Whole(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed)
+	f.Add([]byte(`{"schema":1,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
+	f.Add([]byte(`{"schema":1,"clients":1,"herd":{"sizes":[{"size":1,"count":null}]},"health":{"client_cpu":-1e999}}`))
+	f.Add([]byte(`{"schema":1,"open":{},"failure":{},"background":{"during":{}},"connect":{},"unfinished":{},"floor":{},"heap":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_, _ = store.Decode(text)
+		var object map[string]json.RawMessage
+		if json.Unmarshal(text, &object) != nil || object == nil {
+			return
+		}
+		delete(object, "digest")
+		sealed, err := store.Seal(object)
+		if err != nil {
+			return
+		}
+		d, err := store.Decode(sealed)
+		if err != nil {
+			return
+		}
+		if sealed, err = store.Seal(d); err != nil {
+			t.Fatal(err)
+		}
+		again, err := store.Decode(sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, err := store.Seal(again); err != nil || !bytes.Equal(other, sealed) {
+			t.Errorf("%v: %s, want %s", err, other, sealed)
+		}
+	})
+}

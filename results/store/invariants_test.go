@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/store"
+)
+
+const ms = time.Millisecond
+
+// Each invariant is broken by a document that a mistake in the recorder could make, and names the parts that do not agree.
+func TestInvariants(t *testing.T) {
+	for want, change := range map[string]func(d *results.Document){
+		"window.starving_waits is 1, of 0":  func(d *results.Document) { d.Window.StarvingWaits = 1 },
+		"oldest_wait_ns is 1ms, with 0":     func(d *results.Document) { d.Window.OldestWait = ms },
+		"counts.writes is 99, of 14":        func(d *results.Document) { d.Counts.Writes = 99 },
+		"counts.failed_writes is 2":         func(d *results.Document) { d.Counts.FailedWrites = 2 },
+		"counts.spurious_wakeups is 11":     func(d *results.Document) { d.Counts.SpuriousWakes = 11 },
+		"counts.failed.exists is 5, of 4":   func(d *results.Document) { d.Counts.Failed["exists"] = 5 },
+		"histograms.bystander has 0 reads":  func(d *results.Document) { delete(d.Histograms, results.BystanderPhase) },
+		"connect.each has 0 samples":        func(d *results.Document) { d.Connect = &results.Connect{} },
+		"herd.sizes has 11 notifications":   func(d *results.Document) { d.Herd.Sizes[0].Count++ },
+		"herd.sizes has 10 herds":           func(d *results.Document) { d.Herd.Spread = results.Histogram{} },
+		"oracle.checked is false":           func(d *results.Document) { d.Oracle.Checked = false },
+		"oracle.resent_notifications is 11": func(d *results.Document) { d.Oracle.ResentNotifications = 11 },
+		"although health.leader_changed is": func(d *results.Document) { d.Health.LeaderChanged = true },
+		"oracle.client_notifications 9":     func(d *results.Document) { d.Oracle.ClientNotifications = 9 },
+		"oracle.client_writes 11":           func(d *results.Document) { d.Oracle.ClientWrites = 11 },
+		"timeline goes from":                func(d *results.Document) { d.Timeline.End += ms },
+		"timeline.notifications has 9":      func(d *results.Document) { d.Timeline.Notifications = d.Timeline.Notifications[1:] },
+		"timeline.bystander has 9":          func(d *results.Document) { d.Timeline.Bystander = d.Timeline.Bystander[1:] },
+		"series is missing":                 func(d *results.Document) { d.Series = nil },
+		"series.operations has 0":           func(d *results.Document) { d.Series.Operations = nil },
+		"series.notifications has 0":        func(d *results.Document) { d.Series.Notifications = nil },
+		"series.largest_herd has at most 0": func(d *results.Document) { d.Series.LargestHerd = nil },
+		"failure is missing": func(d *results.Document) {
+			d.Scenario.Faults = []results.FaultLoad{{Kind: results.KillFault, Whom: "leader", At: time.Second, For: 2 * time.Second}}
+		},
+		"failure.recovery has 0 samples":        func(d *results.Document) { d.Failure = &results.Failure{Unrecovered: 1} },
+		"failure.unavailable_ns is 1h":          func(d *results.Document) { d.Failure = &results.Failure{Unavailable: time.Hour} },
+		"failure.peak_requests is 15, of 14":    func(d *results.Document) { d.Failure = &results.Failure{PeakRequests: 15} },
+		"open.given_up 1, of 0 open.arrivals":   func(d *results.Document) { d.Open = &results.Open{GivenUp: 1} },
+		"stages end at 2ms, and the window":     func(d *results.Document) { d.Stages = []results.Stage{{Start: ms, End: 2 * ms}} },
+		"latencies of stages are other ones":    func(d *results.Document) { d.Stages = []results.Stage{{Latency: d.Herd.Spread}} },
+		"1 of them are neither answered nor":    func(d *results.Document) { d.Background = unanswered() },
+		"oracle.background_writes is 0, and 1 ": func(d *results.Document) { d.Background = unanswered() },
+	} {
+		d := recordertest.Whole(t)
+		recordertest.Sound(t, d)
+		change(d)
+		if err := store.CheckInvariants(d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// unanswered returns a background with a write that was never answered.
+func unanswered() *results.Background {
+	return &results.Background{During: &results.BackgroundStretch{Write: results.BackgroundRequests{Due: 1}}}
+}
+
+// A document that contradicts itself is not stored.
+func TestWriteChecksInvariants(t *testing.T) {
+	d := recordertest.Whole(t)
+	d.Herd.Sizes[0].Count++
+	if err := store.Write(d, t.TempDir()); err == nil || !strings.Contains(err.Error(), "herd.sizes has 11 notifications") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestUnlistedViolationsCount(t *testing.T) {
+	d := recordertest.Whole(t)
+	d.Violations, d.MoreViolations = make([]results.Violation, recorder.MaxViolations), 5
+	var err error
+	if d.Metrics, err = metric.Compute(d); err != nil || d.Metrics[metric.Violations].Value != recorder.MaxViolations+5 || d.Breaches() != recorder.MaxViolations+5 {
+		t.Fatalf("%v, %v", d.Metrics[metric.Violations], err)
+	}
+	recordertest.Sound(t, d)
+}

@@ -1,0 +1,185 @@
+// Package store keeps documents and reports in files.
+//
+// It takes one position: a file that was changed after it was written is not a measurement. Therefore, each file has a digest of what is in
+// it, and a reader computes the metrics again.
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/google/renameio/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/metric"
+)
+
+// Write stores the document in dir, which must exist. Readers see the whole file or none. A document that contradicts itself shows a
+// mistake in the recorder and is not stored.
+func Write(d *results.Document, dir string) error {
+	path := filepath.Join(dir, d.Filename())
+	if err := CheckInvariants(d); err != nil {
+		return fmt.Errorf("%s contradicts itself: %w", path, err)
+	}
+	return WriteSealed(path, d)
+}
+
+// WriteSealed replaces the file at path atomically by a value with its digest; see [Seal].
+func WriteSealed(path string, value any) error {
+	text, err := Seal(value)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	return WriteFile(path, text)
+}
+
+// WriteJSON replaces the file at path atomically.
+func WriteJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	return WriteFile(path, append(text, '\n'))
+}
+
+// WriteFile replaces the file at path atomically.
+func WriteFile(path string, text []byte) error {
+	if err := renameio.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
+func Kept(dir string, docs []*results.Document) (kept int, err error) {
+	var errs []error
+	for _, d := range docs {
+		if err := isIn(d, dir); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if missing := len(errs); missing > 0 {
+		err = fmt.Errorf("%d of %d measurements are not in %s: %w", missing, len(docs), dir, errors.Join(errs[:min(missing, 3)]...))
+	}
+	return len(docs) - len(errs), err
+}
+
+func isIn(d *results.Document, dir string) error {
+	path := filepath.Join(dir, d.Filename())
+	found, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text, err := Seal(d)
+	if err == nil && !bytes.Equal(found, text) {
+		err = fmt.Errorf("%s is not what was written", path)
+	}
+	return err
+}
+
+// Read returns the document in one file; see [Decode].
+func Read(path string) (*results.Document, error) {
+	text, err := ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", path, err)
+	}
+	return d, nil
+}
+
+// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds those that are missing, and returns an
+// error if one is another, because this zkbench then computes it in another way than the one that wrote it.
+func Decode(text []byte) (*results.Document, error) {
+	var other struct {
+		Objective *json.RawMessage `json:"objective"` // of a capacity
+	}
+	if json.Unmarshal(text, &other) == nil && other.Objective != nil {
+		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: only `zkbench gate` reads it; for other commands, give the folder of its trials")
+	}
+	var d results.Document
+	if err := DecodeSealed(text, results.Schema, &d); err != nil {
+		return nil, err
+	}
+	if err := metric.Check(&d); err != nil {
+		return nil, err
+	}
+	d.Invalid = doubts.Void(&d)
+	return &d, nil
+}
+
+// ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files. Files are
+// decoded in parallel, on as many CPUs as there are.
+func ReadAll(paths []string) ([]*results.Document, error) {
+	var files []string
+	var errs []error
+	for _, path := range paths {
+		found, err := resultFiles(path)
+		files, errs = append(files, found...), append(errs, err)
+	}
+	docs, failures := make([]*results.Document, len(files)), make([]error, len(files))
+	var reading errgroup.Group
+	reading.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range files {
+		reading.Go(func() error {
+			docs[i], failures[i] = Read(file)
+			return nil
+		})
+	}
+	_ = reading.Wait() // all errors are in failures, in the order of the files
+	if err := errors.Join(append(errs, failures...)...); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(docs, grouping.Compare)
+	return docs, nil
+}
+
+// Files returns the files in a run's folder whose names are those of documents.
+func Files(dir string) ([]string, error) {
+	return Matching(dir, "*_n[0-9]*_r[0-9]*.json")
+}
+
+// Matching returns the files of a folder whose names match a pattern of [filepath.Match]. Unlike for [filepath.Glob], special
+// characters in dir have no meaning. A folder that does not exist has no files.
+func Matching(dir, pattern string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if ok, err := filepath.Match(pattern, e.Name()); err != nil || ok {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+func resultFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such file or folder: give a result file, or a run's folder as `zkbench run` prints it", path)
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return []string{path}, nil
+	}
+	files, err := Files(path)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s holds no results (no files such as lock-drain_lock-znode_n50_r1.json)", path)
+	}
+	return files, err
+}

@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/summary"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	dir := t.TempDir()
+	d := recordertest.Whole(t)
+	if err := store.Write(d, dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.WriteJSON(filepath.Join(dir, "summary.json"), []summary.Row{}); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := store.ReadAll([]string{dir})
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("read %d documents, %v; want 1 and the summary beside it left alone", len(docs), err)
+	}
+	got, _ := json.Marshal(docs[0])
+	want, _ := json.Marshal(d)
+	if !bytes.Equal(got, want) {
+		t.Errorf("read back:\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestReadSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct{ name, path, want string }{
+		{"missing", filepath.Join(dir, "nowhere.json"), "no such file or folder"},
+		{"truncated", write("cut.json", `{"schema": 1, "run": "2026`), "truncated"},
+		{"empty", write("empty.json", ""), "truncated"},
+		{"newer", write("newer.json", `{"schema": 99}`), "reads only schema 1: measure again"},
+		{"impossible", write("zero.json", `{"schema": 0}`), "has schema 0"},
+		{"something else", write("other.json", `{"rows": []}`), "it has no schema number"},
+		{"without a digest", write("types.json", `{"schema": 1, "clients": "many"}`), "has no digest"},
+		{"an empty folder", t.TempDir(), "holds no results"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := store.ReadAll([]string{tt.path}); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want it to say %q", err, tt.want)
+			}
+		})
+	}
+	_, err := store.ReadAll([]string{filepath.Join(dir, "cut.json"), filepath.Join(dir, "newer.json")})
+	if err == nil || !strings.Contains(err.Error(), "cut.json") || !strings.Contains(err.Error(), "newer.json") {
+		t.Errorf("error = %v, want every unreadable file in it", err)
+	}
+}
