@@ -158,6 +158,12 @@ func PortTaken(err error, printed string) error {
 	return err
 }
 
+// DownCommand returns the command that takes the ensemble of a name down, and removes what a crash has left of it.
+func DownCommand(name string) string { return "zkbench ensemble down --name " + name }
+
+// HealCommand returns the command that undoes the faults of the servers of an ensemble.
+func HealCommand(name string) string { return "zkbench ensemble heal --name " + name }
+
 // checkWell returns an error unless the ensemble that is kept up has a quorum of all servers.
 func checkWell(ctx context.Context, kept Ensemble, name string) error {
 	err := CheckFaults(ctx, kept)
@@ -167,8 +173,8 @@ func checkWell(ctx context.Context, kept Ensemble, name string) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("ensemble %q is up but not well, `zkbench ensemble heal --name %s` restores its servers, and `zkbench ensemble down --name %s` ends it: %w",
-		name, name, name, err)
+	return fmt.Errorf("ensemble %q is up but not well, `%s` restores its servers, and `%s` ends it: %w",
+		name, HealCommand(name), DownCommand(name), err)
 }
 
 // attach returns an error unless the ensemble that is kept up is well and is as the options ask for.
@@ -177,11 +183,11 @@ func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error 
 		return err
 	}
 	if len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "" {
-		return fmt.Errorf("ensemble %q is already up: `zkbench ensemble down --name %s` first to start it differently", opts.Name, opts.Name)
+		return fmt.Errorf("ensemble %q is already up: `%s` first to start it differently", opts.Name, DownCommand(opts.Name))
 	}
 	if opts.TxnLog != "" && opts.TxnLog != log {
-		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `zkbench ensemble down --name %s` first to start it with --txn-log %s",
-			opts.Name, log.where(), opts.Name, opts.TxnLog)
+		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `%s` first to start it with --txn-log %s",
+			opts.Name, log.where(), DownCommand(opts.Name), opts.TxnLog)
 	}
 	fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s\n", opts.Name, log.where())
 	return nil

@@ -64,17 +64,14 @@ func eachWrite(at func(op string) faults.Fault) []faults.Fault {
 	return schedule
 }
 
-// Matrix returns one scenario for each recipe and each fault that applies to it. A scenario has all variants of its recipe. can
-// reports whether the servers can have a fault; nil means that they can have all.
-func Matrix(recipes []variants.Recipe, can func(faults.Kind) bool) []Scenario {
+// Matrix returns one scenario for each recipe and each fault that applies to it. A scenario has all variants of its recipe.
+func Matrix(recipes []variants.Recipe) []Scenario {
 	var out []Scenario
 	for _, recipe := range recipes {
 		for _, f := range MatrixFaults() {
-			s := f.scenario(recipe)
-			if can != nil && !can(f.Schedule[0].Kind) || len(s.Validate(recipes)) > 0 {
-				continue
+			if s := f.scenario(recipe); len(s.Validate(recipes)) == 0 {
+				out = append(out, s)
 			}
-			out = append(out, s)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,9 +20,35 @@ import (
 // None is the value of a flag that removes stages, faults or a background.
 const None = "none"
 
+// Overrides are the texts of flags that replace fields of scenarios, by the names of the fields.
+type Overrides map[string][]string
+
+// With returns the overrides, with others in the place of those of the same fields.
+func (o Overrides) With(others Overrides) Overrides {
+	all := maps.Clone(o)
+	maps.Copy(all, others)
+	return all
+}
+
+// Arguments returns the overrides as arguments of `zkbench run`.
+func (o Overrides) Arguments() []string {
+	var out []string
+	for _, field := range FlagFields() {
+		for _, text := range o[field.Name] {
+			out = append(out, "--"+field.FlagName()+"="+text)
+		}
+	}
+	return out
+}
+
+// FlagFields returns the fields of a scenario that have flags.
+func FlagFields() []results.Field {
+	return list.Where(new(results.Scenario).Fields(), func(f results.Field) bool { return f.Help != "" })
+}
+
 // Override replaces fields by the texts of their flags, and with them the fields that these contradict, unless these are given, too. Claims
 // are about the scenario's own load, so that they go if a flag changes it.
-func (s *Scenario) Override(given map[string][]string) error {
+func (s *Scenario) Override(given Overrides) error {
 	var errs []error
 	for _, f := range s.Fields() {
 		if texts := given[f.Name]; texts != nil {
@@ -44,7 +71,7 @@ func (s *Scenario) Override(given map[string][]string) error {
 }
 
 // replace clears the fields whose place the given ones take.
-func (s *Scenario) replace(given map[string][]string) {
+func (s *Scenario) replace(given Overrides) {
 	by := func(field string, holds bool, replaced ...string) {
 		for _, f := range s.Fields() {
 			if holds && given[field] != nil && given[f.Name] == nil && slices.Contains(replaced, f.Name) {

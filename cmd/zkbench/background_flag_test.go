@@ -81,7 +81,7 @@ func TestCampaignPassesTheBackground(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--background", "reads: 1, writes: 2"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := f.arguments(), []string{"--background=reads: 1, writes: 2"}; !slices.Equal(got, want) {
+	if got, want := f.Arguments(), []string{"--background=reads: 1, writes: 2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

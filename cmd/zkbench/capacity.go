@@ -4,26 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/auto"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/progress"
 	"github.com/zkbench/zkbench/scenarios/runner"
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/scenarios/search"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // capacityFlags are the flags of `zkbench capacity`.
 type capacityFlags struct {
 	ensemble  ensembleFlags
-	load      loadFlags
+	load      scenarios.Overrides
 	out       string
 	objective string
 	by        string
@@ -61,7 +63,7 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], f) },
 	}
 	f.load = bindLoad(cmd)
-	f.load.bindSeries(cmd)
+	bindSeries(cmd, f.load)
 	flags := cmd.Flags()
 	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
 	flags.Lookup("repeats").Usage = "measurements of each trial"
@@ -74,78 +76,85 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.json, "json", "", "also write the capacities to this JSON `file`")
 	f.ensemble.bind(cmd)
-	for _, name := range []string{"rate", "mode", "operations", "at-most", "stage"} { // set by the search
+	for _, name := range searched() {
 		_ = flags.MarkHidden(name)
 	}
 	return cmd
 }
 
-// capacityRun is the search for the capacities of a scenario's variants.
-type capacityRun struct {
-	*app
-	flags     capacityFlags
-	objective capacity.Objective
-	scenario  scenarios.Scenario
-	runner    *runner.Runner
-	progress  *progress
-	docs      []*results.Document // of all trials
-	confirmed []*results.Document // of the last confirmation of each variant
-}
+// searched returns the flags of the load that a search sets.
+func searched() []string { return []string{"rate", "mode", "operations", "at-most", "stage"} }
 
 func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	if err := checkEmpty(cmd); err != nil {
 		return err
 	}
-	c := &capacityRun{app: a, flags: f}
-	if err := c.prepare(cmd, name); err != nil {
+	t := &search.Trials{By: f.by, First: f.first, Save: save, Log: a.stderr}
+	if err := f.prepare(cmd, name, t); err != nil {
 		return usage(err)
 	}
-	engine, err := auto.Resolve(cmd.Context(), f.ensemble.choice(), f.ensemble.options(a.stderr))
+	where, err := a.resolve(cmd.Context(), f.ensemble)
 	if err != nil {
 		return err
 	}
-	if err := c.scenario.Unable(scenarios.AbilityOf(engine, f.ensemble.voters)); err != nil {
+	if err := t.Scenario.Unable(where.ability()); err != nil {
 		return usage(err)
 	}
-	largest, err := c.clip(func(s scenarios.Scenario) error {
-		return errors.Join(runner.CheckFileLimit(s, engine), runner.CheckMemory(s, engine))
-	})
-	if err := errors.Join(f.ensemble.check(), checkFile("json", f.json), err); err != nil {
+	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(s, where.engine) })
+	if err := errors.Join(f.ensemble.check(), checkFile("json", f.json), usage(err)); err != nil {
 		return err
 	}
 	if err := removeFormer("json", f.json); err != nil {
 		return err
 	}
-	run := newRun()
-	if c.flags.out == "" {
-		c.flags.out = filepath.Join(defaultRuns, run)
-	}
-	if err := checkOut(c.flags.out); err != nil {
+	t.Folder = where.folder(f.out)
+	if err := checkOut(t.Folder); err != nil {
 		return err
 	}
-	report, err := c.measure(cmd.Context(), largest, engine, run)
-	return errors.Join(c.finish(report), err)
+	report, err := a.search(cmd.Context(), t, largest, where)
+	return errors.Join(a.finish(t, report, f.json), err)
 }
 
-// measure prepares the ensemble and finds the capacities on it.
-func (c *capacityRun) measure(ctx context.Context, largest scenarios.Scenario, engine ensemble.Engine, run string) (r capacity.Report, err error) {
-	e, err := c.openTarget(ctx, []scenarios.Scenario{largest}, c.flags.ensemble, engine, run)
+// search prepares the ensemble and finds the capacities on it.
+func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Scenario, where site) (r capacity.Report, err error) {
+	e, err := a.openTarget(ctx, []scenarios.Scenario{largest}, where)
 	if err != nil {
-		return r, asUsage(err)
-	}
-	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
-	if err := c.scenario.Unable(scenarios.AbilityNow(e.Ensemble, engine)); err != nil {
-		return r, usage(err)
-	}
-	connects := func(s scenarios.Scenario) error { return runner.CheckConnections(s, e.Servers()) }
-	if _, err := c.clip(connects); err != nil {
 		return r, err
 	}
-	c.progress = newProgress(c.stderr)
-	defer c.progress.close()
-	c.runner = newRunner(e, run, c.progress, nil)
-	r, err = c.search(ctx)
-	return r, e.explain(err)
+	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
+	if err := t.Scenario.Unable(scenarios.AbilityNow(e.Ensemble, where.engine)); err != nil {
+		return r, usage(err)
+	}
+	if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, e.Servers()) }); err != nil {
+		return r, usage(err)
+	}
+	shown := progress.New(a.stderr)
+	defer shown.Close()
+	t.Runner, t.Begin = newRunner(e, shown, nil), shown.Begin
+	r, err = t.Run(ctx)
+	return r, e.explain(failedRun(err))
+}
+
+// prepare checks the flags, and reads the objective and the scenario.
+func (f *capacityFlags) prepare(cmd *cobra.Command, name string, t *search.Trials) (err error) {
+	if f.objective == "" {
+		return errors.New("--objective is missing: what must hold, such as 'response-p99 < 50ms'?")
+	}
+	if t.Objective, err = capacity.ParseObjective(f.objective); err != nil {
+		return fmt.Errorf("--objective %w", err)
+	}
+	if err := f.checkLoads(cmd.Flags().Changed); err != nil {
+		return err
+	}
+	t.Most = f.most
+	recipes := catalog.Recipes()
+	if t.Scenario, err = scenarios.Load(name, recipes); err != nil {
+		return err
+	}
+	if t.Scenario, err = override(t.Pace(t.Scenario), f.load, recipes); err != nil {
+		return err
+	}
+	return t.Check(recipes)
 }
 
 // The largest loads that are tried unless --most says otherwise, and the largest that it may say. A load that is a tenth larger must
@@ -156,52 +165,14 @@ const (
 	largestLoad = 90_000
 )
 
-// clip returns the scenario with the largest number of clients that the search may try. If a check refuses so many, the search tries
-// fewer, and says so. The error is that of the fewest.
-func (c *capacityRun) clip(check func(scenarios.Scenario) error) (largest scenarios.Scenario, err error) {
-	largest = c.scenario
-	if c.flags.by == capacity.ByRate {
-		return largest, usage(check(largest))
-	}
-	for {
-		largest.Clients = []int{c.flags.most + c.flags.most/10 + 1} // the load that must fail
-		if err = check(largest); err == nil || c.flags.most == c.flags.first {
-			return largest, usage(err)
-		}
-		fmt.Fprintf(c.stderr, "trying fewer than %d clients: %v\n", c.flags.most, err)
-		c.flags.most = max(c.flags.most*3/4, c.flags.first)
-	}
-}
-
-// prepare reads the objective and the scenario, and checks the flags.
-func (c *capacityRun) prepare(cmd *cobra.Command, name string) (err error) {
-	if c.flags.objective == "" {
-		return errors.New("--objective is missing: what must hold, such as 'response-p99 < 50ms'?")
-	}
-	if c.objective, err = capacity.ParseObjective(c.flags.objective); err != nil {
-		return fmt.Errorf("--objective %w", err)
-	}
-	if err := c.checkLoads(cmd.Flags().Changed); err != nil {
-		return err
-	}
-	if c.scenario, err = scenarios.Load(name, catalog.Recipes()); err != nil {
-		return err
-	}
-	c.scenario.Expect, c.scenario.Overview = nil, "" // they are about the scenario's own load
-	if c.scenario, err = c.flags.load.override(c.pace(c.scenario), catalog.Recipes()); err != nil {
-		return err
-	}
-	return c.checkMetric()
-}
-
 // checkLoads checks the flags that say which loads are tried, and those that would.
-func (c *capacityRun) checkLoads(given func(flag string) bool) error {
-	f := &c.flags
+func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
 	if err := oneOf("--by", f.by, []string{capacity.ByRate, capacity.ByClients}); err != nil {
 		return err
 	}
-	if given("rate") || given("mode") || given("operations") || given("at-most") || given("stage") {
-		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: choose --by rate or --by clients, and --first")
+	if slices.ContainsFunc(searched(), given) {
+		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: " +
+			"choose --by rate or --by clients, and --first")
 	}
 	if f.by == capacity.ByClients && given("clients") {
 		return errors.New("--clients is set by the search with --by clients: use --first and --most")
@@ -218,40 +189,35 @@ func (c *capacityRun) checkLoads(given func(flag string) bool) error {
 	return nil
 }
 
-// defaultTrial is the length of a trial of a scenario that has none.
-const defaultTrial = 5 * time.Second
-
-// pace makes a scenario's load one that can be searched: a single number of clients, and a single rate if it is open.
-func (c *capacityRun) pace(s scenarios.Scenario) scenarios.Scenario {
-	if s.Duration == 0 {
-		s.Duration = defaultTrial
+// finish stores and prints what was found, and returns the error with the exit code. It stores first: the trials took minutes, and
+// standard output may be closed.
+func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
+	if len(t.Documents) == 0 {
+		_ = os.Remove(t.Folder) // an empty folder would be the newest run
+		return nil
 	}
-	s.Operations, s.Heap, s.AtMost, s.Stages = 0, false, 0, nil
-	if c.flags.by == capacity.ByClients {
-		s.Mode, s.Rate, s.Arrivals, s.Clients = scenarios.Closed, nil, "", []int{c.flags.first}
-		return s
+	err := store.WriteSealed(t.File(), r)
+	if copied != "" {
+		err = errors.Join(err, store.WriteSealed(copied, r))
 	}
-	s.Mode, s.Think, s.Rate, s.Clients = scenarios.Open, 0, []int{c.flags.first}, []int{slices.Max(s.Clients)}
-	return s
+	err = errors.Join(err, r.Write(a.stdout, a.width()))
+	a.printDoubts(t)
+	fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", t.Folder, t.Folder)
+	if report.WriteBreaches(a.stdout, t.Documents) {
+		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
+	}
+	if code := r.Outcome().Code(); code != 0 {
+		err = errors.Join(err, exitError{code, errors.New("a capacity was not found")})
+	}
+	return err
 }
 
-// checkMetric returns an error if the load has no such metric as the objective's, or more than one number of clients.
-func (c *capacityRun) checkMetric() error {
-	if err := c.objective.Check(c.flags.by); err != nil {
-		return fmt.Errorf("--objective: %w", err)
+// printDoubts prints the warnings of the confirmations, and what limits the times of all trials.
+func (a *app) printDoubts(t *search.Trials) {
+	var doubts strings.Builder
+	report.WriteWarnings(&doubts, t.Confirmed)
+	report.WriteEngine(&doubts, t.Documents)
+	if doubts.Len() > 0 {
+		fmt.Fprintf(a.stdout, "\n%s\n", table.Wrap(strings.TrimSpace(doubts.String()), a.width()))
 	}
-	if len(c.scenario.Clients) != 1 {
-		return errors.New("--clients wants one number for a capacity")
-	}
-	claimed := c.scenario // whose claim is checked as one of a scenario is
-	claimed.Expect = []string{c.scenario.Selected(c.recipe())[0].Name + " " + c.objective.String()}
-	for _, p := range claimed.Validate(catalog.Recipes()) {
-		return fmt.Errorf("--objective: %s", p.Text)
-	}
-	return nil
-}
-
-func (c *capacityRun) recipe() variants.Recipe {
-	recipes := catalog.Recipes()
-	return recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == c.scenario.Recipe })]
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/search"
 )
 
 // On a server that takes 10 ms for each write, a lock whose acquire and release are a write each serves 50 operations per second. On a
@@ -125,35 +124,6 @@ func TestCapacityMistakes(t *testing.T) {
 	}
 }
 
-// A trial that ends at its first repeat does not leave those of an earlier trial of the same load beside it.
-func TestCapacityRemovesEarlierTrials(t *testing.T) {
-	dir := t.TempDir()
-	d := results.Document{Scenario: results.Scenario{Name: "s"}, Recipe: "lock", Variant: "znode", Clients: 5}
-	var kept []string
-	for _, rate := range []int{100, 200} {
-		for d.Rate, d.Repeat = rate, 1; d.Repeat <= 3; d.Repeat++ {
-			if err := os.WriteFile(filepath.Join(dir, d.Filename()), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if rate == 200 {
-				kept = append(kept, d.Filename())
-			}
-		}
-	}
-	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Repeats: 3}}
-	if err := removeTrial(dir, s, 100); err != nil {
-		t.Fatal(err)
-	}
-	left, err := os.ReadDir(dir)
-	var names []string
-	for _, e := range left {
-		names = append(names, e.Name())
-	}
-	if err != nil || !slices.Equal(names, kept) {
-		t.Errorf("%v are left (%v), want %v", names, err, kept)
-	}
-}
-
 // The report of a search in a folder counts as results, and an earlier copy does not outlive a search that finds nothing.
 func TestCapacityReplacesNoOtherReport(t *testing.T) {
 	dir := t.TempDir()
@@ -188,16 +158,16 @@ func TestCapacityIsStoredFirst(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := t.TempDir()
-			c := &capacityRun{app: &app{stdout: closed{}}, docs: []*results.Document{{}}}
-			c.flags.out, c.flags.json = out, filepath.Join(out, tt.json)
-			err := c.finish(capacity.Report{Engine: "container", Variants: []capacity.Capacity{{Variant: "znode"}}})
+			a, copied := app{stdout: closed{}}, filepath.Join(out, tt.json)
+			trials := &search.Trials{Folder: out, Documents: []*results.Document{{}}}
+			err := a.finish(trials, capacity.Report{Engine: "container", Variants: []capacity.Capacity{{Variant: "znode"}}}, copied)
 			if !errors.Is(err, errClosed) || exitCode(t.Context(), err) != outcome.CodeFailed {
 				t.Errorf("%v", err)
 			}
 			if _, err := os.Stat(filepath.Join(out, capacity.File)); err != nil {
 				t.Error(err)
 			}
-			if _, err := os.Stat(c.flags.json); tt.json == "copy.json" && err != nil {
+			if _, err := os.Stat(copied); tt.json == "copy.json" && err != nil {
 				t.Error(err)
 			}
 		})
@@ -228,39 +198,6 @@ func TestCapacityWithoutAResult(t *testing.T) {
 	}
 }
 
-// A search by clients tries as many as a check permits, and says so. By rate, there is nothing to lower.
-func TestClip(t *testing.T) {
-	for _, tt := range []struct {
-		name, by                string
-		most, permitted         int
-		wantMost, wantLargest   int
-		wantRefused, wantNotice bool
-	}{
-		{"enough", capacity.ByClients, 1000, 2000, 1000, 1101, false, false},
-		{"fewer", capacity.ByClients, 1000, 1000, 750, 826, false, true},
-		{"not even the first", capacity.ByClients, 1000, 10, 100, 111, true, true},
-		{"by rate", capacity.ByRate, 50_000, 2000, 50_000, 100, false, false},
-		{"too many by rate", capacity.ByRate, 50_000, 20, 50_000, 100, true, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var said strings.Builder
-			c := &capacityRun{app: &app{stderr: &said}, scenario: scenarios.Scenario{Scenario: results.Scenario{Clients: []int{100}}}, flags: capacityFlags{by: tt.by, first: 100, most: tt.most}}
-			largest, err := c.clip(func(s scenarios.Scenario) error {
-				if s.Clients[0] > tt.permitted {
-					return errors.New("too many")
-				}
-				return nil
-			})
-			if c.flags.most != tt.wantMost || largest.Clients[0] != tt.wantLargest || (err != nil) != tt.wantRefused || (said.Len() > 0) != tt.wantNotice {
-				t.Errorf("tries %d, at most %d clients, %v; said %q", c.flags.most, largest.Clients[0], err, said.String())
-			}
-			if err != nil && exitCode(t.Context(), err) != outcome.CodeUsage {
-				t.Errorf("exit code %d", exitCode(t.Context(), err))
-			}
-		})
-	}
-}
-
 // Fewer clients do not make a fault possible.
 func TestCapacityOfImpossibleFaults(t *testing.T) {
 	_, stderr, code := command(t.Context(), "capacity", "lock-contention", "--ensemble", "embedded", "--by", "clients", "--objective", "acquire-p99 < 5ms", "--fault", "partition: leader, at: 1s, for: 1s")
@@ -277,39 +214,13 @@ func TestDoubtsOfACapacity(t *testing.T) {
 		return d
 	}
 	var out strings.Builder
-	c := &capacityRun{app: &app{stdout: &out}, docs: []*results.Document{measured("znode", "of a trial")}}
-	c.confirm("znode", []*results.Document{measured("znode", "of an earlier confirmation")})
-	c.confirm("children-watch", []*results.Document{measured("children-watch", "a slow disk")})
-	c.confirm("znode", []*results.Document{measured("znode", "a slow disk")})
-	c.writeDoubts()
+	c := &search.Trials{Documents: []*results.Document{measured("znode", "of a trial")}}
+	c.Confirmed = []*results.Document{measured("children-watch", "a slow disk"), measured("znode", "a slow disk")}
+	a := app{stdout: &out}
+	a.printDoubts(c)
 	for text, want := range map[string]int{"warning: a slow disk (2 of 2 measurements)": 1, "warning: of": 0, "TRANSACTION LOGS IN MEMORY": 1, "EMBEDDED": 0} {
 		if got := strings.Count(out.String(), text); got != want {
 			t.Errorf("%q is there %d times, want %d, in\n%s", text, got, want, out.String())
 		}
-	}
-}
-
-// A confirmation gets other arrivals than the trial that it confirms, and so does the next confirmation of the same load.
-func TestTrialsOfOneLoadHaveSeedsOfTheirOwn(t *testing.T) {
-	c := &capacityRun{flags: capacityFlags{by: capacity.ByRate}, scenario: scenarios.Scenario{Scenario: results.Scenario{Seed: 7}}}
-	search := capacity.NewSearch(100, 1000)
-	last := map[int]uint64{}
-	for trial, more := search.Next(); more; trial, more = search.Next() {
-		seed := c.trial("znode", trial, search.Times(trial.Load)).Seed
-		if want := max(last[trial.Load]+1, 7); seed != want {
-			t.Errorf("%s of %d: seed %d, want %d", trial.Purpose, trial.Load, seed, want)
-		}
-		last[trial.Load] = seed
-		trial.Outcome = capacity.Holds
-		switch {
-		case trial.Load > 120:
-			trial.Outcome = capacity.Fails
-		case trial.Purpose == capacity.Confirm && search.Times(trial.Load) == 1:
-			trial.Outcome = capacity.Unclear // and is repeated
-		}
-		search.Report(trial)
-	}
-	if r := search.Result(); last[r.Capacity] != 9 {
-		t.Errorf("the seeds end with %v, and the capacity is %d", last, r.Capacity)
 	}
 }

@@ -34,8 +34,10 @@ type sidesFlags struct {
 
 // bind declares the flags.
 func (f *sidesFlags) bind(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.metrics, "metrics", nil, "names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
-	flags.StringSliceVar(&f.across, "across", nil, "a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
+	flags.StringSliceVar(&f.metrics, "metrics", nil,
+		"names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
+	flags.StringSliceVar(&f.across, "across", nil,
+		"a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
 }
 
 // check returns the mistakes in the flags.
@@ -49,19 +51,22 @@ func (f sidesFlags) check() error {
 	return errors.Join(errs...)
 }
 
+// otherRuns is what to do about a run that is given twice.
+const otherRuns = "name two different runs"
+
 // options returns what the flags select.
 func (f sidesFlags) options() compare.Options {
 	across := list.Map(f.across, func(s string) compare.Subject { return compare.Subject(s) })
 	return compare.Options{Metrics: f.metrics, Across: across}
 }
 
-// twice returns an error if an argument is given twice.
-func twice(args []string) error {
+// twice returns an error if an argument is given twice, with why that is a mistake.
+func twice(args []string, why string) error {
 	var errs []error
 	for i, arg := range args {
 		same := func(other string) bool { return filepath.Clean(arg) == filepath.Clean(other) }
 		if slices.ContainsFunc(args[:i], same) {
-			errs = append(errs, usage(fmt.Errorf("%s is given twice: name two different runs", arg)))
+			errs = append(errs, usage(fmt.Errorf("%s is given twice: %s", arg, why)))
 		}
 	}
 	return errors.Join(errs...)
@@ -107,7 +112,7 @@ The exit code reports whether there was something to compare, not the outcome.`,
 
 // check returns the mistakes in flags and arguments.
 func (f compareFlags) check(args []string) error {
-	err := errors.Join(oneOf("--format", f.format, table.Formats()), f.sides.check(), twice(args))
+	err := errors.Join(oneOf("--format", f.format, table.Formats()), f.sides.check(), twice(args, otherRuns))
 	if f.base != "" && len(args) > 1 {
 		err = errors.Join(err, usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base")))
 	}
@@ -134,7 +139,7 @@ func (a *app) compare(args []string, f compareFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	return c.Write(a.stdout, f.format, width(a.stdout))
+	return c.Write(a.stdout, f.format, a.width())
 }
 
 // readSides reads each argument as a side, and the newest run if there is none.

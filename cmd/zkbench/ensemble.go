@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,8 +30,8 @@ or 'down' finds what a crash left behind by its label, and removes it.
 'kill', 'pause' and 'partition' make a server fail, in an ensemble that 'up' has
 started. 'status' shows such a server, and 'heal' restores it.`,
 	}
-	addCommands(cmd, upCommand(a), downCommand(a), statusCommand(a), logsCommand(a), killCommand(a), pauseCommand(a), partitionCommand(a), healCommand(a),
-		imageCommand(a))
+	addCommands(cmd, upCommand(a), downCommand(a), statusCommand(a), logsCommand(a),
+		killCommand(a), pauseCommand(a), partitionCommand(a), healCommand(a), imageCommand(a))
 	return cmd
 }
 
@@ -61,13 +62,24 @@ func upCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// portNumbers parses --ports.
+// portNumbers parses --ports. The error names all mistakes.
 func portNumbers(values []string) ([]int, error) {
-	ports, err := numbers("ports", values)
-	if err != nil {
-		return nil, err
+	var ports []int
+	var bad []string
+	for _, text := range values {
+		text = strings.TrimSpace(text)
+		port, err := strconv.Atoi(text)
+		if err != nil || port < 1 || text != strconv.Itoa(port) { // 010 is refused: other tools read it as 8
+			bad = append(bad, strconv.Quote(text))
+		}
+		ports = append(ports, port)
 	}
-	if len(ports) != ensemble.Size {
+	switch {
+	case len(values) == 0:
+		return nil, usage(errors.New("--ports is empty"))
+	case len(bad) > 0:
+		return nil, usage(fmt.Errorf("--ports wants whole numbers of at least 1, separated by commas, not %s", strings.Join(bad, ", ")))
+	case len(ports) != ensemble.Size:
 		return nil, usage(fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports)))
 	}
 	for i, port := range ports {
@@ -209,7 +221,7 @@ func notUp(ctx context.Context, name string) error {
 	if container.InUse(name) || process.InUse(name) {
 		return fmt.Errorf("no ensemble %q is up: %s belong to a run that is under way and takes them down", name, left)
 	}
-	return fmt.Errorf("no ensemble %q is up, but a former one left %s; `%s` removes it", name, left, downHint(name))
+	return fmt.Errorf("no ensemble %q is up, but a former one left %s; `%s` removes it", name, left, ensemble.DownCommand(name))
 }
 
 // printStatus prints a row for each server. It does not ask servers with a fault: a paused one would not answer, and one that is cut
@@ -219,7 +231,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 	faults := new(ensemble.FaultyError)
 	err := ensemble.CheckFaults(ctx, e)
 	if errors.As(err, &faults) {
-		err = fmt.Errorf("%w: `%s` restores the servers", err, healHint(name))
+		err = fmt.Errorf("%w: `%s` restores the servers", err, ensemble.HealCommand(name))
 	}
 	errs := []error{err}
 	for _, s := range e.Servers() {

@@ -55,7 +55,8 @@ func bindForce(cmd *cobra.Command, force *bool) {
 }
 
 func killCommand(a *app) *cobra.Command {
-	return faultCommand(a, ensemble.Kill, "Kill a server, as a crash does", `Kill a server of an ensemble at once, as a crash does. Its data stays.`)
+	return faultCommand(a, ensemble.Kill, "Kill a server, as a crash does",
+		`Kill a server of an ensemble at once, as a crash does. Its data stays.`)
 }
 
 func pauseCommand(a *app) *cobra.Command {
@@ -148,16 +149,16 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 		return err
 	}
 	if already, ok := faults[s.Name]; ok {
-		return fmt.Errorf("%s is already %s: `%s` restores it", s.Name, already.Condition(), healHint(name))
+		return fmt.Errorf("%s is already %s: `%s` restores it", s.Name, already.Condition(), ensemble.HealCommand(name))
 	}
 	if fault == ensemble.Kill && !othersRun(e.Servers(), faults, s) {
-		return fmt.Errorf("%s is the last server that runs: `%s` ends the ensemble", s.Name, downHint(name))
+		return fmt.Errorf("%s is the last server that runs: `%s` ends the ensemble", s.Name, ensemble.DownCommand(name))
 	}
 	if err := e.Break(ctx, s, fault); err != nil {
 		return err
 	}
 	done := map[ensemble.ServerFault]string{ensemble.Kill: "killed", ensemble.Pause: "paused", ensemble.Partition: "cut off"}[fault]
-	fmt.Fprintf(a.stdout, "%s %s%s: `%s` restores it\n", done, s.Name, role, healHint(name))
+	fmt.Fprintf(a.stdout, "%s %s%s: `%s` restores it\n", done, s.Name, role, ensemble.HealCommand(name))
 	return nil
 }
 
@@ -167,7 +168,9 @@ func othersRun(servers []ensemble.Server, faults map[string]ensemble.ServerFault
 }
 
 // resolveServer returns the server with a name or a role. role is the role in parentheses if the server was found by it.
-func resolveServer(ctx context.Context, servers []ensemble.Server, faults map[string]ensemble.ServerFault, whom string) (s ensemble.Server, role string, err error) {
+func resolveServer(
+	ctx context.Context, servers []ensemble.Server, faults map[string]ensemble.ServerFault, whom string,
+) (s ensemble.Server, role string, err error) {
 	if whom != string(ensemble.Leader) && whom != string(ensemble.Follower) {
 		s, err = serverNamed(servers, whom, string(ensemble.Leader), string(ensemble.Follower))
 		return s, "", err
@@ -237,7 +240,8 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 		fmt.Fprintln(a.stdout, "no fault to undo")
 	}
 	if len(faults) > 0 {
-		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", &ensemble.FaultyError{Servers: e.Servers(), Faults: faults}, healHint(name))
+		still := &ensemble.FaultyError{Servers: e.Servers(), Faults: faults}
+		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", still, ensemble.HealCommand(name))
 		return nil
 	}
 	return a.awaitHealed(ctx, e, start)
@@ -258,6 +262,3 @@ func (a *app) awaitHealed(ctx context.Context, e ensemble.Ensemble, start time.T
 	fmt.Fprintf(a.stdout, "all %d servers are in the quorum after %.1f s\n", len(e.Servers()), time.Since(start).Seconds())
 	return nil
 }
-
-// healHint returns the command that restores the servers of an ensemble.
-func healHint(name string) string { return "zkbench ensemble heal --name " + name }

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
@@ -43,12 +42,11 @@ func vandal(name string) int {
 }
 
 func pauseUntilInterrupted(ctx context.Context, a app, name string) (err error) {
-	f := ensembleFlags{engine: "auto", name: name}
-	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
+	where, err := a.resolve(ctx, ensembleFlags{engine: "auto", name: name})
 	if err != nil {
 		return err
 	}
-	target, err := a.openTarget(ctx, nil, f, engine, "vandal")
+	target, err := a.openTarget(ctx, nil, where)
 	if err != nil {
 		return err
 	}

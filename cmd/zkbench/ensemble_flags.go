@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -65,12 +66,7 @@ func (f *ensembleFlags) check() error {
 	if f.txnLog != "" {
 		errs = append(errs, oneOf("--txn-log", f.txnLog, texts(ensemble.TxnLogs())))
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...) // the first one
 }
 
 // contradiction returns an error if the flags contradict each other.

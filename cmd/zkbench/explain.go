@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/screen"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
@@ -60,25 +61,11 @@ func metricNames() []string {
 	return list.Distinct(slices.Concat(append(list.Map(catalog.Recipes(), scenarios.MetricNames), []string{metric.Capacity})...))
 }
 
-// variantNamed returns the variant with a name such as "lock/znode", and its recipe.
-func variantNamed(name string) (r variants.Recipe, v variants.Variant, known bool) {
-	for _, r := range catalog.Recipes() {
-		for _, v := range r.All() {
-			if r.Name+"/"+v.Name == name {
-				return r, v, true
-			}
-		}
-	}
-	return r, v, false
-}
-
 func (a *app) explain(name string) error {
-	for _, r := range catalog.Recipes() {
-		if r.Name == name {
-			return a.explainRecipe(r)
-		}
+	if recipe := catalog.Named(name); recipe != nil {
+		return a.explainRecipe(recipe())
 	}
-	if r, v, known := variantNamed(name); known {
+	if r, v, known := catalog.Variant(name); known {
 		return a.explainVariant(r, v)
 	}
 	if slices.Contains(scenarios.Names(), name) {
@@ -93,7 +80,7 @@ func (a *app) explain(name string) error {
 
 // say prints a paragraph and an empty line.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.stdout, "%s\n\n", table.Wrap(fmt.Sprintf(format, args...), width(a.stdout)))
+	fmt.Fprintf(a.stdout, "%s\n\n", table.Wrap(fmt.Sprintf(format, args...), a.width()))
 }
 
 func (a *app) explainRecipe(r variants.Recipe) error {
@@ -130,15 +117,16 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 		a.say("Known broken: %s. It runs only where a scenario or a flag names it.", v.Broken)
 	}
 	var parser comment.Parser
-	printer := comment.Printer{TextWidth: min(width(a.stdout), defaultWidth)}
+	printer := comment.Printer{TextWidth: min(a.width(), screen.DefaultWidth)}
 	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
 	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v))
-	if namesSize(v) {
+	if slices.ContainsFunc(slices.Concat(formulas(v.Lockstep), formulas(v.Free)), variants.Formula.NamesSize) {
 		a.say("S is the size: %s.", r.Size)
 	}
 	switch {
 	case v.Driver != nil:
-		a.say("It is in another language: its clients are in the program %s, see docs/drivers.md. It runs only where a scenario or a flag names it.", v.Driver.Program)
+		a.say("It is in another language: its clients are in the program %s, see docs/drivers.md. "+
+			"It runs only where a scenario or a flag names it.", v.Driver.Program)
 		if missing := a.missing(v); len(missing) > 0 {
 			a.say("It is not available here: apt-get install --no-install-recommends %s", strings.Join(missing, " "))
 		}
@@ -171,27 +159,17 @@ func forgone(losses []variants.Loss) string {
 	return strings.Join(list.Map(losses, func(l variants.Loss) string { return cmp.Or(words[l], string(l)) }), "; ")
 }
 
-// namesSize reports whether a cost of a variant depends on the size.
-func namesSize(v variants.Variant) bool {
-	return slices.ContainsFunc([]variants.Cost{v.Lockstep, v.Free}, func(c variants.Cost) bool {
-		return slices.ContainsFunc([]variants.Formula{c.Requests, c.Writes, c.FailedWrites, c.Notifications, c.HerdMax}, variants.Formula.NamesSize)
-	})
+// formulas returns the formulas of a cost, in the order of the lines of [costTable].
+func formulas(c variants.Cost) []variants.Formula {
+	return []variants.Formula{c.Requests, c.Writes, c.FailedWrites, c.Notifications, c.HerdMax}
 }
 
 // costTable returns a table of a variant's formulas.
 func costTable(v variants.Variant) *table.Table {
 	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
-	for _, row := range []struct {
-		name           string
-		lockstep, free variants.Formula
-	}{
-		{"requests", v.Lockstep.Requests, v.Free.Requests},
-		{"of them writes", v.Lockstep.Writes, v.Free.Writes},
-		{"of them failed", v.Lockstep.FailedWrites, v.Free.FailedWrites},
-		{"notifications", v.Lockstep.Notifications, v.Free.Notifications},
-		{"largest herd", v.Lockstep.HerdMax, v.Free.HerdMax},
-	} {
-		t.Row(row.name, cmp.Or(string(row.lockstep), table.Missing), cmp.Or(string(row.free), table.Missing))
+	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
+	for i, name := range []string{"requests", "of them writes", "of them failed", "notifications", "largest herd"} {
+		t.Row(name, cmp.Or(string(lockstep[i]), table.Missing), cmp.Or(string(free[i]), table.Missing))
 	}
 	return t
 }

@@ -10,38 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
-	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/store"
-	"github.com/zkbench/zkbench/scenarios/runner"
 )
-
-// exported is an exporter that has shown a second of a measurement.
-func exported(t *testing.T, variant string) *exporter {
-	t.Helper()
-	e, err := newExporter(t.Context(), "0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.close)
-	e.step(3, 12)
-	e.show(second(variant, 100))
-	return e
-}
-
-// second is what a measurement has done after a number of operations.
-func second(variant string, operations int64) runner.Live {
-	return runner.Live{
-		Measured: runner.Measured{Scenario: "lock-contention", Recipe: "lock", Variant: variant, Clients: 50, Repeat: 1}, Phase: "handoff",
-		Totals:      recorder.Totals{Operations: operations, Notifications: 50 * operations, Requests: 5 * operations, FailedRequests: 1, FailedOperations: 2},
-		LastSeconds: recorder.LastSeconds{Length: time.Second, Second: recorder.Second{LargestHerd: 49, P99: 2 * time.Millisecond}},
-	}
-}
 
 func scrape(t *testing.T, url string) string {
 	t.Helper()
@@ -59,41 +33,6 @@ func scrape(t *testing.T, url string) string {
 		t.Fatalf("%s: %v", reply.Status, err)
 	}
 	return string(text)
-}
-
-// Counters grow with the measurement, and begin again with the next one, whose series replace those of the one before.
-func TestExporter(t *testing.T) {
-	e := exported(t, "children-watch")
-	e.show(second("children-watch", 250))
-	const labels = `{clients="50",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch"} `
-	got := scrape(t, e.url())
-	for _, want := range []string{
-		"zkbench_operations_total" + labels + "250", "zkbench_notifications_total" + labels + "12500", "zkbench_requests_total" + labels + "1250",
-		"zkbench_failed_requests_total" + labels + "1", "zkbench_failed_operations_total" + labels + "2", "zkbench_largest_herd_notifications" + labels + "49",
-		`zkbench_phase_p99_seconds{clients="50",phase="handoff",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch"} 0.002`,
-		"zkbench_measurements_done 3", "zkbench_measurements_planned 12", "go_goroutines",
-	} {
-		if !strings.Contains(got, want+"\n") && !strings.Contains(got, want+" ") {
-			t.Errorf("%s is missing in\n%s", want, got)
-		}
-	}
-	next := second("znode", 7)
-	next.P99 = 0
-	e.show(next)
-	if got = scrape(t, e.url()); strings.Contains(got, "children-watch") || !strings.Contains(got, `variant="znode"} 7`) || strings.Contains(got, "zkbench_phase_p99_seconds{") {
-		t.Errorf("the next measurement has series of the one before, or lacks its own:\n%s", got)
-	}
-}
-
-// The metrics follow Prometheus' conventions, by its own linter.
-func TestMetricsAreLinted(t *testing.T) {
-	problems, err := testutil.GatherAndLint(exported(t, "znode").registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		t.Errorf("%s: %s", p.Metric, p.Text)
-	}
 }
 
 // Metrics are served on loopback unless a host is given, and an address that cannot be had is a mistake in the flags.

@@ -20,7 +20,11 @@ func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, 
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	return f.scenario(name, catalog.Recipes())
+	s, err := scenarios.Load(name, catalog.Recipes())
+	if err != nil {
+		return s, err
+	}
+	return override(s, f, catalog.Recipes())
 }
 
 func TestFaultFlags(t *testing.T) {
@@ -106,7 +110,7 @@ func TestCampaignPassesFaults(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--clients", "1,2", "--fault", "kill: any, at: 1s", "--fault", "none", "--roam"}); err != nil {
 		t.Fatal(err)
 	}
-	args := f.arguments()
+	args := f.Arguments()
 	if want := []string{"--clients=1,2", "--fault=kill: any, at: 1s", "--fault=none", "--roam=true"}; !slices.Equal(args, want) {
 		t.Errorf("got %q, want %q", args, want)
 	}

@@ -13,9 +13,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/campaign"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // gateFlags are the flags of `zkbench gate`.
@@ -79,9 +86,8 @@ and files are 2.`,
 
 // check returns an error if flags and arguments contradict each other.
 func (f gateFlags) check(cmd *cobra.Command, args []string) error {
-	withRun := slices.Concat(loadFlagNames(), []string{"base-binary", "head-binary", "pairs", "confirm", "metrics", "out", "order-seed", "cache",
-		"ensemble", "servers", "name", "image", "zookeeper-home", "txn-log", "read-delay", "write-delay", "voters", "lag"})
-	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return slices.Contains(withRun, flag.Name) })
+	withoutRun := []string{"run", "rules", "baseline", "require", "json", "junit", "markdown", "benchfmt", "self-test"}
+	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return !slices.Contains(withoutRun, flag.Name) })
 	others := given(cmd, func(flag *pflag.Flag) bool { return flag.Name != "self-test" })
 	switch {
 	case f.selfTest && len(args)+len(others) > 0:
@@ -104,32 +110,6 @@ func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 func inCI() bool {
 	isSet := func(name string) bool { return os.Getenv(name) != "" && os.Getenv(name) != "false" }
 	return isSet("CI") || isSet("GITHUB_ACTIONS")
-}
-
-// given returns the names, with dashes, of the flags that were given and match.
-func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
-	var names []string
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if which(flag) {
-			names = append(names, "--"+flag.Name)
-		}
-	})
-	return names
-}
-
-// checkEmpty returns an error if flags were given with an empty value: a script whose variable is unset does not ask for
-// the default.
-func checkEmpty(cmd *cobra.Command) error {
-	empty := given(cmd, func(flag *pflag.Flag) bool {
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
-		}
-		return flag.Value.Type() == "string" && flag.Value.String() == ""
-	})
-	if len(empty) > 0 {
-		return usage(fmt.Errorf("%s is empty: is a variable unset?", strings.Join(empty, ", ")))
-	}
-	return nil
 }
 
 // outputs returns the files to write by flag.
@@ -183,18 +163,99 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 	var evidence gate.Evidence
 	var notes []string
 	if f.scenario != "" {
-		evidence, notes, err = a.measurePairs(cmd, f.scenario, &f.pairs, &rules.Paired)
+		evidence, notes, err = a.measurePairs(cmd, &f, &rules.Paired)
 		if err != nil && len(evidence.Head()) == 0 {
 			return err
 		}
 	} else {
 		evidence, notes = existing(args)
 	}
-	claims, skipped := expectations(evidence.Head())
-	rules.Assertions = append(rules.Assertions, claims...)
+	held, skipped := scenarios.Expectations(evidence.Head(), catalog.Recipes())
+	for _, e := range held {
+		rules.Assertions = append(rules.Assertions, gate.Assertion{Claim: e.Claim, Source: gate.FromScenario, Scenario: e.Scenario})
+	}
 	report := gate.Evaluate(evidence, rules)
 	report.Notes = slices.Concat(notes, report.Notes, skipped)
 	return errors.Join(err, a.deliver(cutShort(report, err), evidence, f))
+}
+
+// read reads rules and baselines, and returns the mistakes in all of them.
+func (f gateFlags) read(now time.Time) (gate.Rules, error) {
+	rules := gate.Rules{Paired: gate.DefaultPairRules(now), Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
+	var errs []error
+	if f.rules != "" {
+		text, err := os.ReadFile(f.rules)
+		if err == nil {
+			rules.Assertions, err = gate.ParseRules(f.rules, text, rules.Names)
+		}
+		errs = append(errs, err)
+	}
+	if f.baseline != "" {
+		var err error
+		rules.Baselines, err = gate.ReadBaselines(f.baseline)
+		errs = append(errs, err)
+	}
+	for flag, path := range f.outputs() {
+		errs = append(errs, checkFile(flag, path))
+	}
+	return rules, errors.Join(errs...)
+}
+
+// gateNames returns the names that rules may use: those of the embedded scenarios, and for any other scenario the
+// variants and metrics of all recipes.
+func gateNames() gate.Names {
+	names := gate.Names{Scenarios: map[string]gate.Subject{}}
+	ofRecipe := map[string]gate.Subject{}
+	for _, recipe := range catalog.Recipes() {
+		s := gate.Subject{
+			Metrics:  append(scenarios.MetricNames(recipe), metric.Capacity),
+			Variants: list.Map(recipe.All(), func(v variants.Variant) string { return v.Name }),
+		}
+		ofRecipe[recipe.Name] = s
+		names.Any.Variants = append(names.Any.Variants, s.Variants...)
+		names.Any.Metrics = append(names.Any.Metrics, s.Metrics...)
+	}
+	for _, name := range scenarios.Names() {
+		if s, err := scenarios.Load(name, catalog.Recipes()); err == nil {
+			names.Scenarios[name] = ofRecipe[s.Recipe]
+		}
+	}
+	return names
+}
+
+// variantsOf returns the variants that a scenario without a list of variants runs.
+func variantsOf(d *results.Document) []string {
+	s := scenarios.Scenario{Scenario: results.Scenario{Mode: d.Scenario.Mode}, Recipe: d.Recipe}
+	recipe := s.RecipeAmong(catalog.Recipes())
+	if recipe == nil {
+		return nil
+	}
+	return list.Map(s.Selected(*recipe), func(v variants.Variant) string { return v.Name })
+}
+
+// measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence so far.
+func (a *app) measurePairs(cmd *cobra.Command, f *gateFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
+	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs = f.pairs.pairs, f.pairs.confirm
+	rules.Metrics = list.Map(f.pairs.metrics, metric.WithUnit)
+	if err := rules.Validate(); err != nil {
+		return evidence, nil, usage(err)
+	}
+	cache, err := f.pairs.cacheFile()
+	if err != nil {
+		return evidence, nil, err
+	}
+	if rules.Calibration, err = gate.ReadCalibration(cache); err != nil {
+		return evidence, nil, usage(err)
+	}
+	err = a.withSeries(cmd, f.scenario, &f.pairs, func(ctx context.Context, s *campaign.Series) error {
+		if s.SameBuild() {
+			notes = append(notes, "both sides are the same build (an A/A comparison)")
+		}
+		pairs, err := s.Compare(ctx, *rules)
+		evidence = gate.Evidence{Pairs: &pairs, Unreadable: s.Unreadable}
+		return err
+	})
+	return evidence, notes, err
 }
 
 // cutShort adds to a report the error that ended the measurement of pairs.
@@ -237,7 +298,7 @@ func existing(paths []string) (evidence gate.Evidence, notes []string) {
 
 // deliver prints the report, writes the requested files, and returns an error with the report's exit code.
 func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) error {
-	errs := []error{report.WriteTable(a.stdout, width(a.stdout))}
+	errs := []error{report.WriteTable(a.stdout, a.width())}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		errs = append(errs, report.WriteAnnotations(a.stdout))
 	}

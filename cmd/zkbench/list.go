@@ -54,7 +54,7 @@ func (a *app) listRecipes() error {
 // listVariants puts the kind below the name on narrow terminals.
 func (a *app) listVariants(recipes []variants.Recipe) error {
 	const enough = 100
-	narrow := width(a.stdout) < enough
+	narrow := a.width() < enough
 	t := newList("variant", "kind", "how it works (source)")
 	if narrow {
 		t = newList("variant", "how it works (source)")
@@ -111,7 +111,7 @@ func newList(titles ...string) *table.Table {
 
 // printTable prints a table at the width of the terminal.
 func (a *app) printTable(t *table.Table) error {
-	text, _ := t.Text(width(a.stdout))
+	text, _ := t.Text(a.width())
 	_, err := fmt.Fprintln(a.stdout, text)
 	return err
 }
@@ -123,4 +123,9 @@ func clientsColumn(clients []int) string {
 		return text
 	}
 	return fmt.Sprintf("%d…%d", clients[0], clients[len(clients)-1])
+}
+
+// joined returns the numbers with the separator between them.
+func joined(numbers []int, separator string) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", separator), "[]")
 }

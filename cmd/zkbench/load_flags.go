@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 
@@ -16,28 +15,21 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// loadFlags are the texts of the flags that override the fields of scenarios, by the names of the fields. They are read once a scenario is
-// loaded.
-type loadFlags map[string][]string
-
-// bindLoad declares the flags that change a scenario's load.
-func bindLoad(cmd *cobra.Command) loadFlags {
-	f := loadFlags{}
-	f.bind(cmd, func(field results.Field) bool { return !field.Series })
-	return f
+// bindLoad declares the flags that change a scenario's load. They are read once a scenario is loaded.
+func bindLoad(cmd *cobra.Command) scenarios.Overrides {
+	given := scenarios.Overrides{}
+	bindFields(cmd, given, func(field results.Field) bool { return !field.Series })
+	return given
 }
 
 // bindSeries declares the flags that say how often and in which order a load is measured.
-func (f loadFlags) bindSeries(cmd *cobra.Command) {
-	f.bind(cmd, func(field results.Field) bool { return field.Series })
+func bindSeries(cmd *cobra.Command, given scenarios.Overrides) {
+	bindFields(cmd, given, func(field results.Field) bool { return field.Series })
 }
 
-func (f loadFlags) bind(cmd *cobra.Command, which func(results.Field) bool) {
-	for _, field := range loadFields() {
-		if !which(field) {
-			continue
-		}
-		flag := cmd.Flags().VarPF(fieldFlag{field, f}, field.FlagName(), "", field.Help)
+func bindFields(cmd *cobra.Command, given scenarios.Overrides, which func(results.Field) bool) {
+	for _, field := range list.Where(scenarios.FlagFields(), which) {
+		flag := cmd.Flags().VarPF(fieldFlag{field, given}, field.FlagName(), "", field.Help)
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
 		}
@@ -47,17 +39,6 @@ func (f loadFlags) bind(cmd *cobra.Command, which func(results.Field) bool) {
 			}
 		}
 	}
-}
-
-// loadFields returns the fields of a scenario that have flags.
-func loadFields() []results.Field {
-	return list.Where(new(results.Scenario).Fields(), func(f results.Field) bool { return f.Help != "" })
-}
-
-// loadFlagNames returns the names of the flags that change a scenario's load.
-func loadFlagNames() []string {
-	load := list.Where(loadFields(), func(f results.Field) bool { return !f.Series })
-	return list.Map(load, results.Field.FlagName)
 }
 
 // completions returns texts of a field that has fields of its own.
@@ -83,17 +64,17 @@ func completions(field string) []cobra.Completion {
 // fieldFlag is the flag of one field.
 type fieldFlag struct {
 	field results.Field
-	flags loadFlags
+	given scenarios.Overrides
 }
 
 // Set implements pflag.Value.
 func (f fieldFlag) Set(text string) error {
-	f.flags[f.field.Name] = append(f.flags[f.field.Name], text)
+	f.given[f.field.Name] = append(f.given[f.field.Name], text)
 	return nil
 }
 
 // String implements pflag.Value.
-func (f fieldFlag) String() string { return strings.Join(f.flags[f.field.Name], ",") }
+func (f fieldFlag) String() string { return strings.Join(f.given[f.field.Name], ",") }
 
 // Type returns the name of the value in a help text.
 func (f fieldFlag) Type() string {
@@ -107,36 +88,9 @@ func (f fieldFlag) Type() string {
 	}
 }
 
-// arguments returns the flags that were given.
-func (f loadFlags) arguments() []string {
-	var out []string
-	for _, field := range loadFields() {
-		for _, text := range f[field.Name] {
-			out = append(out, "--"+field.FlagName()+"="+text)
-		}
-	}
-	return out
-}
-
-// with returns the flags with others in the place of some.
-func (f loadFlags) with(others loadFlags) loadFlags {
-	all := maps.Clone(f)
-	maps.Copy(all, others)
-	return all
-}
-
-// scenario loads a scenario and overrides its fields with the flags that were given.
-func (f loadFlags) scenario(name string, recipes []variants.Recipe) (scenarios.Scenario, error) {
-	s, err := scenarios.Load(name, recipes)
-	if err != nil {
-		return s, err
-	}
-	return f.override(s, recipes)
-}
-
 // override changes a scenario by the flags that were given, and checks the result.
-func (f loadFlags) override(s scenarios.Scenario, recipes []variants.Recipe) (scenarios.Scenario, error) {
-	if err := s.Override(f); err != nil {
+func override(s scenarios.Scenario, given scenarios.Overrides, recipes []variants.Recipe) (scenarios.Scenario, error) {
+	if err := s.Override(given); err != nil {
 		return s, err
 	}
 	return s, checked(s, recipes)

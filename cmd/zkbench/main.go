@@ -9,11 +9,12 @@ import (
 	"os"
 
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/screen"
 )
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a := app{stdout: os.Stdout, stderr: &screen{out: os.Stderr}, args: os.Args[1:], started: &started{}}
+	a := app{stdout: os.Stdout, stderr: screen.Of(os.Stderr), args: os.Args[1:], started: &started{}}
 	signals := catchSignals()
 	go func() {
 		awaitSecond(signals, cancel, a)

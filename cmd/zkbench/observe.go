@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -118,6 +119,22 @@ func (f *observeFlags) check(bounded bool) (external.Target, error) {
 	return target, nil
 }
 
+// listenAddress returns the address of a flag to listen on: on loopback unless a host is given.
+func listenAddress(flag, text string) (string, error) {
+	addr := strings.TrimSpace(text)
+	if _, err := strconv.Atoi(addr); err == nil {
+		addr = ":" + addr
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if n, portErr := strconv.Atoi(port); err != nil || portErr != nil || n < 0 || n > 65535 {
+		return "", usage(fmt.Errorf("--%s %s: wants a port such as 9464, or host:port", flag, text))
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
 // observation is an observation under way.
 type observation struct {
 	observer *observe.Observer
@@ -210,8 +227,8 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 	}
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	view := newObserveView(a.stderr)
-	defer view.close()
+	view := observe.NewView(a.stderr)
+	defer view.Close()
 	for {
 		select {
 		case <-ctx.Done():
@@ -227,7 +244,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 				fmt.Fprintln(a.stderr, "end: the report is of the time until now")
 			}
 		case <-ticker.C:
-			view.show(o.observer.Report())
+			view.Show(o.observer.Report())
 		}
 	}
 }
@@ -242,7 +259,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 		errs = append(errs, o.saveDocument(f))
 	}
 	errs = append(errs, o.proxy.Close())
-	fmt.Fprint(a.stdout, observeText(report, connections, width(a.stdout)))
+	fmt.Fprint(a.stdout, report.Text(connections, a.width()))
 	if f.json != "" {
 		errs = append(errs, store.WriteJSON(f.json, struct {
 			observe.Report
@@ -255,7 +272,8 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 // saveDocument writes the document of --out.
 func (o *observation) saveDocument(f observeFlags) error {
 	e := runner.DescribeMachine(versionText())
-	e.Engine, e.ZooKeeper, e.ServerConfig, e.Servers, e.Chroot = results.External, o.chosen.Version, o.chosen.Config, o.target.Addresses, o.target.Chroot
+	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, o.chosen.Version, o.chosen.Config
+	e.Servers, e.Chroot = o.target.Addresses, o.target.Chroot
 	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, e)
 	if errors.Is(err, observe.ErrNothing) {
 		return exitError{outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err)}

@@ -21,32 +21,23 @@ func checkOut(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, capacity.File)); err == nil || len(old) > 0 {
 		return usage(fmt.Errorf("--out %s already holds results: choose another folder", dir))
 	}
-	return makeFolder("out", dir)
-}
-
-// makeFolder creates a folder, and returns an error if files cannot be written there.
-func makeFolder(flag, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage(fmt.Errorf("--%s: %w", flag, err))
+		return usage(fmt.Errorf("--out: %w", err))
 	}
-	return tryName(flag, dir, "")
+	return tryName("out", dir, "")
 }
 
 // checkFolder returns an error if a folder cannot be created or written to. It does not create it.
 func checkFolder(flag, dir string) error {
-	for {
-		info, err := os.Stat(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
-			dir = filepath.Dir(dir)
-			continue
-		case err != nil:
-			return usage(fmt.Errorf("--%s: %w", flag, err))
-		case !info.IsDir():
-			return usage(fmt.Errorf("--%s: %s is not a folder", flag, dir))
-		}
-		return tryName(flag, dir, "")
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+		return checkFolder(flag, filepath.Dir(dir))
+	case err != nil:
+		return usage(fmt.Errorf("--%s: %w", flag, err))
+	case !info.IsDir():
+		return usage(fmt.Errorf("--%s: %s is not a folder", flag, dir))
 	}
+	return tryName(flag, dir, "")
 }
 
 // save stores a result in the run's folder. It does not create the folder again if that was removed during the run: former

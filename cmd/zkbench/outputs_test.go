@@ -90,7 +90,7 @@ func TestResultsThatVanish(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			code := run(t.Context(), app{stdout: &stdout, stderr: &stderr, args: []string{
+			code := run(t.Context(), app{stdout: &stdout, stderr: &stderr, started: &started{}, args: []string{
 				"run", "lock-drain", "--ensemble", "embedded", "--variants", "znode", "--clients", "3", "--repeats", "40", "--out", "out", "--name", testName("vanish"),
 			}})
 			if saved != 2 {

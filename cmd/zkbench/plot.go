@@ -70,7 +70,7 @@ func (a *app) plot(args []string, f plotFlags) error {
 			return err
 		}
 	}
-	if err := errors.Join(f.sides.check(), twice(args)); err != nil {
+	if err := errors.Join(f.sides.check(), twice(args, otherRuns)); err != nil {
 		return err
 	}
 	sides, err := a.readSides(args)
@@ -132,7 +132,7 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 	err = a.writeFigures(figures, notDrawn, f)
 	fmt.Fprintln(a.stdout)
 	for _, note := range c.Notes() {
-		fmt.Fprintln(a.stdout, table.Wrap(note, width(a.stdout)))
+		fmt.Fprintln(a.stdout, table.Wrap(note, a.width()))
 	}
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f 
 		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(f.formats, " "))
 	}
 	for _, n := range notDrawn {
-		fmt.Fprintln(a.stdout, table.Wrap("not drawn of "+n.String(), width(a.stdout)))
+		fmt.Fprintln(a.stdout, table.Wrap("not drawn of "+n.String(), a.width()))
 	}
 	if len(files) == 0 {
 		return errors.New("these results have nothing to draw")
@@ -175,20 +175,15 @@ func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f 
 // runName matches the names that newRun returns.
 const runName = "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]Z-*"
 
-// orNewest returns the paths, or the folder of the newest run if there are none.
+// orNewest returns the paths, or the folder of the run that started last if there are none: by its name, as a folder's time of
+// modification changes later.
 func orNewest(paths []string) ([]string, error) {
 	if len(paths) > 0 {
 		return paths, nil
 	}
-	newest, err := newestRun()
-	return []string{newest}, err
-}
-
-// newestRun returns the folder of the run that started last, by its name. A folder's time of modification changes later.
-func newestRun() (string, error) {
 	runs, err := filepath.Glob(filepath.Join(defaultRuns, runName)) // sorted, and so by time
 	if err != nil || len(runs) == 0 {
-		return "", fmt.Errorf("there are no runs in %s yet: start one with `zkbench run lock-contention`, or name a result", defaultRuns)
+		return nil, fmt.Errorf("there are no runs in %s yet: start one with `zkbench run lock-contention`, or name a result", defaultRuns)
 	}
-	return runs[len(runs)-1], nil
+	return runs[len(runs)-1:], nil
 }

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zkbench/zkbench/plots/page"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/report"
@@ -19,6 +23,8 @@ import (
 	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/progress"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 func reportCommand(a *app) *cobra.Command {
@@ -70,7 +76,7 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 			case markdown:
 				return report.WriteOverviewMarkdown(a.stdout, rows)
 			case overview:
-				return report.WriteOverview(a.stdout, rows, width(a.stdout))
+				return report.WriteOverview(a.stdout, rows, a.width())
 			default:
 				return a.writeRows(docs, rows, format)
 			}
@@ -127,7 +133,8 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	case kept == 0:
 		fmt.Fprintf(a.stdout, "\nno results are kept in %s\n", f.out)
 	case keptErr != nil || runErr != nil:
-		fmt.Fprintf(a.stdout, "\npartial results in %s: %d %s; `zkbench plot %s` draws them\n", f.out, kept, table.Plural(kept, "measurement"), f.out)
+		fmt.Fprintf(a.stdout, "\npartial results in %s: %d %s; `zkbench plot %s` draws them\n",
+			f.out, kept, table.Plural(kept, "measurement"), f.out)
 	default:
 		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
@@ -136,27 +143,43 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 
 // soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports
 // it again.
-func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress) {
+func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.Progress) {
 	first := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != s.Name || d.Repeat != 1 })
 	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(a.recipes()) {
 		return
 	}
-	p.pause()
+	p.Pause()
 	fmt.Fprintf(a.stdout, "\nafter 1 of %d repeats:\n\n", s.Repeats)
-	_ = report.WriteTable(a.stdout, summary.Of(first), width(a.stdout))
+	_ = report.WriteTable(a.stdout, summary.Of(first), a.width())
 	fmt.Fprintln(a.stdout)
 }
 
 // printTables prints tables of measurements, and the findings.
 func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
-	tableErr := report.WriteTable(a.stdout, rows, width(a.stdout))
-	matrixErr := writeMatrix(a.stdout, docs, width(a.stdout))
+	tableErr := report.WriteTable(a.stdout, rows, a.width())
+	matrixErr := a.printMatrix(docs)
 	fmt.Fprintln(a.stdout)
 	overviewErr := a.overviewOfSeveral(rows)
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
-	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), width(a.stdout)))
+	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), a.width()))
 	return errors.Join(tableErr, matrixErr, overviewErr)
+}
+
+// printMatrix prints what each variant has made of each fault, if some of the measurements are those of the fault matrix.
+func (a *app) printMatrix(docs []*results.Document) error {
+	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
+	m, found := report.NewMatrix(columns), false
+	for _, d := range docs {
+		if _, fault, ok := scenarios.MatrixCell(d.Scenario.Name); ok && slices.Contains(columns, fault) {
+			m.Add(fault, d)
+			found = true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return m.Write(a.stdout, a.width())
 }
 
 // overviewOfSeveral prints an overview if there is more than one scenario.
@@ -165,7 +188,7 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 	if !slices.ContainsFunc(rows, another) {
 		return nil
 	}
-	if err := report.WriteOverview(a.stdout, rows, width(a.stdout)); err != nil {
+	if err := report.WriteOverview(a.stdout, rows, a.width()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout)
@@ -213,4 +236,45 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 	default:
 		return exitError{code, errors.New("a claim of a scenario is not decided")}
 	}
+}
+
+// writePage writes a page about runs to a file, and prints its name and size.
+func (a *app) writePage(args []string, path string) error {
+	if path == "" {
+		return usage(errors.New("--html is empty: name a file, such as report.html"))
+	}
+	if err := errors.Join(twice(args, otherRuns), checkFile("html", path)); err != nil {
+		return err
+	}
+	sides, err := a.readSides(args)
+	if err != nil {
+		return err
+	}
+	report := page.Report{Sides: oneSideOfEachRun(sides), Explain: explanation}
+	if len(report.Sides) > 1 {
+		c, err := compare.Runs(report.Sides, compare.Options{})
+		if err != nil {
+			return usage(err)
+		}
+		report.Comparison = &c
+	}
+	var text bytes.Buffer
+	if err := page.Write(&text, report); err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	fmt.Fprintf(a.stdout, "%s (%s)\n", path, table.Bytes(float64(text.Len())))
+	return nil
+}
+
+// explanation returns what `zkbench explain` prints of a variant; empty for one that this zkbench does not know.
+func explanation(recipe, variant string) string {
+	r, v, known := catalog.Variant(recipe + "/" + variant)
+	var text strings.Builder
+	if !known || (&app{stdout: &text}).explainVariant(r, v) != nil {
+		return ""
+	}
+	return text.String()
 }

@@ -2,19 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
+	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/screen"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 )
@@ -24,36 +24,31 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	started        *started
-	drivers        []drivers.Own     // that the command line gives
+	drivers        drivers.Given     // that the command line gives
 	everyLibrary   bool              // lists show all libraries as available, so that a test has the same text everywhere
 	servers        ensemble.Ensemble // of a test, in place of those that a run would start
 }
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, a app) int {
-	started := false
+	accepted := false
 	root := rootCommand(&a)
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.PersistentPreRun = func(*cobra.Command, []string) { accepted = true }
 	err := root.ExecuteContext(ctx)
-	if err != nil && !started { // cobra refused the command line
+	if err != nil && !accepted { // cobra refused the command line
 		err = usage(err)
 	}
-	code := exitCode(ctx, err)
-	switch text := textOf(err); {
+	code, text := exitCode(ctx, err), ""
+	if err != nil {
+		text = strings.TrimSpace(err.Error()) // without the empty lines of joined errors that only have a code
+	}
+	switch {
 	case code == outcome.CodeInterrupted:
 		fmt.Fprintf(a.stderr, "zkbench: interrupted (%s)\n", text)
 	case text != "":
 		fmt.Fprintf(a.stderr, "zkbench: %s\n", text)
 	}
 	return code
-}
-
-// textOf returns an error's text, without the empty lines of joined errors that only have a code.
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return strings.TrimSpace(err.Error())
 }
 
 func rootCommand(a *app) *cobra.Command {
@@ -87,8 +82,8 @@ them, too, and prints what is left and how to remove it.`,
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	for _, command := range []func(*app) *cobra.Command{
-		runCommand, capacityCommand, observeCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand, gateCommand, baselineCommand,
-		calibrateCommand, simulateCommand, ensembleCommand, cleanCommand, versionCommand,
+		runCommand, capacityCommand, observeCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand,
+		gateCommand, baselineCommand, calibrateCommand, simulateCommand, ensembleCommand, cleanCommand, versionCommand,
 	} {
 		root.AddCommand(command(a))
 	}
@@ -129,56 +124,55 @@ func oneOf(what, value string, values []string) error {
 	return usage(fmt.Errorf("%s cannot be %q%s", what, value, strict.Nearest(value, values)))
 }
 
-// defaultWidth is the width of output to a file or a pipe.
-const defaultWidth = 120
+// width returns the number of columns of the terminal.
+func (a *app) width() int { return screen.Width(a.stdout) }
 
-// width returns the number of columns of a writer's terminal.
-func width(w io.Writer) int {
-	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
-		return columns
+// decimal is the value of a whole-number flag that accepts decimal digits only. The flag library reads 010 as 8.
+type decimal struct{ pflag.Value }
+
+// Set implements pflag.Value.
+func (d decimal) Set(text string) error {
+	digits := strings.TrimPrefix(text, "-")
+	if strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' {
+		return errors.New("must be a whole number in plain decimal digits, such as 10")
 	}
-	if f := fileOf(w); f != nil {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return columns
-		}
-	}
-	return defaultWidth
+	return d.Value.Set(text)
 }
 
-// height returns the number of rows of a terminal; 0 if it is not known.
-func height(w io.Writer) int {
-	if f := fileOf(w); f != nil {
-		if _, rows, err := term.GetSize(int(f.Fd())); err == nil {
-			return rows
+// onlyDecimals makes all whole-number flags of a command and its subcommands decimal.
+func onlyDecimals(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if kind := f.Value.Type(); kind == "int" || kind == "uint64" {
+			f.Value = decimal{f.Value}
 		}
+	})
+	for _, below := range cmd.Commands() {
+		onlyDecimals(below)
 	}
-	return 0
 }
 
-// isTerminal reports whether a writer is a terminal.
-func isTerminal(w io.Writer) bool {
-	f := fileOf(w)
-	return f != nil && term.IsTerminal(int(f.Fd()))
+// given returns the names, with dashes, of the flags that were given and match.
+func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
+	var names []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if which(flag) {
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	return names
 }
 
-// numbers parses the values of a flag such as "1,10,50". The error names all mistakes.
-func numbers(flag string, values []string) ([]int, error) {
-	if len(values) == 0 {
-		return nil, usage(fmt.Errorf("--%s is empty", flag))
-	}
-	var out []int
-	var bad []string
-	for _, text := range values {
-		text = strings.TrimSpace(text)
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || text != strconv.Itoa(n) { // 010 is refused: other tools read it as 8
-			bad = append(bad, strconv.Quote(text))
-			continue
+// checkEmpty returns an error if flags were given with an empty value: a script whose variable is unset does not ask for
+// the default.
+func checkEmpty(cmd *cobra.Command) error {
+	empty := given(cmd, func(flag *pflag.Flag) bool {
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
 		}
-		out = append(out, n)
+		return flag.Value.Type() == "string" && flag.Value.String() == ""
+	})
+	if len(empty) > 0 {
+		return usage(fmt.Errorf("%s is empty: is a variable unset?", strings.Join(empty, ", ")))
 	}
-	if len(bad) > 0 {
-		return nil, usage(fmt.Errorf("--%s wants whole numbers of at least 1, separated by commas, not %s", flag, strings.Join(bad, ", ")))
-	}
-	return out, nil
+	return nil
 }

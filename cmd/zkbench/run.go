@@ -6,20 +6,22 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/drivers"
+	"github.com/zkbench/zkbench/scenarios/exporter"
+	"github.com/zkbench/zkbench/scenarios/progress"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // defaultRuns is the folder that has a folder for each run.
@@ -28,7 +30,7 @@ const defaultRuns = "results/runs"
 // runFlags are the flags of `zkbench run`.
 type runFlags struct {
 	ensemble   ensembleFlags
-	load       loadFlags
+	load       scenarios.Overrides
 	out        string
 	prometheus string
 	quick      bool
@@ -77,7 +79,8 @@ an ensemble.`,
   zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: all, %s, %s; or name a YAML file", scenarios.MatrixName, strings.Join(scenarios.Names(), ", "))
+				return fmt.Errorf("which scenario? there are: all, %s, %s; or name a YAML file",
+					scenarios.MatrixName, strings.Join(scenarios.Names(), ", "))
 			}
 			return nil
 		},
@@ -87,11 +90,13 @@ an ensemble.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runScenarios(cmd, args, f) },
 	}
 	f.load = bindLoad(cmd)
-	f.load.bindSeries(cmd)
+	bindSeries(cmd, f.load)
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
-	flags.StringVar(&f.prometheus, "prometheus", "", "serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
-	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\nwith its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
+	flags.StringVar(&f.prometheus, "prometheus", "",
+		"serve live numbers in Prometheus' format at this\n`address`, such as 9464 (loopback) or 0.0.0.0:9464")
+	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\n"+
+		"with its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
 	f.ensemble.bind(cmd)
 	return cmd
@@ -107,79 +112,138 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := a.useDrivers(f.drivers, names); err != nil {
 		return usage(err)
 	}
-	var errs []error
 	selected, err := a.selected(names, &f)
-	errs = append(errs, err)
-	for i, s := range selected {
-		if slices.ContainsFunc(selected[:i], func(o scenarios.Scenario) bool { return o.Name == s.Name && s.Name != "" }) {
-			errs = append(errs, fmt.Errorf("scenario %s is given twice: its results would overwrite each other", s.Name))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
+	loaded := list.Where(selected, func(s scenarios.Scenario) bool { return s.Name != "" })
+	scenarioNames := list.Map(loaded, func(s scenarios.Scenario) string { return "scenario " + s.Name })
+	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
 		return usage(err)
 	}
 	if err := f.ensemble.check(); err != nil {
 		return err
 	}
-	engine, err := auto.Resolve(cmd.Context(), f.ensemble.choice(), f.ensemble.options(a.stderr))
+	where, err := a.resolve(cmd.Context(), f.ensemble)
 	if err != nil {
 		return err
 	}
 	if isGroup(names) {
-		selected = a.possible(selected, engine, &f.ensemble)
+		var refused []runner.LeftOut
+		selected, refused = runner.Possible(selected, a.recipes(), where.engine, where.ability())
+		for _, l := range refused {
+			fmt.Fprintf(a.stderr, "left out, as %s: %s\n", l.Why, strings.Join(l.Scenarios, ", "))
+		}
 	}
-	if err := a.admit(selected, engine, &f.ensemble); err != nil {
+	if err := a.admit(selected, where); err != nil {
 		return err
 	}
-	run := newRun()
-	if f.out == "" {
-		f.out = filepath.Join(defaultRuns, run)
-	}
+	f.out = where.folder(f.out)
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	exporter, err := a.export(cmd.Context(), f.prometheus)
+	metrics, err := a.export(cmd.Context(), f.prometheus)
 	if err != nil {
 		return err
 	}
-	defer exporter.close()
-	docs, err := a.measure(cmd.Context(), selected, f, engine, run, exporter)
+	defer metrics.Close()
+	docs, err := a.measure(cmd.Context(), selected, f.out, where, metrics)
 	if reportErr := a.report(docs, f, err); err != nil || reportErr != nil {
 		return errors.Join(reportErr, err)
 	}
 	return a.checkClaims(docs, selected)
 }
 
-// selected loads scenarios by their names.
+// export serves the numbers of a run at an address, and prints where; nil without an address.
+func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	address, err := listenAddress("prometheus", addr)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := exporter.Start(ctx, address)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--prometheus: %w", err))
+	}
+	fmt.Fprintf(a.stderr, "live metrics at %s\n", metrics.URL())
+	return metrics, nil
+}
+
+// selected loads scenarios by their names, and changes them by the flags that were given.
 func (a *app) selected(names []string, f *runFlags) ([]scenarios.Scenario, error) {
-	if slices.Equal(names, []string{scenarios.MatrixName}) {
-		return f.matrix()
-	}
-	if slices.Equal(names, []string{allScenarios}) {
-		names = scenarios.Names()
-	}
 	var selected []scenarios.Scenario
 	var errs []error
-	for _, name := range names {
-		s, err := scenarios.Load(name, a.recipes())
-		if err == nil {
-			s, err = f.override(s, a.recipes())
+	add := func(s scenarios.Scenario, err error) {
+		if err == nil && f.quick {
+			s.Quick()
 		}
 		if err == nil {
+			s, err = override(s, f.load, a.recipes())
+		}
+		if err == nil && len(a.drivers) > 0 {
 			err = a.addDrivers(&s)
 		}
 		errs = append(errs, err)
 		selected = append(selected, s)
 	}
+	switch {
+	case slices.Equal(names, []string{scenarios.MatrixName}):
+		for _, s := range scenarios.Matrix(a.recipes()) {
+			add(s, nil)
+		}
+		return selected, errors.Join(errs...)
+	case slices.Equal(names, []string{allScenarios}):
+		names = scenarios.Names()
+	}
+	for _, name := range names {
+		add(scenarios.Load(name, a.recipes()))
+	}
 	return selected, errors.Join(errs...)
 }
 
-// override changes a scenario by the flags that were given, and checks the result.
-func (f *runFlags) override(s scenarios.Scenario, recipes []variants.Recipe) (scenarios.Scenario, error) {
-	if f.quick {
-		s.Quick()
+// useDrivers takes the drivers that the command line gives beside the names of scenarios: from now on, they are variants of all recipes
+// that take drivers.
+func (a *app) useDrivers(commands, names []string) error {
+	if len(commands) > 0 && isGroup(names) {
+		return fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0])
 	}
-	return f.load.override(s, recipes)
+	var errs []error
+	for _, command := range commands {
+		own, err := drivers.OwnDriver(command)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--driver: %w", err))
+			continue
+		}
+		a.drivers = append(a.drivers, own)
+	}
+	return errors.Join(errs...)
+}
+
+// recipes returns all recipes, with the drivers that the command line gives.
+func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recipes()) }
+
+// addDrivers adds the drivers that the command line gives to the variants that a scenario compares.
+func (a *app) addDrivers(s *scenarios.Scenario) error {
+	if err := a.drivers.Compare(s, catalog.Recipes()); err != nil {
+		return fmt.Errorf("--driver: %w", err)
+	}
+	return checked(*s, a.recipes())
+}
+
+// admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
+// process may use.
+func (a *app) admit(selected []scenarios.Scenario, where site) error {
+	for _, s := range selected {
+		if err := s.Unable(where.ability()); err != nil {
+			return usage(err)
+		}
+		if err := runner.CheckDrivers(s, a.recipes()); err != nil {
+			return err
+		}
+		if err := runner.CheckResources(s, where.engine); err != nil {
+			return usage(err)
+		}
+	}
+	return nil
 }
 
 // newRun returns a name for a run: the time and a random suffix.
@@ -191,39 +255,41 @@ func newRun() string {
 
 // isGroup reports whether the names on the command line stand for a group of scenarios.
 func isGroup(names []string) bool {
-	return slices.Equal(names, []string{allScenarios}) || slices.Equal(names, []string{scenarios.MatrixName})
+	return len(names) == 1 && (names[0] == allScenarios || names[0] == scenarios.MatrixName)
 }
 
 // measure runs the scenarios. Also if it fails, it returns the complete measurements, and the part of the one that was under way.
-func (a *app) measure(ctx context.Context, selected []scenarios.Scenario, f runFlags, engine ensemble.Engine, run string, exporter *exporter) (docs []*results.Document, err error) {
-	e, err := a.openTarget(ctx, selected, f.ensemble, engine, run)
+func (a *app) measure(
+	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
+) (docs []*results.Document, err error) {
+	e, err := a.openTarget(ctx, selected, where)
 	if err != nil {
-		return nil, asUsage(err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
 	for _, s := range selected {
-		if err := errors.Join(s.Unable(scenarios.AbilityNow(e.Ensemble, engine)), runner.CheckConnections(s, e.Servers())); err != nil {
+		if err := errors.Join(s.Unable(scenarios.AbilityNow(e.Ensemble, where.engine)), runner.CheckConnections(s, e.Servers())); err != nil {
 			return nil, usage(err)
 		}
 	}
-	progress := newProgress(a.stderr)
-	defer progress.close()
-	runner := newRunner(e, run, progress, exporter)
+	shown := progress.New(a.stderr)
+	defer shown.Close()
+	runner := newRunner(e, shown, metrics)
 	runner.Recipes = a.recipes()
 	runner.Partial = func(d *results.Document) error {
 		docs = append(docs, d)
-		return save(d, f.out)
+		return save(d, out)
 	}
 	for _, s := range selected {
 		runner.Save = func(d *results.Document) error {
 			docs = append(docs, d)
-			if err := save(d, f.out); err != nil {
+			if err := save(d, out); err != nil {
 				return err
 			}
-			a.soFar(docs, s, progress)
+			a.soFar(docs, s, shown)
 			return nil
 		}
-		progress.begin(s.Name)
+		shown.Begin(s.Name)
 		if err := runner.RunScenario(ctx, s); err != nil {
 			return docs, e.explain(failedRun(err))
 		}

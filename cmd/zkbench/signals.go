@@ -72,7 +72,7 @@ func restoreOrThird(signals <-chan os.Signal, a app) {
 	}
 }
 
-// started lists what zkbench would leave behind if it exited at once. It may be used concurrently. A nil list stays empty.
+// started lists what zkbench would leave behind if it exited at once. It may be used concurrently.
 type started struct {
 	mu    sync.Mutex
 	items []*item
@@ -85,18 +85,11 @@ type item struct {
 }
 
 // add appends something that is about to be started. done removes it from the list.
-func (s *started) add(what, command string) (done func()) {
-	return s.append(&item{what: what, command: command})
-}
-
-func (s *started) append(one *item) (done func()) {
-	if s == nil {
-		return func() {}
-	}
+func (s *started) add(one item) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items = append(s.items, one)
-	return func() { s.remove(one) }
+	s.items = append(s.items, &one)
+	return func() { s.remove(&one) }
 }
 
 func (s *started) remove(one *item) {
@@ -107,9 +100,6 @@ func (s *started) remove(one *item) {
 
 // restore undoes what can be undone at once. The items for which it fails stay in the list.
 func (s *started) restore(ctx context.Context) {
-	if s == nil {
-		return
-	}
 	s.mu.Lock()
 	items := slices.Clone(s.items)
 	s.mu.Unlock()
@@ -122,9 +112,6 @@ func (s *started) restore(ctx context.Context) {
 
 // left describes the items of the list and the commands that remove them.
 func (s *started) left() string {
-	if s == nil {
-		return ""
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.items) == 0 {
@@ -140,6 +127,3 @@ func (s *started) left() string {
 	}
 	return out.String()
 }
-
-// downHint returns the command that removes an ensemble.
-func downHint(name string) string { return "zkbench ensemble down --name " + name }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -110,13 +111,13 @@ func awaitMeasurement(t *testing.T, said *bufio.Scanner) {
 func TestSecondSignal(t *testing.T) {
 	var said strings.Builder
 	list := &started{}
-	list.add(`ensemble "mine"`, downHint("mine"))
-	over := list.add(`ensemble "over"`, downHint("over"))
-	list.add("znodes below /zkbench-x", cleanHint("a:1,b:2"))
+	list.add(item{what: `ensemble "mine"`, command: ensemble.DownCommand("mine")})
+	over := list.add(item{what: `ensemble "over"`, command: ensemble.DownCommand("over")})
+	list.add(item{what: "znodes below /zkbench-x", command: cleanHint("a:1,b:2")})
 	over()
 	var restored []string
 	for name, err := range map[string]error{"mended": nil, "dead": errors.New("no Docker engine answers")} {
-		list.append(&item{"servers of " + name, healHint(name), func(context.Context) error {
+		list.add(item{"servers of " + name, ensemble.HealCommand(name), func(context.Context) error {
 			restored = append(restored, name)
 			return err
 		}})
@@ -162,7 +163,7 @@ func TestThirdSignal(t *testing.T) {
 	var said strings.Builder
 	list := &started{}
 	begun := make(chan struct{})
-	list.append(&item{"servers of mine", healHint("mine"), func(ctx context.Context) error {
+	list.add(item{"servers of mine", ensemble.HealCommand("mine"), func(ctx context.Context) error {
 		close(begun)
 		<-ctx.Done()
 		return ctx.Err()

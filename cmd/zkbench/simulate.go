@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/progress"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/simulation"
@@ -152,18 +154,13 @@ type simulating struct {
 }
 
 func (s *simulating) run(ctx context.Context) error {
-	progress := newProgress(s.stderr)
+	shown := progress.New(s.stderr)
 	begun := time.Now()
-	planning, stop := context.WithCancel(ctx)
-	jobs := s.jobs(planning, begun)
-	err := s.pool.Do(ctx, jobs, func(j simulation.Job, r simulation.Report) {
+	err := s.pool.Do(ctx, s.jobs(begun), func(j simulation.Job, r simulation.Report) {
 		s.take(j, r.Outcome)
-		s.show(progress, begun)
+		s.show(shown, begun)
 	})
-	progress.close()
-	stop()
-	for range jobs { // until the plans have ended, which know the next seed
-	}
+	shown.Close()
 	if s.done == 0 {
 		return err
 	}
@@ -175,21 +172,16 @@ func (s *simulating) run(ctx context.Context) error {
 }
 
 // jobs gives each variant a seed before any has the next one.
-func (s *simulating) jobs(ctx context.Context, begun time.Time) <-chan simulation.Job {
-	jobs := make(chan simulation.Job)
-	go func() {
-		defer close(jobs)
+func (s *simulating) jobs(begun time.Time) iter.Seq[simulation.Job] {
+	return func(yield func(simulation.Job) bool) {
 		for s.next = s.flags.from; s.more(begun); s.next++ {
 			for _, v := range s.variants {
-				select {
-				case jobs <- simulation.Job{Plan: simulation.NewPlan(v.recipe, v.variant, s.next)}:
-				case <-ctx.Done():
+				if !yield(simulation.Job{Plan: simulation.NewPlan(v.recipe, v.variant, s.next)}) {
 					return
 				}
 			}
 		}
-	}()
-	return jobs
+	}
 }
 
 func (s *simulating) more(begun time.Time) bool {
@@ -225,19 +217,13 @@ func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 	fmt.Fprintf(s.stderr, "%s/%s, seed %d: %s\n", j.Plan.Recipe, j.Plan.Variant, j.Plan.Seed, o.Findings[0])
 }
 
-// show shows the progress: on a terminal a line with the time that is left, else a line a minute.
-func (s *simulating) show(p *progress, begun time.Time) {
-	elapsed, what := time.Since(begun), "runs"
-	done, total := s.done, s.flags.seeds*len(s.variants)
+// show shows how many runs are complete, or how much of --for is over.
+func (s *simulating) show(p *progress.Progress, begun time.Time) {
 	if s.flags.length > 0 {
-		done, total, what = int(elapsed.Seconds()), int(s.flags.length.Seconds()), "seconds of runs"
+		p.Count(int(time.Since(begun).Seconds()), int(s.flags.length.Seconds()), "seconds of runs")
+		return
 	}
-	if p.terminal {
-		p.step(done, total, what)
-	} else if due := int(elapsed / lineInterval); due > p.lines {
-		p.lines = due
-		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, remaining(elapsed, done, total))
-	}
+	p.Count(s.done, s.flags.seeds*len(s.variants), "runs")
 }
 
 // table has one line for each variant.
@@ -276,7 +262,7 @@ func (s *simulating) investigate(ctx context.Context) error {
 	}
 	jobs := list.Map(slices.Sorted(maps.Keys(s.found)), func(name string) simulation.Job { return s.found[name] })
 	var errs []error
-	err := s.pool.Do(ctx, jobsOf(jobs[:min(mostStories, len(jobs))]...), func(_ simulation.Job, r simulation.Report) {
+	err := s.pool.Do(ctx, slices.Values(jobs[:min(mostStories, len(jobs))]), func(_ simulation.Job, r simulation.Report) {
 		if r.Failure == nil {
 			fmt.Fprintf(s.stdout, "\nThe search for a smaller plan has ended: %v\n", r.Outcome.Findings)
 			return
@@ -310,7 +296,7 @@ func (s *simulating) replay(ctx context.Context) error {
 		return usage(fmt.Errorf("%s: %w", s.flags.plan, err))
 	}
 	failed := 0
-	err = s.pool.Do(ctx, jobsOf(simulation.Job{Plan: plan, Investigate: true}), func(_ simulation.Job, r simulation.Report) {
+	err = s.pool.Do(ctx, slices.Values([]simulation.Job{{Plan: plan, Investigate: true}}), func(_ simulation.Job, r simulation.Report) {
 		if r.Failure == nil {
 			failed = simulation.Repeats
 			fmt.Fprintln(s.stdout, r.Outcome.Findings[0])
@@ -327,14 +313,4 @@ func (s *simulating) replay(ctx context.Context) error {
 		return exitError{code: outcome.CodeBroken}
 	}
 	return nil
-}
-
-// jobsOf returns a channel with some jobs.
-func jobsOf(all ...simulation.Job) <-chan simulation.Job {
-	jobs := make(chan simulation.Job, len(all))
-	for _, j := range all {
-		jobs <- j
-	}
-	close(jobs)
-	return jobs
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,21 +14,44 @@ import (
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/exporter"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/progress"
 	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
+
+// site is where the flags tell a run to measure. Nothing has been started there.
+type site struct {
+	ensembleFlags
+	engine ensemble.Engine
+	run    string // the name of the run
+}
+
+// resolve returns the site that the flags mean on this machine.
+func (a *app) resolve(ctx context.Context, f ensembleFlags) (site, error) {
+	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
+	return site{f, engine, newRun()}, err
+}
+
+// folder returns the folder for results: the one that was given, or that of the run.
+func (w site) folder(given string) string { return cmp.Or(given, filepath.Join(defaultRuns, w.run)) }
+
+// ability returns what can fail there.
+func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.voters) }
 
 // target is the ensemble that a run measures on.
 type target struct {
+	site
 	ensemble.Ensemble
 	stays bool   // it outlives the run, and so do znodes that are not removed
 	list  string // its addresses, as --servers takes them
-	name  string
 	done  func() // removes it from app.started
 }
 
 // openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints what would be left.
-func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f ensembleFlags, engine ensemble.Engine, run string) (target, error) {
-	opts := f.options(a.stderr)
+func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
+	opts := w.options(a.stderr)
 	for _, s := range selected {
 		sessions := 0
 		if s.Background != nil {
@@ -34,23 +59,26 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 		}
 		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+sessions)
 	}
-	done := a.started.starts(engine, f.name)
+	done := a.started.starts(w.engine, w.name)
 	e, err := a.servers, error(nil)
 	if e == nil {
-		e, err = auto.Start(ctx, f.choice(), engine, opts, func(next ensemble.Engine) error { return a.admit(selected, next, &f) })
+		e, err = auto.Start(ctx, w.choice(), w.engine, opts, func(next ensemble.Engine) error {
+			return a.admit(selected, site{w.ensembleFlags, next, w.run})
+		})
 	}
 	if err != nil {
 		done()
-		return target{}, err
+		return target{}, asUsage(err)
 	}
-	t := target{Ensemble: e, stays: outlives(e), list: serverList(e, f), name: f.name}
+	t := target{site: w, Ensemble: e, stays: outlives(e), list: serverList(e, w.ensembleFlags)}
 	restored := a.started.breaks(t)
 	t.done = func() { restored(); done() }
 	base := ensemble.ChrootOf(e)
-	root := namespace.Root(base, run)
+	root := namespace.Root(base, w.run)
 	if t.stays {
 		done()
-		cleaned := a.started.add(fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout), cleanHint(t.list))
+		what := fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout)
+		cleaned := a.started.add(item{what: what, command: cleanHint(t.list)})
 		t.done = func() { restored(); cleaned() }
 		a.printLeftovers(ctx, e.Servers(), base, t.list)
 	}
@@ -60,16 +88,36 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, f e
 	return t, nil
 }
 
+// newRunner returns what runs scenarios on a target, and shows and exports their progress.
+func newRunner(t target, p *progress.Progress, metrics *exporter.Exporter) *runner.Runner {
+	return &runner.Runner{
+		Ensemble:    t.Ensemble,
+		Recipes:     catalog.Recipes(),
+		Environment: runner.DescribeMachine(versionText()),
+		Run:         t.run,
+		Temporary:   !t.stays,
+		Progress: func(done, total int, next string) {
+			p.Step(done, total, next)
+			metrics.Step(done, total)
+		},
+		Live: func(l runner.Live) {
+			p.Show(l)
+			metrics.Show(l)
+		},
+		Connecting: p.Connecting,
+	}
+}
+
 // close takes the ensemble down, or restores the servers of one that stays up.
 func (t target) close(ctx context.Context) error {
 	_, canBreak := t.Ensemble.(ensemble.Breaker)
 	switch err := t.Close(ctx); {
 	case err != nil && t.stays && canBreak:
-		return fmt.Errorf("%w\n`%s` restores the servers", err, healHint(t.name))
+		return fmt.Errorf("%w\n`%s` restores the servers", err, ensemble.HealCommand(t.name))
 	case err != nil && t.stays:
 		return err
 	case err != nil:
-		return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", t.name, err, downHint(t.name))
+		return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", t.name, err, ensemble.DownCommand(t.name))
 	}
 	t.done()
 	return nil
@@ -78,7 +126,8 @@ func (t target) close(ctx context.Context) error {
 // explain adds the command that removes znodes to the error of a run that could not remove them.
 func (t target) explain(err error) error {
 	if left := new(runner.LeftError); t.stays && errors.As(err, &left) {
-		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)", err, cleanHint(t.list), ensemble.SessionTimeout)
+		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)",
+			err, cleanHint(t.list), ensemble.SessionTimeout)
 	}
 	return err
 }
@@ -88,7 +137,7 @@ func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
 	if engine != ensemble.Container && engine != ensemble.Process {
 		return func() {}
 	}
-	return s.add(fmt.Sprintf("ensemble %q", name), downHint(name))
+	return s.add(item{what: fmt.Sprintf("ensemble %q", name), command: ensemble.DownCommand(name)})
 }
 
 // breaks registers an ensemble whose servers this process may break.
@@ -99,8 +148,8 @@ func (s *started) breaks(t target) (done func()) {
 	if !ok {
 		return func() {}
 	}
-	return s.append(&item{
-		what: fmt.Sprintf("broken servers in ensemble %q", t.name), command: healHint(t.name),
+	return s.add(item{
+		what: fmt.Sprintf("broken servers in ensemble %q", t.name), command: ensemble.HealCommand(t.name),
 		restore: func(ctx context.Context) error {
 			if _, err := b.RestoreAll(ctx, t.Servers()); t.stays {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/progress"
+	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
 // A run on servers that outlive it says what it meets there: what earlier runs have left, and others under way.
@@ -30,6 +34,20 @@ func TestRunTellsLeftovers(t *testing.T) {
 		"1 run of an older zkbench left znodes on these servers or may be under way"} {
 		if code != outcome.CodePass || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr)
+		}
+	}
+}
+
+// What runs a scenario, also for the trial of a capacity, shows the load and the sessions of a crowd.
+func TestRunnersShowProgress(t *testing.T) {
+	var out bytes.Buffer
+	r := newRunner(target{}, progress.New(&out), nil)
+	r.Progress(0, 1, "lock/znode, 5,000 clients, repeat 1")
+	r.Connecting(64, 5000)
+	r.Live(runner.Live{Elapsed: time.Minute, Planned: time.Hour + 2*time.Second, LastSeconds: recorder.LastSeconds{Length: 10 * time.Second}})
+	for _, want := range []string{"[1/1] lock/znode", "connect 64 of 5,000 sessions", "1m0s of 1h0m2s"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("said\n%swithout %q", out.String(), want)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func load(name string) (*Ensemble, error) {
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
 		if err != nil {
-			return nil, fmt.Errorf("the state of ensemble %q is damaged, `zkbench ensemble down --name %s` removes it: %w", name, name, err)
+			return nil, fmt.Errorf("the state of ensemble %q is damaged, `%s` removes it: %w", name, ensemble.DownCommand(name), err)
 		}
 		e.Members = append(e.Members, ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)})
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -55,7 +57,8 @@ func OwnDriver(command string) (Own, error) {
 		return Own{}, fmt.Errorf("%s: the name of the program must have letters or digits, as the variant is named after it", words[0])
 	}
 	if len(own.name) > longestName {
-		return Own{}, fmt.Errorf("%s: the variant is named after the program and its arguments, and %s is longer than %d characters: put the arguments into a script",
+		return Own{}, fmt.Errorf("%s: the variant is named after the program and its arguments, and %s is longer than %d characters: "+
+			"put the arguments into a script",
 			words[0], own.name, longestName)
 	}
 	if _, err := platformOf(file); err != nil {
@@ -63,9 +66,6 @@ func OwnDriver(command string) (Own, error) {
 	}
 	return own, nil
 }
-
-// Name returns the name of the driver's variants.
-func (o Own) Name() string { return o.name }
 
 // AddTo adds the driver's variant to a recipe. A recipe that takes no drivers stays as it is. It is an error if the recipe has a
 // variant of that name.
@@ -82,6 +82,51 @@ func (o Own) AddTo(r variants.Recipe) (variants.Recipe, error) {
 		Forgoes: r.DrivenForgoes,
 	}))
 	return r, nil
+}
+
+// Given are the drivers that a user gives for a run, beside zkbench's own variants.
+type Given []Own
+
+// AddTo returns the recipes with the drivers among the variants of each that takes drivers. A driver whose name a recipe already has is
+// left out there; [Given.Compare] returns the error if the recipe runs.
+func (g Given) AddTo(recipes []variants.Recipe) []variants.Recipe {
+	out := slices.Clone(recipes)
+	for i := range out {
+		for _, own := range g {
+			if with, err := own.AddTo(out[i]); err == nil {
+				out[i] = with
+			}
+		}
+	}
+	return out
+}
+
+// Compare adds the drivers to the variants that a scenario compares. recipes are all recipes, without the drivers. The scenario loses its
+// claims, which are about its own load.
+func (g Given) Compare(s *scenarios.Scenario, recipes []variants.Recipe) error {
+	recipe := *s.RecipeAmong(recipes)
+	if recipe.JoinDriven == nil {
+		driven := list.Where(recipes, func(r variants.Recipe) bool { return r.JoinDriven != nil })
+		names := list.Map(driven, func(r variants.Recipe) string { return r.Name })
+		return fmt.Errorf("%s is a scenario of recipe %s, which takes no drivers; these do: %s", s.Name, s.Recipe, strings.Join(names, ", "))
+	}
+	if len(s.Variants) == 0 {
+		s.Variants = list.Map(s.Selected(recipe), func(v variants.Variant) string { return v.Name })
+	}
+	for _, own := range g {
+		var err error
+		if recipe, err = own.AddTo(recipe); err != nil {
+			return err
+		}
+		if !slices.Contains(s.Variants, own.name) {
+			s.Variants = append(s.Variants, own.name)
+		}
+		if !slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Name == own.name }) {
+			return fmt.Errorf("%s is a %s load, in which no driver can take part: choose another scenario, or --mode closed", s.Name, s.Mode)
+		}
+	}
+	s.Expect = nil
+	return nil
 }
 
 // runsAsItIs reports whether a file is a program by itself. A Java or Python program without a first line that says what runs it is none,

@@ -49,8 +49,8 @@ func TestOwnDriver(t *testing.T) {
 			_, err = own.AddTo(lock.Recipe())
 		}
 		refused := err != nil && want.refusal != "" && strings.Contains(err.Error(), want.refusal)
-		if accepted := err == nil && own.Name() == want.name; !refused && !accepted {
-			t.Errorf("%q: the variant is %q, and the error %v; want %+v", command, own.Name(), err, want)
+		if accepted := err == nil && own.name == want.name; !refused && !accepted {
+			t.Errorf("%q: the variant is %q, and the error %v; want %+v", command, own.name, err, want)
 		}
 	}
 	unchanged, err := Own{name: "x"}.AddTo(variants.Recipe{Name: "barrier"})

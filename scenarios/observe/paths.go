@@ -13,24 +13,14 @@ const mostPaths = 1000
 
 // pathStats is what happened to the znodes of one folded path.
 type pathStats struct {
-	path       string
-	operations map[wire.Opcode]*operationStats
-	watchesSet int64
-	fired      int64
-	unfollowed int64 // notifications that were followed by another one of the path before a successful write of the session
-}
-
-// operationStats is what one kind of request did.
-type operationStats struct {
-	count             int64
-	failed            map[wire.Code]int64
-	bytesIn, bytesOut int64
+	PathReport // without its operations
+	operations map[wire.Opcode]*OperationReport
 }
 
 // requests returns the number of requests.
 func (p *pathStats) requests() (n int64) {
 	for _, o := range p.operations {
-		n += o.count
+		n += o.Count
 	}
 	return n
 }
@@ -47,7 +37,7 @@ func newPaths() *paths {
 }
 
 func newPathStats(path string) *pathStats {
-	return &pathStats{path: path, operations: map[wire.Opcode]*operationStats{}}
+	return &pathStats{PathReport: PathReport{Path: path}, operations: map[wire.Opcode]*OperationReport{}}
 }
 
 // of returns the statistics of a path.
@@ -69,7 +59,7 @@ func (ps *paths) prune() {
 	all := ps.sorted()
 	for _, p := range all[len(all)/2:] {
 		ps.rest.add(p)
-		delete(ps.by, p.path)
+		delete(ps.by, p.Path)
 		ps.gone++
 	}
 }
@@ -77,7 +67,7 @@ func (ps *paths) prune() {
 // sorted returns the statistics of all paths, the busiest first.
 func (ps *paths) sorted() []*pathStats {
 	return slices.SortedFunc(maps.Values(ps.by), func(a, b *pathStats) int {
-		return cmp.Or(cmp.Compare(b.requests()+b.fired, a.requests()+a.fired), cmp.Compare(a.path, b.path))
+		return cmp.Or(cmp.Compare(b.requests()+b.Fired, a.requests()+a.Fired), cmp.Compare(a.Path, b.Path))
 	})
 }
 
@@ -86,52 +76,52 @@ func (p *pathStats) add(o *pathStats) {
 	for op, theirs := range o.operations {
 		p.operation(op).add(theirs)
 	}
-	p.watchesSet += o.watchesSet
-	p.fired += o.fired
-	p.unfollowed += o.unfollowed
+	p.WatchesSet += o.WatchesSet
+	p.Fired += o.Fired
+	p.Unfollowed += o.Unfollowed
 }
 
 // operation returns the statistics of a kind of request.
-func (p *pathStats) operation(op wire.Opcode) *operationStats {
+func (p *pathStats) operation(op wire.Opcode) *OperationReport {
 	o := p.operations[op]
 	if o == nil {
-		o = &operationStats{failed: map[wire.Code]int64{}}
+		o = &OperationReport{Operation: op.String(), Failed: map[string]int64{}}
 		p.operations[op] = o
 	}
 	return o
 }
 
-func (o *operationStats) add(other *operationStats) {
-	o.count += other.count
-	o.bytesIn += other.bytesIn
-	o.bytesOut += other.bytesOut
-	for code, n := range other.failed {
-		o.failed[code] += n
+func (o *OperationReport) add(other *OperationReport) {
+	o.Count += other.Count
+	o.BytesIn += other.BytesIn
+	o.BytesOut += other.BytesOut
+	for code, n := range other.Failed {
+		o.Failed[code] += n
 	}
 }
 
 // exchanged counts a request.
 func (p *pathStats) exchanged(e wire.Exchange) {
 	o := p.operation(e.Op)
-	o.count++
-	o.bytesIn += e.BytesIn
-	o.bytesOut += e.BytesOut
+	o.Count++
+	o.BytesIn += e.BytesIn
+	o.BytesOut += e.BytesOut
 	if e.Code != wire.OK {
-		o.failed[e.Code]++
+		o.Failed[e.Code.String()]++
 	}
 	if e.Armed {
-		p.watchesSet++
+		p.WatchesSet++
 	}
 }
 
 // notified counts a notification to a session. The one before it was of no use if no successful write of the session followed.
 func (p *pathStats) notified(s *session) {
-	p.fired++
+	p.Fired++
 	if len(s.woken) == mostPaths { // a reader that never writes, of paths that do not fold
 		clear(s.woken)
 	}
 	if s.woken[p] {
-		p.unfollowed++
+		p.Unfollowed++
 	}
 	s.woken[p] = true
 }

@@ -127,7 +127,8 @@ func (o *Observer) Report() Report {
 	w := o.window
 	traffic, herds := w.counts.Traffic(), w.kinds.sizes.herd()
 	r := Report{
-		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions, Expired: w.expired, Learned: o.learned, StuckEnded: w.stuckEnded,
+		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions,
+		Expired: w.expired, Learned: o.learned, StuckEnded: w.stuckEnded,
 		Requests: traffic.Requests, Failed: traffic.FailedRequests, Notifications: w.counts.TotalNotifications(),
 		BytesIn: traffic.BytesIn, BytesOut: w.counts.BytesOut,
 		HerdP50: herds.Quantile(0.5), HerdMax: herds.Max(), HerdGuessed: !o.herds.named,
@@ -187,7 +188,9 @@ func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
 }
 
 func (h *herd) report() Herd {
-	out := Herd{Event: h.typ.String(), Path: h.path, Notifications: h.size, Sessions: h.sessions, Spread: h.last - h.first, Effects: []Effect{}}
+	out := Herd{
+		Event: h.typ.String(), Path: h.path, Notifications: h.size, Sessions: h.sessions, Spread: h.last - h.first, Effects: []Effect{},
+	}
 	if h.zxid > 0 {
 		out.Zxid = fmt.Sprintf("%#x", h.zxid)
 	}
@@ -225,12 +228,11 @@ func (ps *paths) report() (listed []PathReport, others *PathReport) {
 }
 
 func (p *pathStats) report() PathReport {
-	out := PathReport{Path: p.path, WatchesSet: p.watchesSet, Fired: p.fired, Unfollowed: p.unfollowed, Operations: []OperationReport{}}
-	for op, o := range p.operations {
-		one := OperationReport{Operation: op.String(), Count: o.count, BytesIn: o.bytesIn, BytesOut: o.bytesOut, Failed: map[string]int64{}}
-		for code, n := range o.failed {
-			one.Failed[code.String()] += n
-		}
+	out := p.PathReport
+	out.Operations = []OperationReport{}
+	for _, o := range p.operations {
+		one := *o
+		one.Failed = maps.Clone(o.Failed)
 		out.Operations = append(out.Operations, one)
 	}
 	slices.SortFunc(out.Operations, func(a, b OperationReport) int {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -12,9 +13,14 @@ import (
 // spareFiles is how many file descriptors zkbench needs besides those of the clients: bystanders, administration, results.
 const spareFiles = 64
 
-// CheckFileLimit returns an error if the scenario needs more connections than the process may open. On the embedded
+// CheckResources returns an error if a scenario clearly needs more files or memory than the process may use.
+func CheckResources(s scenarios.Scenario, engine ensemble.Engine) error {
+	return errors.Join(checkFileLimit(s, engine), checkMemory(s, engine, availableMemory()))
+}
+
+// checkFileLimit returns an error if the scenario needs more connections than the process may open. On the embedded
 // engine both ends of a connection are in this process. The Go runtime has already raised the soft limit to the hard one.
-func CheckFileLimit(s scenarios.Scenario, engine ensemble.Engine) error {
+func checkFileLimit(s scenarios.Scenario, engine ensemble.Engine) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return nil //nolint:nilerr // a system without this limit has nothing to check
@@ -57,12 +63,8 @@ const (
 	outstandingMemory = maxOutstanding * 10 << 10
 )
 
-// CheckMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an
-// estimate, as it depends on the variants.
-func CheckMemory(s scenarios.Scenario, engine ensemble.Engine) error {
-	return checkMemory(s, engine, availableMemory())
-}
-
+// checkMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an estimate, as it
+// depends on the variants.
 func checkMemory(s scenarios.Scenario, engine ensemble.Engine, available uint64) error {
 	need := memoryNeeded(s, engine)
 	if need <= float64(available) {

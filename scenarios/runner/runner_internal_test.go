@@ -187,11 +187,11 @@ func TestHistogramQuantile(t *testing.T) {
 func TestFileLimit(t *testing.T) {
 	s := scenarios.Default()
 	s.Clients = []int{1}
-	if err := CheckFileLimit(s, ensemble.Embedded); err != nil {
+	if err := checkFileLimit(s, ensemble.Embedded); err != nil {
 		t.Error(err)
 	}
 	s.Clients = []int{1, 1 << 40}
-	if err := CheckFileLimit(s, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+	if err := checkFileLimit(s, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("error = %v, want what to do", err)
 	}
 }

@@ -59,3 +59,15 @@ func Named(name string) func() variants.Recipe {
 	}
 	return func() variants.Recipe { return Recipes()[i] }
 }
+
+// Variant returns the variant with a name such as "lock/znode", and its recipe.
+func Variant(name string) (r variants.Recipe, v variants.Variant, known bool) {
+	for _, r := range Recipes() {
+		for _, v := range r.All() {
+			if r.Name+"/"+v.Name == name {
+				return r, v, true
+			}
+		}
+	}
+	return r, v, false
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os/exec"
 	"sync"
 	"time"
@@ -23,16 +24,22 @@ type Pool struct {
 // Environment is what a worker's environment has beside its parent's.
 func Environment() []string { return []string{"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=400"} }
 
-// Do does all jobs, until the channel is closed or ctx ends, and calls done with each report, one at a time. It is an error if no worker can
-// be started, or if ctx ends.
-func (p Pool) Do(ctx context.Context, jobs <-chan Job, done func(Job, Report)) error {
-	var mu sync.Mutex
+// Do does all jobs, until there are no more or ctx ends, and calls done with each report, one at a time. It asks for a job when a worker
+// has none. It is an error if no worker can be started, or if ctx ends.
+func (p Pool) Do(ctx context.Context, jobs iter.Seq[Job], done func(Job, Report)) error {
+	var asking, reporting sync.Mutex
+	next, stop := iter.Pull(jobs)
+	defer stop()
 	working, ctx := errgroup.WithContext(ctx)
 	for range p.Workers {
 		working.Go(func() error {
-			return p.work(ctx, jobs, func(j Job, r Report) {
-				mu.Lock()
-				defer mu.Unlock()
+			return p.work(ctx, func() (Job, bool) {
+				asking.Lock()
+				defer asking.Unlock()
+				return next()
+			}, func(j Job, r Report) {
+				reporting.Lock()
+				defer reporting.Unlock()
 				done(j, r)
 			})
 		})
@@ -41,35 +48,32 @@ func (p Pool) Do(ctx context.Context, jobs <-chan Job, done func(Job, Report)) e
 }
 
 // work does jobs with one worker after the other.
-func (p Pool) work(ctx context.Context, jobs <-chan Job, done func(Job, Report)) error {
+func (p Pool) work(ctx context.Context, next func() (Job, bool), done func(Job, Report)) error {
 	const jobsPerWorker = 500 // runs whose goroutines were left occupy memory
 	var w *worker
 	defer func() { w.stop() }()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case j, more := <-jobs:
-			if !more { // because there are no others, or because ctx has ended
-				return context.Cause(ctx)
-			}
-			var err error
-			if w == nil {
-				if w, err = p.start(ctx); err != nil {
-					return fmt.Errorf("start a worker: %w", err)
-				}
-			}
-			r, err := w.do(j)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			done(j, r)
-			if err != nil || n%jobsPerWorker == 0 {
-				w.stop()
-				w = nil
+	for n := 1; ctx.Err() == nil; n++ {
+		j, more := next()
+		if !more {
+			break
+		}
+		var err error
+		if w == nil {
+			if w, err = p.start(ctx); err != nil {
+				return fmt.Errorf("start a worker: %w", err)
 			}
 		}
+		r, err := w.do(j)
+		if ctx.Err() != nil {
+			break
+		}
+		done(j, r)
+		if err != nil || n%jobsPerWorker == 0 {
+			w.stop()
+			w = nil
+		}
 	}
+	return context.Cause(ctx)
 }
 
 // worker is one process.

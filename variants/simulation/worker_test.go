@@ -66,12 +66,11 @@ func TestPlansRepeat(t *testing.T) {
 	plans := plansOf(1)
 	histories := map[string][]uint64{}
 	for range 2 {
-		jobs := make(chan simulation.Job, len(plans))
+		var jobs []simulation.Job
 		for _, p := range plans {
-			jobs <- simulation.Job{Plan: p}
+			jobs = append(jobs, simulation.Job{Plan: p})
 		}
-		close(jobs)
-		if err := pool().Do(t.Context(), jobs, func(j simulation.Job, r simulation.Report) {
+		if err := pool().Do(t.Context(), slices.Values(jobs), func(j simulation.Job, r simulation.Report) {
 			name := j.Plan.Recipe + "/" + j.Plan.Variant
 			histories[name] = append(histories[name], r.Outcome.Fingerprint)
 		}); err != nil {
@@ -92,10 +91,7 @@ func TestPlansRepeat(t *testing.T) {
 
 // A worker that dies is a finding of its job, and does not keep others from being done.
 func TestWorkersThatDie(t *testing.T) {
-	jobs := make(chan simulation.Job, 2)
-	jobs <- simulation.Job{Plan: simulation.Plan{Recipe: "no such recipe"}}
-	jobs <- simulation.Job{Plan: plansOf(0, "barrier")[0]}
-	close(jobs)
+	jobs := slices.Values([]simulation.Job{{Plan: simulation.Plan{Recipe: "no such recipe"}}, {Plan: plansOf(0, "barrier")[0]}})
 	p := pool()
 	p.Workers = 1
 	outcomes := map[string]simulation.Outcome{}

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"bytes"
@@ -42,19 +42,19 @@ func TestProgressLine(t *testing.T) {
 // Without a terminal there is a line for each minute of a long measurement, and none about a short one.
 func TestLiveWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out)
-	p.begin("lock-contention")
-	p.step(0, 2, "lock/znode, 1 client, repeat 1")
-	p.show(runner.Live{Elapsed: time.Second})
+	p := New(&out)
+	p.Begin("lock-contention")
+	p.Step(0, 2, "lock/znode, 1 client, repeat 1")
+	p.Show(runner.Live{Elapsed: time.Second})
 	for second := range 150 {
-		p.show(at(time.Duration(second)*time.Second + 300*time.Millisecond))
+		p.Show(at(time.Duration(second)*time.Second + 300*time.Millisecond))
 	}
-	p.step(1, 2, "lock/znode, 2 clients, repeat 1")
-	p.show(at(59 * time.Second))
-	p.show(at(61 * time.Second))
-	p.show(at(2 * time.Hour)) // over
-	p.step(2, 2, "")
-	p.close()
+	p.Step(1, 2, "lock/znode, 2 clients, repeat 1")
+	p.Show(at(59 * time.Second))
+	p.Show(at(61 * time.Second))
+	p.Show(at(2 * time.Hour)) // over
+	p.Step(2, 2, "")
+	p.Close()
 	const numbers = ": in the last 10s 523 operations/s, handoff p99 2.10 ms, 25627 notifications/s, largest herd 49"
 	want := strings.Join([]string{
 		"lock-contention [1/2] lock/znode, 1 client, repeat 1",
@@ -71,13 +71,13 @@ func TestLiveWithoutATerminal(t *testing.T) {
 // A load of a number of operations, whose length is not known, has a line for each minute, too.
 func TestLiveOfALoadOfUnknownLength(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out)
-	p.begin("crowd-lock")
-	p.step(0, 1, "lock/znode, 4,000 clients, repeat 1")
+	p := New(&out)
+	p.Begin("crowd-lock")
+	p.Step(0, 1, "lock/znode, 4,000 clients, repeat 1")
 	for second := range 130 {
 		drain := at(time.Duration(second) * time.Second)
 		drain.Planned = 0
-		p.show(drain)
+		p.Show(drain)
 	}
 	for _, want := range []string{"crowd-lock [1/1] 1m0s: in the last 10s", "crowd-lock [1/1] 2m0s: in the last 10s"} {
 		if strings.Count(out.String(), want) != 1 {
@@ -86,24 +86,10 @@ func TestLiveOfALoadOfUnknownLength(t *testing.T) {
 	}
 }
 
-// What runs a scenario, also for the trial of a capacity, shows the load and the sessions of a crowd.
-func TestRunnersShowProgress(t *testing.T) {
-	var out bytes.Buffer
-	r := newRunner(target{}, "run", newProgress(&out), nil)
-	r.Progress(0, 1, "lock/znode, 5,000 clients, repeat 1")
-	r.Connecting(64, 5000)
-	r.Live(at(time.Minute))
-	for _, want := range []string{"[1/1] lock/znode", "connect 64 of 5,000 sessions", "1m0s of 1h0m2s"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("said\n%swithout %q", out.String(), want)
-		}
-	}
-}
-
 // onTerminal returns a progress on a terminal of a size.
-func onTerminal(out *bytes.Buffer, columns, rows int) *progress {
-	p := newProgress(out)
-	p.terminal, p.size = true, func() (int, int) { return columns, rows }
+func onTerminal(out *bytes.Buffer, columns, rows int) *Progress {
+	p := New(out)
+	p.out.Size = func() (int, int) { return columns, rows }
 	return p
 }
 
@@ -115,14 +101,14 @@ func TestLiveOnATerminal(t *testing.T) {
 	}{{24, 7, "\r\033[6A\033[J"}, {7, 6, "\r\033[5A\033[J"}, {0, 1, "\r\033[K"}} {
 		var out bytes.Buffer
 		p := onTerminal(&out, 80, tt.rows)
-		p.step(0, 2, "lock/znode, 1 client, repeat 1")
-		p.pause()
+		p.Step(0, 2, "lock/znode, 1 client, repeat 1")
+		p.Pause()
 		before := out.Len()
 		for second := range 3 {
-			p.show(at(time.Duration(second) * time.Second))
+			p.Show(at(time.Duration(second) * time.Second))
 		}
 		p.out.Write([]byte("interrupted"))
-		p.pause()
+		p.Pause()
 		shown := out.String()[before:]
 		if strings.Count(shown, tt.clear) != 3 || !strings.Contains(shown, tt.clear+"interrupted") || strings.Count(shown, "\n") != 3*(tt.lines-1) {
 			t.Errorf("%d rows: %q", tt.rows, shown)

@@ -1,9 +1,10 @@
-package main
+package progress
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/screen"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
@@ -45,7 +46,7 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 	if l.WarmUp {
 		times += ", warm-up"
 	}
-	lines := []string{shortened(what, max(columns-table.Width(times), 0)) + times}
+	lines := []string{screen.Shortened(what, max(columns-table.Width(times), 0)) + times}
 	for _, t := range tracks(l) {
 		lines = append(lines, t.line(l.Minute, columns))
 	}
@@ -53,7 +54,7 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 	if l.Next == "" {
 		next = "the last measurement of its scenario"
 	}
-	return append(lines, shortened(next, columns))
+	return append(lines, screen.Shortened(next, columns))
 }
 
 // line returns the label, the value of the last seconds, the sparkline and, if there is room, the peak.

@@ -1,4 +1,4 @@
-package main
+package observe
 
 import (
 	"fmt"
@@ -11,22 +11,21 @@ import (
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
-	"github.com/zkbench/zkbench/scenarios/observe"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// observeText returns the report of an observation for a terminal of so many columns.
-func observeText(r observe.Report, connections proxy.Stats, columns int) string {
+// Text returns the report for a terminal of so many columns.
+func (r Report) Text(connections proxy.Stats, columns int) string {
 	w := &sections{columns: columns}
-	w.say("observed %s: %s", seconds(r.Length), observeSummary(r))
+	w.say("observed %s: %s", seconds(r.Length), r.summary())
 	if r.Requests == 0 && connections.Connections == 0 {
 		w.say("no client has connected: point the application at the addresses of this command instead of the servers'")
 	}
 	w.herds(r)
 	w.paths(r)
 	w.waiters(r)
-	w.section("what it looks like", len(r.Looks), func(i int) string { return lookText(r.Looks[i], max(r.MostSessions, 1)) })
-	lines := incidentLines(r, connections)
-	w.section("connections", len(lines), func(i int) string { return lines[i] })
+	w.section("what it looks like", list.Map(r.Looks, func(l Look) string { return l.text(max(r.MostSessions, 1)) }))
+	w.section("connections", incidentLines(r, connections))
 	return w.String()
 }
 
@@ -48,24 +47,23 @@ func (w *sections) title(format string, args ...any) {
 }
 
 // section adds a list with a title, and nothing if it has no items.
-func (w *sections) section(title string, items int, item func(i int) string) {
-	if items == 0 {
-		return
+func (w *sections) section(title string, items []string) {
+	if len(items) > 0 {
+		w.title("%s", title)
 	}
-	w.title("%s", title)
-	for i := range items {
-		w.say("- %s", item(i))
+	for _, item := range items {
+		w.say("- %s", item)
 	}
 }
 
-func (w *sections) herds(r observe.Report) {
-	w.section(herdTitle(r), len(r.Herds), func(i int) string { return herdText(r.Herds[i]) })
+func (w *sections) herds(r Report) {
+	w.section(herdTitle(r), list.Map(r.Herds, HerdKind.String))
 	if r.OtherHerds > 0 {
 		w.say("- %s herds with other causes", table.Grouped(r.OtherHerds))
 	}
 }
 
-func (w *sections) paths(r observe.Report) {
+func (w *sections) paths(r Report) {
 	if len(r.Paths) == 0 {
 		return
 	}
@@ -77,8 +75,9 @@ func (w *sections) paths(r observe.Report) {
 	}
 }
 
-func (w *sections) waiters(r observe.Report) {
-	w.section("stuck: exists has set a watch on a sequential znode that is gone; no notification will come", len(r.Stuck), func(i int) string { return waiterText(r.Stuck[i]) })
+func (w *sections) waiters(r Report) {
+	const stuck = "stuck: exists has set a watch on a sequential znode that is gone; no notification will come"
+	w.section(stuck, list.Map(r.Stuck, Waiter.String))
 	if r.MoreStuck > 0 {
 		w.say("- and %d more", r.MoreStuck)
 	}
@@ -90,8 +89,8 @@ func (w *sections) waiters(r observe.Report) {
 	}
 }
 
-// observeSummary returns the line about the whole window.
-func observeSummary(r observe.Report) string {
+// summary returns the line about the whole window.
+func (r Report) summary() string {
 	sessions := fmt.Sprintf("%d sessions", r.MostSessions)
 	if r.Requests == 0 {
 		return sessions + ", and no request: the application is idle, or uses the servers directly"
@@ -117,15 +116,15 @@ func perSecond(n int64, length time.Duration) float64 {
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
-func herdTitle(r observe.Report) string {
+func herdTitle(r Report) string {
 	if r.HerdGuessed {
 		return "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
 	}
 	return "largest herds, cause first"
 }
 
-// herdText returns the largest herd of a kind, and how many there were.
-func herdText(k observe.HerdKind) string {
+// String describes the largest herd of a kind, and how many there were.
+func (k HerdKind) String() string {
 	h := k.Largest
 	cause := "transaction not known"
 	switch {
@@ -147,7 +146,7 @@ func herdText(k observe.HerdKind) string {
 	return text
 }
 
-func effectsText(effects []observe.Effect) string {
+func effectsText(effects []Effect) string {
 	var parts []string
 	for _, e := range effects {
 		failed := ""
@@ -164,13 +163,14 @@ func effectsText(effects []observe.Effect) string {
 }
 
 // pathTable returns the table of paths. Watches and notifications stand in the first line of a path.
-func pathTable(r observe.Report) *table.Table {
+func pathTable(r Report) *table.Table {
 	t := table.New(
 		table.Column{Title: "path", Fill: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
-		table.Column{Title: "failed", Need: 1}, table.Column{Title: "bytes in", Right: true, Need: 3}, table.Column{Title: "watches set", Right: true, Need: 2},
-		table.Column{Title: "fired", Right: true}, table.Column{Title: "no write followed", Right: true},
+		table.Column{Title: "failed", Need: 1}, table.Column{Title: "bytes in", Right: true, Need: 3},
+		table.Column{Title: "watches set", Right: true, Need: 2}, table.Column{Title: "fired", Right: true},
+		table.Column{Title: "no write followed", Right: true},
 	)
-	add := func(p observe.PathReport) {
+	add := func(p PathReport) {
 		watches := []any{table.Grouped(p.WatchesSet), table.Grouped(p.Fired), table.Grouped(p.Unfollowed)}
 		if len(p.Operations) == 0 {
 			t.Row(slices.Concat([]any{p.Path, table.Missing, "0", "", "0"}, watches)...)
@@ -199,17 +199,17 @@ func failedText(failed map[string]int64) string {
 	return strings.Join(list.Map(slices.Sorted(maps.Keys(failed)), text), ", ")
 }
 
-func waiterText(w observe.Waiter) string {
+func (w Waiter) String() string {
 	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", w.Session, w.Path, seconds(w.Since))
 }
 
-// lookText says what znodes are used like, and what a better variant would cost.
-func lookText(l observe.Look, sessions int) string {
+// text says what znodes are used like, and what a better variant would cost.
+func (l Look) text(sessions int) string {
 	text := fmt.Sprintf("%s: %s", l.Because, l.Variant)
 	if l.Better == "" {
 		return text + fmt.Sprintf("; see `zkbench explain %s`", l.Variant)
 	}
-	if _, v, known := variantNamed(l.Better); known {
+	if _, v, known := catalog.Variant(l.Better); known {
 		text += fmt.Sprintf("; %s would need at most %s and %s per operation with %d sessions", l.Better,
 			amount(v.Free.Requests.At(sessions), "request"), amount(v.Free.Notifications.At(sessions), "notification"), sessions)
 	}
@@ -226,28 +226,30 @@ func amount(v float64, noun string) string {
 }
 
 // incidentLines returns what happened to connections, beside requests and replies.
-func incidentLines(r observe.Report, connections proxy.Stats) []string {
+func incidentLines(r Report, connections proxy.Stats) []string {
 	var lines []string
-	if connections.Commands > 0 {
-		lines = append(lines, "four-letter commands, forwarded and not decoded: "+table.Grouped(connections.Commands))
+	count := func(what string, n int64) {
+		if n > 0 {
+			lines = append(lines, what+": "+table.Grouped(n))
+		}
 	}
-	if r.Expired > 0 {
-		lines = append(lines, "sessions that ran out: "+table.Grouped(r.Expired))
-	}
+	count("four-letter commands, forwarded and not decoded", connections.Commands)
+	count("sessions that ran out", r.Expired)
 	if r.Learned > 0 {
 		lines = append(lines, "sessions whose client has read the servers' own addresses: "+table.Grouped(r.Learned)+
 			"; it may connect to these, past zkbench, as Curator does unless its ensemble tracker is off")
 	}
 	meanings := map[proxy.IncidentKind]string{
-		proxy.Unreachable: "connections that a server did not take", proxy.EndedServer: "connections that a server ended, with their sessions still open",
-		proxy.EndedClient: "connections that a client ended without closing its session", proxy.Refused: "connect requests that a server refused",
+		proxy.Unreachable:  "connections that a server did not take",
+		proxy.EndedServer:  "connections that a server ended, with their sessions still open",
+		proxy.EndedClient:  "connections that a client ended without closing its session",
+		proxy.Refused:      "connect requests that a server refused",
 		proxy.NotZooKeeper: "connections that do not speak ZooKeeper's protocol, forwarded and not counted",
-		proxy.Encrypted:    "connections with TLS, forwarded and not counted", proxy.Unmatched: "connections with frames that could not be decoded, so that counts are too low",
+		proxy.Encrypted:    "connections with TLS, forwarded and not counted",
+		proxy.Unmatched:    "connections with frames that could not be decoded, so that counts are too low",
 	}
 	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
-		if n := r.IncidentCounts[kind]; n > 0 {
-			lines = append(lines, meanings[kind]+": "+table.Grouped(n))
-		}
+		count(meanings[kind], r.IncidentCounts[kind])
 	}
 	for _, i := range r.Incidents[max(len(r.Incidents)-printedIncidents, 0):] {
 		lines = append(lines, incidentText(i))
@@ -258,7 +260,7 @@ func incidentLines(r observe.Report, connections proxy.Stats) []string {
 // printedIncidents is how many incidents are printed, the latest ones.
 const printedIncidents = 8
 
-// incidentText returns one incident.
+// incidentText describes one incident.
 func incidentText(i proxy.Incident) string {
 	text := fmt.Sprintf("at %s: %s: client %s, server %s", seconds(i.At), i.Kind, i.Client, i.Server)
 	if i.Session != 0 {

@@ -1,0 +1,191 @@
+// Package campaign measures pairs of runs of two builds of zkbench on one ensemble.
+//
+// It takes one position: only the build may differ within a pair. Both runs have the same flags and the same seed, and it is drawn which
+// one comes first, so that neither drift nor a load that comes and goes favours one side.
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// Errors that end a series although its runs could be started.
+var (
+	ErrBroken   = errors.New("a recipe broke its promise")
+	ErrHopeless = errors.New("stopped, as further pairs cannot correct this")
+)
+
+// Pair is the documents of both sides, first those of the base.
+type Pair = [2][]*results.Document
+
+// Series is a series of pairs of runs, one run of each of two builds.
+type Series struct {
+	Base, Head string // executables
+	Scenario   string
+	Load       scenarios.Overrides // of all runs
+	Where      []string            // the flags by which a run finds the ensemble, see [Share]
+	Folder     string              // for the results and logs
+	Seed       uint64              // decides the order within pairs and the seeds of the runs
+	Progress   io.Writer           // gets a line for each run
+
+	Unreadable []error // results that could not be read
+
+	start  func(ctx context.Context, binary string, args []string, log io.Writer) (exitCode int, err error) // nil starts a process
+	random *rand.Rand
+	orders []string // which side of each pair came first
+}
+
+// SameBuild reports whether both sides are the same build.
+func (s *Series) SameBuild() bool {
+	base, errBase := os.ReadFile(s.Base)
+	head, errHead := os.ReadFile(s.Head)
+	return errBase == nil && errHead == nil && bytes.Equal(base, head)
+}
+
+// Compare measures the pairs that the rules ask for, and further pairs of the variants that the first pairs flag. If it fails, it returns
+// the pairs so far.
+func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.Pairs, err error) {
+	rule := rules.Rule
+	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, rules.CheckPair); err != nil {
+		return pairs, err
+	}
+	if variants, clients := pairs.Flagged(rules); len(variants) > 0 {
+		fmt.Fprintf(s.Progress, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
+			rule.ScreenPairs, strings.Join(variants, ", "), rule.ConfirmPairs)
+		load := s.Load.With(scenarios.Overrides{"variants": variants, "clients": list.Map(clients, strconv.Itoa)})
+		pairs.Confirm, err = s.measure(ctx, rule.ConfirmPairs, load, nil)
+	}
+	return pairs, err
+}
+
+// Measure measures the first pairs of a series. It ends with [ErrHopeless] if check refuses the first one. If it fails, it returns the
+// pairs so far, and the last of them may lack one side.
+func (s *Series) Measure(ctx context.Context, pairs int, check func(Pair) error) ([]Pair, error) {
+	return s.measure(ctx, pairs, s.Load, check)
+}
+
+func (s *Series) measure(ctx context.Context, pairs int, load scenarios.Overrides, check func(Pair) error) ([]Pair, error) {
+	var out []Pair
+	last := len(s.orders) + pairs
+	for range pairs {
+		pair, err := s.pair(ctx, last, load)
+		out = append(out, pair)
+		if err != nil {
+			return out, err
+		}
+		if len(out) == 1 && check != nil {
+			if err := check(pair); err != nil {
+				return out, fmt.Errorf("%w: %w (%s)", ErrHopeless, err, s.Folder)
+			}
+		}
+	}
+	return out, nil
+}
+
+// pair measures the next pair. last is the number of the last one that is planned.
+func (s *Series) pair(ctx context.Context, last int, load scenarios.Overrides) (pair Pair, err error) {
+	if s.random == nil {
+		s.random = rand.New(rand.NewPCG(s.Seed, 0))
+	}
+	first := s.random.IntN(2)
+	load = load.With(scenarios.Overrides{"repeats": {"1"}, "seed": {strconv.FormatUint(s.random.Uint64(), 10)}})
+	s.orders = append(s.orders, gate.Sides()[first]+" first")
+	for _, side := range []int{first, 1 - first} {
+		fmt.Fprintf(s.Progress, "%s [pair %d/%d] %s\n", s.Scenario, len(s.orders), last, gate.Sides()[side])
+		if pair[side], err = s.run(ctx, side, load); err != nil {
+			break
+		}
+	}
+	return pair, err
+}
+
+// run measures one side of the current pair and returns its documents. It returns no error for invalid results and broken recipes,
+// because the gate finds them in the documents. Exception: if the head's exit code reports a broken recipe that is in no document, it
+// returns [ErrBroken].
+func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([]*results.Document, error) {
+	dir := filepath.Join(s.Folder, fmt.Sprintf("pair-%02d", len(s.orders)), gate.Sides()[side])
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(dir + ".log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	binary := []string{s.Base, s.Head}[side]
+	args := slices.Concat([]string{"run", s.Scenario, "--out", dir}, s.Where, load.Arguments())
+	start := s.start
+	if start == nil {
+		start = startProcess
+	}
+	code, err := start(ctx, binary, args, log)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, err
+	case !slices.Contains([]int{outcome.CodePass, outcome.CodeRegression, outcome.CodeBroken, outcome.CodeInvalid}, code):
+		return nil, fmt.Errorf("%s %s exited with %d:\n%s", binary, strings.Join(args, " "), code, lastLines(log.Name()))
+	}
+	evidence := gate.Read([]string{dir})
+	s.Unreadable = append(s.Unreadable, evidence.Unreadable...)
+	broken := slices.ContainsFunc(evidence.Documents, (*results.Document).Broken)
+	if gate.Sides()[side] == "head" && code == outcome.CodeBroken && !broken {
+		return nil, fmt.Errorf("%w: see %s", ErrBroken, log.Name())
+	}
+	return evidence.Documents, nil
+}
+
+// lastLines returns the last five lines of a log.
+func lastLines(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(len(lines)-5, 0):], []byte("\n")))
+}
+
+// startProcess runs a binary in its own process group until it exits. A Ctrl-C on the terminal then interrupts it once, through ctx. A
+// second interrupt would make it exit before it has taken down its ensemble.
+func startProcess(ctx context.Context, binary string, args []string, log io.Writer) (int, error) {
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	err := cmd.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return outcome.CodePass, err
+}
+
+// Arguments returns the flags that all runs have.
+func (s *Series) Arguments() []string { return slices.Concat(s.Load.Arguments(), s.Where) }
+
+// Record stores in the folder how the pairs were measured.
+func (s *Series) Record() error {
+	return store.WriteSealed(filepath.Join(s.Folder, "campaign.json"), map[string]any{
+		"scenario": s.Scenario, "base": s.Base, "head": s.Head, "args": s.Arguments(), "order_seed": s.Seed, "orders": s.orders,
+	})
+}

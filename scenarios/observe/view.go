@@ -1,0 +1,74 @@
+package observe
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results/screen"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// lineInterval is the time between two lines about an observation under way, where there is no terminal.
+const lineInterval = 10 * time.Second
+
+// View shows an observation under way. On a terminal, that is a block that is redrawn. Otherwise, it is a line now and then, and a line
+// for each stuck client as soon as it is found. Make one with [NewView].
+type View struct {
+	out   *screen.Screen
+	lines int
+	stuck map[string]bool // those that were printed, by session and path
+}
+
+// NewView returns a view that has shown nothing yet.
+func NewView(out io.Writer) *View { return &View{out: screen.Of(out), stuck: map[string]bool{}} }
+
+// Show shows the report so far. It is called once a second.
+func (v *View) Show(r Report) {
+	if v.out.Size != nil {
+		columns, rows := v.out.Size()
+		v.out.Draw(r.block(columns-1, rows))
+		return
+	}
+	for _, w := range r.Stuck {
+		if key := w.Session + w.Path; !v.stuck[key] {
+			v.stuck[key] = true
+			fmt.Fprintf(v.out, "stuck: %s\n", w)
+		}
+	}
+	if due := int(r.Length / lineInterval); due != v.lines {
+		v.lines = due
+		fmt.Fprintf(v.out, "%s: %s\n", seconds(r.Length), r.summary())
+	}
+}
+
+// Close removes the block.
+func (v *View) Close() { v.out.Clear() }
+
+// block returns the lines about an observation under way: the window, the last seconds, the stuck clients and the largest herds, as
+// far as there is room.
+func (r Report) block(columns, rows int) []string {
+	state := ""
+	if !r.Open {
+		state = " (ended)"
+	}
+	texts := []string{fmt.Sprintf("%s%s: %s", seconds(r.Length), state, r.summary())}
+	if l := r.Recent; l.Length > 0 {
+		texts = append(texts, fmt.Sprintf("last %s: %s writes/s, %s failed requests/s, %s notifications/s, largest herd %d", seconds(l.Length),
+			table.Count(l.PerSecond(l.Operations)), table.Count(l.PerSecond(l.FailedRequests)),
+			table.Count(l.PerSecond(l.Notifications)), l.LargestHerd))
+	}
+	for _, w := range r.Stuck {
+		texts = append(texts, "stuck: "+w.String())
+	}
+	for _, k := range r.Herds {
+		texts = append(texts, "herd: "+k.String())
+	}
+	lines := strings.Split(table.Wrap(strings.Join(texts, "\n"), columns), "\n")
+	lines = lines[:min(max(rows-1, 1), len(lines))]
+	for i, line := range lines { // a path may be longer than a line
+		lines[i] = screen.Shortened(line, columns)
+	}
+	return lines
+}

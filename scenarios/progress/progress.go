@@ -1,0 +1,166 @@
+// Package progress shows how far a run is, while it runs.
+//
+// It takes one position: a terminal and a log get the same numbers. A terminal has a line with the remaining time between measurements,
+// and a block with the last minute during one. A log has a line for each measurement, and one for each minute of a long one.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results/screen"
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/runner"
+)
+
+// lineInterval is the time between two lines about a measurement under way, where there is no terminal.
+const lineInterval = time.Minute
+
+// Progress is the progress of the scenarios of a run, one after the other. Make one with [New]. Its methods must not be called
+// concurrently.
+type Progress struct {
+	out   *screen.Screen
+	name  string
+	begun time.Time // the first step; zero before
+	done  int       // measurements of total
+	total int
+	what  string // the measurement
+	lines int    // of the measurement, without a terminal
+}
+
+// New returns the progress of a run that has not begun, which is shown on out.
+func New(out io.Writer) *Progress { return &Progress{out: screen.Of(out)} }
+
+// Begin starts a scenario, or another series of measurements with a remaining time of its own.
+func (p *Progress) Begin(name string) {
+	p.Close()
+	p.name = name
+}
+
+// Step shows that done of total measurements are complete, and which one is next.
+func (p *Progress) Step(done, total int, next string) {
+	p.done, p.total, p.what, p.lines = done, total, next, 0
+	switch {
+	case p.out.Size != nil:
+		p.drawLine(next)
+	case next != "":
+		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), next)
+	}
+}
+
+// place returns which measurement of the run is under way.
+func (p *Progress) place() string { return fmt.Sprintf("[%d/%d]", p.done+1, p.total) }
+
+// Count shows that done of total pieces of work are complete, such as seconds. They are too short for a line each.
+func (p *Progress) Count(done, total int, what string) {
+	if p.out.Size != nil {
+		p.Step(done, total, what)
+		return
+	}
+	elapsed := p.elapsed()
+	if due := int(elapsed / lineInterval); due > p.lines {
+		p.lines = due
+		fmt.Fprintf(p.out, "%d of %d %s, %s left\n", done, total, what, remaining(elapsed, done, total))
+	}
+}
+
+// elapsed returns the time since the first step, which is this one if there was none.
+func (p *Progress) elapsed() time.Duration {
+	if p.begun.IsZero() {
+		p.begun = time.Now()
+	}
+	return time.Since(p.begun)
+}
+
+// drawLine replaces what is drawn by a line about the whole run.
+func (p *Progress) drawLine(what string) {
+	columns, _ := p.out.Size()
+	p.out.Draw([]string{progressLine(what, p.done, p.total, p.elapsed(), columns-1)})
+}
+
+// progressLine returns what is going on, a bar, and how long the rest takes if it goes on as in the time that has elapsed, in at most
+// width columns.
+func progressLine(what string, done, total int, elapsed time.Duration, width int) string {
+	const room = 24
+	filled := room * done / max(total, 1)
+	bar := fmt.Sprintf(" %s%s %d/%d", strings.Repeat("█", filled), strings.Repeat("░", room-filled), done, total)
+	if done > 0 {
+		bar += fmt.Sprintf(", %s left", remaining(elapsed, done, total))
+	}
+	return screen.Shortened(what, max(width-table.Width(bar), 0)) + bar
+}
+
+// remaining returns how long the rest takes if it goes on as before.
+func remaining(elapsed time.Duration, done, total int) time.Duration {
+	return (elapsed * time.Duration(total-done) / time.Duration(max(done, 1))).Round(time.Second)
+}
+
+// Show shows what a measurement under way has done in the last seconds.
+func (p *Progress) Show(l runner.Live) {
+	if l.Length == 0 {
+		return
+	}
+	if p.out.Size != nil {
+		p.draw(l)
+		return
+	}
+	left, known := l.Remaining()
+	if due := int(l.Elapsed / lineInterval); due > p.lines && (!known || left >= liveShortest) {
+		p.lines = due
+		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), liveText(l))
+	}
+}
+
+// liveShortest is how much of a measurement must remain, if that is known, for a line about it where there is no terminal.
+const liveShortest = time.Second
+
+// liveText returns the last seconds in words.
+func liveText(l runner.Live) string {
+	return fmt.Sprintf("%s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d", timesOf(l), l.Length,
+		table.Count(l.PerSecond(l.Operations)), l.Phase, p99Of(l), table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
+}
+
+// timesOf returns how long a load has gone on, and how long it takes in all if that is known.
+func timesOf(l runner.Live) string {
+	elapsed := l.Elapsed.Round(time.Second)
+	if left, _ := l.Remaining(); left == 0 {
+		return elapsed.String()
+	}
+	return elapsed.String() + " of " + l.Planned.Round(time.Second).String()
+}
+
+// p99Of returns the p99, or a dash if nothing ended.
+func p99Of(l runner.Live) string {
+	if l.P99 == 0 {
+		return table.Missing
+	}
+	return table.Latency(float64(l.P99))
+}
+
+// draw replaces the block of a terminal by as many lines as there is room for.
+func (p *Progress) draw(l runner.Live) {
+	columns, rows := p.out.Size()
+	lines := liveBlock(p.place()+" "+p.what, l, columns-1)
+	p.out.Draw(lines[:min(max(rows-1, 1), len(lines))])
+}
+
+// Connecting shows how many sessions of the measurement under way are established.
+func (p *Progress) Connecting(done, of int) {
+	text := fmt.Sprintf("connect %s of %s sessions", table.Grouped(int64(done)), table.Grouped(int64(of)))
+	if p.out.Size != nil {
+		p.drawLine(p.what + ": " + text)
+		return
+	}
+	fmt.Fprintf(p.out, "%s %s\n", p.name, text)
+}
+
+// Pause clears the screen for other output. The next step or second shows the progress again.
+func (p *Progress) Pause() { p.out.Clear() }
+
+// Close removes what is drawn, and forgets when the run began.
+func (p *Progress) Close() {
+	p.Pause()
+	p.begun = time.Time{}
+}

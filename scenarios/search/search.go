@@ -1,0 +1,262 @@
+// Package search finds the capacities of a scenario's variants, by trials on an ensemble.
+//
+// It takes one position: a trial is evidence of its own. It has other arrivals than the trials of the same load before it, leaves none of
+// their results beside its own, and what it shows is stored before the next one starts. The variants take turns, a trial each, so that a
+// change of the machine's speed affects all of them.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Trials is a search and the trials that it has run. The exported fields before Documents are its settings.
+type Trials struct {
+	Scenario    scenarios.Scenario // from [Trials.Pace]
+	Objective   capacity.Objective
+	By          string // [capacity.ByRate] or [capacity.ByClients]
+	First, Most int    // the load of the first trial, and the largest to try
+	Folder      string // for the results and the report, which must exist
+
+	Runner *runner.Runner // whose Save the search sets
+	Begin  func(trial string)
+	Save   func(d *results.Document, folder string) error
+	Log    io.Writer // gets a line for each trial
+
+	Documents []*results.Document // of all trials
+	Confirmed []*results.Document // of the last confirmation of each variant
+
+	searches []*variant
+}
+
+// variant is the search for the capacity of one variant.
+type variant struct {
+	name string
+	*capacity.Search
+}
+
+// defaultTrial is the length of a trial of a scenario that has none.
+const defaultTrial = 5 * time.Second
+
+// Pace makes a scenario's load one that can be searched: a single number of clients, and a single rate if it is open. Its claims go, as
+// they are about its own load.
+func (t *Trials) Pace(s scenarios.Scenario) scenarios.Scenario {
+	s.Expect, s.Overview = nil, ""
+	if s.Duration == 0 {
+		s.Duration = defaultTrial
+	}
+	s.Operations, s.Heap, s.AtMost, s.Stages = 0, false, 0, nil
+	if t.By == capacity.ByClients {
+		s.Mode, s.Rate, s.Arrivals, s.Clients = scenarios.Closed, nil, "", []int{t.First}
+		return s
+	}
+	s.Mode, s.Think, s.Rate, s.Clients = scenarios.Open, 0, []int{t.First}, []int{slices.Max(s.Clients)}
+	return s
+}
+
+// Check returns an error if the load has no such metric as the objective's, or more than one number of clients.
+func (t *Trials) Check(recipes []variants.Recipe) error {
+	if err := t.Objective.Check(t.By); err != nil {
+		return fmt.Errorf("--objective: %w", err)
+	}
+	if len(t.Scenario.Clients) != 1 {
+		return errors.New("--clients wants one number for a capacity")
+	}
+	claimed := t.Scenario // whose claim is checked as one of a scenario is
+	claimed.Expect = []string{t.selected(recipes)[0].Name + " " + t.Objective.String()}
+	for _, p := range claimed.Validate(recipes) {
+		return fmt.Errorf("--objective: %s", p.Text)
+	}
+	return nil
+}
+
+// Clip returns the scenario with the largest number of clients that the search may try. If check refuses so many, the search tries
+// fewer, and says so. The error is that of the fewest.
+func (t *Trials) Clip(check func(scenarios.Scenario) error) (largest scenarios.Scenario, err error) {
+	largest = t.Scenario
+	if t.By == capacity.ByRate {
+		return largest, check(largest)
+	}
+	for {
+		largest.Clients = []int{t.Most + t.Most/10 + 1} // the load that must fail
+		if err = check(largest); err == nil || t.Most == t.First {
+			return largest, err
+		}
+		fmt.Fprintf(t.Log, "trying fewer than %d clients: %v\n", t.Most, err)
+		t.Most = max(t.Most*3/4, t.First)
+	}
+}
+
+// Run finds the capacities. After each trial it stores the report, so that an interrupt loses only the trial that was under way. If it
+// fails, the report has the trials so far.
+func (t *Trials) Run(ctx context.Context) (capacity.Report, error) {
+	t.searches = nil
+	for _, v := range t.selected(t.Runner.Recipes) {
+		t.searches = append(t.searches, &variant{v.Name, capacity.NewSearch(t.First, t.Most)})
+	}
+	random := rand.New(rand.NewPCG(t.Scenario.Seed, 0))
+	for more := true; more; {
+		more = false
+		for _, i := range random.Perm(len(t.searches)) {
+			trial, ok := t.searches[i].Next()
+			if !ok {
+				continue
+			}
+			more = true
+			if err := t.try(ctx, t.searches[i], trial); err != nil {
+				return t.report(), err
+			}
+		}
+	}
+	return t.report(), nil
+}
+
+// selected returns the variants whose capacities are searched.
+func (t *Trials) selected(recipes []variants.Recipe) []variants.Variant {
+	return t.Scenario.Selected(*t.Scenario.RecipeAmong(recipes))
+}
+
+// File returns the path of the report.
+func (t *Trials) File() string { return filepath.Join(t.Folder, capacity.File) }
+
+// report returns what the searches have found so far.
+func (t *Trials) report() capacity.Report {
+	r := capacity.Report{
+		Schema: capacity.Schema, Scenario: t.Scenario.Name, By: t.By, Objective: t.Objective.String(), Repeats: t.Scenario.Repeats,
+		First: t.First, Most: t.Most,
+	}
+	if t.By == capacity.ByRate {
+		r.Clients = t.Scenario.Clients[0]
+	}
+	for _, v := range t.searches {
+		r.Add(v.name, v.Search)
+	}
+	for _, d := range t.Documents {
+		r.Engine = d.Environment.Engine
+		if d.Broken() {
+			r.Breaches += d.Breaches()
+		}
+	}
+	return r
+}
+
+// errDecided ends a trial whose outcome further repeats cannot change.
+var errDecided = errors.New("the trial is decided")
+
+// try runs one trial of one variant, and records and stores its outcome.
+func (t *Trials) try(ctx context.Context, v *variant, trial capacity.Trial) error {
+	s := t.scenario(v.name, trial, v.Times(trial.Load))
+	folder, err := t.folder(s, trial)
+	if err != nil {
+		return err
+	}
+	t.Begin(fmt.Sprintf("%s (%s)", s.Name, trial.Purpose))
+	var repeats []*results.Document
+	t.Runner.Save = func(d *results.Document) error {
+		t.Documents = append(t.Documents, d)
+		if err := t.Save(d, folder); err != nil {
+			return err
+		}
+		if d.Repeat == 0 { // a rehearsal in which the recipe broke its promise
+			return nil
+		}
+		repeats = append(repeats, d)
+		if trial.Outcome, trial.Why = t.Objective.JudgeAll(repeats, trial.Purpose); trial.Outcome != capacity.Holds {
+			return errDecided
+		}
+		return nil
+	}
+	err = undecided(t.Runner.RunScenario(ctx, s))
+	if trial.Purpose == capacity.Confirm {
+		t.confirm(v.name, repeats)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.Log, "%s at %d (%s): %s, %s\n", v.name, trial.Load, trial.Purpose, trial.Outcome, t.reason(trial))
+	v.Report(trial)
+	return store.WriteSealed(t.File(), t.report())
+}
+
+// undecided returns the error of a trial, unless the trial was only ended early. Znodes that it has left are an error in any case.
+func undecided(err error) error {
+	left := new(runner.LeftError)
+	switch {
+	case !errors.Is(err, errDecided):
+		return err
+	case errors.As(err, &left):
+		return left
+	default:
+		return nil
+	}
+}
+
+// scenario returns the scenario with the variant and the load of a trial. Each trial of one load has another seed: with that of the first,
+// a confirmation would get the very arrivals that the load has held at.
+func (t *Trials) scenario(variant string, trial capacity.Trial, before int) scenarios.Scenario {
+	s := t.Scenario
+	s.Seed += uint64(before)
+	s.Variants = []string{variant}
+	if t.By == capacity.ByRate {
+		s.Rate = []int{trial.Load}
+	} else {
+		s.Clients = []int{trial.Load}
+	}
+	return s
+}
+
+// folder returns the folder for a trial's results, without those that an earlier trial of the same load left there.
+func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, error) {
+	folder := t.Folder
+	if trial.Purpose == capacity.Confirm {
+		folder = filepath.Join(folder, capacity.ConfirmFolder)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return "", err
+		}
+	}
+	return folder, removeTrial(folder, s, trial.Load)
+}
+
+// removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.
+func removeTrial(folder string, s scenarios.Scenario, load int) error {
+	d := results.Document{Scenario: s.Scenario, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
+	if s.Mode == scenarios.Open {
+		d.Rate = load
+	}
+	for d.Repeat = range s.Repeats + 1 {
+		if err := os.Remove(filepath.Join(folder, d.Filename())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the results of an earlier trial: %w", err)
+		}
+	}
+	return nil
+}
+
+// confirm keeps the repeats of a variant's confirmation instead of those of an earlier one.
+func (t *Trials) confirm(variant string, repeats []*results.Document) {
+	earlier := func(d *results.Document) bool { return d.Variant == variant }
+	t.Confirmed = append(slices.DeleteFunc(t.Confirmed, earlier), repeats...)
+}
+
+// reason returns why a trial has its outcome, and says which of the values it is.
+func (t *Trials) reason(trial capacity.Trial) string {
+	if trial.Outcome != capacity.Holds {
+		return trial.Why
+	}
+	return fmt.Sprintf("worst %s %s", metric.Named(t.Objective.Metric()).Short(), trial.Why)
+}
