@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -299,31 +302,25 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// addHelp adds the command line of the help of a command and of all below it, by the name of its golden file.
+func addHelp(texts map[string][]string, cmd *cobra.Command) {
+	words := strings.Fields(cmd.CommandPath())[1:]
+	texts[strings.Join(append([]string{"help"}, words...), "-")] = append(slices.Clone(words), "--help")
+	for _, below := range cmd.Commands() {
+		addHelp(texts, below)
+	}
+}
+
 // The help texts and lists are read by people; each is a golden file, and fits a terminal.
 func TestTexts(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
-	for name, args := range map[string][]string{
-		"help":               {"--help"},
-		"help-run":           {"run", "--help"},
-		"help-capacity":      {"capacity", "--help"},
-		"help-plot":          {"plot", "--help"},
-		"help-report":        {"report", "--help"},
-		"help-compare":       {"compare", "--help"},
-		"help-gate":          {"gate", "--help"},
-		"help-baseline":      {"baseline", "--help"},
-		"help-calibrate":     {"calibrate", "--help"},
-		"gate-self-test":     {"gate", "--self-test"},
-		"help-ensemble":      {"ensemble", "--help"},
-		"help-ensemble-up":   {"ensemble", "up", "--help"},
-		"help-ensemble-down": {"ensemble", "down", "--help"},
-		"help-ensemble-kill": {"ensemble", "kill", "--help"},
-		"help-ensemble-heal": {"ensemble", "heal", "--help"},
-		"list":               {"list"},
-		"help-explain":       {"explain", "--help"},
-		"help-clean":         {"clean", "--help"},
-		"help-observe":       {"observe", "--help"},
-		"explain":            {"explain", "lock/predecessor-watch"},
-	} {
+	texts := map[string][]string{
+		"gate-self-test": {"gate", "--self-test"},
+		"list":           {"list"},
+		"explain":        {"explain", "lock/predecessor-watch"},
+	}
+	addHelp(texts, rootCommand(&app{}))
+	for name, args := range texts {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, code := command(t.Context(), args...)
 			if code != 0 || stderr != "" {

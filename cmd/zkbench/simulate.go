@@ -49,17 +49,18 @@ func simulateCommand(a *app) *cobra.Command {
 		Use:   "simulate [RECIPE[/VARIANT]…]",
 		Short: "Search for faults under which a variant breaks its promise",
 		Long: `Run variants in virtual time, on servers in memory, under random faults: lost
-requests and replies, outages, expired sessions, clients that die, stand still or
-hear nothing. A seed decides everything about a run, which takes some
+requests and replies, outages, expired sessions, clients that die, stand still
+or hear nothing. A seed decides everything about a run, which takes some
 milliseconds. Without arguments, all variants run that are written in Go.
 
-A run fails if the variant breaks its promise, if a client waits for ever or makes
-requests for ever although all faults are over, or if something is left behind.
-Then zkbench looks for the smallest plan that fails in the same way, tells its
-story, and keeps the plan in a file, with which the run can be repeated.`,
+A run fails if the variant breaks its promise, if a client waits for ever or
+makes requests for ever although all faults are over, or if something is left
+behind. Then zkbench looks for the smallest plan that fails in the same way,
+tells its story, and keeps the plan in a file, with which the run can be
+repeated.`,
 		Example: `  zkbench simulate lock
   zkbench simulate --for 10m
-  zkbench simulate lock/writelock                 a variant that is known to be broken
+  zkbench simulate lock/writelock          a variant known to be broken
   zkbench simulate --plan simulated/lock-writelock-hang.json`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return subjects(), cobra.ShellCompDirectiveNoFileComp
@@ -73,7 +74,7 @@ story, and keeps the plan in a file, with which the run can be repeated.`,
 	}
 	cmd.Flags().IntVar(&f.seeds, "seeds", defaultSeeds, "seeds of each variant")
 	cmd.Flags().Uint64Var(&f.from, "from", 0, "the first seed")
-	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to try one seed after the other, in place of --seeds")
+	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to try seeds, in place of --seeds")
 	cmd.Flags().StringVar(&f.plan, "plan", "", "file with a plan, which is run 10 times in place of seeds")
 	cmd.Flags().StringVar(&f.out, "out", defaultSimulated, "folder for the plans of failures")
 	cmd.Flags().BoolVar(&f.worker, "worker", false, "do the jobs on standard input")
