@@ -47,20 +47,24 @@ func Parse(text string) (Claim, error) {
 	if len(f) != 4 && (len(f) != 6 || f[4] != "x") {
 		return Claim{}, fmt.Errorf(`wants "VARIANT METRIC <= NUMBER" or "VARIANT METRIC <= NUMBER x VARIANT", not %q`, text)
 	}
-	c := Claim{Variant: f[0], Metric: f[1], Op: f[2]}
+	c := Claim{Variant: f[0], Metric: metric.WithUnit(f[1]), Op: f[2]}
 	if !slices.Contains(operators(), c.Op) {
 		return Claim{}, fmt.Errorf("wants one of %s, not %q", strings.Join(operators(), " "), c.Op)
 	}
 	if len(f) == 6 {
 		c.Of = f[5]
 	}
-	err := c.readValue(f[3])
+	err := c.readValue(f[3], c.Metric == f[1])
 	return c, err
 }
 
-// readValue reads a number, or a duration. With a duration, the metric may be written without its unit.
-func (c *Claim) readValue(text string) error {
+// readValue reads a number, or a duration. withUnit says that the metric was written with its unit: the limit of a time that was not must
+// have one.
+func (c *Claim) readValue(text string, withUnit bool) error {
 	value, err := strconv.ParseFloat(text, 64)
+	if err == nil && value != 0 && c.Of == "" && !withUnit {
+		return fmt.Errorf("%s is a time: wants a duration such as 250ms, not %q", metric.Named(c.Metric).Short(), text)
+	}
 	if err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) { // no value compares with NaN, and none exceeds infinity
 		c.Value = value
 		return nil
@@ -72,11 +76,9 @@ func (c *Claim) readValue(text string) error {
 	case c.Of != "":
 		return fmt.Errorf("wants a number before the x, not the duration %s", text)
 	}
-	m := metric.Named(metric.WithUnit(c.Metric))
-	if m.Kind != metric.KindTime {
+	if metric.Named(c.Metric).Kind != metric.KindTime {
 		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
 	}
-	c.Metric = m.Name
 	c.Value = float64(d)
 	return nil
 }

@@ -25,6 +25,7 @@ func TestParseClaim(t *testing.T) {
 		"a ops/s > 3s":              "is not a time",
 		"a handoff-p50/floor < 2ms": "is not a time",
 		"a wait-p50 < 3s x b":       "before the x",
+		"a wait-p50 < 250":          "wait-p50 is a time: wants a duration",
 	} {
 		if _, err := claim.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
@@ -32,8 +33,13 @@ func TestParseClaim(t *testing.T) {
 	}
 }
 
-// A duration needs no unit in the metric's name, and is not mistaken for a number of nanoseconds.
+// A time needs no unit in its name. A duration is not mistaken for a number of nanoseconds.
 func TestParseClaimWithADuration(t *testing.T) {
+	for _, text := range []string{"a acquire-p99 > 0", "a acquire-p99 > 1.2 x b"} {
+		if c, err := claim.Parse(text); err != nil || c.Metric != "acquire-p99-ns" {
+			t.Errorf("%q is read as %+v, %v", text, c, err)
+		}
+	}
 	for _, text := range []string{"a acquire-p99 < 250ms", "a acquire-p99-ns < 250ms", "a acquire-p99-ns < 2.5e8"} {
 		c, err := claim.Parse(text)
 		if err != nil || c.String() != "a acquire-p99 < 250ms" || c.Metric != "acquire-p99-ns" || c.Value != 250e6 || !c.IsTime() {

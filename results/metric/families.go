@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ func FloorOperations() []string {
 var byName = sync.OnceValue(func() map[string]Descriptor { //nolint:gochecknoglobals // made once, and never changed
 	out := map[string]Descriptor{Capacity: capacityMetric()}
 	for _, m := range fixed() {
+		m.Head = cmp.Or(m.Head, m.Name)
 		out[m.Name] = m
 	}
 	return out

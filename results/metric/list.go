@@ -53,8 +53,8 @@ const (
 	herdSpreadPhase = "herd-spread"
 )
 
-// fixed returns the metrics that belong to no family, in the order in which messages list them. Adding a metric is adding it here, and a
-// line in docs/metrics.md.
+// fixed returns the metrics that belong to no family, in the order in which messages list them. A metric is added to one of these lists,
+// and to docs/metrics.md.
 func fixed() []Descriptor { return slices.Concat(costs(), herds(), openMetrics(), failureMetrics()) }
 
 func costs() []Descriptor {
@@ -81,7 +81,7 @@ func costs() []Descriptor {
 			of: func(d *results.Document) (float64, bool) { return perSecond(d, d.Counts.TotalRequests()) },
 		},
 		{
-			Name: WritesPerOp, Help: "Requests that go through the leader, failed ones included, per operation.", Unit: "per op",
+			Name: WritesPerOp, Help: "Requests that cost a quorum round, failed ones included, per operation.", Unit: "per op",
 			Title: "writes per operation", Formula: true, Exact: true,
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.Writes) },
 		},

@@ -13,17 +13,17 @@ import (
 )
 
 // Descriptor says what a metric is: how it is computed, shown, put together from repeats, and what it can decide. Every table, claim,
-// comparison, gate and figure asks it, so that a metric is added in one place, [fixed], or belongs to a family.
+// comparison, gate and figure asks it, so that a metric is added in one place, the list, or belongs to a family.
 type Descriptor struct {
 	Name  string // such as "requests/op"
 	Help  string // one sentence
 	Unit  string // of the value in a document
 	Title string // in words, for the axis of a figure
-	Head  string // of a table's column
+	Head  string // of a table's column; the name if it is empty in the list
 	Kind  Kind
-	Worse Direction
-	Part  Part // of the load, without which no measurement has the metric
-	// Formula reports whether variants can state the metric as a formula.
+	Worse Direction // NeitherIsWorse if neither more nor less of it is better
+	Part  Part      // of the load, without which no measurement has the metric
+	// Formula reports whether variants can state the metric as a formula; the runner then evaluates it (costs in scenarios/runner).
 	Formula bool
 	// Exact reports whether the metric is the same in each repeat of a lockstep load.
 	Exact bool
@@ -168,8 +168,8 @@ func (m Descriptor) Axis() (label string, factor float64) {
 
 // WithUnit returns the name of a metric that may be written without the unit of times, such as acquire-p50.
 func WithUnit(name string) string {
-	if _, known := byName()[name]; !known && Named(name+timeSuffix).Kind == KindTime {
-		return name + timeSuffix
+	if withUnit := Named(name + timeSuffix); Named(name).Help == "" && withUnit.Kind == KindTime { // name is in no family and not in the list
+		return withUnit.Name
 	}
 	return name
 }
